@@ -1,0 +1,24 @@
+# One set of flags for every file. Results must not depend on what a compiler feels free to do with floating
+# point: no fast-math, no contraction; a fused multiply-add is written where it is meant.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_C_FLAGS_DEV "-O2 -g")
+
+add_compile_definitions(_GNU_SOURCE)
+add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math
+    -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion -Wstrict-prototypes
+    -Wmissing-prototypes -Wcast-align -Wcast-qual -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2
+    -Wimplicit-fallthrough)
+if(ROTARY_WERROR)
+    add_compile_options(-Werror)
+endif()
+if(ROTARY_SANITIZE)
+    add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=address,undefined)
+endif()
+
+include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/include)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the processor can do and the operating system lets it do. CPUID says what the silicon has, XCR0 which
+ * registers the system saves; AMX tiles also need the kernel's permission, asked for once per process.
+ */
+#include <rotary/types.h>
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+
+static uint64_t saved_registers(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+static bool has(uint64_t set, uint64_t wanted)
+{
+    return (set & wanted) == wanted;
+}
+
+static rotary_isa probe(void)
+{
+    uint32_t a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d))
+        return ROTARY_ISA_SCALAR;
+    const uint32_t fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29;
+    if (!has(c, fma | osxsave | avx | f16c) || !has(saved_registers(), 0x6))
+        return ROTARY_ISA_SCALAR;
+    uint32_t b7, c7, d7;
+    if (!__get_cpuid_count(7, 0, &a, &b7, &c7, &d7) || !has(b7, 1u << 5))
+        return ROTARY_ISA_SCALAR;
+    const uint32_t f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;
+    if (!has(b7, f | dq | bw | vl) || !has(saved_registers(), 0xe6))
+        return ROTARY_ISA_AVX2;
+    const uint32_t amx_bf16 = 1u << 22, amx_tile = 1u << 24, avx512_bf16 = 1u << 5;
+    if (!has(d7, amx_bf16 | amx_tile) || !has(saved_registers(), 0x60000) ||
+        !__get_cpuid_count(7, 1, &a, &b, &c, &d) || !has(a, avx512_bf16) ||
+        syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) != 0)
+        return ROTARY_ISA_AVX512;
+    return ROTARY_ISA_AMX;
+}
+#elif defined(__aarch64__)
+static rotary_isa probe(void)
+{
+    return ROTARY_ISA_NEON;
+}
+#else
+static rotary_isa probe(void)
+{
+    return ROTARY_ISA_SCALAR;
+}
+#endif
+
+static const char *const names[] = {"auto", "scalar", "neon", "avx2", "avx512", "amx"};
+enum { NAMES = sizeof names / sizeof *names };
+
+const char *rotary_isa_name(rotary_isa isa)
+{
+    return (unsigned)isa < NAMES ? names[isa] : "unknown";
+}
+
+rotary_status rotary_isa_from_name(rotary_isa *isa, const char *name, rotary_error *error)
+{
+    for (int i = 0; i < NAMES; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *isa = (rotary_isa)i;
+            return ROTARY_OK;
+        }
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "unknown instruction set \"%s\"; known are auto, scalar, neon, avx2, avx512, amx", name);
+}
+
+bool rotary_isa_available(rotary_isa isa)
+{
+    rotary_isa best = probe();
+    if (isa == ROTARY_ISA_AUTO || isa == ROTARY_ISA_SCALAR || isa == best)
+        return true;
+    return isa > ROTARY_ISA_NEON && best > ROTARY_ISA_NEON && isa < best;
+}
+
+rotary_isa rotary_isa_best(void)
+{
+    rotary_isa best = probe(), cap;
+    const char *name = getenv("ROTARY_ISA");
+    if (name && rotary_isa_from_name(&cap, name, NULL) == ROTARY_OK && cap != ROTARY_ISA_AUTO && cap < best &&
+        rotary_isa_available(cap))
+        return cap;
+    return best;
+}
+
+size_t rotary_dtype_size(rotary_dtype dtype)
+{
+    return dtype == ROTARY_F32 ? 4 : 2;
+}
+
+const char *rotary_dtype_name(rotary_dtype dtype)
+{
+    switch (dtype) {
+    case ROTARY_F32:
+        return "f32";
+    case ROTARY_F16:
+        return "f16";
+    case ROTARY_BF16:
+        return "bf16";
+    }
+    return "unknown";
+}

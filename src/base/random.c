@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/random.h"
+
+#include <math.h>
+
+enum { ROUNDS = 10 };
+
+void rotary_random_block(struct rotary_random_key key, uint64_t block, uint32_t words[4])
+{
+    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32), c2 = key.stream, c3 = key.step;
+    uint32_t k0 = (uint32_t)key.seed, k1 = (uint32_t)(key.seed >> 32);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
+        uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)p1;
+        c3 = (uint32_t)p0;
+        c0 = n0;
+        c2 = n2;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
+}
+
+uint32_t rotary_random_u32(struct rotary_random_key key, uint64_t index)
+{
+    uint32_t words[4];
+    rotary_random_block(key, index / 4, words);
+    return words[index % 4];
+}
+
+static float uniform(uint32_t word)
+{
+    return (float)(word >> 8) * 0x1p-24f;
+}
+
+float rotary_random_uniform(struct rotary_random_key key, uint64_t index)
+{
+    return uniform(rotary_random_u32(key, index));
+}
+
+float rotary_random_normal(struct rotary_random_key key, uint64_t index)
+{
+    uint32_t words[4];
+    rotary_random_block(key, index / 2, words);
+    /* 1 - u lies in (0, 1], so the logarithm is finite. */
+    double radius = sqrt(-2.0 * log(1.0 - (double)words[0] * 0x1p-32));
+    double angle = 6.283185307179586 * ((double)words[1] * 0x1p-32);
+    return (float)(radius * (index % 2 ? sin(angle) : cos(angle)));
+}
+
+uint32_t rotary_random_next(struct rotary_random *random)
+{
+    return rotary_random_u32(random->key, random->next++);
+}
+
+uint32_t rotary_random_below(struct rotary_random *random, uint32_t bound)
+{
+    uint32_t threshold = (0u - bound) % bound;
+    for (;;) {
+        uint64_t product = (uint64_t)rotary_random_next(random) * bound;
+        if ((uint32_t)product >= threshold)
+            return (uint32_t)(product >> 32);
+    }
+}
+
+uint64_t rotary_hash(const void *bytes, uint64_t count)
+{
+    const unsigned char *byte = bytes;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (uint64_t i = 0; i < count; i++)
+        hash = (hash ^ byte[i]) * 0x100000001b3u;
+    return hash;
+}

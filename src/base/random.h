@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Random numbers from a counter: Philox-4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy
+ * as 1, 2, 3", SC 2011).
+ *
+ * A number is a pure function of (seed, stream, step, index), so there is no state to save, any thread can make
+ * any number, and a resumed run draws what an uninterrupted one would have drawn.
+ */
+#ifndef ROTARY_BASE_RANDOM_H
+#define ROTARY_BASE_RANDOM_H
+
+#include <stdint.h>
+
+struct rotary_random_key {
+    uint64_t seed;
+    uint32_t stream; /* what the numbers are for */
+    uint32_t step;   /* when; 0 for what happens once */
+};
+
+/* Streams, so that no two uses of a seed draw the same numbers. Values are part of what a seed means. */
+enum rotary_random_stream {
+    ROTARY_STREAM_INITIAL = 1,  /* parameters; step is a hash of the parameter's name */
+    ROTARY_STREAM_DROPOUT = 2,
+    ROTARY_STREAM_TASK = 3,     /* training data */
+    ROTARY_STREAM_EVALUATE = 4, /* held-out data */
+    ROTARY_STREAM_SAMPLE = 5,   /* sampled decoding */
+    ROTARY_STREAM_BOOTSTRAP = 6,
+    ROTARY_STREAM_SHUFFLE = 7,
+    ROTARY_STREAM_TEST = 8,
+};
+
+/* The four words of block `block`. */
+void rotary_random_block(struct rotary_random_key key, uint64_t block, uint32_t words[4]);
+
+/* Word `index`: word index % 4 of block index / 4. */
+uint32_t rotary_random_u32(struct rotary_random_key key, uint64_t index);
+
+/* Uniform in [0, 1), a multiple of 2^-24. */
+float rotary_random_uniform(struct rotary_random_key key, uint64_t index);
+
+/* Normal, mean 0, variance 1 (Box-Muller on blocks `index` / 2; the two halves of a pair are independent). */
+float rotary_random_normal(struct rotary_random_key key, uint64_t index);
+
+/* Draws one number after another from one key. A generator is a value: copy it to go back. */
+struct rotary_random {
+    struct rotary_random_key key;
+    uint64_t next;
+};
+uint32_t rotary_random_next(struct rotary_random *random);
+/* Uniform over 0 ... bound - 1 without bias (Lemire's rejection); bound must be at least 1. */
+uint32_t rotary_random_below(struct rotary_random *random, uint32_t bound);
+
+/* FNV-1a of a string or of bytes, for keys made from names. */
+uint64_t rotary_hash(const void *bytes, uint64_t count);
+
+#endif

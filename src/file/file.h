@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whole files, read and replaced. A file is replaced atomically: written beside, synced, renamed, and the folder synced,
+ * so that a crash at any moment leaves the old content or the new.
+ */
+#ifndef ROTARY_FILE_FILE_H
+#define ROTARY_FILE_FILE_H
+
+#include <jansson.h>
+#include <rotary/status.h>
+
+/* Reads all of `path`; the caller frees *bytes, which has a zero byte behind its end. Refuses more than `most` bytes. */
+ROTARY_CHECKED rotary_status file_read(const char *path, size_t most, char **bytes, size_t *count, rotary_error *error);
+ROTARY_CHECKED rotary_status file_replace(const char *path, const void *bytes, size_t count, rotary_error *error);
+/* Makes a folder and its parents; fine if it is there. Checks that it can be written to. */
+ROTARY_CHECKED rotary_status file_make_folder(const char *path, rotary_error *error);
+bool file_exists(const char *path);
+/* Renames and syncs the folder. */
+ROTARY_CHECKED rotary_status file_rename(const char *from, const char *to, rotary_error *error);
+
+/* JSON text of `path`; the caller owns the object. Errors name path, line and what was wrong. */
+ROTARY_CHECKED rotary_status file_read_json(const char *path, json_t **object, rotary_error *error);
+ROTARY_CHECKED rotary_status file_replace_json(const char *path, const json_t *object, rotary_error *error);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One vector of f32 lanes, as wide as the instruction set a file is compiled for. Kernels written with it are
+ * compiled once per instruction set (src/kernel/CMakeLists.txt), so there is one text of each.
+ *
+ * Loads and stores need no alignment and never touch a byte outside what they are asked for.
+ */
+#ifndef ROTARY_KERNEL_SIMD_H
+#define ROTARY_KERNEL_SIMD_H
+
+#include "base/half.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+/* ROTARY_VARIANT is scalar, neon, avx2, avx512 or amx; it names this compilation's functions and tables. */
+#define ROTARY_JOIN_(name, variant) name##_##variant
+#define ROTARY_JOIN(name, variant) ROTARY_JOIN_(name, variant)
+#define ROTARY_KERNEL(name) ROTARY_JOIN(name, ROTARY_VARIANT)
+
+#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX2__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+
+typedef float vfloat __attribute__((vector_size(LANES * 4)));
+typedef int32_t vint __attribute__((vector_size(LANES * 4)));
+typedef uint16_t vhalf __attribute__((vector_size(LANES * 2)));
+
+static inline vfloat v_set(float value)
+{
+    return value - (vfloat){0}; /* value - 0 keeps -0; value + 0 would not */
+}
+
+static inline vfloat v_load(const float *from)
+{
+    vfloat v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+static inline void v_store(float *to, vfloat v)
+{
+    memcpy(to, &v, sizeof v);
+}
+
+/* The first `count` lanes (0 < count < LANES); the others are zero, and are not stored. */
+static inline vfloat v_load_part(const float *from, int64_t count)
+{
+#if defined(__AVX512F__)
+    return (vfloat)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1u), from);
+#else
+    vfloat v = {0};
+    memcpy(&v, from, (size_t)count * sizeof(float));
+    return v;
+#endif
+}
+
+static inline void v_store_part(float *to, vfloat v, int64_t count)
+{
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1u), (__m512)v);
+#else
+    memcpy(to, &v, (size_t)count * sizeof(float));
+#endif
+}
+
+/* a * b + c: one rounding where the instruction set has it, two on the plain baseline. */
+static inline vfloat v_fma(vfloat a, vfloat b, vfloat c)
+{
+#if defined(__AVX512F__)
+    return (vfloat)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+    return (vfloat)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (vfloat)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
+}
+
+/* The larger of each pair of lanes; where a lane of `a` is NaN, the lane of `b`. */
+static inline vfloat v_max(vfloat a, vfloat b)
+{
+#if defined(__AVX512F__)
+    return (vfloat)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (vfloat)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return a > b ? a : b;
+#endif
+}
+
+static inline vfloat v_sqrt(vfloat a)
+{
+#if defined(__AVX512F__)
+    return (vfloat)_mm512_sqrt_ps((__m512)a);
+#elif defined(__AVX2__)
+    return (vfloat)_mm256_sqrt_ps((__m256)a);
+#else
+    vfloat root;
+    for (int lane = 0; lane < LANES; lane++)
+        root[lane] = __builtin_sqrtf(a[lane]);
+    return root;
+#endif
+}
+
+/* Sums and maxima over lanes, always in the same order: halves against halves. */
+static inline float v_sum(vfloat v)
+{
+    float lane[LANES];
+    memcpy(lane, &v, sizeof v);
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int i = 0; i < width; i++)
+            lane[i] += lane[i + width];
+    return lane[0];
+}
+
+static inline float v_max_lane(vfloat v)
+{
+    float lane[LANES];
+    memcpy(lane, &v, sizeof v);
+    for (int width = LANES / 2; width > 0; width /= 2)
+        for (int i = 0; i < width; i++)
+            lane[i] = lane[i] > lane[i + width] ? lane[i] : lane[i + width];
+    return lane[0];
+}
+
+static inline vfloat v_from_bf16(vhalf half)
+{
+    return (vfloat)(__builtin_convertvector(half, vint) << 16);
+}
+
+/* Round to nearest even; NaN stays NaN (base/half.h, lane by lane). */
+static inline vhalf v_to_bf16(vfloat v)
+{
+#if defined(__AVX512BF16__)
+    return (vhalf)_mm512_cvtneps_pbh((__m512)v); /* flushes subnormals to zero: 2^-126 at most */
+#else
+    vint bits = (vint)v;
+    vint rounded = bits + 0x7fff + ((bits >> 16) & 1);
+    vint quiet = bits | 0x400000;
+    vint is_nan = v != v;
+    vint chosen = (is_nan & quiet) | (~is_nan & rounded);
+    return __builtin_convertvector((chosen >> 16) & 0xffff, vhalf);
+#endif
+}
+
+static inline vfloat v_load_bf16(const uint16_t *from)
+{
+    vhalf half;
+    memcpy(&half, from, sizeof half);
+    return v_from_bf16(half);
+}
+
+static inline void v_store_bf16(uint16_t *to, vfloat v)
+{
+    vhalf half = v_to_bf16(v);
+    memcpy(to, &half, sizeof half);
+}
+
+static inline vfloat v_load_part_bf16(const uint16_t *from, int64_t count)
+{
+    vhalf half = {0};
+    memcpy(&half, from, (size_t)count * sizeof(uint16_t));
+    return v_from_bf16(half);
+}
+
+static inline void v_store_part_bf16(uint16_t *to, vfloat v, int64_t count)
+{
+    vhalf half = v_to_bf16(v);
+    memcpy(to, &half, (size_t)count * sizeof(uint16_t));
+}
+
+static inline vfloat v_from_f16(vhalf half)
+{
+#if defined(__AVX512F__)
+    return (vfloat)_mm512_cvtph_ps((__m256i)half);
+#elif defined(__F16C__)
+    return (vfloat)_mm256_cvtph_ps((__m128i)half);
+#else
+    vfloat v;
+    for (int lane = 0; lane < LANES; lane++)
+        v[lane] = rotary_f16_to_float(half[lane]);
+    return v;
+#endif
+}
+
+static inline vhalf v_to_f16(vfloat v)
+{
+#if defined(__AVX512F__)
+    return (vhalf)_mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT);
+#elif defined(__F16C__)
+    return (vhalf)_mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT);
+#else
+    vhalf half;
+    for (int lane = 0; lane < LANES; lane++)
+        half[lane] = rotary_f16_from_float(v[lane]);
+    return half;
+#endif
+}
+
+/* e^x within 2 units in the last place for every finite x: 2^n times a polynomial on |r| <= ln(2)/2. Results
+ * below the smallest normal number are flushed to zero, above the largest are infinity; NaN stays NaN. */
+static inline vfloat v_exp(vfloat x)
+{
+    const vfloat log2e = v_set(0x1.715476p+0f), magic = v_set(0x1.8p+23f);
+    const vfloat ln2_high = v_set(0x1.62e4p-1f), ln2_low = v_set(0x1.7f7d1cp-20f);
+    vint too_low = x < v_set(-0x1.5d589ep+6f), too_high = x > v_set(0x1.62e42ep+6f);
+    vfloat n = (x * log2e + magic) - magic;
+    vfloat r = v_fma(n, -ln2_low, v_fma(n, -ln2_high, x));
+    vfloat p = v_set(0x1.6850e4p-10f);
+    p = v_fma(p, r, v_set(0x1.123bccp-7f));
+    p = v_fma(p, r, v_set(0x1.555b98p-5f));
+    p = v_fma(p, r, v_set(0x1.55548ep-3f));
+    p = v_fma(p, r, v_set(0x1.fffff8p-2f));
+    p = v_fma(p, r, v_set(1.0f));
+    p = v_fma(p, r, v_set(1.0f));
+    /* Two factors of a power of two, so that 2^128 is reached without overflowing on the way. */
+    vint is_nan = x != x;
+    vfloat safe_n = (vfloat)((vint)n & ~(is_nan | too_low | too_high));
+    vint power = __builtin_convertvector(safe_n, vint), half = power >> 1;
+    vfloat scaled = p * (vfloat)((half + 127) << 23) * (vfloat)((power - half + 127) << 23);
+    scaled = (vfloat)((vint)scaled & ~too_low);
+    vint infinity = (vint)v_set(__builtin_inff());
+    scaled = (vfloat)(((vint)scaled & ~too_high) | (infinity & too_high));
+    return (vfloat)(((vint)scaled & ~is_nan) | ((vint)x & is_nan));
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How to compute (threads, instruction set, precision) and what on (typed matrices over arena memory).
+ */
+#ifndef ROTARY_TENSOR_COMPUTE_H
+#define ROTARY_TENSOR_COMPUTE_H
+
+#include <rotary/types.h>
+
+struct layer_kernels; /* kernel/layer/layer.h */
+
+/* Made once, passed down by pointer, never changed: safe to share. */
+struct compute {
+    int threads;          /* at least 1 */
+    rotary_isa isa;       /* never ROTARY_ISA_AUTO */
+    rotary_dtype storage; /* of matrix products' operands and of stored activations: f32 or bf16 */
+    const struct layer_kernels *kernels;
+};
+
+enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
+
+/* threads 0: all processors; isa ROTARY_ISA_AUTO: the best. PRECISION_AUTO picks bf16 where the machine has bf16
+ * instructions (and `isa` allows them), else f32. ROTARY_UNSUPPORTED if `isa` cannot run here. Caps the instruction
+ * set of the matrix products too. */
+ROTARY_CHECKED rotary_status compute_create(struct compute *compute, int threads, rotary_isa isa,
+                                            enum precision precision, rotary_error *error);
+
+/* [rows, columns], row-major, `stride` elements from a row to the next. data is borrowed. */
+struct matrix {
+    void *data;
+    rotary_dtype dtype;
+    int64_t rows, columns, stride;
+};
+
+static inline struct matrix matrix_of(void *data, rotary_dtype dtype, int64_t rows, int64_t columns)
+{
+    return (struct matrix){.data = data, .dtype = dtype, .rows = rows, .columns = columns, .stride = columns};
+}
+
+/* Rows first ... first + rows - 1. */
+static inline struct matrix matrix_rows(struct matrix whole, int64_t first, int64_t rows)
+{
+    whole.data = (char *)whole.data + (size_t)(first * whole.stride) * rotary_dtype_size(whole.dtype);
+    whole.rows = rows;
+    return whole;
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one table of parameters. It drives allocation, initialisation, the optimizer, checkpoints and the gradient
+ * tests. Layers add rows while a model is put together; parameters_allocate then gives every row its place in four
+ * flat arrays of f32: values, gradients and the optimizer's two moments.
+ */
+#ifndef ROTARY_TENSOR_PARAMETERS_H
+#define ROTARY_TENSOR_PARAMETERS_H
+
+#include "base/arena.h"
+
+enum initialisation {
+    INITIAL_ZERO,
+    INITIAL_ONE,
+    INITIAL_NORMAL,  /* standard deviation `scale` */
+    INITIAL_UNIFORM, /* -scale ... scale */
+};
+
+struct parameter {
+    char name[96]; /* "layers.0.attention.output.weight": unique, and the tensor's name in a checkpoint */
+    int64_t rows, columns; /* columns is 0 for a vector */
+    enum initialisation initial;
+    float scale;
+    bool decay;     /* weight decay applies: matrices, not biases or gains */
+    int64_t offset; /* of its first element in the flat arrays; a multiple of 16 */
+};
+
+struct parameters {
+    struct parameter *rows;
+    int count, capacity;
+    int64_t elements; /* of each flat array, gaps for alignment included (they stay zero) */
+    float *values, *gradients;     /* gradients is NULL in a model made for inference */
+    float *moment1, *moment2;      /* likewise; first and second moments of Adam */
+    struct rotary_arena arena;
+};
+
+/* Adds a row (its name, shape, initial, scale, decay are read) and gives its index in `index`. */
+ROTARY_CHECKED rotary_status parameters_add(struct parameters *parameters, const struct parameter *row, int *index,
+                                            rotary_error *error);
+/* Allocates the flat arrays, zeroed. */
+ROTARY_CHECKED rotary_status parameters_allocate(struct parameters *parameters, bool training, rotary_error *error);
+/* Initialises every value from the seed and the parameter's name alone: two models that share a name and a shape
+ * start equal there. */
+void parameters_initialise(struct parameters *parameters, uint64_t seed);
+void parameters_free(struct parameters *parameters);
+
+/* Number of elements of a row; the sum over rows, without gaps. */
+int64_t parameter_elements(const struct parameter *row);
+int64_t parameters_total(const struct parameters *parameters);
+
+static inline float *parameter_value(const struct parameters *parameters, int index)
+{
+    return index < 0 ? NULL : parameters->values + parameters->rows[index].offset;
+}
+
+static inline float *parameter_gradient(const struct parameters *parameters, int index)
+{
+    return index < 0 ? NULL : parameters->gradients + parameters->rows[index].offset;
+}
+
+#endif

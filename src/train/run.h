@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A run: one model, trained on one task from one seed, in one folder.
+ *
+ *     config.json            the whole configuration in force, flat; presets are such files
+ *     metrics.jsonl          one object a line, see below
+ *     model.safetensors      the parameters, by name, f32
+ *     optimizer.safetensors  the moments, and in its metadata the step; together with the model all that resuming needs
+ *     report.html            made by `rotary report`
+ *
+ * Lines of metrics.jsonl, in the order they happened, step counted from 1:
+ *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}
+ *     {"step":500,"evaluation":{"right":92,"problems":128,"loss":0.31,"accuracy":0.93,"seconds":1.1},
+ *      "samples":[{"prompt":"?s='...","answer":"'vejmg'","written":"'vejmg'#","right":true}, ...]}
+ * loss is the mean over the tokens of the steps since the last line. "problems" is 0 when the task has none.
+ */
+#ifndef ROTARY_TRAIN_RUN_H
+#define ROTARY_TRAIN_RUN_H
+
+#include "model/decoder.h"
+#include "task/task.h"
+
+enum { RUN_FORMAT = 1 }; /* "format" in config.json; another number is another version */
+
+struct train_config {
+    int64_t steps, batch_size, accumulation; /* accumulation: micro-batches of batch_size a step */
+    double learning_rate, minimum_learning_rate;
+    int schedule; /* constant, linear, cosine, noam: each after warmup_steps of linear warm-up */
+    int64_t warmup_steps;
+    int optimizer; /* adam, adamw */
+    double beta1, beta2, epsilon, weight_decay, clip; /* clip: largest gradient norm; 0: none */
+    int precision;                                    /* auto, f32, bf16: enum precision */
+    int64_t seed, log_every, evaluate_every, checkpoint_every; /* 0: never but at the end */
+    int64_t held_out;                                          /* sequences of an evaluation's loss */
+};
+
+struct run_config {
+    struct task_config task;
+    struct decoder_config model;
+    struct train_config train;
+};
+
+void run_config_default(struct run_config *config);
+enum { RUN_SETTINGS = 3 };
+/* The three tables over `config`; keys are distinct across them. */
+void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS]);
+/* Everything that can be checked before memory is taken: the parts, and that they fit together. Fills in what follows
+ * from others (vocab_size from the task, max_position_embeddings from the sequence length, ...). */
+ROTARY_CHECKED rotary_status run_config_check(struct run_config *config, rotary_error *error);
+
+/* config.json of a run's folder; refuses another "format" and a folder that is no run. */
+ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The training loop.
+ */
+#ifndef ROTARY_TRAIN_TRAIN_H
+#define ROTARY_TRAIN_TRAIN_H
+
+#include "train/run.h"
+
+struct train_progress {
+    int64_t step, steps;
+    double loss, learning_rate, gradient_norm, tokens_per_second, seconds_left;
+    const struct evaluation *evaluation; /* just made at this step; NULL otherwise */
+};
+
+struct train_call {
+    const struct run_config *config; /* checked */
+    const struct compute *compute;
+    const char *folder;
+    bool resume; /* continue what is in the folder; with no checkpoint there, start at step 0 */
+    /* Called after every step, from the calling thread. May be NULL. */
+    void (*progress)(void *argument, const struct train_progress *progress);
+    void *argument;
+    const atomic_bool *interrupted; /* when it becomes true: checkpoint and return ROTARY_INTERRUPTED. May be NULL */
+};
+
+struct train_result {
+    int64_t steps_done, first_step; /* first_step: where this call started */
+    double loss, seconds;
+    struct evaluation evaluation;   /* the last; its samples are not kept */
+};
+
+/* Trains until config->train.steps are done, writing the run's folder. A run that is finished already returns at once. A
+ * folder that holds a run is never overwritten: without `resume` it is refused, and with `resume` a configuration that
+ * differs from the folder's is refused too, but for steps, log_every, evaluate_every and checkpoint_every.
+ *
+ * Stopped at any moment and resumed, the run ends with the same bytes in model.safetensors. */
+ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result, rotary_error *error);
+
+/* Loads the trained model of a folder for inference. `limits` says what it will be used for. */
+ROTARY_CHECKED rotary_status train_load(const char *folder, const struct compute *compute,
+                                        struct decoder_limits limits, struct run_config *config,
+                                        struct decoder **decoder, struct task **task, rotary_error *error);
+
+#endif
