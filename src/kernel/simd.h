@@ -96,7 +96,8 @@ static inline vfloat v_max(vfloat a, vfloat b)
 #elif defined(__AVX2__)
     return (vfloat)_mm256_max_ps((__m256)a, (__m256)b);
 #else
-    return a > b ? a : b;
+    vint larger = a > b;
+    return (vfloat)((larger & (vint)a) | (~larger & (vint)b));
 #endif
 }
 
