@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The records of a whole comparison, or of a few runs to be put side by side, read from their folders.
+ */
+#ifndef ROTARY_STUDY_COLLECTION_H
+#define ROTARY_STUDY_COLLECTION_H
+
+#include "study/comparison.h"
+
+enum { COMPARE_FORMAT = 1 }; /* "format" in compare.json; another number is another version */
+
+struct collection {
+    json_t *description;      /* compare.json; NULL for plain runs */
+    struct record *records;   /* of a comparison: seed by seed; runs not begun are left out */
+    int record_count, wanted; /* wanted: runs there will be */
+    struct comparison *comparison;
+};
+
+/* The folders are one comparison, or runs of one task. */
+ROTARY_CHECKED rotary_status collection_read(struct collection *collection, const char *const *folders,
+                                             int count, rotary_error *error);
+void collection_free(struct collection *collection);
+
+/* Whether the folder holds a comparison: a compare.json. */
+bool collection_is_comparison(const char *folder);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs put side by side: grouped by encoding, paired by seed, summed up. Made from records alone, whether the
+ * runs are finished or not; only finished ones count.
+ */
+#ifndef ROTARY_STUDY_COMPARISON_H
+#define ROTARY_STUDY_COMPARISON_H
+
+#include "study/records.h"
+#include "study/statistics.h"
+
+/* What is measured at the end of a run. Right answers are in percent of the problems. */
+enum measure { MEASURE_RIGHT, MEASURE_LOSS, MEASURES };
+
+struct comparison_encoding {
+    const char *name; /* of the position encoding; borrowed from a record */
+    const int *runs;  /* indices into the records, by seed; finished ones only */
+    int run_count;
+    const double *values[MEASURES]; /* [run_count], beside runs; NaN where a run has no such measure */
+    const int64_t *steps_to_90;     /* [run_count], beside runs: NOT_REACHED is a value */
+    struct statistics statistics[MEASURES];
+    struct paired_difference
+        difference[MEASURES]; /* against the first encoding, over seeds both have finished */
+    struct reached reached;   /* 90% right answers */
+};
+
+struct comparison {
+    struct comparison_encoding *encodings; /* in order of `positions` */
+    int encoding_count;
+    bool has_problems; /* else the only measure is the loss */
+    int64_t problems;  /* of an evaluation */
+    int unfinished;    /* records that do not count yet */
+};
+
+/* Groups `count` records. `positions` gives the order of encodings, the first being the baseline; NULL: in
+ * order of appearance. The records must be of one task and live as long as the comparison. Two finished
+ * records of one encoding and seed are ROTARY_INVALID_ARGUMENT. */
+ROTARY_CHECKED rotary_status comparison_create(struct comparison **comparison, const struct record *records,
+                                               int count, const char *const *positions, int position_count,
+                                               rotary_error *error);
+void comparison_destroy(struct comparison *comparison);
+
+/* The measure the verdict is about: right answers where the task has problems, else the held-out loss. */
+enum measure comparison_measure(const struct comparison *comparison);
+enum direction measure_direction(enum measure measure);
+
+/* One sentence about encoding `index` against the first, such as "roper better than rope by 12.1 points of
+ * right answers, 95% interval [3.9, 20.4], 5 pairs". The caller frees *sentence. */
+ROTARY_CHECKED rotary_status comparison_verdict(const struct comparison *comparison, int index,
+                                                char **sentence, rotary_error *error);
+/* The table and the verdicts as plain text, aligned, each line ended. The caller frees *text. */
+ROTARY_CHECKED rotary_status comparison_text(const struct comparison *comparison, char **text,
+                                             rotary_error *error);
+/* The same and every run's values. What is not defined or infinite is null. */
+ROTARY_CHECKED rotary_status comparison_json(const struct comparison *comparison, json_t **object,
+                                             rotary_error *error);
+
+#endif
