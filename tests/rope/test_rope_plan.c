@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Plans: what is refused and how, and rows of cosines and sines against the formula in long double.
+ */
+#include "support/check.h"
+
+#include "rope/rope.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double UNIT = 0x1p-24; /* the largest relative error of rounding to f32 */
+
+static rotary_rope_config config_of(int64_t head_dim)
+{
+    rotary_rope_config config;
+    rotary_rope_config_default(&config);
+    config.head_dim = head_dim;
+    return config;
+}
+
+static rotary_rope *plan_of(const rotary_rope_config *config)
+{
+    rotary_rope *rope = NULL;
+    rotary_error error = {0};
+    if (rotary_rope_create(&rope, config, &error)) {
+        check_about("%s", error.message);
+        CHECK(rope != NULL);
+        exit(check_report());
+    }
+    return rope;
+}
+
+/* The plan is refused with `status` and a sentence that has all of `words` (separated by '|'). */
+static void refused(rotary_rope_config config, rotary_status status, const char *words)
+{
+    rotary_rope *rope = NULL;
+    rotary_error error = {0};
+    check_about("refusal \"%s\"", words);
+    CHECK_INT(rotary_rope_create(&rope, &config, &error), status);
+    CHECK(rope == NULL);
+    CHECK_INT(error.status, status);
+    char copy[256], *rest = copy;
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *word; (word = strsep(&rest, "|"));)
+        if (!CHECK(strstr(error.message, word) != NULL))
+            printf("    the message is \"%s\"\n", error.message);
+    CHECK_INT(rotary_rope_create(&rope, &config, NULL), status);
+    check_about("%s", "");
+}
+
+static void test_refusals(void)
+{
+    rotary_rope_config config = config_of(0);
+    refused(config, ROTARY_INVALID_ARGUMENT, "head_dim|0|2 ...");
+    config = config_of(65);
+    refused(config, ROTARY_INVALID_ARGUMENT, "65|whole head|even");
+    config = config_of(64);
+    config.rotary_dim = 33;
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_dim|33|even");
+    config.rotary_dim = 66;
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_dim|66|64");
+    config.rotary_dim = -2;
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_dim|-2");
+    config.rotary_dim = 32;
+    config.rotary_start = 33;
+    refused(config, ROTARY_INVALID_ARGUMENT, "33 ... 64|0 ... 63");
+    config.rotary_start = -1;
+    refused(config, ROTARY_INVALID_ARGUMENT, "-1");
+    config = config_of(64);
+    for (int i = 0; i < 4; i++) {
+        config.base = (double[]){0, -1, NAN, INFINITY}[i];
+        refused(config, ROTARY_INVALID_ARGUMENT, "base|finite");
+    }
+    config = config_of(64);
+    config.pairing = (rotary_pairing)7;
+    refused(config, ROTARY_INVALID_ARGUMENT, "pairing|7");
+    config = config_of(64);
+    config.table_positions = -1;
+    refused(config, ROTARY_INVALID_ARGUMENT, "table_positions|-1");
+    config = config_of(64);
+    config.threads = -1;
+    refused(config, ROTARY_INVALID_ARGUMENT, "threads|-1");
+    config = config_of(64);
+    config.struct_size = 0;
+    refused(config, ROTARY_INVALID_ARGUMENT, "struct_size|0");
+    config = config_of(1 << 20);
+    config.table_positions = 1 << 28;
+    refused(config, ROTARY_OUT_OF_MEMORY, "table|MiB");
+    config = config_of(64);
+    config.isa = rotary_isa_available(ROTARY_ISA_NEON) ? ROTARY_ISA_AVX2 : ROTARY_ISA_NEON;
+    refused(config, ROTARY_UNSUPPORTED, rotary_isa_name(config.isa));
+    rotary_rope_destroy(NULL);
+}
+
+/* A row is the rounding of the exact cosine and sine: half a unit of f32, and the angle's own error, a few
+ * units of double at its size. */
+static void check_rows(const rotary_rope *rope, const rotary_rope_config *config, int64_t first,
+                       int64_t count)
+{
+    int64_t dim = config->rotary_dim ? config->rotary_dim : config->head_dim, pairs = dim / 2;
+    float *cosine = malloc((size_t)(count * pairs) * sizeof *cosine);
+    float *sine = malloc((size_t)(count * pairs) * sizeof *sine);
+    rotary_rope_rows(rope, first, count, false, cosine, sine);
+    for (int64_t row = 0; row < count; row++)
+        for (int64_t pair = 0; pair < pairs; pair++) {
+            long double frequency =
+                powl((long double)config->base, -2.0L * (long double)pair / (long double)dim);
+            long double angle = (long double)(first + row) * frequency;
+            double bound = UNIT + 4 * 0x1p-53 * fabs((double)angle);
+            CHECK_NEAR((double)cosine[row * pairs + pair], (double)cosl(angle), bound);
+            CHECK_NEAR((double)sine[row * pairs + pair], (double)sinl(angle), bound);
+        }
+    free(cosine);
+    free(sine);
+}
+
+static void test_rows(void)
+{
+    static const struct {
+        int64_t head_dim, rotary_dim, table;
+        double base;
+    } plans[] = {
+        {64, 0, 100, 10000}, {128, 0, 0, 500000}, {80, 20, 64, 1e6}, {2, 2, 7, 10000}, {6, 0, 3, 1.5}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        rotary_rope_config config = config_of(plans[i].head_dim);
+        config.rotary_dim = plans[i].rotary_dim;
+        config.table_positions = plans[i].table;
+        config.base = plans[i].base;
+        rotary_rope *rope = plan_of(&config);
+        check_about("head_dim %lld, base %g", (long long)config.head_dim, config.base);
+        check_rows(rope, &config, 0, 130);
+        check_rows(rope, &config, -70, 100);
+        check_rows(rope, &config, 131000, 72);
+        check_rows(rope, &config, 1000000, 3);
+        struct rotary_span span = rotary_rope_span(rope);
+        CHECK_INT(span.head_dim, config.head_dim);
+        CHECK_INT(span.dim, config.rotary_dim ? config.rotary_dim : config.head_dim);
+        rotary_rope_destroy(rope);
+    }
+}
+
+/* f32 angles are what the checkpoints had: frequency, product, cosine, each rounded to f32. */
+static void test_angles_f32(void)
+{
+    rotary_rope_config config = config_of(64);
+    config.angles_f32 = true;
+    rotary_rope *rope = plan_of(&config);
+    float cosine[32], sine[32];
+    rotary_rope_rows(rope, 100003, 1, true, cosine, sine);
+    double largest = 0;
+    for (int pair = 0; pair < 32; pair++) {
+        float frequency = 1.0f / (float)pow(10000.0, (double)((float)(2 * pair) / 64.0f));
+        float angle = 100003.0f * frequency;
+        CHECK_NEAR((double)cosine[pair], cos((double)angle), UNIT);
+        CHECK_NEAR((double)sine[pair], sin((double)angle), UNIT);
+        largest = fmax(largest, fabs((double)cosine[pair] - cos(100003.0 * pow(10000.0, -pair / 32.0))));
+    }
+    CHECK(largest > 1e-4); /* the mode makes a difference */
+    rotary_rope_destroy(rope);
+}
+
+int main(void)
+{
+    test_refusals();
+    test_rows();
+    test_angles_f32();
+    return check_report();
+}
