@@ -1,6 +1,7 @@
 # rotary_kernel_group(<group> COMMON <files compiled once> EACH <files compiled once per instruction set>
 #                     [AMX <files only for amx>])
-# makes the object library kernel_<group>. A file under EACH is compiled with the flags of an instruction set and
+# compiles the kernels and leaves their objects in the variable KERNEL_OBJECTS_<group>, for the library that holds
+# them. A file under EACH is compiled with the flags of an instruction set and
 # with ROTARY_VARIANT set to its name, which the macro ROTARY_KERNEL (src/kernel/simd.h) appends to names.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(ROTARY_VARIANTS scalar avx2 avx512 amx)
@@ -19,6 +20,7 @@ endif()
 function(rotary_kernel_group group)
     cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "COMMON;EACH;AMX")
     add_library(kernel_${group} OBJECT ${ARG_COMMON})
+    set(objects $<TARGET_OBJECTS:kernel_${group}>)
     foreach(variant ${ROTARY_VARIANTS})
         set(files ${ARG_EACH})
         if(variant STREQUAL "amx")
@@ -28,7 +30,8 @@ function(rotary_kernel_group group)
             add_library(kernel_${group}_${variant} OBJECT ${files})
             target_compile_options(kernel_${group}_${variant} PRIVATE ${ROTARY_FLAGS_${variant}})
             target_compile_definitions(kernel_${group}_${variant} PRIVATE ROTARY_VARIANT=${variant})
-            target_sources(kernel_${group} PRIVATE $<TARGET_OBJECTS:kernel_${group}_${variant}>)
+            list(APPEND objects $<TARGET_OBJECTS:kernel_${group}_${variant}>)
         endif()
     endforeach()
+    set(KERNEL_OBJECTS_${group} ${objects} CACHE INTERNAL "Objects of the ${group} kernels, every instruction set")
 endfunction()

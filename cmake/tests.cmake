@@ -15,5 +15,5 @@ function(rotary_test name)
     target_compile_options(test_${name} PRIVATE -UNDEBUG)
     add_test(NAME ${name} COMMAND test_${name} ${ARG_ARGUMENTS})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
-        ENVIRONMENT "ROTARY_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+        ENVIRONMENT "ROTARY_SOURCE_DIR=${PROJECT_SOURCE_DIR};ASAN_OPTIONS=allocator_may_return_null=1")
 endfunction()
