@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is taught, and how it is scored. A task is a pure function from (seed, step, row) to a training sequence and from
- * (seed, index) to a problem; nothing is stored, so there is nothing to resume. No problem used for evaluation ever
- * occurs in training.
+ * What is taught, and how it is scored. A task is a pure function from (seed, step, row) to a training
+ * sequence and from (seed, index) to a problem; nothing is stored, so there is nothing to resume. No problem
+ * used for evaluation ever occurs in training.
  */
 #ifndef ROTARY_TASK_TASK_H
 #define ROTARY_TASK_TASK_H
@@ -18,17 +18,19 @@ enum task_kind { TASK_ADDITION, TASK_INDEX, TASK_PREFIX, TASK_KINDS };
 extern const char *const task_names[]; /* NULL-terminated, in the order of task_kind */
 
 struct task_config {
-    int task;                 /* enum task_kind; JSON key "task" */
-    int64_t sequence_length;  /* tokens a model reads: a training sequence has one more */
-    int64_t problems;         /* problems an evaluation solves; "problems" */
-    int64_t addition_digits;  /* most digits of an operand */
-    int64_t index_letters;    /* letters of a string */
-    int64_t prefix_letters, prefix_random, prefix_substring; /* alphabet, random letters and copied letters a round */
+    int task;                /* enum task_kind; JSON key "task" */
+    int64_t sequence_length; /* tokens a model reads: a training sequence has one more */
+    int64_t problems;        /* problems an evaluation solves; "problems" */
+    int64_t addition_digits; /* most digits of an operand */
+    int64_t index_letters;   /* letters of a string */
+    int64_t prefix_letters, prefix_random,
+        prefix_substring; /* alphabet, random letters and copied letters a round */
 };
 void task_config_default(struct task_config *config);
 struct settings task_settings(struct task_config *config);
 
-ROTARY_CHECKED rotary_status task_create(struct task **task, const struct task_config *config, rotary_error *error);
+ROTARY_CHECKED rotary_status task_create(struct task **task, const struct task_config *config,
+                                         rotary_error *error);
 void task_destroy(struct task *task);
 const struct characters *task_characters(const struct task *task);
 
@@ -61,19 +63,20 @@ struct evaluation {
     double accuracy;         /* share of held-out tokens predicted right */
     double seconds;
     int64_t sample_count;
-    struct evaluation_sample *samples; /* the caller's, room for sample_count of them; the first ones are filled */
+    struct evaluation_sample
+        *samples; /* the caller's, room for sample_count of them; the first ones are filled */
 };
 struct evaluation_config {
     uint64_t seed;
-    int64_t problems;            /* how many; at most the configured */
-    int64_t held_out;            /* sequences for the loss */
-    float temperature;           /* 0: greedy */
+    int64_t problems;  /* how many; at most the configured */
+    int64_t held_out;  /* sequences for the loss */
+    float temperature; /* 0: greedy */
     const atomic_bool *interrupted;
 };
 /* Scores a decoder: greedy decoding of the problems through the cache, and the held-out loss. The first
  * evaluation->sample_count problems are written down in evaluation->samples. */
 ROTARY_CHECKED rotary_status task_evaluate(const struct task *task, struct decoder *decoder,
-                                           const struct evaluation_config *config, struct evaluation *evaluation,
-                                           rotary_error *error);
+                                           const struct evaluation_config *config,
+                                           struct evaluation *evaluation, rotary_error *error);
 
 #endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Addition, step by step, as people do it on paper (the arithmetic task of the RoPER article):
+ *
+ *     ?d=77+38446365; 7e0+5e0+0e0==12e0 and 7e1+6e1+1e1==14e1 and ... and d==38446442#
+ *
+ * A step at place i is (digit of the left)ei+(digit of the right)ei+(carry in)ei==(total)ei, least
+ * significant place first, until both numbers and the carry are spent.
+ *
+ * An operand has 1 to addition_digits digits, every length equally often; its first digit is 1 to 9, the
+ * others 0 to 9. A problem is held out together with its mirror image: whoever was taught a+b was never asked
+ * b+a.
+ */
+#include "task/kind.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Appends to a text that is known to have room. */
+__attribute__((format(printf, 2, 3))) static void append(char text[TASK_TEXT_BYTES], const char *format, ...)
+{
+    size_t length = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + length, TASK_TEXT_BYTES - length, format, arguments);
+    va_end(arguments);
+}
+
+static uint64_t identity(uint64_t left, uint64_t right)
+{
+    char text[64];
+    uint64_t smaller = left < right ? left : right, larger = left < right ? right : left;
+    int length =
+        snprintf(text, sizeof text, "%llu+%llu", (unsigned long long)smaller, (unsigned long long)larger);
+    return rotary_hash(text, (uint64_t)length);
+}
+
+void addition_write(uint64_t left, uint64_t right, struct drawn_problem *problem)
+{
+    snprintf(problem->prompt, TASK_TEXT_BYTES, "?d=%llu+%llu; ", (unsigned long long)left,
+             (unsigned long long)right);
+    problem->identity = identity(left, right);
+    problem->working[0] = '\0';
+    uint64_t a = left, b = right;
+    unsigned carry = 0;
+    for (int place = 0; a > 0 || b > 0 || carry > 0; place++) {
+        unsigned digit_a = (unsigned)(a % 10), digit_b = (unsigned)(b % 10),
+                 total = digit_a + digit_b + carry;
+        append(problem->working, "%ue%d+%ue%d+%ue%d==%ue%d and ", digit_a, place, digit_b, place, carry,
+               place, total, place);
+        carry = total / 10;
+        a /= 10;
+        b /= 10;
+    }
+    append(problem->working, "d==%llu#", (unsigned long long)(left + right));
+}
+
+static uint64_t draw_operand(const struct task_config *config, struct rotary_random *random)
+{
+    uint32_t digits = 1 + rotary_random_below(random, (uint32_t)config->addition_digits);
+    uint64_t operand = 1 + rotary_random_below(random, 9);
+    for (uint32_t digit = 1; digit < digits; digit++)
+        operand = 10 * operand + rotary_random_below(random, 10);
+    return operand;
+}
+
+static void draw(const struct task_config *config, struct rotary_random *random,
+                 struct drawn_problem *problem)
+{
+    uint64_t left = draw_operand(config, random);
+    uint64_t right = draw_operand(config, random);
+    addition_write(left, right, problem);
+}
+
+/* Nines plus nines are longest: every place is there, carries, and has a total of two digits. */
+static struct problem_size size(const struct task_config *config)
+{
+    uint64_t nines = 0;
+    for (int64_t digit = 0; digit < config->addition_digits; digit++)
+        nines = 10 * nines + 9;
+    struct drawn_problem longest;
+    addition_write(nines, nines, &longest);
+    return (struct problem_size){(int64_t)strlen(longest.prompt), (int64_t)strlen(longest.working)};
+}
+
+/* What stands between the last d== and the #. */
+static void answer(const char *written, char answer[TASK_TEXT_BYTES])
+{
+    answer[0] = '\0';
+    const char *end = strchr(written, '#');
+    if (!end)
+        return;
+    const char *last = NULL;
+    for (const char *at = strstr(written, "d=="); at && at < end; at = strstr(at + 1, "d=="))
+        last = at + 3;
+    if (last && last <= end)
+        snprintf(answer, TASK_TEXT_BYTES, "%.*s", (int)(end - last), last);
+}
+
+static void alphabet(const struct task_config *config, char alphabet[KIND_ALPHABET_BYTES])
+{
+    (void)config;
+    snprintf(alphabet, KIND_ALPHABET_BYTES, "0123456789e+=and ?;#");
+}
+
+const struct kind kind_addition = {.alphabet = alphabet, .draw = draw, .size = size, .answer = answer};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scoring a decoder: the problems it solves, writing greedily through the cache, and its loss on held-out
+ * sequences.
+ */
+#include "base/arena.h"
+#include "base/fail.h"
+#include "model/generate.h"
+#include "task/kind.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Everything an evaluation needs room for. */
+struct workspace {
+    struct rotary_arena arena;
+    struct problem *problems;
+    int32_t *prompt_tokens, *written_tokens, *sequence;
+    const int32_t **prompts;    /* [problems] */
+    int32_t **continuations;    /* [problems] */
+    int64_t *lengths, *written; /* [problems] */
+};
+
+static void carve(struct workspace *room, const struct task *task, struct problem_size size, int64_t problems)
+{
+    struct rotary_arena *arena = &room->arena;
+    room->problems = rotary_arena_push(arena, problems, sizeof *room->problems);
+    room->prompt_tokens = rotary_arena_push(arena, problems * size.prompt, sizeof *room->prompt_tokens);
+    room->written_tokens = rotary_arena_push(arena, problems * size.working, sizeof *room->written_tokens);
+    room->sequence = rotary_arena_push(arena, task->config.sequence_length + 1, sizeof *room->sequence);
+    room->prompts = rotary_arena_push(arena, problems, sizeof *room->prompts);
+    room->continuations = rotary_arena_push(arena, problems, sizeof *room->continuations);
+    room->lengths = rotary_arena_push(arena, problems, sizeof *room->lengths);
+    room->written = rotary_arena_push(arena, problems, sizeof *room->written);
+}
+
+static void keep_sample(struct evaluation *evaluation, int64_t index, const struct problem *problem,
+                        const char *written, const char *answer, bool right)
+{
+    if (index >= evaluation->sample_count)
+        return;
+    struct evaluation_sample *sample = &evaluation->samples[index];
+    sample->problem = *problem;
+    memcpy(sample->written, written, sizeof sample->written);
+    memcpy(sample->answer, answer, sizeof sample->answer);
+    sample->right = right;
+}
+
+static void mark(const struct task *task, const struct workspace *room, struct evaluation *evaluation)
+{
+    for (int64_t i = 0; i < evaluation->problems; i++) {
+        char written[TASK_TEXT_BYTES] = "", answer[TASK_TEXT_BYTES] = "";
+        characters_decode(&task->characters, room->continuations[i], room->written[i], written);
+        task_answer(task, written, answer);
+        bool right = strcmp(answer, room->problems[i].answer) == 0;
+        evaluation->right += right;
+        keep_sample(evaluation, i, &room->problems[i], written, answer, right);
+    }
+}
+
+static rotary_status solve_problems(const struct task *task, struct decoder *decoder,
+                                    const struct evaluation_config *config, struct problem_size size,
+                                    struct workspace *room, struct evaluation *evaluation,
+                                    rotary_error *error)
+{
+    for (int64_t i = 0; i < evaluation->problems; i++) {
+        task_problem(task, config->seed, i, &room->problems[i]);
+        int32_t *prompt = room->prompt_tokens + i * size.prompt;
+        room->lengths[i] = (int64_t)strlen(room->problems[i].prompt);
+        rotary_status status =
+            characters_encode(&task->characters, room->problems[i].prompt, room->lengths[i], prompt, error);
+        if (status != ROTARY_OK)
+            return status;
+        room->prompts[i] = prompt;
+        room->continuations[i] = room->written_tokens + i * size.working;
+    }
+    struct generate_config generation = {.most = size.working,
+                                         .stop = task->characters.token['#'],
+                                         .temperature = config->temperature,
+                                         .seed = config->seed};
+    rotary_status status = generate(decoder, &generation, evaluation->problems, room->prompts, room->lengths,
+                                    room->continuations, room->written, config->interrupted, error);
+    if (status == ROTARY_OK)
+        mark(task, room, evaluation);
+    return status;
+}
+
+static rotary_status held_out_loss(const struct task *task, struct decoder *decoder,
+                                   const struct evaluation_config *config, struct workspace *room,
+                                   struct evaluation *evaluation, rotary_error *error)
+{
+    double total = 0;
+    int64_t counted = 0, correct = 0;
+    for (int64_t i = 0; i < config->held_out; i++) {
+        if (config->interrupted && atomic_load(config->interrupted))
+            return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
+        task_held_out(task, config->seed, i, room->sequence);
+        struct decoder_batch batch = {.batch = 1,
+                                      .time = task->config.sequence_length,
+                                      .tokens = room->sequence,
+                                      .targets = room->sequence + 1};
+        struct decoder_loss loss = {0};
+        rotary_status status = decoder_run(decoder, &batch, &loss, error);
+        if (status != ROTARY_OK)
+            return status;
+        total += loss.total;
+        counted += loss.counted;
+        correct += loss.correct;
+    }
+    if (counted > 0) {
+        evaluation->loss = total / (double)counted;
+        evaluation->accuracy = (double)correct / (double)counted;
+    }
+    return ROTARY_OK;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+rotary_status task_evaluate(const struct task *task, struct decoder *decoder,
+                            const struct evaluation_config *config, struct evaluation *evaluation,
+                            rotary_error *error)
+{
+    double start = now();
+    struct evaluation result = {.samples = evaluation->samples};
+    struct problem_size size = {0};
+    if (task_has_problems(task)) {
+        size = task->kind->size(&task->config);
+        result.problems = config->problems < task->config.problems ? config->problems : task->config.problems;
+        result.sample_count =
+            evaluation->sample_count < result.problems ? evaluation->sample_count : result.problems;
+    }
+
+    struct workspace room = {0};
+    carve(&room, task, size, result.problems);
+    rotary_status status = rotary_arena_allocate(&room.arena, "an evaluation", error);
+    if (status != ROTARY_OK)
+        return status;
+    carve(&room, task, size, result.problems);
+
+    if (result.problems > 0)
+        status = solve_problems(task, decoder, config, size, &room, &result, error);
+    if (status == ROTARY_OK)
+        status = held_out_loss(task, decoder, config, &room, &result, error);
+    rotary_arena_free(&room.arena);
+    if (status == ROTARY_OK) {
+        result.seconds = now() - start;
+        *evaluation = result;
+    }
+    return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The end of a string from an index on (the first substring task of the RoPER article):
+ *
+ *     ?s='dyjeofuxvejmg'; s[8:]=='vejmg'#
+ *
+ * The string has index_letters letters of a to z, each equally often; the index is 0 to index_letters - 1,
+ * each equally often, written without padding, so the end is never empty. A string is held out with all its
+ * indices.
+ */
+#include "task/kind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LETTERS = 26 };
+
+void index_write(const char *string, int64_t index, struct drawn_problem *problem)
+{
+    snprintf(problem->prompt, TASK_TEXT_BYTES, "?s='%s'; s[%lld:]==", string, (long long)index);
+    snprintf(problem->working, TASK_TEXT_BYTES, "'%s'#", string + index);
+    problem->identity = rotary_hash(string, strlen(string));
+}
+
+static void draw(const struct task_config *config, struct rotary_random *random,
+                 struct drawn_problem *problem)
+{
+    char string[TASK_TEXT_BYTES];
+    for (int64_t i = 0; i < config->index_letters; i++)
+        string[i] = (char)('a' + (int)rotary_random_below(random, LETTERS));
+    string[config->index_letters] = '\0';
+    index_write(string, rotary_random_below(random, (uint32_t)config->index_letters), problem);
+}
+
+static struct problem_size size(const struct task_config *config)
+{
+    struct problem_size size = {.prompt = (int64_t)strlen("?s=''; s[:]==") + config->index_letters,
+                                .working = (int64_t)strlen("''#") + config->index_letters};
+    for (int64_t index = config->index_letters - 1; index >= 0; index = index >= 10 ? index / 10 : -1)
+        size.prompt++;
+    return size;
+}
+
+/* All that stands before the #, quotes included. */
+static void answer(const char *written, char answer[TASK_TEXT_BYTES])
+{
+    const char *end = strchr(written, '#');
+    snprintf(answer, TASK_TEXT_BYTES, "%.*s", end ? (int)(end - written) : 0, written);
+}
+
+static void alphabet(const struct task_config *config, char alphabet[KIND_ALPHABET_BYTES])
+{
+    (void)config;
+    snprintf(alphabet, KIND_ALPHABET_BYTES, "abcdefghijklmnopqrstuvwxyz0123456789?='; [:]#");
+}
+
+const struct kind kind_index = {.alphabet = alphabet, .draw = draw, .size = size, .answer = answer};

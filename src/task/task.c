@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "task/task.h"
+
+#include "base/fail.h"
+#include "task/kind.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const task_names[] = {"addition", "index", "prefix", NULL};
+
+static const struct kind *const kinds[TASK_KINDS] = {&kind_addition, &kind_index, &kind_prefix};
+
+enum {
+    HELD_OUT_ONE_IN = 64, /* of all problems, this share is kept for evaluation */
+    TRIES = 1 << 14,      /* draws after which a configuration counts as having too few problems */
+};
+
+/* What the step of a key says in the stream of held-out data, where nothing depends on a training step. */
+enum { HELD_OUT_SEQUENCES, HELD_OUT_PROBLEMS };
+
+#define SETTING(member, kind_of, low, high, what)                                                            \
+    {                                                                                                        \
+        .key = #member, .type = (kind_of), .offset = offsetof(struct task_config, member), .least = (low),   \
+        .most = (high), .help = (what)                                                                       \
+    }
+
+static const struct setting table[] = {
+    {.key = "task",
+     .type = SETTING_CHOICE,
+     .offset = offsetof(struct task_config, task),
+     .choices = task_names,
+     .help = "what is taught"},
+    SETTING(sequence_length, SETTING_INTEGER, 16, 1 << 20, "tokens the model reads at once"),
+    SETTING(problems, SETTING_INTEGER, 1, 1 << 16, "problems an evaluation solves"),
+    SETTING(addition_digits, SETTING_INTEGER, 2, 16, "most digits of a number to add"),
+    SETTING(index_letters, SETTING_INTEGER, 2, 99, "letters of a string to index"),
+    SETTING(prefix_letters, SETTING_INTEGER, 2, 26, "letters of the alphabet of the prefix task"),
+    SETTING(prefix_random, SETTING_INTEGER, 1, 1024, "random letters of a round"),
+    SETTING(prefix_substring, SETTING_INTEGER, 1, 1 << 16, "copied letters of a round"),
+};
+
+void task_config_default(struct task_config *config)
+{
+    *config = (struct task_config){.task = TASK_INDEX,
+                                   .sequence_length = 640,
+                                   .problems = 128,
+                                   .addition_digits = 8,
+                                   .index_letters = 13,
+                                   .prefix_letters = 4,
+                                   .prefix_random = 4,
+                                   .prefix_substring = 32};
+}
+
+struct settings task_settings(struct task_config *config)
+{
+    return (struct settings){.table = table, .count = sizeof table / sizeof table[0], .structure = config};
+}
+
+/* Whether what has this identity is kept for evaluation. The low bits of the hash depend on the low bits of
+ * the text's bytes alone; the upper half, folded in, depends on all of them. */
+static bool is_held_out(uint64_t identity)
+{
+    return (identity ^ identity >> 32) % HELD_OUT_ONE_IN == 0;
+}
+
+/* Draws a problem, or the opening of a sequence of a kind without problems; gives its identity. */
+static uint64_t draw_identity(const struct task *task, struct rotary_random *random,
+                              struct drawn_problem *problem)
+{
+    if (task->kind->draw) {
+        task->kind->draw(&task->config, random, problem);
+        return problem->identity;
+    }
+    int32_t tokens[KIND_OPENING_TOKENS];
+    int64_t count = task->config.sequence_length + 1;
+    return task->kind->write(&task->config, random, count < KIND_OPENING_TOKENS ? count : KIND_OPENING_TOKENS,
+                             tokens);
+}
+
+/* So that drawing until one belongs to the wanted side always ends. */
+static rotary_status check_variety(const struct task *task, rotary_error *error)
+{
+    for (int side = 0; side < 2; side++) {
+        struct rotary_random random = {.key = {.stream = ROTARY_STREAM_EVALUATE, .step = HELD_OUT_PROBLEMS}};
+        struct drawn_problem problem;
+        int64_t tries = 0;
+        while (is_held_out(draw_identity(task, &random, &problem)) != (side == 1)) {
+            if (++tries == TRIES)
+                return rotary_fail(
+                    error, ROTARY_INVALID_ARGUMENT,
+                    "task %s has too few different problems in this configuration: none is left for %s",
+                    task_names[task->config.task], side == 1 ? "evaluation" : "training");
+        }
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status check_size(const struct task *task, rotary_error *error)
+{
+    if (!task->kind->size)
+        return ROTARY_OK;
+    struct problem_size size = task->kind->size(&task->config);
+    if (size.prompt + size.working > task->config.sequence_length)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "sequence_length %lld is too short for task %s, whose longest problem takes %lld tokens",
+            (long long)task->config.sequence_length, task_names[task->config.task],
+            (long long)(size.prompt + size.working));
+    return ROTARY_OK;
+}
+
+rotary_status task_create(struct task **out, const struct task_config *config, rotary_error *error)
+{
+    struct task *task = malloc(sizeof *task);
+    if (!task)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "a task needs %zu bytes, which cannot be had",
+                           sizeof *task);
+    task->config = *config;
+    task->kind = kinds[config->task];
+    char alphabet[KIND_ALPHABET_BYTES];
+    task->kind->alphabet(config, alphabet);
+    characters_create(&task->characters, alphabet);
+
+    rotary_status status = check_size(task, error);
+    if (status == ROTARY_OK)
+        status = check_variety(task, error);
+    if (status == ROTARY_OK)
+        *out = task;
+    else
+        task_destroy(task);
+    return status;
+}
+
+void task_destroy(struct task *task)
+{
+    free(task);
+}
+
+const struct characters *task_characters(const struct task *task)
+{
+    return &task->characters;
+}
+
+/* Draws until one belongs to the wanted side. Gives the generator as it was before that draw. */
+static struct rotary_random draw(const struct task *task, struct rotary_random *random, bool held_out,
+                                 struct drawn_problem *problem)
+{
+    struct rotary_random before;
+    do
+        before = *random;
+    while (is_held_out(draw_identity(task, random, problem)) != held_out);
+    return before;
+}
+
+/* Appends `text` to *length of at most `count` tokens, cutting what does not fit. */
+static void append(const struct task *task, const char *text, int32_t *tokens, int64_t *length, int64_t count)
+{
+    for (const char *at = text; *at && *length < count; at++)
+        tokens[(*length)++] = task->characters.token[(unsigned char)*at];
+}
+
+static void write_sequence(const struct task *task, struct rotary_random random, bool held_out,
+                           int32_t *tokens)
+{
+    const int64_t count = task->config.sequence_length + 1;
+    struct drawn_problem problem;
+    if (!task->kind->draw) {
+        struct rotary_random accepted = draw(task, &random, held_out, &problem);
+        task->kind->write(&task->config, &accepted, count, tokens);
+        return;
+    }
+    for (int64_t length = 0; length < count;) {
+        draw(task, &random, held_out, &problem);
+        append(task, problem.prompt, tokens, &length, count);
+        append(task, problem.working, tokens, &length, count);
+    }
+}
+
+/* Every row has 2^32 numbers of its own. */
+static struct rotary_random random_of(uint64_t seed, uint32_t stream, uint32_t step, int64_t row)
+{
+    return (struct rotary_random){.key = {.seed = seed, .stream = stream, .step = step},
+                                  .next = (uint64_t)row << 32};
+}
+
+void task_sequence(const struct task *task, uint64_t seed, uint32_t step, int64_t row, int32_t *tokens)
+{
+    write_sequence(task, random_of(seed, ROTARY_STREAM_TASK, step, row), false, tokens);
+}
+
+void task_held_out(const struct task *task, uint64_t seed, int64_t index, int32_t *tokens)
+{
+    write_sequence(task, random_of(seed, ROTARY_STREAM_EVALUATE, HELD_OUT_SEQUENCES, index), true, tokens);
+}
+
+bool task_has_problems(const struct task *task)
+{
+    return task->kind->draw != NULL;
+}
+
+void task_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem)
+{
+    struct rotary_random random = random_of(seed, ROTARY_STREAM_EVALUATE, HELD_OUT_PROBLEMS, index);
+    struct drawn_problem drawn;
+    draw(task, &random, true, &drawn);
+    memcpy(problem->prompt, drawn.prompt, sizeof problem->prompt);
+    task->kind->answer(drawn.working, problem->answer);
+}
+
+void task_answer(const struct task *task, const char *written, char answer[TASK_TEXT_BYTES])
+{
+    answer[0] = '\0';
+    if (task->kind->answer)
+        task->kind->answer(written, answer);
+}

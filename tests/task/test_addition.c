@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The text of the addition task: read back by a parser that knows only the format, and recomputed on decimal
+ * strings.
+ */
+#include "task/kind.h"
+#include "task/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The example of the article. */
+static void test_example(void)
+{
+    static const struct {
+        uint64_t left, right;
+        const char *prompt, *working, *answer;
+    } known[] = {
+        {77, 38446365, "?d=77+38446365; ",
+         "7e0+5e0+0e0==12e0 and 7e1+6e1+1e1==14e1 and 0e2+3e2+1e2==4e2 and 0e3+6e3+0e3==6e3 and "
+         "0e4+4e4+0e4==4e4 and 0e5+4e5+0e5==4e5 and 0e6+8e6+0e6==8e6 and 0e7+3e7+0e7==3e7 and d==38446442#",
+         "38446442"},
+        {66623, 401, "?d=66623+401; ",
+         "3e0+1e0+0e0==4e0 and 2e1+0e1+0e1==2e1 and 6e2+4e2+0e2==10e2 and 6e3+0e3+1e3==7e3 and "
+         "6e4+0e4+0e4==6e4 and d==67024#",
+         "67024"},
+        {5, 5, "?d=5+5; ", "5e0+5e0+0e0==10e0 and 0e1+0e1+1e1==1e1 and d==10#", "10"},
+    };
+    for (int i = 0; i < 3; i++) {
+        struct drawn_problem problem;
+        char answer[TASK_TEXT_BYTES];
+        addition_write(known[i].left, known[i].right, &problem);
+        CHECK_TEXT(problem.prompt, known[i].prompt);
+        CHECK_TEXT(problem.working, known[i].working);
+        kind_addition.answer(problem.working, answer);
+        CHECK_TEXT(answer, known[i].answer);
+    }
+}
+
+struct parsed {
+    char left[32], right[32], result[32];
+};
+
+static bool read_digits(const char **at, char digits[32])
+{
+    size_t length = strspn(*at, "0123456789");
+    if (length == 0 || length > 31)
+        return false;
+    memcpy(digits, *at, length);
+    digits[length] = '\0';
+    *at += length;
+    return true;
+}
+
+static int digit_at(const char *digits, int place)
+{
+    int length = (int)strlen(digits);
+    return place < length ? digits[length - 1 - place] - '0' : 0;
+}
+
+/* Reads one problem; false if its text is not exactly what adding the two strings by hand gives. */
+static bool read_problem(const char **at, struct parsed *parsed)
+{
+    const char *from = *at;
+    if (!skip(&from, "?d=") || !read_digits(&from, parsed->left) || !skip(&from, "+") ||
+        !read_digits(&from, parsed->right) || !skip(&from, "; "))
+        return false;
+    char sum[32];
+    snprintf(sum, sizeof sum, "%llu", strtoull(parsed->left, NULL, 10) + strtoull(parsed->right, NULL, 10));
+    int carry = 0;
+    for (int place = 0; place < (int)strlen(sum); place++) {
+        int a = digit_at(parsed->left, place), b = digit_at(parsed->right, place);
+        char step[64];
+        snprintf(step, sizeof step, "%de%d+%de%d+%de%d==%de%d and ", a, place, b, place, carry, place,
+                 a + b + carry, place);
+        if (!skip(&from, step))
+            return false;
+        carry = a + b + carry >= 10;
+        if ((a + b) % 10 != digit_at(sum, place) && (a + b + 1) % 10 != digit_at(sum, place))
+            return false;
+    }
+    if (carry != 0 || !skip(&from, "d==") || !read_digits(&from, parsed->result) || !skip(&from, "#"))
+        return false;
+    *at = from;
+    return strcmp(parsed->result, sum) == 0;
+}
+
+/* A thousand problems and more out of training sequences, and what was drawn how often. */
+static void test_sequences(void)
+{
+    struct task_config config = config_of(TASK_ADDITION);
+    struct task *task = task_of(&config);
+    int64_t problems = 0, lengths[9] = {0}, first_digits[10] = {0}, last_digits[10] = {0};
+    for (int64_t row = 0; row < 500; row++) {
+        char text[TEXT_TOKENS + 1];
+        text_of(task, 11, row / 32, row % 32, TEXT_TOKENS, text);
+        check_about("row %lld", (long long)row);
+        const char *at = text;
+        struct parsed parsed;
+        while (strchr(at, '#')) {
+            if (!CHECK(read_problem(&at, &parsed)))
+                break;
+            problems++;
+            const char *operands[2] = {parsed.left, parsed.right};
+            for (int side = 0; side < 2; side++) {
+                size_t length = strlen(operands[side]);
+                if (!CHECK(length >= 1 && length <= 8))
+                    continue;
+                lengths[length]++;
+                first_digits[operands[side][0] - '0']++;
+                if (length > 1)
+                    last_digits[operands[side][length - 1] - '0']++;
+            }
+        }
+        CHECK_INT((int64_t)strlen(text), TEXT_TOKENS);
+    }
+    check_about("%lld problems", (long long)problems);
+    CHECK(problems >= 1000);
+    double operands = 2.0 * (double)problems;
+    /* Five standard errors. */
+    for (int length = 1; length <= 8; length++)
+        CHECK_NEAR((double)lengths[length], operands / 8, 5 * sqrt(operands / 8));
+    CHECK_INT(first_digits[0], 0);
+    for (int digit = 1; digit <= 9; digit++)
+        CHECK_NEAR((double)first_digits[digit], operands / 9, 5 * sqrt(operands / 9));
+    for (int digit = 0; digit <= 9; digit++)
+        CHECK_NEAR((double)last_digits[digit], operands * 7 / 80, 5 * sqrt(operands * 7 / 80));
+    task_destroy(task);
+    check_about("%s", "");
+}
+
+/* A thousand evaluation problems: prompt and answer belong together. */
+static void test_problems(void)
+{
+    struct task_config config = config_of(TASK_ADDITION);
+    struct task *task = task_of(&config);
+    for (int64_t index = 0; index < 1000; index++) {
+        struct problem problem;
+        task_problem(task, 5, index, &problem);
+        const char *at = problem.prompt;
+        struct parsed parsed;
+        if (!CHECK(skip(&at, "?d=") && read_digits(&at, parsed.left) && skip(&at, "+") &&
+                   read_digits(&at, parsed.right) && strcmp(at, "; ") == 0))
+            continue;
+        char sum[32];
+        snprintf(sum, sizeof sum, "%llu", strtoull(parsed.left, NULL, 10) + strtoull(parsed.right, NULL, 10));
+        CHECK_TEXT(problem.answer, sum);
+    }
+    task_destroy(task);
+}
+
+/* What counts as the answer in what a model wrote. */
+static void test_answer(void)
+{
+    struct task_config config = config_of(TASK_ADDITION);
+    struct task *task = task_of(&config);
+    static const struct {
+        const char *written, *answer;
+    } known[] = {
+        {"5e0+5e0+0e0==10e0 and d==10#", "10"},
+        {"d==10#", "10"},
+        {"d==1 and d==10#", "10"},
+        {"d==10#?d=3+4; d==7#", "10"},
+        {"d==10", ""},
+        {"5e0+5e0+0e0==10e0 and #", ""},
+        {"d==#", ""},
+        {"#d==10#", ""},
+        {"d=#==10", ""},
+        {"", ""},
+        {"d==0010#", "0010"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        char answer[TASK_TEXT_BYTES];
+        check_about("written %s", known[i].written);
+        task_answer(task, known[i].written, answer);
+        CHECK_TEXT(answer, known[i].answer);
+    }
+    check_about("%s", "");
+    task_destroy(task);
+}
+
+/* The longest problem of the longest numbers allowed fits its buffers, and size() says how long it is. */
+static void test_size(void)
+{
+    struct task_config config = config_of(TASK_ADDITION);
+    for (config.addition_digits = 2; config.addition_digits <= 16; config.addition_digits++) {
+        struct problem_size size = kind_addition.size(&config), longest = {0};
+        struct rotary_random random = {.key = {.seed = 3, .stream = ROTARY_STREAM_TEST}};
+        for (int i = 0; i < 200; i++) {
+            struct drawn_problem problem;
+            kind_addition.draw(&config, &random, &problem);
+            int64_t prompt = (int64_t)strlen(problem.prompt), working = (int64_t)strlen(problem.working);
+            longest.prompt = prompt > longest.prompt ? prompt : longest.prompt;
+            longest.working = working > longest.working ? working : longest.working;
+            CHECK(problem.working[working - 1] == '#');
+        }
+        check_about("%lld digits", (long long)config.addition_digits);
+        CHECK(longest.prompt <= size.prompt && longest.working <= size.working);
+        CHECK(size.prompt < TASK_TEXT_BYTES && size.working < TASK_TEXT_BYTES);
+    }
+    struct task_config published = config_of(TASK_ADDITION);
+    struct problem_size size = kind_addition.size(&published);
+    CHECK_INT(size.prompt + size.working, (int64_t)strlen("?d=99999999+99999999; ") + 22 + 7 * 22 + 22 - 1 +
+                                              (int64_t)strlen("d==199999998#"));
+    check_about("%s", "");
+}
+
+int main(void)
+{
+    test_example();
+    test_sequences();
+    test_problems();
+    test_answer();
+    test_size();
+    return check_report();
+}

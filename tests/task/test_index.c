@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The text of the substring-by-index task, read back and recomputed.
+ */
+#include "task/kind.h"
+#include "task/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void test_example(void)
+{
+    struct drawn_problem problem;
+    index_write("dyjeofuxvejmg", 8, &problem);
+    CHECK_TEXT(problem.prompt, "?s='dyjeofuxvejmg'; s[8:]==");
+    CHECK_TEXT(problem.working, "'vejmg'#");
+    index_write("abcdefghijklm", 12, &problem);
+    CHECK_TEXT(problem.prompt, "?s='abcdefghijklm'; s[12:]==");
+    CHECK_TEXT(problem.working, "'m'#");
+    index_write("abcdefghijklm", 0, &problem);
+    CHECK_TEXT(problem.working, "'abcdefghijklm'#");
+}
+
+/* Reads "?s='...'; s[i:]==", 13 letters, and gives the index; -1 if it is anything else. */
+static int read_prompt(const char **at, char string[14])
+{
+    if (!skip(at, "?s='"))
+        return -1;
+    for (int i = 0; i < 13; i++) {
+        if ((*at)[i] < 'a' || (*at)[i] > 'z')
+            return -1;
+        string[i] = (*at)[i];
+    }
+    string[13] = '\0';
+    *at += 13;
+    if (!skip(at, "'; s["))
+        return -1;
+    char *end;
+    if (**at < '0' || **at > '9' || (**at == '0' && (*at)[1] != ':'))
+        return -1;
+    long index = strtol(*at, &end, 10);
+    *at = end;
+    return skip(at, ":]==") && index <= 12 ? (int)index : -1;
+}
+
+static void test_sequences(void)
+{
+    struct task_config config = config_of(TASK_INDEX);
+    struct task *task = task_of(&config);
+    int64_t problems = 0, indices[13] = {0}, letters[26] = {0};
+    for (int64_t row = 0; row < 200; row++) {
+        char text[TEXT_TOKENS + 1];
+        text_of(task, 3, row / 32, row % 32, TEXT_TOKENS, text);
+        check_about("row %lld", (long long)row);
+        const char *at = text;
+        while (strchr(at, '#')) {
+            char string[14] = "";
+            int index = read_prompt(&at, string);
+            if (!CHECK(index >= 0) || !CHECK(skip(&at, "'")) || !CHECK(skip(&at, &string[index])) ||
+                !CHECK(skip(&at, "'#")))
+                break;
+            problems++;
+            indices[index]++;
+            for (int i = 0; i < 13; i++)
+                letters[string[i] - 'a']++;
+        }
+    }
+    check_about("%lld problems", (long long)problems);
+    CHECK(problems >= 1000);
+    /* Five standard errors. */
+    for (int index = 0; index < 13; index++)
+        CHECK_NEAR((double)indices[index], (double)problems / 13, 5 * sqrt((double)problems / 13));
+    for (int letter = 0; letter < 26; letter++)
+        CHECK_NEAR((double)letters[letter], (double)problems / 2, 5 * sqrt((double)problems / 2));
+    task_destroy(task);
+    check_about("%s", "");
+}
+
+static void test_problems(void)
+{
+    struct task_config config = config_of(TASK_INDEX);
+    struct task *task = task_of(&config);
+    int64_t indices[13] = {0};
+    for (int64_t i = 0; i < 1000; i++) {
+        struct problem problem;
+        task_problem(task, 5, i, &problem);
+        const char *at = problem.prompt;
+        char string[14] = "";
+        int index = read_prompt(&at, string);
+        if (!CHECK(index >= 0))
+            continue;
+        CHECK_INT(*at, 0);
+        indices[index]++;
+        const char *answer = problem.answer;
+        CHECK(skip(&answer, "'") && skip(&answer, &string[index]) && strcmp(answer, "'") == 0);
+    }
+    for (int index = 0; index < 13; index++)
+        CHECK(indices[index] > 0);
+    task_destroy(task);
+}
+
+static void test_answer(void)
+{
+    struct task_config config = config_of(TASK_INDEX);
+    struct task *task = task_of(&config);
+    static const struct {
+        const char *written, *answer;
+    } known[] = {
+        {"'vejmg'#", "'vejmg'"},
+        {"'vejm'#", "'vejm'"},
+        {"'vejmg'", ""},
+        {"'vejmg#", "'vejmg"},
+        {"#", ""},
+        {"", ""},
+        {"'vejmg'#?s='", "'vejmg'"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        char answer[TASK_TEXT_BYTES];
+        check_about("written %s", known[i].written);
+        task_answer(task, known[i].written, answer);
+        CHECK_TEXT(answer, known[i].answer);
+    }
+    check_about("%s", "");
+    task_destroy(task);
+}
+
+/* size() is what the longest problem takes, for strings of every allowed length. */
+static void test_size(void)
+{
+    struct task_config config = config_of(TASK_INDEX);
+    for (config.index_letters = 2; config.index_letters <= 99; config.index_letters++) {
+        char string[100];
+        memset(string, 'q', sizeof string);
+        string[config.index_letters] = '\0';
+        struct problem_size longest = {0}, size = kind_index.size(&config);
+        for (int64_t index = 0; index < config.index_letters; index++) {
+            struct drawn_problem problem;
+            index_write(string, index, &problem);
+            int64_t prompt = (int64_t)strlen(problem.prompt), working = (int64_t)strlen(problem.working);
+            longest.prompt = prompt > longest.prompt ? prompt : longest.prompt;
+            longest.working = working > longest.working ? working : longest.working;
+        }
+        check_about("%lld letters", (long long)config.index_letters);
+        CHECK_INT(size.prompt, longest.prompt);
+        CHECK_INT(size.working, longest.working);
+    }
+    check_about("%s", "");
+}
+
+int main(void)
+{
+    test_example();
+    test_sequences();
+    test_problems();
+    test_answer();
+    test_size();
+    return check_report();
+}

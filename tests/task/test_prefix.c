@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The text of the substring-by-prefix task: every copied piece stands before, windows are chosen evenly, and
+ * what an ideal predictor would lose is what src/task/prefix.c says.
+ */
+#include "task/kind.h"
+#include "task/text.h"
+
+#include <math.h>
+
+enum { SEQUENCE = 512, RANDOM = 4, SUBSTRING = 32 };
+
+static struct task *published_task(void)
+{
+    struct task_config config = config_of(TASK_PREFIX);
+    config.sequence_length = SEQUENCE;
+    return task_of(&config);
+}
+
+/* A sequence read back: its letters without the signs, and where each copied piece begins and ends among
+ * them. */
+struct parsed {
+    char letters[SEQUENCE + 2];
+    int count, pieces, begin[64], end[64];
+};
+
+static bool parse(const char *text, struct parsed *parsed)
+{
+    *parsed = (struct parsed){0};
+    for (const char *at = text; *at;) {
+        for (int i = 0; i < RANDOM && *at; i++) {
+            if (*at == '>')
+                return false;
+            parsed->letters[parsed->count++] = *at++;
+        }
+        if (!*at)
+            break;
+        if (*at++ != '>')
+            return false;
+        int length = parsed->count < SUBSTRING ? parsed->count : SUBSTRING;
+        parsed->begin[parsed->pieces] = parsed->count;
+        for (int i = 0; i < length && *at; i++) {
+            if (*at == '>')
+                return false;
+            parsed->letters[parsed->count++] = *at++;
+        }
+        parsed->end[parsed->pieces++] = parsed->count;
+    }
+    return true;
+}
+
+/* In how many places before `begin` the piece stands, windows of `length` letters having been eligible. */
+static int places(const struct parsed *parsed, int begin, int end, int length, int *first)
+{
+    int found = 0;
+    for (int from = 0; from + length <= begin; from++) {
+        if (memcmp(&parsed->letters[from], &parsed->letters[begin], (size_t)(end - begin)) == 0) {
+            if (found++ == 0)
+                *first = from;
+        }
+    }
+    return found;
+}
+
+/* The floor is what a predictor loses that knows the rule and remembers everything: ln 4 for a random letter,
+ * and for a piece minus the logarithm of its probability, the share of eligible windows that read like it. */
+static void test_sequences(void)
+{
+    struct task *task = published_task();
+    double nats = 0;
+    int64_t sequences = 300, letters[4] = {0}, total_letters = 0, early = 0, unique = 0;
+    for (int64_t row = 0; row < sequences; row++) {
+        char text[TEXT_TOKENS + 1];
+        text_of(task, 9, row / 16, row % 16, SEQUENCE + 1, text);
+        check_about("row %lld", (long long)row);
+        struct parsed parsed;
+        if (!CHECK(parse(text, &parsed)))
+            continue;
+        int copied = 0;
+        for (int piece = 0; piece < parsed.pieces; piece++) {
+            int begin = parsed.begin[piece], end = parsed.end[piece];
+            int length = begin < SUBSTRING ? begin : SUBSTRING, windows = begin - length + 1, first = 0;
+            int found = places(&parsed, begin, end, length, &first);
+            CHECK(found >= 1);
+            copied += end - begin;
+            nats -= log((double)found / windows);
+            /* Where a piece stands in one place only, that place is in the first half as often as not. */
+            if (found == 1 && windows > 1) {
+                unique++;
+                early += first < windows / 2;
+            }
+        }
+        int fresh = parsed.count - copied;
+        nats += (fresh - 1) * log(4.0); /* the first token is given, not predicted */
+        for (int piece = 0, at = 0; piece <= parsed.pieces; piece++) {
+            int stop = piece < parsed.pieces ? parsed.begin[piece] : parsed.count;
+            for (; at < stop; at++, total_letters++)
+                letters[parsed.letters[at] - 'a']++;
+            at = piece < parsed.pieces ? parsed.end[piece] : at;
+        }
+    }
+    check_about("%lld sequences", (long long)sequences);
+    CHECK_NEAR(nats / (double)(sequences * SEQUENCE), 0.30, 0.005);
+    CHECK(unique > 1000);
+    CHECK_NEAR((double)early, (double)unique / 2, 5 * sqrt((double)unique / 4) + 0.01 * (double)unique);
+    for (int letter = 0; letter < 4; letter++)
+        CHECK_NEAR((double)letters[letter], (double)total_letters / 4,
+                   5 * sqrt((double)total_letters * 3 / 16));
+    task_destroy(task);
+    check_about("%s", "");
+}
+
+/* Other alphabets and lengths, cut at every place of a round. */
+static void test_shapes(void)
+{
+    struct task_config config = config_of(TASK_PREFIX);
+    config.prefix_letters = 26;
+    config.prefix_random = 3;
+    config.prefix_substring = 5;
+    for (config.sequence_length = 16; config.sequence_length < 40; config.sequence_length++) {
+        struct task *task = task_of(&config);
+        int32_t tokens[64];
+        memset(tokens, 0xff, sizeof tokens);
+        task_sequence(task, 1, 2, 3, tokens);
+        check_about("length %lld", (long long)config.sequence_length);
+        for (int64_t i = 0; i < 64; i++)
+            CHECK(i <= config.sequence_length ? tokens[i] >= 0 && tokens[i] <= 26 : tokens[i] == -1);
+        /* a round is 3 random, the sign, 5 copied, after a first one of 3 + 1 + 3 */
+        for (int64_t i = 0; i <= config.sequence_length; i++)
+            CHECK_INT(tokens[i] == 26, i == 3 || (i >= 10 && (i - 10) % 9 == 0));
+        task_destroy(task);
+    }
+    CHECK(task_has_problems(&(struct task){.kind = &kind_index}));
+    CHECK(!task_has_problems(&(struct task){.kind = &kind_prefix}));
+    check_about("%s", "");
+}
+
+int main(void)
+{
+    test_sequences();
+    test_shapes();
+    return check_report();
+}

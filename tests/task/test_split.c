@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a task promises whatever its kind: data are a pure function of (seed, step, row), nothing held out is
+ * ever taught, and a configuration that cannot keep that promise is refused.
+ */
+#include "task/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WORDS = 40000, WORD_BYTES = 48 };
+
+/* A set of short texts. */
+struct words {
+    int count;
+    char (*word)[WORD_BYTES];
+};
+
+static int compare(const void *left, const void *right)
+{
+    return strcmp(left, right);
+}
+
+static void add(struct words *words, const char *from, size_t length)
+{
+    if (!CHECK(words->count < WORDS && length < WORD_BYTES))
+        return;
+    memcpy(words->word[words->count], from, length);
+    words->word[words->count++][length] = '\0';
+}
+
+/* What tells the problems of a sequence apart: "a+b", the string, or the whole sequence. */
+static void add_sequence(struct words *words, enum task_kind kind, const char *text)
+{
+    if (kind == TASK_PREFIX) {
+        add(words, text, strlen(text));
+        return;
+    }
+    const char *opening = kind == TASK_ADDITION ? "?d=" : "?s='",
+               *closing = kind == TASK_ADDITION ? ";" : "'";
+    for (const char *at = strstr(text, opening); at; at = strstr(at, opening)) {
+        at += strlen(opening);
+        size_t length = strcspn(at, closing);
+        if (at[length])
+            add(words, at, length);
+    }
+}
+
+static int distinct(struct words *words)
+{
+    qsort(words->word, (size_t)words->count, WORD_BYTES, compare);
+    int different = words->count > 0;
+    for (int i = 1; i < words->count; i++)
+        different += strcmp(words->word[i], words->word[i - 1]) != 0;
+    return different;
+}
+
+/* "12+7" becomes "7+12". */
+static void mirror(const char *sum, char mirrored[WORD_BYTES])
+{
+    const char *plus = strchr(sum, '+');
+    snprintf(mirrored, WORD_BYTES, "%s+%.*s", plus + 1, (int)(plus - sum), sum);
+}
+
+/* Configurations with so few problems that both sides are seen nearly whole: a leak could not hide. */
+static void test_disjoint(void)
+{
+    struct task_config small[TASK_KINDS] = {config_of(TASK_ADDITION), config_of(TASK_INDEX),
+                                            config_of(TASK_PREFIX)};
+    small[TASK_ADDITION].addition_digits = 2;
+    small[TASK_INDEX].index_letters = 2;
+    small[TASK_PREFIX].sequence_length = 16;
+    small[TASK_PREFIX].prefix_letters = 2;
+    small[TASK_PREFIX].prefix_random = 2;
+    small[TASK_PREFIX].prefix_substring = 2;
+    static char taught_words[WORDS][WORD_BYTES], kept_words[WORDS][WORD_BYTES];
+    for (int kind = 0; kind < TASK_KINDS; kind++) {
+        struct words taught = {.word = taught_words}, kept = {.word = kept_words};
+        struct task *task = task_of(&small[kind]);
+        const int64_t tokens = small[kind].sequence_length + 1;
+        char text[TEXT_TOKENS + 1];
+        const int64_t sequences = kind == TASK_PREFIX ? 20000 : kind == TASK_INDEX ? 600 : 3000;
+        for (int64_t row = 0; row < sequences; row++) {
+            text_of(task, 1, row / 100, row % 100, tokens, text);
+            add_sequence(&taught, (enum task_kind)kind, text);
+        }
+        for (int64_t row = 0; row < (kind == TASK_PREFIX ? 500 : 100); row++) {
+            text_of(task, 2, -1, row, tokens, text);
+            add_sequence(&kept, (enum task_kind)kind, text);
+        }
+        for (int64_t index = 0; task_has_problems(task) && index < 500; index++) {
+            struct problem problem;
+            task_problem(task, 2, index, &problem);
+            add_sequence(&kept, (enum task_kind)kind, problem.prompt);
+        }
+        int taught_distinct = distinct(&taught), kept_distinct = distinct(&kept);
+        check_about("task %s, %d taught, %d kept", task_names[kind], taught_distinct, kept_distinct);
+        CHECK(kept_distinct >= 5 && taught_distinct > 20 * kept_distinct);
+        for (int i = 0; i < kept.count; i++) {
+            char mirrored[WORD_BYTES];
+            if (bsearch(kept.word[i], taught.word, (size_t)taught.count, WORD_BYTES, compare))
+                CHECK(!"a problem that is held out was taught");
+            if (kind != TASK_ADDITION)
+                continue;
+            mirror(kept.word[i], mirrored);
+            if (bsearch(mirrored, taught.word, (size_t)taught.count, WORD_BYTES, compare))
+                CHECK(!"the mirror image of a problem that is held out was taught");
+        }
+        task_destroy(task);
+    }
+    check_about("%s", "");
+}
+
+/* Small numbers are taught: of the 81 sums of one digit with one digit, every one but those held out. */
+static void test_tiny_operands(void)
+{
+    struct task_config config = config_of(TASK_ADDITION);
+    config.addition_digits = 2;
+    struct task *task = task_of(&config);
+    bool taught[10][10] = {{false}}, kept[10][10] = {{false}};
+    for (int64_t row = 0; row < 1500; row++) {
+        char text[TEXT_TOKENS + 1];
+        text_of(task, 1, 0, row, TEXT_TOKENS, text);
+        for (const char *at = strstr(text, "?d="); at && strlen(at) > 6; at = strstr(at + 1, "?d=")) {
+            if (at[4] == '+' && at[6] == ';')
+                taught[at[3] - '0'][at[5] - '0'] = true;
+        }
+        for (int64_t index = 4 * row; index < 4 * row + 4; index++) {
+            struct problem problem;
+            task_problem(task, 1, index, &problem);
+            if (problem.prompt[4] == '+' && problem.prompt[6] == ';')
+                kept[problem.prompt[3] - '0'][problem.prompt[5] - '0'] = true;
+        }
+    }
+    for (int a = 1; a <= 9; a++) {
+        for (int b = 1; b <= 9; b++) {
+            check_about("%d+%d", a, b);
+            CHECK(taught[a][b] != kept[a][b]);
+        }
+    }
+    check_about("%s", "");
+    task_destroy(task);
+}
+
+static void test_pure(void)
+{
+    for (int kind = 0; kind < TASK_KINDS; kind++) {
+        struct task_config config = config_of((enum task_kind)kind);
+        struct task *task = task_of(&config), *other = task_of(&config);
+        char text[TEXT_TOKENS + 1], again[TEXT_TOKENS + 1];
+        check_about("task %s", task_names[kind]);
+        text_of(task, 42, 7, 5, TEXT_TOKENS, text);
+        static const struct {
+            uint64_t seed;
+            int64_t step, row;
+        } elsewhere[] = {{43, 7, 5}, {42 + (1ull << 32), 7, 5}, {42, 8, 5}, {42, 7, 6}, {42, 5, 7},
+                         {42, -1, 5}};
+        for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++) {
+            text_of(task, elsewhere[i].seed, elsewhere[i].step, elsewhere[i].row, TEXT_TOKENS, again);
+            CHECK(strcmp(text, again) != 0);
+            CHECK(strstr(again, text + TEXT_TOKENS / 2) == NULL);
+        }
+        text_of(other, 42, 7, 5, TEXT_TOKENS, again);
+        CHECK_TEXT(again, text);
+
+        struct problem first, second;
+        if (task_has_problems(task)) {
+            task_problem(task, 1, 0, &first);
+            task_problem(task, 1, 1, &second);
+            CHECK(strcmp(first.prompt, second.prompt) != 0);
+            task_problem(task, 2, 0, &second);
+            CHECK(strcmp(first.prompt, second.prompt) != 0);
+            task_problem(other, 1, 0, &second);
+            CHECK_TEXT(second.prompt, first.prompt);
+            CHECK_TEXT(second.answer, first.answer);
+        }
+        task_destroy(task);
+        task_destroy(other);
+    }
+    check_about("%s", "");
+}
+
+/* What a seed means is part of a published result, so it must not change unnoticed. */
+static void test_pinned(void)
+{
+    static const struct {
+        int64_t taught, held_out;
+    } hashes[TASK_KINDS] = {{-1660580603204249819, 4043536037949188594},
+                            {4120088651489951605, -383797130693625939},
+                            {-6846964814225062047, 1223251363974842202}};
+    for (int kind = 0; kind < TASK_KINDS; kind++) {
+        struct task_config config = config_of((enum task_kind)kind);
+        struct task *task = task_of(&config);
+        char text[TEXT_TOKENS + 1];
+        check_about("task %s", task_names[kind]);
+        text_of(task, 1, 1, 1, TEXT_TOKENS, text);
+        CHECK_INT((int64_t)rotary_hash(text, TEXT_TOKENS), hashes[kind].taught);
+        text_of(task, 1, -1, 1, TEXT_TOKENS, text);
+        CHECK_INT((int64_t)rotary_hash(text, TEXT_TOKENS), hashes[kind].held_out);
+        task_destroy(task);
+    }
+    check_about("%s", "");
+}
+
+/* A longer sequence begins like a shorter one; its text does not depend on where it will be cut. */
+static void test_cut(void)
+{
+    for (int kind = 0; kind < TASK_KINDS; kind++) {
+        struct task_config config = config_of((enum task_kind)kind);
+        struct task *longer = task_of(&config);
+        config.sequence_length = 300;
+        struct task *shorter = task_of(&config);
+        char long_text[TEXT_TOKENS + 1], short_text[TEXT_TOKENS + 1];
+        check_about("task %s", task_names[kind]);
+        for (int64_t row = 0; row < 20; row++) {
+            text_of(longer, 1, 1, row, 641, long_text);
+            text_of(shorter, 1, 1, row, 301, short_text);
+            CHECK(strncmp(long_text, short_text, 301) == 0);
+        }
+        task_destroy(longer);
+        task_destroy(shorter);
+    }
+    check_about("%s", "");
+}
+
+static void test_refused(void)
+{
+    struct task *task = NULL;
+    rotary_error error = {0};
+    struct task_config config = config_of(TASK_ADDITION);
+    config.sequence_length = 200;
+    CHECK_INT(task_create(&task, &config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "sequence_length 200") && strstr(error.message, "addition"));
+    config = config_of(TASK_INDEX);
+    config.sequence_length = 43;
+    CHECK_INT(task_create(&task, &config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "44 tokens") != NULL);
+    config.sequence_length = 44;
+    CHECK_INT(task_create(&task, &config, &error), ROTARY_OK);
+    task_destroy(task);
+
+    /* aabaab...: two letters, one at a time, each copied at once, give few sequences of 17. */
+    task = NULL;
+    config = config_of(TASK_PREFIX);
+    config.sequence_length = 16;
+    config.prefix_letters = 2;
+    config.prefix_random = 1;
+    config.prefix_substring = 100;
+    CHECK_INT(task_create(&task, &config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "too few different problems") != NULL);
+    CHECK(task == NULL);
+}
+
+int main(void)
+{
+    test_disjoint();
+    test_tiny_operands();
+    test_pure();
+    test_pinned();
+    test_cut();
+    test_refused();
+    return check_report();
+}
