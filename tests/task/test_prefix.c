@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { SEQUENCE = 512, RANDOM = 4, SUBSTRING = 32 };
+enum { SEQUENCE = 512, RANDOM = 4, SUBSTRING = 32, EDGE = 1 };
 
 static struct task *published_task(void)
 {
@@ -49,17 +49,25 @@ static bool parse(const char *text, struct parsed *parsed)
     return true;
 }
 
-/* In how many places before `begin` the piece stands, windows of `length` letters having been eligible. */
-static int places(const struct parsed *parsed, int begin, int end, int length, int *first)
+/* How many of the windows first ... last - 1 of the text read like the piece begin ... end - 1. */
+static int matches(const struct parsed *parsed, int begin, int end, int first, int last)
 {
     int found = 0;
-    for (int from = 0; from + length <= begin; from++) {
-        if (memcmp(&parsed->letters[from], &parsed->letters[begin], (size_t)(end - begin)) == 0) {
-            if (found++ == 0)
-                *first = from;
-        }
-    }
+    for (int from = first; from < last; from++)
+        found += memcmp(&parsed->letters[from], &parsed->letters[begin], (size_t)(end - begin)) == 0;
     return found;
+}
+
+/* How often something happened, and how often it should have. */
+struct tally {
+    double seen, expected, variance;
+};
+
+static void tally_add(struct tally *tally, double seen, double probability)
+{
+    tally->seen += seen;
+    tally->expected += probability;
+    tally->variance += probability * (1 - probability);
 }
 
 /* The floor is what a predictor loses that knows the rule and remembers everything: ln 4 for a random letter,
@@ -68,7 +76,8 @@ static void test_sequences(void)
 {
     struct task *task = published_task();
     double nats = 0;
-    int64_t sequences = 300, letters[4] = {0}, total_letters = 0, early = 0, unique = 0;
+    int64_t sequences = 1000, letters[4] = {0}, total_letters = 0;
+    struct tally first = {0}, last = {0}; /* of the windows at the edges: where an error by one would show */
     for (int64_t row = 0; row < sequences; row++) {
         char text[TEXT_TOKENS + 1];
         text_of(task, 9, row / 16, row % 16, SEQUENCE + 1, text);
@@ -79,16 +88,17 @@ static void test_sequences(void)
         int copied = 0;
         for (int piece = 0; piece < parsed.pieces; piece++) {
             int begin = parsed.begin[piece], end = parsed.end[piece];
-            int length = begin < SUBSTRING ? begin : SUBSTRING, windows = begin - length + 1, first = 0;
-            int found = places(&parsed, begin, end, length, &first);
-            CHECK(found >= 1);
+            int length = begin < SUBSTRING ? begin : SUBSTRING, windows = begin - length + 1;
+            int found = matches(&parsed, begin, end, 0, windows);
             copied += end - begin;
+            if (!CHECK(found >= 1))
+                continue;
             nats -= log((double)found / windows);
-            /* Where a piece stands in one place only, that place is in the first half as often as not. */
-            if (found == 1 && windows > 1) {
-                unique++;
-                early += first < windows / 2;
-            }
+            if (windows < 2 * EDGE)
+                continue;
+            tally_add(&first, (double)matches(&parsed, begin, end, 0, EDGE) / found, (double)EDGE / windows);
+            tally_add(&last, (double)matches(&parsed, begin, end, windows - EDGE, windows) / found,
+                      (double)EDGE / windows);
         }
         int fresh = parsed.count - copied;
         nats += (fresh - 1) * log(4.0); /* the first token is given, not predicted */
@@ -101,8 +111,9 @@ static void test_sequences(void)
     }
     check_about("%lld sequences", (long long)sequences);
     CHECK_NEAR(nats / (double)(sequences * SEQUENCE), 0.30, 0.005);
-    CHECK(unique > 1000);
-    CHECK_NEAR((double)early, (double)unique / 2, 5 * sqrt((double)unique / 4) + 0.01 * (double)unique);
+    /* Five standard errors. */
+    CHECK_NEAR(first.seen, first.expected, 5 * sqrt(first.variance));
+    CHECK_NEAR(last.seen, last.expected, 5 * sqrt(last.variance));
     for (int letter = 0; letter < 4; letter++)
         CHECK_NEAR((double)letters[letter], (double)total_letters / 4,
                    5 * sqrt((double)total_letters * 3 / 16));
