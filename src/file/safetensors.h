@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The safetensors format: eight bytes of header length, a JSON header, the tensors' bytes. Ours also carry a hash of the
- * tensors' bytes in the metadata, so that a corrupted file is known as one.
+ * The safetensors format: eight bytes of header length, a JSON header, the tensors' bytes. Ours also carry a
+ * checksum of the whole file in the metadata (key "content_hash", the header's first), so that a corrupted
+ * file is known as one. It is taken over every byte, its own sixteen hexadecimal digits read as zeros.
  */
 #ifndef ROTARY_FILE_SAFETENSORS_H
 #define ROTARY_FILE_SAFETENSORS_H
@@ -19,16 +20,22 @@ struct safetensor {
     const void *data;
 };
 
-/* Writes the tensors to `path` (not atomically: write beside, then file_rename) and syncs it. `metadata` is an object of
- * strings, or NULL. A full disk is ROTARY_IO_ERROR, with nothing left behind. */
+/* Writes the tensors to `path` (not atomically: write beside, then file_rename) and syncs it. `metadata` is
+ * an object of strings, or NULL. A failure, such as a full disk, is ROTARY_IO_ERROR and leaves no file at
+ * `path`. */
 ROTARY_CHECKED rotary_status safetensors_write(const char *path, const struct safetensor *tensors, int count,
                                                const json_t *metadata, rotary_error *error);
 
 struct safetensors; /* an open file: memory-mapped, validated whole */
-/* Every length, offset, shape and type is checked against the file before anything is believed; ROTARY_BAD_FILE says
- * what was wrong. If the metadata has our hash it is verified. */
-ROTARY_CHECKED rotary_status safetensors_open(struct safetensors **file, const char *path, rotary_error *error);
+/* Every length, offset, shape and type is checked against the file before anything is believed;
+ * ROTARY_BAD_FILE says what was wrong. If the file has our checksum it is verified. */
+ROTARY_CHECKED rotary_status safetensors_open(struct safetensors **file, const char *path,
+                                              rotary_error *error);
 void safetensors_close(struct safetensors *file);
+/* Whether the file carries our checksum, which then held: every file of ours does, another program's does
+ * not. */
+bool safetensors_verified(const struct safetensors *file);
+/* Tensors, in the order of their place in the file. */
 int safetensors_count(const struct safetensors *file);
 const struct safetensor *safetensors_at(const struct safetensors *file, int index);
 /* NULL if there is none of that name. */

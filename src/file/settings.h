@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A configuration is a C struct and a table that says which JSON key fills which member. The one table reads it from
- * JSON, writes it, takes --set key=value, checks ranges, and suggests the nearest key when one is unknown.
+ * A configuration is a C struct and a table that says which JSON key fills which member. The one table reads
+ * it from JSON, writes it, takes --set key=value, checks ranges, and suggests the nearest key when one is
+ * unknown.
  */
 #ifndef ROTARY_FILE_SETTINGS_H
 #define ROTARY_FILE_SETTINGS_H
@@ -22,10 +23,10 @@ enum { SETTING_TEXT_BYTES = 256 };
 struct setting {
     const char *key; /* as in JSON and after --set */
     enum setting_type type;
-    size_t offset;      /* of the member */
-    double least, most; /* inclusive; of integers and reals */
+    size_t offset;              /* of the member */
+    double least, most;         /* inclusive; of integers and reals */
     const char *const *choices; /* NULL-terminated names of a SETTING_CHOICE */
-    const char *help;   /* one phrase: what it is, in which unit */
+    const char *help;           /* one phrase: what it is, in which unit */
 };
 
 /* A table and the struct it describes. A whole configuration is a few of these over one flat JSON object. */
@@ -35,14 +36,15 @@ struct settings {
     void *structure;
 };
 
-/* Sets every member whose key `object` has; leaves the others alone. A key in none of the tables, a wrong type, a value
- * out of range or a choice that does not exist is ROTARY_INVALID_ARGUMENT and says key, value, what was wanted, and for
- * names the nearest valid one. `where` names the source of the object in such sentences (a path, "--set"). */
+/* Sets every member whose key `object` has; leaves the others alone. A key in none of the tables, a wrong
+ * type, a value out of range or a choice that does not exist is ROTARY_INVALID_ARGUMENT and says key, value,
+ * what was wanted, and for names the nearest valid one. `where` names the source of the object in such
+ * sentences (a path, "--set"). */
 ROTARY_CHECKED rotary_status settings_read(const struct settings *settings, int count, const json_t *object,
                                            const char *where, rotary_error *error);
 /* "key=value", value as JSON or as bare text. */
-ROTARY_CHECKED rotary_status settings_assign(const struct settings *settings, int count, const char *assignment,
-                                             rotary_error *error);
+ROTARY_CHECKED rotary_status settings_assign(const struct settings *settings, int count,
+                                             const char *assignment, rotary_error *error);
 /* Every key of every table into `object`, in table order. */
 ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int count, json_t *object,
                                             rotary_error *error);

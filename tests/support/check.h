@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A small harness. A test is a program: it checks, counts what it compared, and its exit status is the verdict:
- * 0 passed, 1 failed, 77 skipped. A test that compared nothing fails.
+ * A small harness. A test is a program: it checks, counts what it compared, and its exit status is the
+ * verdict: 0 passed, 1 failed, 77 skipped. A test that compared nothing fails.
  */
 #ifndef TESTS_SUPPORT_CHECK_H
 #define TESTS_SUPPORT_CHECK_H
@@ -12,7 +12,7 @@
 /* Counts a comparison; prints where, and what was wanted, if it does not hold. Returns `holds`. */
 #define CHECK(holds) check_that((holds), #holds, __FILE__, __LINE__)
 /* got == wanted for integers, for strings. */
-#define CHECK_INT(got, wanted) check_int((got), (wanted), #got, __FILE__, __LINE__)
+#define CHECK_INT(got, wanted)  check_int((got), (wanted), #got, __FILE__, __LINE__)
 #define CHECK_TEXT(got, wanted) check_text((got), (wanted), #got, __FILE__, __LINE__)
 /* |got - wanted| <= bound; a NaN anywhere fails. */
 #define CHECK_NEAR(got, wanted, bound) check_near((got), (wanted), (bound), #got, __FILE__, __LINE__)

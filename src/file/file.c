@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file/file.h"
+
+#include "base/fail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_CAPACITY = 64 * 1024 };
+
+static rotary_status fail_system(rotary_error *error, const char *doing, const char *path)
+{
+    return rotary_fail(error, ROTARY_IO_ERROR, "cannot %s %s: %s", doing, path, strerror(errno));
+}
+
+/* Reads what `descriptor` has left into a growing block, of `capacity` bytes at first. */
+static rotary_status read_rest(int descriptor, const char *path, size_t capacity, size_t most, char **bytes,
+                               size_t *count, rotary_error *error)
+{
+    char *block = NULL;
+    size_t used = 0, room = 0;
+    for (;;) {
+        if (used == room) {
+            size_t wanted = room ? 2 * room : capacity;
+            char *larger = wanted > room && wanted < SIZE_MAX ? realloc(block, wanted + 1) : NULL;
+            if (!larger) {
+                free(block);
+                return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                   "no memory to read %s, which has more than %zu bytes", path, used);
+            }
+            block = larger;
+            room = wanted;
+        }
+        ssize_t got = read(descriptor, block + used, room - used);
+        if (got == 0)
+            break;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            free(block);
+            return fail_system(error, "read", path);
+        }
+        used += (size_t)got;
+        if (used > most) {
+            free(block);
+            return rotary_fail(error, ROTARY_BAD_FILE,
+                               "%s has more than the %zu bytes that are read of such a file", path, most);
+        }
+    }
+    block[used] = 0;
+    *bytes = block;
+    *count = used;
+    return ROTARY_OK;
+}
+
+rotary_status file_read(const char *path, size_t most, char **bytes, size_t *count, rotary_error *error)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return fail_system(error, "open", path);
+    rotary_status status = ROTARY_OK;
+    struct stat about;
+    if (fstat(descriptor, &about) != 0)
+        status = fail_system(error, "look at", path);
+    else if (S_ISREG(about.st_mode) && about.st_size > 0 && (uintmax_t)about.st_size > most)
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %jd bytes; at most %zu are read of such a file",
+                             path, (intmax_t)about.st_size, most);
+    else {
+        /* One byte more than the size, so that the end is met without growing. */
+        bool sized = S_ISREG(about.st_mode) && about.st_size > 0;
+        size_t capacity = sized ? (size_t)about.st_size + 1 : FIRST_CAPACITY;
+        status = read_rest(descriptor, path, capacity, most, bytes, count, error);
+    }
+    close(descriptor);
+    return status;
+}
+
+static bool write_all(int descriptor, const struct file_part *part)
+{
+    const char *next = part->bytes;
+    size_t left = part->count;
+    while (left > 0) {
+        ssize_t written = write(descriptor, next, left);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        next += written;
+        left -= (size_t)written;
+    }
+    return true;
+}
+
+rotary_status file_write_parts(const char *path, const struct file_part *parts, int count,
+                               rotary_error *error)
+{
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+        return fail_system(error, "create", path);
+    /* A device is written to, but neither synced nor, should that fail, removed. */
+    struct stat about;
+    bool regular = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
+    bool good = true;
+    for (int i = 0; i < count && good; i++)
+        good = write_all(descriptor, &parts[i]);
+    good = good && (!regular || fsync(descriptor) == 0);
+    int reason = errno;
+    /* A network file system may report a failed write only here. */
+    if (close(descriptor) != 0 && good) {
+        good = false;
+        reason = errno;
+    }
+    if (good)
+        return ROTARY_OK;
+    if (regular)
+        unlink(path);
+    errno = reason;
+    return fail_system(error, "write", path);
+}
+
+rotary_status file_replace_parts(const char *path, const struct file_part *parts, int count,
+                                 rotary_error *error)
+{
+    /* One fixed name beside each file: what a crash leaves there is overwritten by the next write. */
+    char beside[PATH_MAX];
+    int length = snprintf(beside, sizeof beside, "%s.partial", path);
+    if (length < 0 || (size_t)length >= sizeof beside)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a path of %zu bytes is too long: %.64s...",
+                           strlen(path), path);
+    rotary_status status = file_write_parts(beside, parts, count, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = file_rename(beside, path, error);
+    if (status != ROTARY_OK)
+        unlink(beside);
+    return status;
+}
+
+rotary_status file_replace(const char *path, const void *bytes, size_t count, rotary_error *error)
+{
+    struct file_part part = {bytes, count};
+    return file_replace_parts(path, &part, 1, error);
+}
+
+/* Syncs the folder that holds `path`, so that the name itself survives a crash. */
+static rotary_status sync_folder_of(const char *path, rotary_error *error)
+{
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash) {
+        size_t length = slash == path ? 1 : (size_t)(slash - path);
+        if (length >= sizeof folder)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a path of %zu bytes is too long: %.64s...",
+                               strlen(path), path);
+        memcpy(folder, path, length);
+        folder[length] = 0;
+    }
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0)
+        return fail_system(error, "open the folder", folder);
+    /* EINVAL: a file system that has nothing to sync in a folder. */
+    bool good = fsync(descriptor) == 0 || errno == EINVAL;
+    int reason = errno;
+    close(descriptor);
+    errno = reason;
+    return good ? ROTARY_OK : fail_system(error, "sync the folder", folder);
+}
+
+rotary_status file_rename(const char *from, const char *to, rotary_error *error)
+{
+    if (rename(from, to) != 0)
+        return rotary_fail(error, ROTARY_IO_ERROR, "cannot rename %s to %s: %s", from, to, strerror(errno));
+    return sync_folder_of(to, error);
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+rotary_status file_make_folder(const char *path, rotary_error *error)
+{
+    char made[PATH_MAX];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof made)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a folder's path has 1 to %d bytes, not %zu",
+                           PATH_MAX - 1, length);
+    memcpy(made, path, length + 1);
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != 0)
+            continue;
+        made[i] = 0;
+        if (mkdir(made, 0777) != 0 && errno != EEXIST)
+            return fail_system(error, "make the folder", made);
+        made[i] = path[i];
+    }
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return fail_system(error, "look at", path);
+    if (!S_ISDIR(about.st_mode))
+        return rotary_fail(error, ROTARY_IO_ERROR, "%s is a file, wanted a folder", path);
+    if (access(path, W_OK | X_OK) != 0)
+        return fail_system(error, "write to the folder", path);
+    return ROTARY_OK;
+}

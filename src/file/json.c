@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * JSON files.
+ */
+#include "file/file.h"
+
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Far above any configuration or record, far below what would trouble the machine. */
+static const size_t most_json_bytes = (size_t)64 << 20;
+
+rotary_status file_read_json(const char *path, json_t **object, rotary_error *error)
+{
+    char *text;
+    size_t count;
+    rotary_status status = file_read(path, most_json_bytes, &text, &count, error);
+    if (status != ROTARY_OK)
+        return status;
+    json_error_t wrong;
+    json_t *read = json_loadb(text, count, JSON_REJECT_DUPLICATES, &wrong);
+    free(text);
+    if (!read)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d, column %d: %s", path, wrong.line,
+                           wrong.column, wrong.text);
+    if (!json_is_object(read)) {
+        json_decref(read);
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s holds no JSON object: it starts with something other than {", path);
+    }
+    *object = read;
+    return ROTARY_OK;
+}
+
+/* Significant digits, 1 to 17, with which every real number in `value` comes back as it was; at least
+ * `digits`. */
+static int digits_needed(const json_t *value, int digits)
+{
+    if (json_is_real(value)) {
+        char text[64];
+        for (; digits < 17; digits++) {
+            snprintf(text, sizeof text, "%.*g", digits, json_real_value(value));
+            if (strtod(text, NULL) == json_real_value(value))
+                break;
+        }
+    } else if (json_is_array(value)) {
+        for (size_t i = 0; i < json_array_size(value); i++)
+            digits = digits_needed(json_array_get(value, i), digits);
+    } else if (json_is_object(value)) {
+        json_t *entries = (json_t *)(uintptr_t)value; /* jansson goes through none that is const */
+        const char *key;
+        json_t *entry;
+        json_object_foreach (entries, key, entry) {
+            digits = digits_needed(entry, digits);
+        }
+    }
+    return digits;
+}
+
+char *file_json_text(const json_t *value, size_t flags)
+{
+    return json_dumps(value, flags | JSON_REAL_PRECISION((size_t)digits_needed(value, 1)));
+}
+
+rotary_status file_replace_json(const char *path, const json_t *object, rotary_error *error)
+{
+    char *text = file_json_text(object, JSON_INDENT(2));
+    if (!text)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the text of %s", path);
+    struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
+    rotary_status status = file_replace_parts(path, parts, 2, error);
+    free(text);
+    return status;
+}

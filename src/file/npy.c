@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file/npy.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+
+static const struct {
+    const char *name; /* as in the header */
+    size_t size;
+} types[] = {
+    [NPY_F16] = {"<f2", 2}, [NPY_F32] = {"<f4", 4}, [NPY_F64] = {"<f8", 8},
+    [NPY_I32] = {"<i4", 4}, [NPY_I64] = {"<i8", 8},
+};
+enum { TYPES = sizeof types / sizeof types[0], TEXT_BYTES = 64, PREFIX_BYTES = 10, HEADER_ALIGNMENT = 64 };
+
+size_t npy_size(enum npy_type type)
+{
+    return types[type].size;
+}
+
+static bool count_elements(const struct npy *array, int64_t *elements, int64_t *bytes)
+{
+    int64_t product = 1;
+    for (int i = 0; i < array->dimensions; i++)
+        if (array->shape[i] < 0 || __builtin_mul_overflow(product, array->shape[i], &product))
+            return false;
+    *elements = product;
+    return !__builtin_mul_overflow(product, (int64_t)npy_size(array->type), bytes);
+}
+
+/* ---- the header: a Python dictionary of three entries
+ * ---------------------------------------------------------- */
+
+/* What is left of the header's text, which has a zero byte behind it. */
+struct cursor {
+    const char *next;
+};
+
+static bool skip(struct cursor *cursor, char wanted)
+{
+    while (*cursor->next == ' ' || *cursor->next == '\n' || *cursor->next == '\t')
+        cursor->next++;
+    if (*cursor->next != wanted)
+        return false;
+    cursor->next += wanted != 0;
+    return true;
+}
+
+/* 'text' or "text", without escapes. */
+static bool read_text(struct cursor *cursor, char text[TEXT_BYTES])
+{
+    char quote = skip(cursor, '\'') ? '\'' : '"';
+    if (quote == '"' && !skip(cursor, '"'))
+        return false;
+    const char *end = strchr(cursor->next, quote);
+    if (!end || end - cursor->next >= TEXT_BYTES)
+        return false;
+    size_t length = (size_t)(end - cursor->next);
+    memcpy(text, cursor->next, length);
+    text[length] = 0;
+    cursor->next = end + 1;
+    return true;
+}
+
+static bool read_word(struct cursor *cursor, const char *word)
+{
+    size_t length = strlen(word);
+    if (!skip(cursor, word[0]) || strncmp(cursor->next, word + 1, length - 1) != 0)
+        return false;
+    cursor->next += length - 1;
+    return true;
+}
+
+/* (), (3,), (3, 4), (3, 4,) */
+static bool read_shape(struct cursor *cursor, struct npy *array)
+{
+    if (!skip(cursor, '('))
+        return false;
+    array->dimensions = 0;
+    while (!skip(cursor, ')')) {
+        if (array->dimensions == NPY_DIMENSIONS || *cursor->next < '0' || *cursor->next > '9')
+            return false;
+        char *end;
+        errno = 0;
+        long long size = strtoll(cursor->next, &end, 10);
+        if (errno != 0)
+            return false;
+        cursor->next = end;
+        array->shape[array->dimensions++] = size;
+        if (skip(cursor, ','))
+            continue;
+        if (array->dimensions == 1 || !skip(cursor, ')'))
+            return false;
+        return true;
+    }
+    return true;
+}
+
+struct header {
+    char type[TEXT_BYTES];
+    bool fortran;
+    struct npy array;
+};
+
+static bool read_entry(struct cursor *cursor, struct header *header, unsigned *seen)
+{
+    char key[TEXT_BYTES];
+    if (!read_text(cursor, key) || !skip(cursor, ':'))
+        return false;
+    unsigned bit;
+    bool good;
+    if (strcmp(key, "descr") == 0) {
+        bit = 1;
+        good = read_text(cursor, header->type);
+    } else if (strcmp(key, "fortran_order") == 0) {
+        bit = 2;
+        header->fortran = read_word(cursor, "True");
+        good = header->fortran || read_word(cursor, "False");
+    } else if (strcmp(key, "shape") == 0) {
+        bit = 4;
+        good = read_shape(cursor, &header->array);
+    } else
+        return false;
+    good = good && !(*seen & bit);
+    *seen |= bit;
+    return good;
+}
+
+static bool read_dictionary(const char *text, struct header *header)
+{
+    struct cursor cursor = {text};
+    unsigned seen = 0;
+    if (!skip(&cursor, '{'))
+        return false;
+    while (!skip(&cursor, '}')) {
+        if (!read_entry(&cursor, header, &seen))
+            return false;
+        if (skip(&cursor, ','))
+            continue;
+        if (!skip(&cursor, '}'))
+            return false;
+        break;
+    }
+    return seen == 7 && skip(&cursor, 0);
+}
+
+/* Finds the header's text in the file, and cuts it off as a string of its own. */
+static rotary_status read_header(const char *path, const char *bytes, size_t count, struct header *header,
+                                 size_t *data, rotary_error *error)
+{
+    if (count < PREFIX_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s is no .npy file: it does not start as one", path);
+    const unsigned char *prefix = (const unsigned char *)bytes;
+    if (prefix[6] < 1 || prefix[6] > 2)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s is a .npy file of version %d, wanted 1 or 2", path,
+                           prefix[6]);
+    size_t start = prefix[6] == 1 ? PREFIX_BYTES : PREFIX_BYTES + 2;
+    size_t length = prefix[8] | (size_t)prefix[9] << 8;
+    if (prefix[6] == 2 && count >= start)
+        length |= (size_t)prefix[10] << 16 | (size_t)prefix[11] << 24;
+    if (start > count || length > count - start)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s is cut off: its header would have %zu bytes, the file has %zu", path, length,
+                           count);
+    char *text = strndup(bytes + start, length);
+    if (!text)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its header", path);
+    bool good = !memchr(bytes + start, 0, length) && read_dictionary(text, header);
+    free(text);
+    *data = start + length;
+    if (!good)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s: its header is not {'descr': ..., 'fortran_order': ..., 'shape': ...} with at most %d sizes",
+            path, NPY_DIMENSIONS);
+    return ROTARY_OK;
+}
+
+static rotary_status check_header(const char *path, struct header *header, size_t present,
+                                  rotary_error *error)
+{
+    struct npy *array = &header->array;
+    int type = 0;
+    while (type < TYPES && strcmp(types[type].name, header->type) != 0)
+        type++;
+    if (type == TYPES)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s holds numbers of type \"%s\", wanted <f4, <f2, <f8, <i4 or <i8", path,
+                           header->type);
+    array->type = (enum npy_type)type;
+    if (header->fortran && array->dimensions > 1)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s is in Fortran order, wanted C order", path);
+    int64_t bytes;
+    if (!count_elements(array, &array->elements, &bytes))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: its shape is too large", path);
+    if ((uint64_t)bytes != present)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has %zu bytes of numbers, its shape and type want %" PRId64, path, present,
+                           bytes);
+    return ROTARY_OK;
+}
+
+rotary_status npy_read(const char *path, struct npy *array, rotary_error *error)
+{
+    char *bytes;
+    size_t count, data = 0;
+    rotary_status status = file_read(path, SIZE_MAX / 4, &bytes, &count, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct header header = {0};
+    status = read_header(path, bytes, count, &header, &data, error);
+    if (status == ROTARY_OK)
+        status = check_header(path, &header, count - data, error);
+    if (status != ROTARY_OK) {
+        free(bytes);
+        return status;
+    }
+    /* To the front of the block, which is aligned for any type. */
+    memmove(bytes, bytes + data, count - data);
+    *array = header.array;
+    array->data = bytes;
+    return ROTARY_OK;
+}
+
+void npy_free(struct npy *array)
+{
+    free(array->data);
+    *array = (struct npy){0};
+}
+
+rotary_status npy_write(const char *path, const struct npy *array, rotary_error *error)
+{
+    int64_t elements, bytes;
+    if (array->dimensions < 0 || array->dimensions > NPY_DIMENSIONS ||
+        !count_elements(array, &elements, &bytes))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s: an array of %d dimensions, one of them negative or all too large; wanted 0 to %d", path,
+            array->dimensions, NPY_DIMENSIONS);
+    char header[512];
+    int used = snprintf(header + PREFIX_BYTES, sizeof header - PREFIX_BYTES,
+                        "{'descr': '%s', 'fortran_order': False, 'shape': (", types[array->type].name);
+    for (int i = 0; i < array->dimensions; i++)
+        used += snprintf(header + PREFIX_BYTES + used, sizeof header - PREFIX_BYTES - (size_t)used,
+                         "%" PRId64 "%s", array->shape[i],
+                         array->dimensions == 1      ? ","
+                         : i + 1 < array->dimensions ? ", "
+                                                     : "");
+    used += snprintf(header + PREFIX_BYTES + used, sizeof header - PREFIX_BYTES - (size_t)used, "), }");
+    /* Filled up with spaces and a line's end, so that the numbers start aligned. */
+    size_t total = ((size_t)used + PREFIX_BYTES + HEADER_ALIGNMENT) / HEADER_ALIGNMENT * HEADER_ALIGNMENT;
+    memset(header + PREFIX_BYTES + used, ' ', total - PREFIX_BYTES - (size_t)used - 1);
+    header[total - 1] = '\n';
+    memcpy(header, magic, sizeof magic);
+    header[6] = 1;
+    header[7] = 0;
+    header[8] = (char)((total - PREFIX_BYTES) & 0xff);
+    header[9] = (char)((total - PREFIX_BYTES) >> 8);
+    struct file_part parts[] = {{header, total}, {array->data, (size_t)bytes}};
+    return file_replace_parts(path, parts, 2, error);
+}

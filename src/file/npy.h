@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * NumPy's .npy files, versions 1 and 2: little-endian, C order, the types below.
+ */
+#ifndef ROTARY_FILE_NPY_H
+#define ROTARY_FILE_NPY_H
+
+#include <rotary/status.h>
+
+enum npy_type { NPY_F16, NPY_F32, NPY_F64, NPY_I32, NPY_I64 };
+enum { NPY_DIMENSIONS = 8 };
+
+struct npy {
+    enum npy_type type;
+    int dimensions; /* 0: a single number */
+    int64_t shape[NPY_DIMENSIONS];
+    int64_t elements; /* the product of the shape */
+    void *data;
+};
+
+/* Bytes of one element. */
+size_t npy_size(enum npy_type type);
+
+/* Reads `path`; npy_free gives the data back. */
+ROTARY_CHECKED rotary_status npy_read(const char *path, struct npy *array, rotary_error *error);
+void npy_free(struct npy *array);
+
+/* Replaces `path` atomically. `elements` is not read. */
+ROTARY_CHECKED rotary_status npy_write(const char *path, const struct npy *array, rotary_error *error);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading safetensors files. Nothing in the file is believed before it was checked against the rest of it.
+ */
+#include "file/safetensors_layout.h"
+
+#include "base/fail.h"
+#include "file/checksum.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The limit of the format's own reader. */
+static const uint64_t most_header_bytes = 100 * 1000 * 1000;
+
+struct safetensors {
+    const char *path; /* while opening */
+    unsigned char *bytes;
+    size_t size;          /* of the whole file */
+    size_t header_length; /* of its JSON text */
+    json_t *header;       /* owns the tensors' names */
+    struct safetensor *tensors;
+    int count;
+    bool verified;
+};
+
+static rotary_status map_file(struct safetensors *file, rotary_error *error)
+{
+    /* Without O_NONBLOCK the opening of a pipe would wait for its writer. */
+    int descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return rotary_fail(error, ROTARY_IO_ERROR, "cannot open %s: %s", file->path, strerror(errno));
+    rotary_status status = ROTARY_OK;
+    struct stat about;
+    if (fstat(descriptor, &about) != 0)
+        status = rotary_fail(error, ROTARY_IO_ERROR, "cannot look at %s: %s", file->path, strerror(errno));
+    else if (!S_ISREG(about.st_mode))
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s is not a file of tensors: it is not a regular file",
+                             file->path);
+    else if (about.st_size < SAFETENSORS_LENGTH_BYTES)
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s is not a file of tensors: it has %jd bytes",
+                             file->path, (intmax_t)about.st_size);
+    else {
+        void *mapped = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (mapped == MAP_FAILED)
+            status = rotary_fail(error, ROTARY_IO_ERROR, "cannot map %s: %s", file->path, strerror(errno));
+        else {
+            file->bytes = mapped;
+            file->size = (size_t)about.st_size;
+        }
+    }
+    close(descriptor);
+    return status;
+}
+
+static rotary_status read_header(struct safetensors *file, rotary_error *error)
+{
+    uint64_t length = 0;
+    for (int i = 0; i < SAFETENSORS_LENGTH_BYTES; i++)
+        length |= (uint64_t)file->bytes[i] << 8 * i;
+    if (length > file->size - SAFETENSORS_LENGTH_BYTES)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s is cut off or is no file of tensors: its header would have %" PRIu64
+                           " bytes, the file has %zu",
+                           file->path, length, file->size);
+    if (length > most_header_bytes)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s: its header would have %" PRIu64 " bytes, at most %" PRIu64 " are read",
+                           file->path, length, most_header_bytes);
+    file->header_length = (size_t)length;
+    json_error_t wrong;
+    const char *text = (const char *)file->bytes + SAFETENSORS_LENGTH_BYTES;
+    file->header = json_loadb(text, file->header_length, JSON_REJECT_DUPLICATES, &wrong);
+    if (!file->header)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: its header is damaged at byte %d: %s", file->path,
+                           wrong.position, wrong.text);
+    if (!json_is_object(file->header))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: its header is no JSON object", file->path);
+    return ROTARY_OK;
+}
+
+static rotary_status fail_tensor(const struct safetensors *file, const char *name, const char *what,
+                                 rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor \"%.128s\": %s", file->path, name, what);
+}
+
+static bool read_dtype(const json_t *value, rotary_dtype *dtype)
+{
+    for (int i = ROTARY_F32; i <= ROTARY_BF16; i++)
+        if (json_is_string(value) &&
+            strcmp(json_string_value(value), safetensors_dtype_name((rotary_dtype)i)) == 0) {
+            *dtype = (rotary_dtype)i;
+            return true;
+        }
+    return false;
+}
+
+static rotary_status read_tensor(const struct safetensors *file, const char *name, const json_t *entry,
+                                 struct safetensor *tensor, rotary_error *error)
+{
+    const json_t *shape = json_object_get(entry, "shape"), *offsets = json_object_get(entry, "data_offsets");
+    if (!json_is_object(entry) || json_object_size(entry) != 3 || !json_is_array(shape) ||
+        !json_is_array(offsets) || !json_object_get(entry, "dtype"))
+        return fail_tensor(file, name,
+                           "the header must give its dtype, shape and data_offsets, and nothing else", error);
+    *tensor = (struct safetensor){.name = name};
+    if (!read_dtype(json_object_get(entry, "dtype"), &tensor->dtype))
+        return fail_tensor(file, name, "its type is none of F32, F16, BF16", error);
+    if (json_array_size(shape) > SAFETENSORS_DIMENSIONS)
+        return fail_tensor(file, name, "it has more than 8 dimensions", error);
+    tensor->dimensions = (int)json_array_size(shape);
+    for (int i = 0; i < tensor->dimensions; i++) {
+        const json_t *size = json_array_get(shape, (size_t)i);
+        if (!json_is_integer(size) || json_integer_value(size) < 0)
+            return fail_tensor(file, name, "a size in its shape is no number from 0 up", error);
+        tensor->shape[i] = json_integer_value(size);
+    }
+    const json_t *first = json_array_get(offsets, 0), *behind = json_array_get(offsets, 1);
+    if (json_array_size(offsets) != 2 || !json_is_integer(first) || !json_is_integer(behind) ||
+        json_integer_value(first) < 0 || json_integer_value(behind) < json_integer_value(first))
+        return fail_tensor(file, name,
+                           "its data_offsets are no two numbers from 0 up, the second not below the first",
+                           error);
+    uint64_t begin = (uint64_t)json_integer_value(first), end = (uint64_t)json_integer_value(behind), bytes;
+    uint64_t data_size = file->size - SAFETENSORS_LENGTH_BYTES - file->header_length;
+    if (end > data_size)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s is cut off: tensor \"%.128s\" would end at byte %" PRIu64 " of %" PRIu64
+                           " bytes of data",
+                           file->path, name, end, data_size);
+    if (!safetensors_bytes(tensor->shape, tensor->dimensions, tensor->dtype, &bytes) || bytes != end - begin)
+        return fail_tensor(file, name, "its shape and its data_offsets do not agree", error);
+    tensor->data = file->bytes + SAFETENSORS_LENGTH_BYTES + file->header_length + begin;
+    if ((uintptr_t)tensor->data % rotary_dtype_size(tensor->dtype) != 0)
+        return fail_tensor(file, name, "its data does not start at a multiple of its element's size", error);
+    return ROTARY_OK;
+}
+
+static size_t tensor_bytes(const struct safetensor *tensor)
+{
+    uint64_t bytes = 0;
+    (void)safetensors_bytes(tensor->shape, tensor->dimensions, tensor->dtype, &bytes); /* it was checked */
+    return (size_t)bytes;
+}
+
+/* By place; of two that start together, the empty one first. */
+static int compare_places(const void *left, const void *right)
+{
+    const struct safetensor *a = left, *b = right;
+    if (a->data != b->data)
+        return (uintptr_t)a->data < (uintptr_t)b->data ? -1 : 1;
+    size_t a_bytes = tensor_bytes(a), b_bytes = tensor_bytes(b);
+    return a_bytes < b_bytes ? -1 : a_bytes > b_bytes;
+}
+
+/* The format wants the tensors side by side: no overlap, no gap, no bytes behind the last. */
+static rotary_status check_places(const struct safetensors *file, rotary_error *error)
+{
+    const unsigned char *next = file->bytes + SAFETENSORS_LENGTH_BYTES + file->header_length;
+    for (int i = 0; i < file->count; i++) {
+        const unsigned char *data = file->tensors[i].data;
+        if (data != next)
+            return fail_tensor(file, file->tensors[i].name,
+                               data < next ? "its data overlaps another's" : "there is a gap before its data",
+                               error);
+        next = data + tensor_bytes(&file->tensors[i]);
+    }
+    size_t left = (size_t)(file->bytes + file->size - next);
+    if (left > 0)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has %zu bytes that belong to no tensor", file->path,
+                           left);
+    return ROTARY_OK;
+}
+
+static rotary_status read_metadata(const struct safetensors *file, rotary_error *error)
+{
+    json_t *metadata = json_object_get(file->header, SAFETENSORS_METADATA);
+    const char *key;
+    json_t *value;
+    if (metadata && !json_is_object(metadata))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: its metadata is no JSON object", file->path);
+    json_object_foreach (metadata, key, value)
+        if (!json_is_string(value))
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s: its metadata \"%.128s\" is not a string",
+                               file->path, key);
+    return ROTARY_OK;
+}
+
+static rotary_status read_tensors(struct safetensors *file, rotary_error *error)
+{
+    file->tensors = calloc(json_object_size(file->header) + 1, sizeof *file->tensors);
+    if (!file->tensors)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to list its %zu tensors", file->path,
+                           json_object_size(file->header));
+    const char *name;
+    json_t *entry;
+    json_object_foreach (file->header, name, entry) {
+        if (strcmp(name, SAFETENSORS_METADATA) == 0)
+            continue;
+        rotary_status status = read_tensor(file, name, entry, &file->tensors[file->count], error);
+        if (status != ROTARY_OK)
+            return status;
+        file->count++;
+    }
+    if (file->count > 0)
+        qsort(file->tensors, (size_t)file->count, sizeof *file->tensors, compare_places);
+    return check_places(file, error);
+}
+
+static rotary_status verify(struct safetensors *file, rotary_error *error)
+{
+    size_t prefix = strlen(SAFETENSORS_CHECKSUM_PREFIX);
+    const char *text = (const char *)file->bytes + SAFETENSORS_LENGTH_BYTES;
+    const char *written = safetensors_metadata(file, SAFETENSORS_CHECKSUM);
+    if (!written || file->header_length < prefix || memcmp(text, SAFETENSORS_CHECKSUM_PREFIX, prefix) != 0)
+        return ROTARY_OK; /* another program's */
+    char digits[SAFETENSORS_CHECKSUM_DIGITS + 1] = "";
+    if (strlen(written) == SAFETENSORS_CHECKSUM_DIGITS) {
+        size_t before = SAFETENSORS_LENGTH_BYTES + prefix, behind = before + SAFETENSORS_CHECKSUM_DIGITS;
+        memset(digits, '0', SAFETENSORS_CHECKSUM_DIGITS);
+        struct checksum checksum;
+        checksum_start(&checksum);
+        checksum_add(&checksum, file->bytes, before);
+        checksum_add(&checksum, digits, SAFETENSORS_CHECKSUM_DIGITS);
+        checksum_add(&checksum, file->bytes + behind, file->size - behind);
+        snprintf(digits, sizeof digits, "%016" PRIx64, checksum_finish(&checksum));
+    }
+    if (strcmp(digits, written) != 0)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s is corrupted: its content does not match the checksum it carries", file->path);
+    file->verified = true;
+    return ROTARY_OK;
+}
+
+rotary_status safetensors_open(struct safetensors **file, const char *path, rotary_error *error)
+{
+    struct safetensors *opened = calloc(1, sizeof *opened);
+    if (!opened)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to open %s", path);
+    opened->path = path;
+    rotary_status status = map_file(opened, error);
+    if (status == ROTARY_OK)
+        status = read_header(opened, error);
+    if (status == ROTARY_OK)
+        status = read_metadata(opened, error);
+    if (status == ROTARY_OK)
+        status = read_tensors(opened, error);
+    if (status == ROTARY_OK)
+        status = verify(opened, error);
+    opened->path = NULL;
+    if (status == ROTARY_OK)
+        *file = opened;
+    else
+        safetensors_close(opened);
+    return status;
+}
+
+void safetensors_close(struct safetensors *file)
+{
+    if (!file)
+        return;
+    if (file->bytes)
+        munmap(file->bytes, file->size);
+    json_decref(file->header);
+    free(file->tensors);
+    free(file);
+}
+
+bool safetensors_verified(const struct safetensors *file)
+{
+    return file->verified;
+}
+
+int safetensors_count(const struct safetensors *file)
+{
+    return file->count;
+}
+
+const struct safetensor *safetensors_at(const struct safetensors *file, int index)
+{
+    return index >= 0 && index < file->count ? &file->tensors[index] : NULL;
+}
+
+const struct safetensor *safetensors_find(const struct safetensors *file, const char *name)
+{
+    for (int i = 0; i < file->count; i++)
+        if (strcmp(file->tensors[i].name, name) == 0)
+            return &file->tensors[i];
+    return NULL;
+}
+
+const char *safetensors_metadata(const struct safetensors *file, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(file->header, SAFETENSORS_METADATA), key));
+}

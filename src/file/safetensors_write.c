@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writing safetensors files.
+ */
+#include "file/safetensors_layout.h"
+
+#include "base/fail.h"
+#include "file/checksum.h"
+#include "file/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Data starts at a multiple of this, so that a mapped file's tensors can be read by wide loads. */
+enum { DATA_ALIGNMENT = 64 };
+
+const char *safetensors_dtype_name(rotary_dtype dtype)
+{
+    switch (dtype) {
+    case ROTARY_F32:
+        return "F32";
+    case ROTARY_F16:
+        return "F16";
+    case ROTARY_BF16:
+        return "BF16";
+    }
+    return "unknown";
+}
+
+bool safetensors_bytes(const int64_t *shape, int dimensions, rotary_dtype dtype, uint64_t *bytes)
+{
+    uint64_t product = rotary_dtype_size(dtype);
+    for (int i = 0; i < dimensions; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(product, (uint64_t)shape[i], &product))
+            return false;
+    *bytes = product;
+    return true;
+}
+
+/* A file in the making. parts[0] and parts[1] are the length and the text of the header, then one part a
+ * tensor. */
+struct layout {
+    struct file_part *parts;
+    int count;
+    uint64_t *offsets; /* of each tensor's first byte within the data */
+    char *header;
+    unsigned char length[SAFETENSORS_LENGTH_BYTES];
+};
+
+static rotary_status check_tensor(const char *path, const struct safetensor *tensor, uint64_t *bytes,
+                                  rotary_error *error)
+{
+    if (tensor->dimensions < 0 || tensor->dimensions > SAFETENSORS_DIMENSIONS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: tensor %s has %d dimensions, wanted 0 to %d",
+                           path, tensor->name, tensor->dimensions, SAFETENSORS_DIMENSIONS);
+    if (!safetensors_bytes(tensor->shape, tensor->dimensions, tensor->dtype, bytes) || *bytes > INT64_MAX)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s: tensor %s has a size that is negative or too large", path, tensor->name);
+    return ROTARY_OK;
+}
+
+/* Gives every tensor its place. Larger elements come first, so that every tensor is aligned to its own. */
+static rotary_status place(struct layout *layout, const char *path, const struct safetensor *tensors,
+                           int count, rotary_error *error)
+{
+    uint64_t offset = 0;
+    layout->count = 2;
+    for (size_t size = 4; size >= 2; size -= 2)
+        for (int i = 0; i < count; i++) {
+            uint64_t bytes = 0;
+            rotary_status status = check_tensor(path, &tensors[i], &bytes, error);
+            if (status != ROTARY_OK)
+                return status;
+            if (rotary_dtype_size(tensors[i].dtype) != size)
+                continue;
+            layout->offsets[i] = offset;
+            layout->parts[layout->count++] = (struct file_part){tensors[i].data, (size_t)bytes};
+            if (__builtin_add_overflow(offset, bytes, &offset) || offset > INT64_MAX)
+                return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: the tensors together are too large",
+                                   path);
+        }
+    return ROTARY_OK;
+}
+
+/* The header's entry of one tensor; NULL without memory or if its name is not UTF-8. */
+static json_t *describe(const struct safetensor *tensor, uint64_t offset)
+{
+    json_t *shape = json_array();
+    uint64_t bytes = 0;
+    (void)safetensors_bytes(tensor->shape, tensor->dimensions, tensor->dtype, &bytes);
+    for (int i = 0; i < tensor->dimensions; i++)
+        json_array_append_new(shape, json_integer(tensor->shape[i]));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_dtype_name(tensor->dtype), "shape", shape,
+                     "data_offsets", (json_int_t)offset, (json_int_t)(offset + bytes));
+}
+
+static rotary_status make_header(struct layout *layout, const char *path, const struct safetensor *tensors,
+                                 int count, const json_t *metadata, rotary_error *error)
+{
+    char zeros[SAFETENSORS_CHECKSUM_DIGITS + 1] = "";
+    memset(zeros, '0', SAFETENSORS_CHECKSUM_DIGITS);
+    json_t *header = json_pack("{s:{s:s}}", SAFETENSORS_METADATA, SAFETENSORS_CHECKSUM, zeros);
+    bool good = header != NULL;
+    if (good && metadata)
+        good = json_object_update_missing(json_object_get(header, SAFETENSORS_METADATA),
+                                          (json_t *)(uintptr_t)metadata) == 0;
+    for (int i = 0; i < count && good; i++) {
+        if (json_object_get(header, tensors[i].name)) {
+            json_decref(header);
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: two tensors are named \"%s\"", path,
+                               tensors[i].name);
+        }
+        good = json_object_set_new(header, tensors[i].name, describe(&tensors[i], layout->offsets[i])) == 0;
+    }
+    char *text = good ? json_dumps(header, JSON_COMPACT) : NULL;
+    json_decref(header);
+    if (!text)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                           "%s: no memory for the header, or a name that is not UTF-8", path);
+
+    size_t used = strlen(text);
+    size_t padded = (SAFETENSORS_LENGTH_BYTES + used + DATA_ALIGNMENT - 1) / DATA_ALIGNMENT * DATA_ALIGNMENT -
+                    SAFETENSORS_LENGTH_BYTES;
+    layout->header = malloc(padded);
+    if (!layout->header) {
+        free(text);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for the header", path);
+    }
+    memcpy(layout->header, text, used);
+    memset(layout->header + used, ' ', padded - used);
+    free(text);
+    for (int i = 0; i < SAFETENSORS_LENGTH_BYTES; i++)
+        layout->length[i] = (unsigned char)(padded >> 8 * i);
+    layout->parts[0] = (struct file_part){layout->length, SAFETENSORS_LENGTH_BYTES};
+    layout->parts[1] = (struct file_part){layout->header, padded};
+    return ROTARY_OK;
+}
+
+/* Takes the checksum of all parts and writes it over the zeros in the header. */
+static void seal(struct layout *layout)
+{
+    struct checksum checksum;
+    checksum_start(&checksum);
+    for (int i = 0; i < layout->count; i++)
+        checksum_add(&checksum, layout->parts[i].bytes, layout->parts[i].count);
+    char digits[SAFETENSORS_CHECKSUM_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%016" PRIx64, checksum_finish(&checksum));
+    memcpy(layout->header + strlen(SAFETENSORS_CHECKSUM_PREFIX), digits, SAFETENSORS_CHECKSUM_DIGITS);
+}
+
+static rotary_status check_metadata(const char *path, const json_t *metadata, rotary_error *error)
+{
+    json_t *entries = (json_t *)(uintptr_t)metadata; /* jansson goes through none that is const */
+    const char *key;
+    json_t *value;
+    json_object_foreach (entries, key, value) {
+        if (!json_is_string(value))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: metadata \"%s\" is not a string", path,
+                               key);
+    }
+    return ROTARY_OK;
+}
+
+rotary_status safetensors_write(const char *path, const struct safetensor *tensors, int count,
+                                const json_t *metadata, rotary_error *error)
+{
+    rotary_status status = metadata ? check_metadata(path, metadata, error) : ROTARY_OK;
+    if (status != ROTARY_OK)
+        return status;
+    size_t room = (size_t)count + 2;
+    struct layout layout = {.parts = calloc(room, sizeof *layout.parts),
+                            .offsets = calloc(room, sizeof *layout.offsets)};
+    if (!layout.parts || !layout.offsets)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to list %d tensors", path, count);
+    if (status == ROTARY_OK)
+        status = place(&layout, path, tensors, count, error);
+    if (status == ROTARY_OK)
+        status = make_header(&layout, path, tensors, count, metadata, error);
+    if (status == ROTARY_OK) {
+        seal(&layout);
+        status = file_write_parts(path, layout.parts, layout.count, error);
+    }
+    free(layout.header);
+    free(layout.offsets);
+    free(layout.parts);
+    return status;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reading and replacing whole files, JSON files, the checksum; a disk that fills up.
+ */
+#include "support/check.h"
+#include "support/scratch.h"
+
+#include "base/random.h"
+#include "file/checksum.h"
+#include "file/file.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void test_replace_and_read(void)
+{
+    const char *path = scratch_path("whole");
+    rotary_error error = {0};
+    char *bytes = NULL;
+    size_t count = 0;
+    CHECK(!file_exists(path));
+    CHECK_INT(file_replace(path, "one\0two", 7, &error), ROTARY_OK);
+    CHECK(file_exists(path));
+    CHECK_INT(file_read(path, 7, &bytes, &count, &error), ROTARY_OK);
+    CHECK_INT((int64_t)count, 7);
+    CHECK(memcmp(bytes, "one\0two\0", 8) == 0);
+    free(bytes);
+    CHECK_INT(file_read(path, 6, &bytes, &count, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, path) && strstr(error.message, "7 bytes"));
+
+    CHECK_INT(file_replace(path, "", 0, &error), ROTARY_OK);
+    CHECK_INT(file_read(path, 100, &bytes, &count, &error), ROTARY_OK);
+    CHECK_INT((int64_t)count, 0);
+    CHECK_INT(bytes[0], 0);
+    free(bytes);
+
+    /* A file without a size that can be known before: grows while it is read, and stops at the limit. */
+    CHECK_INT(file_read("/dev/zero", 200000, &bytes, &count, &error), ROTARY_BAD_FILE);
+    CHECK_INT(file_read("/proc/self/status", 200000, &bytes, &count, &error), ROTARY_OK);
+    CHECK(count > 0 && strncmp(bytes, "Name:", 5) == 0);
+    free(bytes);
+}
+
+static void test_failures(void)
+{
+    rotary_error error = {0};
+    char *bytes;
+    size_t count;
+    CHECK_INT(file_read(scratch_path("absent"), 10, &bytes, &count, &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "absent") && strstr(error.message, "No such file"));
+    CHECK_INT(file_read(scratch_folder(), 10, &bytes, &count, &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "directory"));
+    CHECK_INT(file_replace(scratch_path("no/such/folder"), "x", 1, &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "no/such/folder"));
+    CHECK_INT(file_replace("/proc/rotary", "x", 1, &error), ROTARY_IO_ERROR);
+    CHECK_INT(file_replace(scratch_folder(), "x", 1, &error), ROTARY_IO_ERROR);
+    char long_path[9000];
+    memset(long_path, 'a', sizeof long_path - 1);
+    long_path[sizeof long_path - 1] = 0;
+    CHECK_INT(file_replace(long_path, "x", 1, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(file_make_folder(long_path, &error), ROTARY_INVALID_ARGUMENT);
+}
+
+static void test_folders(void)
+{
+    rotary_error error = {0};
+    const char *deep = scratch_path("a/b//c");
+    CHECK_INT(file_make_folder(deep, &error), ROTARY_OK);
+    CHECK_INT(file_make_folder(deep, &error), ROTARY_OK);
+    CHECK_INT(file_replace(scratch_path("a/b/c/file"), "x", 1, &error), ROTARY_OK);
+    CHECK_INT(file_make_folder(scratch_path("a/b/c/file"), &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "a/b/c/file"));
+    CHECK_INT(file_make_folder(scratch_path("a/b/c/file/more"), &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "Not a directory"));
+    CHECK_INT(file_make_folder("/proc/rotary", &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "/proc/rotary"));
+    CHECK_INT(file_make_folder("", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(file_rename(scratch_path("a/b/c/file"), scratch_path("moved"), &error), ROTARY_OK);
+    CHECK(file_exists(scratch_path("moved")) && !file_exists(scratch_path("a/b/c/file")));
+    CHECK_INT(file_rename(scratch_path("a/b/c/file"), scratch_path("moved"), &error), ROTARY_IO_ERROR);
+    CHECK(file_exists(scratch_path("moved")));
+}
+
+/* With a limit on the size of files, a write fails in the middle as it does on a full disk. */
+static void test_full(void)
+{
+    const char *path = scratch_path("full");
+    enum { LIMIT = 64 * 1024, LARGE = 200 * 1024 };
+    char *large = calloc(1, LARGE), *bytes;
+    size_t count;
+    rotary_error error = {0};
+    CHECK_INT(file_replace(path, "old", 3, &error), ROTARY_OK);
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit before, limit;
+    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    limit = before;
+    limit.rlim_cur = LIMIT;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    rotary_status status = file_replace(path, large, LARGE, &error);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK_INT(status, ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, path) && strstr(error.message, "File too large"));
+    CHECK(!file_exists(scratch_path("full.partial")));
+    CHECK_INT(file_read(path, 100, &bytes, &count, &error), ROTARY_OK);
+    CHECK_TEXT(bytes, "old");
+    free(bytes);
+
+    struct file_part part = {large, LARGE};
+    CHECK_INT(file_write_parts("/dev/full", &part, 1, &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "No space left"));
+    CHECK(file_exists("/dev/full"));
+    free(large);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    CHECK_INT(file_replace(path, text, strlen(text), NULL), ROTARY_OK);
+}
+
+static void test_json(void)
+{
+    const char *path = scratch_path("some.json");
+    rotary_error error = {0};
+    json_t *object = NULL, *again = NULL;
+    write_text(path, "{\"rate\": 0.00025, \"third\": 0.33333333333333331, \"steps\": 500, \"deep\": [1, "
+                     "{\"x\": 1e-300}]}");
+    CHECK_INT(file_read_json(path, &object, &error), ROTARY_OK);
+    CHECK_INT(file_replace_json(path, object, &error), ROTARY_OK);
+    CHECK_INT(file_read_json(path, &again, &error), ROTARY_OK);
+    CHECK(json_equal(object, again));
+    json_decref(object);
+    json_decref(again);
+    object = json_pack("{s:f, s:f}", "a", 0.00025, "b", 0.9);
+    char *text = file_json_text(object, JSON_COMPACT);
+    CHECK_TEXT(text, "{\"a\":0.00025,\"b\":0.9}");
+    free(text);
+    json_decref(object);
+
+    static const struct {
+        const char *text, *wanted;
+    } wrong[] = {
+        {"", "line 1"},
+        {"{\"a\": 1,\n\"b\": }", "line 2"},
+        {"[1]", "no JSON object"},
+        {"{\"a\":1}x", "line 1"},
+        {"{\"a\":1,\"a\":2}", "duplicate"},
+        {"{\"a\":1e999}", "line 1"},
+        {"{\"a\":\"\xff\"}", "line 1"},
+        {"{\"a\":99999999999999999999}", "line 1"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        check_about("%s", wrong[i].text);
+        write_text(path, wrong[i].text);
+        CHECK_INT(file_read_json(path, &object, &error), ROTARY_BAD_FILE);
+        CHECK(strstr(error.message, path) && strstr(error.message, wrong[i].wanted));
+    }
+    /* Nested deeper than any stack likes. */
+    char *deep = malloc(200001);
+    memset(deep, '[', 200000);
+    deep[200000] = 0;
+    write_text(path, deep);
+    free(deep);
+    CHECK_INT(file_read_json(path, &object, &error), ROTARY_BAD_FILE);
+
+    /* Any damage is either an error or another object, never a crash. */
+    static const char good[] =
+        "{\"name\": \"x\\u00e9\", \"steps\": 500, \"real\": -1.5e-3, \"list\": [true, null]}";
+    struct rotary_random random = {.key = {.seed = 5, .stream = ROTARY_STREAM_TEST}};
+    int refused = 0;
+    check_about(" ");
+    for (int i = 0; i < 400; i++) {
+        char damaged[sizeof good];
+        memcpy(damaged, good, sizeof good);
+        size_t length =
+            rotary_random_below(&random, 3) ? sizeof good - 1 : rotary_random_below(&random, sizeof good);
+        for (int j = 0; j < 2 && length > 0; j++)
+            damaged[rotary_random_below(&random, (uint32_t)length)] = (char)rotary_random_below(&random, 256);
+        CHECK_INT(file_replace(path, damaged, length, &error), ROTARY_OK);
+        rotary_status status = file_read_json(path, &object, &error);
+        CHECK(status == ROTARY_OK || (status == ROTARY_BAD_FILE && strstr(error.message, path)));
+        refused += status != ROTARY_OK;
+        if (status == ROTARY_OK)
+            json_decref(object);
+    }
+    CHECK(refused > 200);
+}
+
+static uint64_t checksum_of(const unsigned char *bytes, size_t count, size_t piece)
+{
+    struct checksum checksum;
+    checksum_start(&checksum);
+    for (size_t at = 0; at < count; at += piece)
+        checksum_add(&checksum, bytes + at, count - at < piece ? count - at : piece);
+    return checksum_finish(&checksum);
+}
+
+/* However it is cut, the same; any flipped bit, another; zeros at the end count. And a value that must never
+ * change, because files carry it. */
+static void test_checksum(void)
+{
+    unsigned char bytes[301];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7 + i / 3);
+    for (size_t count = 0; count <= sizeof bytes; count += 43) {
+        uint64_t whole = checksum_of(bytes, count, sizeof bytes);
+        for (size_t piece = 1; piece < 70; piece++)
+            CHECK(checksum_of(bytes, count, piece) == whole);
+    }
+    uint64_t whole = checksum_of(bytes, sizeof bytes, sizeof bytes);
+    for (size_t bit = 0; bit < 8 * sizeof bytes; bit++) {
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        CHECK(checksum_of(bytes, sizeof bytes, sizeof bytes) != whole);
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+    static const unsigned char zeros[100];
+    for (size_t count = 0; count < 100; count++)
+        CHECK(checksum_of(zeros, count, 100) != checksum_of(zeros, count + 1, 101));
+    CHECK(checksum_of((const unsigned char *)"rotary", 6, 6) == UINT64_C(0x25a5c83cd20e19fa));
+}
+
+int main(void)
+{
+    test_replace_and_read();
+    test_failures();
+    test_folders();
+    test_full();
+    test_json();
+    test_checksum();
+    return check_report();
+}

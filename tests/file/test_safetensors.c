@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensor files: what was written is read back; every flipped byte and every cut of a file of ours is refused;
+ * and headers that lie, made by hand, are refused with a reason.
+ */
+#include "support/check.h"
+#include "support/scratch.h"
+
+#include "base/random.h"
+#include "file/file.h"
+#include "file/safetensors.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+enum { ROWS = 5, COLUMNS = 7 };
+
+static float matrix[ROWS * COLUMNS];
+static uint16_t halves[3] = {0x3c00, 0x4000, 0xc200};
+static float scalar = 2.5f;
+
+static const struct safetensor samples[] = {
+    {"halves", ROTARY_BF16, 1, {3}, halves},
+    {"layers.0.weight", ROTARY_F32, 2, {ROWS, COLUMNS}, matrix},
+    {"empty", ROTARY_F16, 2, {0, 4}, NULL},
+    {"scalar \xc3\xa9", ROTARY_F32, 0, {0}, &scalar},
+};
+enum { SAMPLES = sizeof samples / sizeof samples[0] };
+
+static void write_samples(const char *path)
+{
+    rotary_error error = {0};
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        matrix[i] = check_random(1, (uint64_t)i, 20);
+    json_t *metadata = json_pack("{s:s, s:s}", "step", "1234", "format", "rotary");
+    CHECK_INT(safetensors_write(path, samples, SAMPLES, metadata, &error), ROTARY_OK);
+    json_decref(metadata);
+}
+
+static void check_samples(const struct safetensors *file)
+{
+    CHECK_INT(safetensors_count(file), SAMPLES);
+    for (int i = 0; i < SAMPLES; i++) {
+        const struct safetensor *tensor = safetensors_find(file, samples[i].name);
+        if (!CHECK(tensor != NULL))
+            continue;
+        CHECK_INT(tensor->dtype, samples[i].dtype);
+        CHECK_INT(tensor->dimensions, samples[i].dimensions);
+        size_t bytes = rotary_dtype_size(tensor->dtype);
+        for (int j = 0; j < tensor->dimensions; j++) {
+            CHECK_INT(tensor->shape[j], samples[i].shape[j]);
+            bytes *= (size_t)tensor->shape[j];
+        }
+        CHECK(bytes == 0 || memcmp(tensor->data, samples[i].data, bytes) == 0);
+        CHECK_INT((int64_t)((uintptr_t)tensor->data % rotary_dtype_size(tensor->dtype)), 0);
+    }
+}
+
+static void test_round_trip(void)
+{
+    const char *path = scratch_path("round.safetensors");
+    rotary_error error = {0};
+    struct safetensors *file = NULL;
+    write_samples(path);
+    if (!CHECK(safetensors_open(&file, path, &error) == ROTARY_OK))
+        return;
+    check_samples(file);
+    CHECK(safetensors_verified(file));
+    CHECK_TEXT(safetensors_metadata(file, "step"), "1234");
+    CHECK(!safetensors_metadata(file, "absent"));
+    CHECK(!safetensors_find(file, "absent"));
+    CHECK(!safetensors_at(file, -1) && !safetensors_at(file, SAMPLES));
+    CHECK_TEXT(safetensors_at(file, 0)->name, "layers.0.weight");
+    CHECK_INT((int64_t)((uintptr_t)safetensors_at(file, 0)->data % 64), 0);
+    safetensors_close(file);
+
+    CHECK_INT(safetensors_write(path, NULL, 0, NULL, &error), ROTARY_OK);
+    CHECK_INT(safetensors_open(&file, path, &error), ROTARY_OK);
+    CHECK_INT(safetensors_count(file), 0);
+    safetensors_close(file);
+}
+
+static void test_write_refused(void)
+{
+    const char *path = scratch_path("refused.safetensors");
+    rotary_error error = {0};
+    struct safetensor twice[2] = {samples[1], samples[1]};
+    CHECK_INT(safetensors_write(path, twice, 2, NULL, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "layers.0.weight") != NULL);
+    struct safetensor negative = {"x", ROTARY_F32, 1, {-1}, NULL};
+    CHECK_INT(safetensors_write(path, &negative, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
+    struct safetensor huge = {"x", ROTARY_F32, 2, {INT64_MAX, 4}, NULL};
+    CHECK_INT(safetensors_write(path, &huge, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
+    struct safetensor deep = {"x", ROTARY_F32, 9, {0}, NULL};
+    CHECK_INT(safetensors_write(path, &deep, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
+    json_t *metadata = json_pack("{s:i}", "step", 3);
+    CHECK_INT(safetensors_write(path, samples, SAMPLES, metadata, &error), ROTARY_INVALID_ARGUMENT);
+    json_decref(metadata);
+    CHECK(!file_exists(path));
+    CHECK_INT(safetensors_write(scratch_path("absent/x"), samples, SAMPLES, NULL, &error), ROTARY_IO_ERROR);
+    CHECK_INT(safetensors_write("/dev/full", samples, 0, NULL, &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "/dev/full") && strstr(error.message, "No space left"));
+
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit before, limit;
+    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    limit = before;
+    limit.rlim_cur = 500;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    rotary_status status = safetensors_write(path, samples, SAMPLES, NULL, &error);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK_INT(status, ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, path) != NULL);
+    CHECK(!file_exists(path));
+}
+
+/* Opens bytes as a file; returns the status, and checks that a refusal names the file in one line. */
+static rotary_status open_bytes(const char *path, const char *bytes, size_t count, struct safetensors **file,
+                                rotary_error *error)
+{
+    CHECK_INT(file_write_parts(path, &(struct file_part){bytes, count}, 1, NULL), ROTARY_OK);
+    *file = NULL;
+    *error = (rotary_error){0};
+    rotary_status status = safetensors_open(file, path, error);
+    if (status != ROTARY_OK) {
+        CHECK_INT(status, ROTARY_BAD_FILE);
+        CHECK(strstr(error->message, path) && !strchr(error->message, '\n') && !*file);
+    }
+    return status;
+}
+
+/* Every byte in turn, every length in turn. Only where the damage hides that there is a checksum may the file
+ * open, and then it says so. */
+static void test_damage(void)
+{
+    const char *path = scratch_path("damaged.safetensors");
+    rotary_error error;
+    struct safetensors *file;
+    char *bytes;
+    size_t count;
+    write_samples(path);
+    CHECK_INT(file_read(path, 1 << 20, &bytes, &count, &error), ROTARY_OK);
+    struct rotary_random random = {.key = {.seed = 3, .stream = ROTARY_STREAM_TEST}};
+    int refused = 0;
+    for (size_t i = 0; i < count; i++) {
+        char kept = bytes[i];
+        bytes[i] = (char)(kept ^ (char)(1 + rotary_random_below(&random, 255)));
+        rotary_status status = open_bytes(path, bytes, count, &file, &error);
+        refused += status != ROTARY_OK;
+        if (status == ROTARY_OK) {
+            CHECK(!safetensors_verified(file));
+            safetensors_close(file);
+        }
+        bytes[i] = kept;
+    }
+    CHECK(refused + 12 >= (int)count);
+    for (size_t length = 0; length < count; length++)
+        CHECK_INT(open_bytes(path, bytes, length, &file, &error), ROTARY_BAD_FILE);
+    char *longer = malloc(count + 1);
+    memcpy(longer, bytes, count);
+    longer[count] = 0;
+    CHECK_INT(open_bytes(path, longer, count + 1, &file, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "1 bytes that belong to no tensor") != NULL);
+    free(longer);
+    CHECK_INT(open_bytes(path, bytes, count, &file, &error), ROTARY_OK);
+    check_samples(file);
+    safetensors_close(file);
+    free(bytes);
+}
+
+/* The header, padded with spaces to a multiple of eight bytes as a writer would, and zeros. */
+static rotary_status open_made(const char *header, size_t data_bytes, struct safetensors **file,
+                               rotary_error *error)
+{
+    static char bytes[4096];
+    size_t length = strlen(header), padded = (length + 7) / 8 * 8;
+    memset(bytes, 0, sizeof bytes);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (char)((uint64_t)padded >> 8 * i);
+    memset(bytes + 8, ' ', padded);
+    memcpy(bytes + 8, header, length);
+    return open_bytes(scratch_path("made.safetensors"), bytes, 8 + padded + data_bytes, file, error);
+}
+
+/* Files of other programs, and files of liars. */
+static void test_headers(void)
+{
+    rotary_error error;
+    struct safetensors *file;
+    CHECK_INT(
+        open_made("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}    ", 8, &file, &error),
+        ROTARY_OK);
+    CHECK(!safetensors_verified(file));
+    CHECK_INT(safetensors_count(file), 1);
+    safetensors_close(file);
+    CHECK_INT(open_made("{}", 0, &file, &error), ROTARY_OK);
+    safetensors_close(file);
+
+    static const struct {
+        const char *header;
+        size_t data;
+        const char *wanted;
+    } wrong[] = {
+        {"[]", 0, "no JSON object"},
+        {"{", 0, "damaged"},
+        {"{\"a\":3}", 0, "dtype, shape and data_offsets"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "dtype, shape and data_offsets"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}", 8, "and nothing else"},
+        {"{\"a\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]}}", 8, "none of F32"},
+        {"{\"a\":{\"dtype\":5,\"shape\":[1],\"data_offsets\":[0,8]}}", 8, "none of F32"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8, "from 0 up"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]}}", 8, "from 0 up"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}", 8,
+         "8 dimensions"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,0]}}", 0,
+         "do not agree"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387906],\"data_offsets\":[0,8]}}", 8,
+         "do not agree"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8, "do not agree"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", 8, "data_offsets are no two"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}", 8, "data_offsets are no two"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,8]}}", 8, "data_offsets are no two"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,9223372036854775807]}}", 8, "cut off"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,99999999999999999999]}}", 8, "damaged"},
+        {"{\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]},"
+         "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[2,10]}}",
+         10, "\"b\": its data does not start at a multiple"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+         "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}    ",
+         12, "\"b\": its data overlaps"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+         "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[12,20]}}   ",
+         20, "\"b\": there is a gap"},
+        {"{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]},"
+         "\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}} ",
+         4, "duplicate"},
+        {"{\"__metadata__\":3}", 0, "no JSON object"},
+        {"{\"__metadata__\":{\"step\":3}}", 0, "\"step\" is not a string"},
+        {"{\"__metadata__\":{\"content_hash\":\"0123456789abcdef\"}}", 0, "does not match"},
+        {"{\"__metadata__\":{\"content_hash\":\"x\"}}", 0, "does not match"},
+        {"{\"a\\nb\":3}", 0, "dtype"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        check_about("%s", wrong[i].header);
+        CHECK_INT(open_made(wrong[i].header, wrong[i].data, &file, &error), ROTARY_BAD_FILE);
+        if (!CHECK(strstr(error.message, wrong[i].wanted) != NULL))
+            CHECK_TEXT(error.message, wrong[i].wanted);
+    }
+    check_about(" ");
+    CHECK_INT(safetensors_open(&file, scratch_path("absent"), &error), ROTARY_IO_ERROR);
+    CHECK_INT(safetensors_open(&file, scratch_folder(), &error), ROTARY_BAD_FILE);
+    const char *pipe = scratch_path("pipe");
+    CHECK_INT(mkfifo(pipe, 0600), 0);
+    CHECK_INT(safetensors_open(&file, pipe, &error), ROTARY_BAD_FILE);
+}
+
+/* Headers of random pieces of a good one: never a crash, and what opens is consistent. */
+static void test_shuffled_headers(void)
+{
+    static const char *const pieces[] = {"{",
+                                         "}",
+                                         "[",
+                                         "]",
+                                         ",",
+                                         ":",
+                                         "\"a\"",
+                                         "\"dtype\":\"F32\"",
+                                         "\"shape\":[2,1]",
+                                         "\"data_offsets\":[0,8]",
+                                         "\"__metadata__\":{\"content_hash\":\"",
+                                         "0000000000000000\"}",
+                                         "{\"dtype\":\"BF16\",\"shape\":[4],\"data_offsets\":[0,8]}",
+                                         "\"b\":",
+                                         "\"c\":",
+                                         "-1",
+                                         "1e400",
+                                         "null",
+                                         "{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[8,12]}",
+                                         "\\u0000"};
+    struct rotary_random random = {.key = {.seed = 9, .stream = ROTARY_STREAM_TEST}};
+    for (int i = 0; i < 1000; i++) {
+        char header[2048] = "{";
+        int count = 1 + (int)rotary_random_below(&random, 12);
+        for (int j = 0; j < count; j++)
+            strcat(header, pieces[rotary_random_below(&random, sizeof pieces / sizeof pieces[0])]);
+        strcat(header, "}");
+        struct safetensors *file;
+        rotary_error error;
+        if (open_made(header, 4 * rotary_random_below(&random, 4), &file, &error) == ROTARY_OK)
+            safetensors_close(file);
+    }
+}
+
+int main(void)
+{
+    test_round_trip();
+    test_write_refused();
+    test_damage();
+    test_headers();
+    test_shuffled_headers();
+    return check_report();
+}

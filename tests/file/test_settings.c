@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Settings tables: read, written, assigned; what is wrong is said, and changes nothing.
+ */
+#include "support/check.h"
+
+#include "file/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const acts[] = {"relu", "gelu", "swiglu", NULL};
+
+struct sample {
+    int64_t steps;
+    double rate;
+    bool bias;
+    int act;
+    char name[SETTING_TEXT_BYTES];
+};
+
+static const struct setting sample_table[] = {
+    {"steps", SETTING_INTEGER, offsetof(struct sample, steps), 1, 1000000, NULL, "steps"},
+    {"learning_rate", SETTING_REAL, offsetof(struct sample, rate), 0, 10, NULL, "rate"},
+    {"bias", SETTING_BOOLEAN, offsetof(struct sample, bias), 0, 0, NULL, "bias"},
+    {"hidden_act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts, "activation"},
+};
+static const struct setting name_table[] = {
+    {"run_name", SETTING_TEXT, offsetof(struct sample, name), 0, 0, NULL, "name"},
+};
+
+static struct sample sample;
+static const struct settings both[2] = {{sample_table, 4, &sample}, {name_table, 1, &sample}};
+static rotary_error error;
+
+static void reset(void)
+{
+    sample = (struct sample){.steps = 10, .rate = 0.5, .act = 1, .name = "first"};
+    error = (rotary_error){0};
+}
+
+static rotary_status read_text(const char *text)
+{
+    json_t *object = json_loads(text, 0, NULL);
+    CHECK(object != NULL);
+    rotary_status status = settings_read(both, 2, object, "here", &error);
+    json_decref(object);
+    return status;
+}
+
+static void test_read(void)
+{
+    reset();
+    CHECK_INT(read_text("{\"steps\": 500, \"learning_rate\": 1, \"bias\": true, \"hidden_act\": \"swiglu\"}"),
+              ROTARY_OK);
+    CHECK_INT(sample.steps, 500);
+    CHECK_NEAR(sample.rate, 1.0, 0);
+    CHECK(sample.bias);
+    CHECK_INT(sample.act, 2);
+    CHECK_TEXT(sample.name, "first");
+    CHECK_INT(read_text("{\"steps\": 1e6, \"run_name\": \"second\"}"), ROTARY_OK);
+    CHECK_INT(sample.steps, 1000000);
+    CHECK_TEXT(sample.name, "second");
+}
+
+static void test_refused(void)
+{
+    char long_text[400] = "{\"run_name\": \"", rest[300];
+    memset(rest, 'x', 256);
+    strcpy(rest + 256, "\"}");
+    strcat(long_text, rest);
+    const struct {
+        const char *text, *wanted;
+    } wrong[] = {
+        {"{\"steps\": 0}", "here: \"steps\" is 0, wanted a whole number from 1 to 1000000"},
+        {"{\"steps\": 1.5}", "here: \"steps\" is 1.5, wanted a whole number from 1 to 1000000"},
+        {"{\"steps\": \"many\"}", "here: \"steps\" is \"many\", wanted a whole number from 1 to 1000000"},
+        {"{\"steps\": 1e300}", "here: \"steps\" is 1e300, wanted a whole number from 1 to 1000000"},
+        {"{\"learning_rate\": -0.1}", "here: \"learning_rate\" is -0.1, wanted a number from 0 to 10"},
+        {"{\"learning_rate\": null}", "here: \"learning_rate\" is null, wanted a number from 0 to 10"},
+        {"{\"bias\": 1}", "here: \"bias\" is 1, wanted true or false"},
+        {"{\"hidden_act\": \"gleu\"}",
+         "here: \"hidden_act\" is \"gleu\", wanted relu, gelu or swiglu; did you mean \"gelu\"?"},
+        {"{\"hidden_act\": \"tanh\"}", "here: \"hidden_act\" is \"tanh\", wanted relu, gelu or swiglu"},
+        {"{\"hidden_act\": 1}", "here: \"hidden_act\" is 1, wanted relu, gelu or swiglu"},
+        {"{\"learnin_rate\": 1}", "here: there is no key \"learnin_rate\"; did you mean \"learning_rate\"?"},
+        {"{\"zebra\": 1}", "here: there is no key \"zebra\""},
+        {"{\"steps\": 20, \"run-name\": \"x\"}",
+         "here: there is no key \"run-name\"; did you mean \"run_name\"?"},
+        {"{\"steps\": 20, \"bias\": []}", "here: \"bias\" is [], wanted true or false"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        reset();
+        struct sample before = sample;
+        CHECK_INT(read_text(wrong[i].text), ROTARY_INVALID_ARGUMENT);
+        CHECK_TEXT(error.message, wrong[i].wanted);
+        CHECK(memcmp(&before, &sample, sizeof sample) == 0);
+    }
+    CHECK_INT(read_text(long_text), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "wanted a text of at most 255 bytes") != NULL);
+    /* Nothing quoted can break the line. */
+    CHECK_INT(read_text("{\"a\\nb\": 1}"), ROTARY_INVALID_ARGUMENT);
+    CHECK(!strchr(error.message, '\n'));
+}
+
+static rotary_status assign(const char *text)
+{
+    return settings_assign(both, 2, text, &error);
+}
+
+static void test_assign(void)
+{
+    reset();
+    CHECK_INT(assign("steps=77"), ROTARY_OK);
+    CHECK_INT(sample.steps, 77);
+    CHECK_INT(assign("steps=1e3"), ROTARY_OK);
+    CHECK_INT(sample.steps, 1000);
+    CHECK_INT(assign("learning_rate=.25"), ROTARY_OK);
+    CHECK_NEAR(sample.rate, 0.25, 0);
+    CHECK_INT(assign("bias=true"), ROTARY_OK);
+    CHECK(sample.bias);
+    CHECK_INT(assign("hidden_act=relu"), ROTARY_OK);
+    CHECK_INT(sample.act, 0);
+    CHECK_INT(assign("hidden_act=\"gelu\""), ROTARY_OK);
+    CHECK_INT(sample.act, 1);
+    CHECK_INT(assign("run_name=12"), ROTARY_OK);
+    CHECK_TEXT(sample.name, "12");
+    CHECK_INT(assign("run_name=a=b"), ROTARY_OK);
+    CHECK_TEXT(sample.name, "a=b");
+    CHECK_INT(assign("run_name="), ROTARY_OK);
+    CHECK_TEXT(sample.name, "");
+
+    static const struct {
+        const char *text, *wanted;
+    } wrong[] = {
+        {"steps", "--set: \"steps\" is not key=value"},
+        {"=3", "--set: \"=3\" is not key=value"},
+        {"step=3", "--set: there is no key \"step\"; did you mean \"steps\"?"},
+        {"steps=", "--set: \"steps\" is \"\", wanted a whole number from 1 to 1000000"},
+        {"steps=3x", "--set: \"steps\" is \"3x\", wanted a whole number from 1 to 1000000"},
+        {"learning_rate=nan", "--set: \"learning_rate\" is \"nan\", wanted a number from 0 to 10"},
+        {"learning_rate=inf", "--set: \"learning_rate\" is \"inf\", wanted a number from 0 to 10"},
+        {"bias=yes", "--set: \"bias\" is \"yes\", wanted true or false"},
+        {"hidden_act=swigl",
+         "--set: \"hidden_act\" is \"swigl\", wanted relu, gelu or swiglu; did you mean \"swiglu\"?"},
+    };
+    reset();
+    struct sample before = sample;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        CHECK_INT(assign(wrong[i].text), ROTARY_INVALID_ARGUMENT);
+        CHECK_TEXT(error.message, wrong[i].wanted);
+        CHECK(memcmp(&before, &sample, sizeof sample) == 0);
+    }
+    CHECK_INT(assign("run_name=\xff"), ROTARY_INVALID_ARGUMENT);
+}
+
+static void test_write(void)
+{
+    reset();
+    sample.rate = 0.1;
+    json_t *object = json_object();
+    CHECK_INT(settings_write(both, 2, object, &error), ROTARY_OK);
+    char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(3));
+    CHECK_TEXT(
+        text,
+        "{\"steps\":10,\"learning_rate\":0.1,\"bias\":false,\"hidden_act\":\"gelu\",\"run_name\":\"first\"}");
+    free(text);
+    struct sample before = sample;
+    sample = (struct sample){.steps = 1};
+    CHECK_INT(settings_read(both, 2, object, "here", &error), ROTARY_OK);
+    CHECK_INT(sample.steps, before.steps);
+    CHECK_NEAR(sample.rate, 0.1, 0);
+    CHECK_INT(sample.act, 1);
+    CHECK_TEXT(sample.name, "first");
+    json_decref(object);
+}
+
+static void test_nearest(void)
+{
+    static const char *const names[] = {"none", "learned", "sinusoidal", "rope", "roper", NULL};
+    static const char *const commands[] = {"train",  "evaluate", "generate", "compare",
+                                           "report", "info",     "help",     NULL};
+    CHECK_TEXT(settings_nearest("ropr", names), "rope");
+    CHECK_TEXT(settings_nearest("roperr", names), "roper");
+    CHECK_TEXT(settings_nearest("RoPER", names), "roper");
+    CHECK_TEXT(settings_nearest("sinusodial", names), "sinusoidal");
+    CHECK_TEXT(settings_nearest("sin", names), "sinusoidal");
+    CHECK_TEXT(settings_nearest("eval", commands), "evaluate");
+    CHECK_TEXT(settings_nearest("trian", commands), "train");
+    CHECK(!settings_nearest("bicycle", names));
+    CHECK(!settings_nearest("", names));
+    char long_name[300];
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = 0;
+    CHECK(!settings_nearest(long_name, names));
+}
+
+int main(void)
+{
+    test_read();
+    test_refused();
+    test_assign();
+    test_write();
+    test_nearest();
+    return check_report();
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/scratch.h"
+
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { BUFFERS = 16 };
+
+static char folder[64];
+
+static int remove_one(const char *path, const struct stat *about, int type, struct FTW *place)
+{
+    (void)about;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+static void remove_folder(void)
+{
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *scratch_folder(void)
+{
+    if (!folder[0]) {
+        snprintf(folder, sizeof folder, "/tmp/rotary-test-XXXXXX");
+        if (!mkdtemp(folder)) {
+            perror("mkdtemp");
+            exit(1);
+        }
+        atexit(remove_folder);
+    }
+    return folder;
+}
+
+const char *scratch_path(const char *name)
+{
+    static char buffers[BUFFERS][512];
+    static unsigned next;
+    char *buffer = buffers[next++ % BUFFERS];
+    snprintf(buffer, sizeof buffers[0], "%s/%s", scratch_folder(), name);
+    return buffer;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A folder for a test's files, gone when the test ends.
+ */
+#ifndef TESTS_SUPPORT_SCRATCH_H
+#define TESTS_SUPPORT_SCRATCH_H
+
+/* The folder's path; made at the first call, removed with all it holds when the program exits. */
+const char *scratch_folder(void);
+
+/* The path of `name` in the folder, in one of a few buffers used in turn: good for the next sixteen calls. */
+const char *scratch_path(const char *name);
+
+#endif
