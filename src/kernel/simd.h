@@ -136,6 +136,44 @@ static inline float v_max_lane(vfloat v)
     return lane[0];
 }
 
+/* Two vectors of neighbours (a0 b0 a1 b1 ...) taken apart into a and b, and put together again. */
+#if LANES == 16
+#define V_EVEN 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define V_ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define V_ZIP_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define V_ZIP_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif LANES == 8
+#define V_EVEN 0, 2, 4, 6, 8, 10, 12, 14
+#define V_ODD 1, 3, 5, 7, 9, 11, 13, 15
+#define V_ZIP_LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define V_ZIP_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define V_EVEN 0, 2, 4, 6
+#define V_ODD 1, 3, 5, 7
+#define V_ZIP_LOW 0, 4, 1, 5
+#define V_ZIP_HIGH 2, 6, 3, 7
+#endif
+
+static inline vfloat v_even(vfloat low, vfloat high)
+{
+    return __builtin_shufflevector(low, high, V_EVEN);
+}
+
+static inline vfloat v_odd(vfloat low, vfloat high)
+{
+    return __builtin_shufflevector(low, high, V_ODD);
+}
+
+static inline vfloat v_zip_low(vfloat even, vfloat odd)
+{
+    return __builtin_shufflevector(even, odd, V_ZIP_LOW);
+}
+
+static inline vfloat v_zip_high(vfloat even, vfloat odd)
+{
+    return __builtin_shufflevector(even, odd, V_ZIP_HIGH);
+}
+
 static inline vfloat v_from_bf16(vhalf half)
 {
     return (vfloat)(__builtin_convertvector(half, vint) << 16);
@@ -189,7 +227,7 @@ static inline vfloat v_from_f16(vhalf half)
 #elif defined(__F16C__)
     return (vfloat)_mm256_cvtph_ps((__m128i)half);
 #else
-    vfloat v;
+    vfloat v = {0};
     for (int lane = 0; lane < LANES; lane++)
         v[lane] = rotary_f16_to_float(half[lane]);
     return v;
@@ -203,11 +241,37 @@ static inline vhalf v_to_f16(vfloat v)
 #elif defined(__F16C__)
     return (vhalf)_mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT);
 #else
-    vhalf half;
+    vhalf half = {0};
     for (int lane = 0; lane < LANES; lane++)
         half[lane] = rotary_f16_from_float(v[lane]);
     return half;
 #endif
+}
+
+static inline vfloat v_load_f16(const uint16_t *from)
+{
+    vhalf half;
+    memcpy(&half, from, sizeof half);
+    return v_from_f16(half);
+}
+
+static inline void v_store_f16(uint16_t *to, vfloat v)
+{
+    vhalf half = v_to_f16(v);
+    memcpy(to, &half, sizeof half);
+}
+
+static inline vfloat v_load_part_f16(const uint16_t *from, int64_t count)
+{
+    vhalf half = {0};
+    memcpy(&half, from, (size_t)count * sizeof(uint16_t));
+    return v_from_f16(half);
+}
+
+static inline void v_store_part_f16(uint16_t *to, vfloat v, int64_t count)
+{
+    vhalf half = v_to_f16(v);
+    memcpy(to, &half, (size_t)count * sizeof(uint16_t));
 }
 
 /* e^x within 2 units in the last place for every finite x: 2^n times a polynomial on |r| <= ln(2)/2. Results

@@ -15,6 +15,7 @@ void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *co
             rope->inverse_frequency[pair] =
                 (double)(1.0f / (float)pow((double)(float)config->base, (double)(float)exponent));
         else
-            rope->inverse_frequency[pair] = pow(config->base, -exponent);
+            rope->inverse_frequency[pair] =
+                (double)powl((long double)config->base, -(long double)pair / (long double)rope->pairs);
     }
 }

@@ -5,6 +5,7 @@
 #include "rope/plan.h"
 
 #include "base/fail.h"
+#include "kernel/rope/rope.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -103,7 +104,7 @@ rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config
     rope->angles_f32 = config.angles_f32;
     rope->table_positions = config.table_positions;
     rope->threads = config.threads;
-    rope->isa = config.isa == ROTARY_ISA_AUTO ? rotary_isa_best() : config.isa;
+    rope->kernels = rotary_rope_kernels(config.isa == ROTARY_ISA_AUTO ? rotary_isa_best() : config.isa);
     carve(rope);
     status = rotary_arena_allocate(&rope->memory, "the table of a rotary plan", error);
     if (status) {

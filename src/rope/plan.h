@@ -8,6 +8,8 @@
 #include "base/arena.h"
 #include "rope/rope.h"
 
+struct rotary_rope_kernels; /* kernel/rope/rope.h */
+
 struct rotary_rope {
     struct rotary_span span;
     int64_t pairs;             /* span.dim / 2 */
@@ -17,7 +19,7 @@ struct rotary_rope {
     int64_t table_positions;
     float *cosine, *sine; /* [table_positions, pairs], without any magnitude */
     int threads;
-    rotary_isa isa; /* never ROTARY_ISA_AUTO */
+    const struct rotary_rope_kernels *kernels;
     struct rotary_arena memory;
 };
 

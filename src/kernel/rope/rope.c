@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rotation kernels in vectors, compiled once per instruction set. A vector of first channels and one of
+ * second channels are turned together; interleaved pairs are taken apart into such vectors on the way in and
+ * put together on the way out.
+ */
+#include "kernel/rope/rope.h"
+
+#include "kernel/simd.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* The channels from `at` on, as many as `count` says but at most a vector; those missing are zero. */
+INLINE vfloat load(const void *from, int64_t at, int64_t count, rotary_dtype dtype)
+{
+    const float *floats = (const float *)from + at;
+    const uint16_t *halves = (const uint16_t *)from + at;
+    if (count <= 0)
+        return v_set(0.0f);
+    switch (dtype) {
+    case ROTARY_F16:
+        return count >= LANES ? v_load_f16(halves) : v_load_part_f16(halves, count);
+    case ROTARY_BF16:
+        return count >= LANES ? v_load_bf16(halves) : v_load_part_bf16(halves, count);
+    default:
+        return count >= LANES ? v_load(floats) : v_load_part(floats, count);
+    }
+}
+
+INLINE void store_floats(float *to, vfloat v, int64_t count)
+{
+    if (count >= LANES)
+        v_store(to, v);
+    else if (count > 0)
+        v_store_part(to, v, count);
+}
+
+INLINE void store_f16(uint16_t *to, vfloat v, int64_t count)
+{
+    if (count >= LANES)
+        v_store_f16(to, v);
+    else if (count > 0)
+        v_store_part_f16(to, v, count);
+}
+
+INLINE void store_bf16(uint16_t *to, vfloat v, int64_t count)
+{
+    if (count >= LANES)
+        v_store_bf16(to, v);
+    else if (count > 0)
+        v_store_part_bf16(to, v, count);
+}
+
+INLINE void store(void *to, int64_t at, vfloat v, int64_t count, rotary_dtype dtype)
+{
+    if (dtype == ROTARY_F16)
+        store_f16((uint16_t *)to + at, v, count);
+    else if (dtype == ROTARY_BF16)
+        store_bf16((uint16_t *)to + at, v, count);
+    else
+        store_floats((float *)to + at, v, count);
+}
+
+struct pairs {
+    vfloat first, second;
+};
+
+INLINE struct pairs turned(struct pairs x, vfloat cosine, vfloat sine)
+{
+    return (struct pairs){.first = v_fma(x.first, cosine, -(x.second * sine)),
+                          .second = v_fma(x.first, sine, x.second * cosine)};
+}
+
+/* `count` pairs, at most a vector of them, half-split. */
+INLINE void turn_half(const struct rotary_rope_tile *tile, int64_t from, int64_t to, const float *cosine,
+                      const float *sine, int64_t count, rotary_dtype in, rotary_dtype out)
+{
+    struct pairs x = {.first = load(tile->input, from, count, in),
+                      .second = load(tile->input, from + tile->partner, count, in)};
+    struct pairs y = turned(x, load(cosine, 0, count, ROTARY_F32), load(sine, 0, count, ROTARY_F32));
+    store(tile->output, to, y.first, count, out);
+    store(tile->output, to + tile->partner, y.second, count, out);
+}
+
+/* The same for neighbours. */
+INLINE void turn_interleaved(const struct rotary_rope_tile *tile, int64_t from, int64_t to,
+                             const float *cosine, const float *sine, int64_t count, rotary_dtype in,
+                             rotary_dtype out)
+{
+    vfloat low = load(tile->input, from, 2 * count, in);
+    vfloat high = load(tile->input, from + LANES, 2 * count - LANES, in);
+    struct pairs x = {.first = v_even(low, high), .second = v_odd(low, high)};
+    struct pairs y = turned(x, load(cosine, 0, count, ROTARY_F32), load(sine, 0, count, ROTARY_F32));
+    store(tile->output, to, v_zip_low(y.first, y.second), 2 * count, out);
+    store(tile->output, to + LANES, v_zip_high(y.first, y.second), 2 * count - LANES, out);
+}
+
+INLINE void turn_pairs(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t from, int64_t to,
+                       const float *cosine, const float *sine, int64_t count, rotary_dtype in,
+                       rotary_dtype out)
+{
+    if (pairing == ROTARY_PAIRING_HALF)
+        turn_half(tile, from, to, cosine, sine, count, in, out);
+    else
+        turn_interleaved(tile, from, to, cosine, sine, count, in, out);
+}
+
+INLINE void turn(const struct rotary_rope_tile *given, rotary_pairing pairing, rotary_dtype in,
+                 rotary_dtype out)
+{
+    const struct rotary_rope_tile tile = *given; /* a copy, so that no store can be thought to change it */
+    const int64_t step = pairing == ROTARY_PAIRING_HALF ? 1 : 2, pairs = tile.pairs;
+    for (int64_t time = 0; time < tile.times; time++) {
+        const float *cosine = tile.cosine + time * pairs, *sine = tile.sine + time * pairs;
+        for (int64_t head = 0; head < tile.heads; head++) {
+            int64_t from = time * tile.input_time_stride + head * tile.input_head_stride;
+            int64_t to = time * tile.output_time_stride + head * tile.output_head_stride;
+            int64_t pair = 0;
+            for (; pair + LANES <= pairs; pair += LANES)
+                turn_pairs(&tile, pairing, from + pair * step, to + pair * step, cosine + pair, sine + pair,
+                           LANES, in, out);
+            if (pair < pairs)
+                turn_pairs(&tile, pairing, from + pair * step, to + pair * step, cosine + pair, sine + pair,
+                           pairs - pair, in, out);
+        }
+    }
+}
+
+INLINE void copy(const void *input, void *output, int64_t count, rotary_dtype in, rotary_dtype out)
+{
+    if (in == out)
+        memcpy(output, input, (size_t)count * (in == ROTARY_F32 ? sizeof(float) : sizeof(uint16_t)));
+    else
+        for (int64_t at = 0; at < count; at += LANES)
+            store(output, at, load(input, at, count - at, in), count - at, out);
+}
+
+#include "kernel/rope/instances.h"
+
+extern const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels);
+const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels) = ROTARY_ROPE_INSTANCES;

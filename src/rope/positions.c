@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rope/positions.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+
+static rotary_status check_packed(const rotary_rope_positions *positions, int64_t batch, int64_t time,
+                                  rotary_error *error)
+{
+    if (batch != 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "batch is %lld; wanted 1, because packed sequences stand one behind another",
+                           (long long)batch);
+    if (positions->sequences < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "positions.sequences is %lld; wanted at least 1",
+                           (long long)positions->sequences);
+    if (positions->starts[0] != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "positions.starts[0] is %d; wanted 0",
+                           positions->starts[0]);
+    for (int64_t i = 0; i < positions->sequences; i++)
+        if (positions->starts[i + 1] < positions->starts[i])
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "positions.starts[%lld] is %d after %d; wanted starts that do not fall",
+                               (long long)i + 1, positions->starts[i + 1], positions->starts[i]);
+    if (positions->starts[positions->sequences] != time)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT, "positions.starts[%lld] is %d; wanted the number of tokens, %lld",
+            (long long)positions->sequences, positions->starts[positions->sequences], (long long)time);
+    return ROTARY_OK;
+}
+
+static rotary_status check_finite(const rotary_rope_positions *positions, int64_t batch, int64_t time,
+                                  rotary_error *error)
+{
+    for (int64_t sequence = 0; sequence < batch; sequence++)
+        for (int64_t token = 0; token < time; token++) {
+            float position =
+                ((const float *)positions->array)[sequence * positions->array_batch_stride + token];
+            if (!isfinite(position))
+                return rotary_fail(
+                    error, ROTARY_INVALID_ARGUMENT,
+                    "the position of token %lld of sequence %lld is %g; wanted a finite number",
+                    (long long)token, (long long)sequence, (double)position);
+        }
+    return ROTARY_OK;
+}
+
+rotary_status rotary_rope_check_positions(const rotary_rope_positions *positions, int64_t batch, int64_t time,
+                                          rotary_error *error)
+{
+    if (positions->starts) {
+        rotary_status status = check_packed(positions, batch, time, error);
+        if (status)
+            return status;
+    }
+    if (positions->array && (unsigned)positions->array_type > ROTARY_POSITION_F32)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "positions.array_type is %d; wanted i64, i32 or f32", (int)positions->array_type);
+    if (positions->array && positions->array_type == ROTARY_POSITION_F32)
+        return check_finite(positions, batch, time, error);
+    return ROTARY_OK;
+}
+
+/* The packed sequence that holds the token: the last one that starts at or before it. */
+static int64_t packed_sequence(const rotary_rope_positions *positions, int64_t time)
+{
+    int64_t low = 0, high = positions->sequences; /* starts[low] <= time < starts[high] */
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (positions->starts[middle] <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+double rotary_rope_position(const rotary_rope_positions *positions, int64_t batch, int64_t time)
+{
+    int64_t sequence = positions->starts ? packed_sequence(positions, time) : batch;
+    int64_t at = batch * positions->array_batch_stride + time;
+    double position = (double)positions->offset;
+    if (positions->offsets)
+        position += (double)positions->offsets[sequence];
+    if (!positions->array)
+        return position + (double)(positions->starts ? time - positions->starts[sequence] : time);
+    switch (positions->array_type) {
+    case ROTARY_POSITION_I32:
+        return position + (double)((const int32_t *)positions->array)[at];
+    case ROTARY_POSITION_F32:
+        return position + (double)((const float *)positions->array)[at];
+    default:
+        return position + (double)((const int64_t *)positions->array)[at];
+    }
+}

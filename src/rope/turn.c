@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rope/turn.h"
+
+#include "base/fail.h"
+#include "base/threads.h"
+#include "kernel/rope/rope.h"
+
+/* Rows of cosines and sines live on the stack of the thread that uses them: SCRATCH floats of each. A piece
+ * of work is about PIECE elements of one sequence, big enough to be worth handing to a thread. */
+enum { SCRATCH = 2048, PIECE = 32768, LARGEST_BLOCK = 64 };
+
+static rotary_status check_view(const char *name, const char *side, const void *data, rotary_dtype dtype,
+                                rotary_error *error)
+{
+    if (!data)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.%s.data is NULL; wanted a tensor", name, side);
+    if ((unsigned)dtype >= ROTARY_DTYPES)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.%s.dtype is %d; wanted f32, f16 or bf16", name,
+                           side, (int)dtype);
+    return ROTARY_OK;
+}
+
+/* Vectors of an output that overlap would be turned twice, or torn between threads. */
+static rotary_status check_stride(const rotary_rope *rope, const char *name, const char *axis, int64_t size,
+                                  int64_t stride, rotary_error *error)
+{
+    int64_t head_dim = rope->span.head_dim;
+    if (size > 1 && stride < head_dim && stride > -head_dim)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s.output.%s_stride is %lld, so that vectors of %lld channels overlap; wanted at least %lld",
+            name, axis, (long long)stride, (long long)head_dim, (long long)head_dim);
+    return ROTARY_OK;
+}
+
+static bool in_place(const rotary_rope_tensor *tensor)
+{
+    return tensor->input.data == tensor->output.data;
+}
+
+static bool same_layout(const rotary_rope_const_view *a, const rotary_rope_view *b)
+{
+    return a->dtype == b->dtype && a->batch_stride == b->batch_stride && a->time_stride == b->time_stride &&
+           a->head_stride == b->head_stride;
+}
+
+rotary_status rotary_rope_check_tensor(const rotary_rope *rope, const char *name, int64_t batch, int64_t time,
+                                       const rotary_rope_tensor *tensor, rotary_error *error)
+{
+    const rotary_rope_view *output = &tensor->output;
+    rotary_status status = check_view(name, "input", tensor->input.data, tensor->input.dtype, error);
+    if (!status)
+        status = check_view(name, "output", output->data, output->dtype, error);
+    if (!status && tensor->heads < 1)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.heads is %lld; wanted at least 1", name,
+                             (long long)tensor->heads);
+    if (!status)
+        status = check_stride(rope, name, "batch", batch, output->batch_stride, error);
+    if (!status)
+        status = check_stride(rope, name, "time", time, output->time_stride, error);
+    if (!status)
+        status = check_stride(rope, name, "head", tensor->heads, output->head_stride, error);
+    if (!status && in_place(tensor) && !same_layout(&tensor->input, output))
+        status = rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s is to be turned in place, but the type or the strides of its output are not those of its "
+            "input",
+            name);
+    return status;
+}
+
+struct block {
+    int64_t batch, time, times;
+};
+
+static const void *input_at(const rotary_rope_const_view *view, int64_t batch, int64_t time, int64_t channel)
+{
+    int64_t element = batch * view->batch_stride + time * view->time_stride + channel;
+    return (const char *)view->data + element * (int64_t)rotary_dtype_size(view->dtype);
+}
+
+static void *output_at(const rotary_rope_view *view, int64_t batch, int64_t time, int64_t channel)
+{
+    int64_t element = batch * view->batch_stride + time * view->time_stride + channel;
+    return (char *)view->data + element * (int64_t)rotary_dtype_size(view->dtype);
+}
+
+/* Channels first ... first + count - 1, which do not turn, of every head in the block. */
+static void copy_channels(const rotary_rope_tensor *tensor, const struct rotary_rope_kernels *kernels,
+                          struct block block, int64_t first, int64_t count)
+{
+    rotary_rope_copy *copy = kernels->copy[tensor->input.dtype][tensor->output.dtype];
+    for (int64_t time = block.time; time < block.time + block.times; time++)
+        for (int64_t head = 0; head < tensor->heads && count > 0; head++)
+            copy(input_at(&tensor->input, block.batch, time, head * tensor->input.head_stride + first),
+                 output_at(&tensor->output, block.batch, time, head * tensor->output.head_stride + first),
+                 count);
+}
+
+static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *tensor, struct block block,
+                          int64_t first_pair, int64_t pairs, const float *cosine, const float *sine)
+{
+    const struct rotary_span *span = &rope->span;
+    int64_t channel = span->start + (span->pairing == ROTARY_PAIRING_HALF ? first_pair : 2 * first_pair);
+    struct rotary_rope_tile tile = {
+        .input = input_at(&tensor->input, block.batch, block.time, channel),
+        .output = output_at(&tensor->output, block.batch, block.time, channel),
+        .times = block.times,
+        .heads = tensor->heads,
+        .pairs = pairs,
+        .input_time_stride = tensor->input.time_stride,
+        .input_head_stride = tensor->input.head_stride,
+        .output_time_stride = tensor->output.time_stride,
+        .output_head_stride = tensor->output.head_stride,
+        .partner = rope->pairs,
+        .cosine = cosine,
+        .sine = sine,
+    };
+    rope->kernels->turn[span->pairing][tensor->input.dtype][tensor->output.dtype](&tile);
+}
+
+/* One block of tokens, pairs first ... first + count - 1, of every tensor. */
+static void turn_block(const struct rotary_rope_turning *turning, struct block block, int64_t first,
+                       int64_t count)
+{
+    float cosine[SCRATCH], sine[SCRATCH];
+    bool filled = false;
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        if (!turning->tensors[role])
+            continue;
+        for (int64_t row = 0; row < block.times && !(filled && turning->same_rows); row++)
+            turning->source(turning->context, (enum rotary_rope_role)role, block.batch, block.time + row,
+                            first, count, cosine + row * count, sine + row * count);
+        filled = true;
+        turn_channels(turning->rope, turning->tensors[role], block, first, count, cosine, sine);
+    }
+}
+
+/* How many tokens a piece of work has. A function of the problem alone. */
+static int64_t block_times(const struct rotary_rope_turning *turning)
+{
+    int64_t heads = 0;
+    for (int role = 0; role < ROTARY_ROLES; role++)
+        heads += turning->tensors[role] ? turning->tensors[role]->heads : 0;
+    int64_t times = PIECE / (heads * turning->rope->span.head_dim);
+    times = times < LARGEST_BLOCK ? times : LARGEST_BLOCK;
+    int64_t fits = SCRATCH / turning->rope->pairs;
+    times = times < fits ? times : fits;
+    return times > 1 ? times : 1;
+}
+
+static int64_t blocks_of(const struct rotary_rope_turning *turning)
+{
+    int64_t times = block_times(turning);
+    return (turning->time + times - 1) / times;
+}
+
+static void turn_piece(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct rotary_rope_turning *turning = argument;
+    const rotary_rope *rope = turning->rope;
+    int64_t times = block_times(turning), blocks = blocks_of(turning);
+    struct block block = {.batch = index / blocks, .time = index % blocks * times, .times = times};
+    if (block.time + times > turning->time)
+        block.times = turning->time - block.time;
+    for (int64_t first = 0; first < rope->pairs; first += SCRATCH) {
+        int64_t rest = rope->pairs - first;
+        turn_block(turning, block, first, rest < SCRATCH ? rest : SCRATCH);
+    }
+    int64_t end = rope->span.start + rope->span.dim;
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        const rotary_rope_tensor *tensor = turning->tensors[role];
+        if (!tensor || in_place(tensor))
+            continue;
+        copy_channels(tensor, rope->kernels, block, 0, rope->span.start);
+        copy_channels(tensor, rope->kernels, block, end, rope->span.head_dim - end);
+    }
+}
+
+void rotary_rope_turn_tensors(const struct rotary_rope_turning *turning)
+{
+    bool any = turning->tensors[0] || turning->tensors[1] || turning->tensors[2];
+    if (!any || turning->batch == 0 || turning->time == 0)
+        return;
+    struct rotary_rope_turning copy = *turning;
+    rotary_parallel_for(turning->rope->threads, turning->batch * blocks_of(turning), turn_piece, &copy);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernels of every instruction set, and their specification, against the formula in double: random tiles
+ * in guarded memory. What must not be written is checked to the bit.
+ */
+#include "rope/elements.h"
+#include "support/check.h"
+#include "support/guard.h"
+
+#include "base/random.h"
+#include "kernel/rope/rope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILES = 300, MOST_PAIRS = 70, GAP = 3 };
+static const double UNIT = 0x1p-24;
+static const char *const dtype_names[] = {"f32", "f16", "bf16"};
+
+static struct rotary_random random_state;
+
+static int64_t draw(int64_t low, int64_t high)
+{
+    return low + (int64_t)rotary_random_below(&random_state, (uint32_t)(high - low + 1));
+}
+
+/* A tile whose heads lie `stride` elements apart in two buffers of `elements` each. */
+struct problem {
+    rotary_pairing pairing;
+    rotary_dtype in, out;
+    struct rotary_rope_tile tile;
+    int64_t elements;
+    struct guarded input, output, cosine, sine;
+    bool in_place;
+    uint64_t seed;
+};
+
+static struct problem make(bool at_end)
+{
+    struct problem p = {.pairing = (rotary_pairing)draw(0, 1),
+                        .in = (rotary_dtype)draw(0, 2),
+                        .out = (rotary_dtype)draw(0, 2),
+                        .in_place = draw(0, 1),
+                        .seed = (uint64_t)draw(0, 1 << 30)};
+    if (p.in_place)
+        p.out = p.in;
+    struct rotary_rope_tile *tile = &p.tile;
+    tile->times = draw(1, 4);
+    tile->heads = draw(1, 4);
+    tile->pairs = draw(1, MOST_PAIRS);
+    tile->partner = tile->pairs + draw(0, GAP);
+    int64_t width = p.pairing == ROTARY_PAIRING_HALF ? tile->partner + tile->pairs : 2 * tile->pairs;
+    int64_t stride = width + draw(0, GAP);
+    bool heads_first = draw(0, 1);
+    tile->input_head_stride = tile->output_head_stride = heads_first ? stride * tile->times : stride;
+    tile->input_time_stride = tile->output_time_stride = heads_first ? stride : stride * tile->heads;
+    p.elements = stride * (tile->times * tile->heads - 1) + width;
+    p.input = guarded_create((size_t)p.elements * rotary_dtype_size(p.in), at_end);
+    if (!p.in_place)
+        p.output = guarded_create((size_t)p.elements * rotary_dtype_size(p.out), at_end);
+    p.cosine = guarded_create((size_t)(tile->times * tile->pairs) * sizeof(float), at_end);
+    p.sine = guarded_create((size_t)(tile->times * tile->pairs) * sizeof(float), at_end);
+    tile->input = p.input.data;
+    tile->output = p.in_place ? p.input.data : p.output.data;
+    tile->cosine = p.cosine.data;
+    tile->sine = p.sine.data;
+    for (int64_t i = 0; i < tile->times * tile->pairs; i++) {
+        ((float *)p.cosine.data)[i] = check_random(p.seed + 1, (uint64_t)i, 1);
+        ((float *)p.sine.data)[i] = check_random(p.seed + 2, (uint64_t)i, 1);
+    }
+    return p;
+}
+
+static void fill(const struct problem *p)
+{
+    for (int64_t i = 0; i < p->elements; i++) {
+        if (!p->in_place)
+            element_set(p->output.data, i, p->out, 77.0f);
+        element_set(p->input.data, i, p->in,
+                    check_random(p->seed, (uint64_t)i, p->in == ROTARY_F32 ? 20 : 4));
+    }
+}
+
+static void judge_pair(const struct problem *p, const void *before, int64_t from, int64_t partner,
+                       int64_t row)
+{
+    double x0 = element_get(before, from, p->in), x1 = element_get(before, from + partner, p->in);
+    double c = (double)p->tile.cosine[row], s = (double)p->tile.sine[row];
+    /* One rounding of each product, one of the sum. */
+    double error = 2.01 * UNIT * (fabs(x0 * c) + fabs(x1 * s)),
+           error1 = 2.01 * UNIT * (fabs(x0 * s) + fabs(x1 * c));
+    double y0 = x0 * c - x1 * s, y1 = x0 * s + x1 * c;
+    element_check(element_get(p->tile.output, from, p->out), y0, error, p->out);
+    element_check(element_get(p->tile.output, from + partner, p->out), y1, error1, p->out);
+}
+
+static void run(const struct problem *p, const struct rotary_rope_kernels *kernels)
+{
+    fill(p);
+    size_t in_bytes = (size_t)p->elements * rotary_dtype_size(p->in);
+    size_t out_size = rotary_dtype_size(p->out);
+    char *before = malloc(in_bytes), *untouched = malloc((size_t)p->elements * out_size);
+    bool *written = calloc((size_t)p->elements, sizeof *written);
+    memcpy(before, p->tile.input, in_bytes);
+    memcpy(untouched, p->tile.output, (size_t)p->elements * out_size);
+    kernels->turn[p->pairing][p->in][p->out](&p->tile);
+    int64_t step = p->pairing == ROTARY_PAIRING_HALF ? 1 : 2;
+    int64_t partner = p->pairing == ROTARY_PAIRING_HALF ? p->tile.partner : 1;
+    for (int64_t time = 0; time < p->tile.times; time++)
+        for (int64_t head = 0; head < p->tile.heads; head++)
+            for (int64_t pair = 0; pair < p->tile.pairs; pair++) {
+                int64_t from =
+                    time * p->tile.input_time_stride + head * p->tile.input_head_stride + pair * step;
+                judge_pair(p, before, from, partner, time * p->tile.pairs + pair);
+                written[from] = written[from + partner] = true;
+            }
+    int64_t spoiled = 0;
+    for (int64_t i = 0; i < p->elements; i++)
+        spoiled += !written[i] && memcmp(untouched + (size_t)i * out_size,
+                                         (const char *)p->tile.output + (size_t)i * out_size, out_size) != 0;
+    CHECK_INT(spoiled, 0);
+    free(before);
+    free(untouched);
+    free(written);
+}
+
+/* Copies between types round once; between the same type not at all, NaN included. */
+static void test_copy(const struct rotary_rope_kernels *kernels)
+{
+    for (int64_t count = 0; count <= 40; count++) {
+        rotary_dtype in = (rotary_dtype)draw(0, 2), out = (rotary_dtype)draw(0, 2);
+        struct guarded from = guarded_create((size_t)count * rotary_dtype_size(in), true);
+        struct guarded to = guarded_create((size_t)count * rotary_dtype_size(out), true);
+        for (int64_t i = 0; i < count; i++)
+            element_set(from.data, i, in, i == 3 ? NAN : check_random(9, (uint64_t)i, 4));
+        kernels->copy[in][out](from.data, to.data, count);
+        if (in == out)
+            CHECK(memcmp(from.data, to.data, (size_t)count * rotary_dtype_size(in)) == 0);
+        for (int64_t i = 0; i < count; i++) {
+            double value = element_get(from.data, i, in), got = element_get(to.data, i, out);
+            if (isnan(value))
+                CHECK(isnan(got));
+            else
+                element_check(got, value, 0, out);
+        }
+        guarded_destroy(&from);
+        guarded_destroy(&to);
+    }
+}
+
+static void test_table(const char *name, const struct rotary_rope_kernels *kernels, uint64_t seed)
+{
+    random_state = (struct rotary_random){.key = {.seed = seed, .stream = ROTARY_STREAM_TEST}};
+    for (int i = 0; i < TILES; i++) {
+        struct problem p = make(i % 2);
+        check_about("%s kernels, seed %llu, tile %d, %s, %s to %s, %lld pairs", name,
+                    (unsigned long long)seed, i, p.pairing == ROTARY_PAIRING_HALF ? "half" : "interleaved",
+                    dtype_names[p.in], dtype_names[p.out], (long long)p.tile.pairs);
+        run(&p, kernels);
+        guarded_destroy(&p.input);
+        if (!p.in_place)
+            guarded_destroy(&p.output);
+        guarded_destroy(&p.cosine);
+        guarded_destroy(&p.sine);
+    }
+    check_about("%s copies", name);
+    test_copy(kernels);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    test_table("reference", &rotary_rope_kernels_reference, seed);
+    for (rotary_isa isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++)
+        if (rotary_isa_available(isa))
+            test_table(rotary_isa_name(isa), rotary_rope_kernels(isa), seed);
+    return check_report();
+}
