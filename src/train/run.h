@@ -40,15 +40,31 @@ struct run_config {
     struct train_config train;
 };
 
+extern const char *const precision_names[]; /* NULL-terminated, in the order of enum precision */
+
 void run_config_default(struct run_config *config);
 enum { RUN_SETTINGS = 3 };
 /* The three tables over `config`; keys are distinct across them. */
 void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS]);
-/* Everything that can be checked before memory is taken: the parts, and that they fit together. Fills in what follows
- * from others (vocab_size from the task, max_position_embeddings from the sequence length, ...). */
+/* Everything that can be checked before memory is taken: every range, the parts, and that they fit together. Fills in
+ * what follows from others: vocab_size and max_position_embeddings where they are 0, and what decoder_config_check
+ * fills in. Checking twice changes nothing more. */
 ROTARY_CHECKED rotary_status run_config_check(struct run_config *config, rotary_error *error);
 
-/* config.json of a run's folder; refuses another "format" and a folder that is no run. */
+/* The configuration as one flat object without "format", and back: keys that are absent keep their defaults. `where`
+ * names the object in errors. The caller owns *object. */
+ROTARY_CHECKED rotary_status run_config_to_json(const struct run_config *config, json_t **object, rotary_error *error);
+ROTARY_CHECKED rotary_status run_config_from_json(struct run_config *config, const json_t *object, const char *where,
+                                                  rotary_error *error);
+/* Whether a run of configuration `recorded`, found in `where`, may go on as `config`: the same in all but steps,
+ * log_every, evaluate_every and checkpoint_every. ROTARY_INVALID_ARGUMENT names the key and both values. */
+ROTARY_CHECKED rotary_status run_config_same(const struct run_config *config, const struct run_config *recorded,
+                                             const char *where, rotary_error *error);
+/* Leaves the four keys that may change at their defaults: what is the same for all of a run. */
+void run_config_lasting(struct run_config *config);
+
+/* config.json of a run's folder, checked; refuses another "format" and a folder that is no run. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error);
+ROTARY_CHECKED rotary_status run_write_config(const char *folder, const struct run_config *config, rotary_error *error);
 
 #endif

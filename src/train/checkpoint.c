@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/checkpoint.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "file/safetensors.h"
+#include "train/folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The arrays of the table of parameters that are kept, and what stands before a parameter's name in a file. */
+struct array {
+    const char *prefix;
+    float *values;
+};
+enum { MOMENTS = 2, TENSOR_NAME_BYTES = 128 };
+
+static struct array values_of(const struct parameters *parameters)
+{
+    return (struct array){"", parameters->values};
+}
+
+static void moments_of(const struct parameters *parameters, struct array moments[MOMENTS])
+{
+    moments[0] = (struct array){"moment1.", parameters->moment1};
+    moments[1] = (struct array){"moment2.", parameters->moment2};
+}
+
+static void tensor_name(char name[TENSOR_NAME_BYTES], const char *prefix, const struct parameter *row)
+{
+    snprintf(name, TENSOR_NAME_BYTES, "%s%s", prefix, row->name);
+}
+
+static struct safetensor tensor_of(const struct parameter *row, const char *name, const float *array)
+{
+    return (struct safetensor){
+        .name = name,
+        .dtype = ROTARY_F32,
+        .dimensions = row->columns ? 2 : 1,
+        .shape = {row->rows, row->columns},
+        .data = array + row->offset,
+    };
+}
+
+static rotary_status write_arrays(const char *path, const struct parameters *parameters, const struct array *arrays,
+                                  int array_count, const json_t *metadata, rotary_error *error)
+{
+    int count = array_count * parameters->count;
+    struct safetensor *tensors = malloc((size_t)count * sizeof *tensors);
+    char(*names)[TENSOR_NAME_BYTES] = malloc((size_t)count * sizeof *names);
+    rotary_status status = ROTARY_OK;
+    if (!tensors || !names)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of %d tensors", count);
+    for (int i = 0; status == ROTARY_OK && i < count; i++) {
+        const struct array *array = &arrays[i / parameters->count];
+        const struct parameter *row = &parameters->rows[i % parameters->count];
+        tensor_name(names[i], array->prefix, row);
+        tensors[i] = tensor_of(row, names[i], array->values);
+    }
+    if (status == ROTARY_OK)
+        status = safetensors_write(path, tensors, count, metadata, error);
+    free(tensors);
+    free(names);
+    return status;
+}
+
+/* Both files say what they are of: the format, the step, and the configuration in what lasts of it. */
+static rotary_status describe(json_t **metadata, const struct run_config *config,
+                              const struct checkpoint_state *state, rotary_error *error)
+{
+    struct run_config lasting = *config;
+    run_config_lasting(&lasting);
+    json_t *object;
+    rotary_status status = run_config_to_json(&lasting, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    char *text = file_json_text(object, JSON_COMPACT);
+    json_decref(object);
+    char format[32], step[32];
+    snprintf(format, sizeof format, "%d", RUN_FORMAT);
+    snprintf(step, sizeof step, "%lld", (long long)state->step);
+    *metadata = text ? json_pack("{s:s, s:s, s:s}", "format", format, "step", step, "configuration", text) : NULL;
+    free(text);
+    if (!*metadata)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
+    return ROTARY_OK;
+}
+
+static rotary_status describe_loss(json_t *metadata, const struct checkpoint_state *state, rotary_error *error)
+{
+    char total[64], counted[32]; /* hexadecimal keeps every bit */
+    snprintf(total, sizeof total, "%a", state->loss_total);
+    snprintf(counted, sizeof counted, "%lld", (long long)state->loss_counted);
+    if (json_object_set_new(metadata, "loss_total", json_string(total)) != 0 ||
+        json_object_set_new(metadata, "loss_counted", json_string(counted)) != 0)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
+    return ROTARY_OK;
+}
+
+struct paths {
+    char model[FOLDER_PATH_BYTES], model_next[FOLDER_PATH_BYTES];
+    char optimizer[FOLDER_PATH_BYTES], optimizer_next[FOLDER_PATH_BYTES];
+};
+
+static rotary_status find_paths(struct paths *paths, const char *folder, rotary_error *error)
+{
+    rotary_status status = folder_path(paths->model, folder, FOLDER_MODEL, error);
+    if (status == ROTARY_OK)
+        status = folder_path(paths->model_next, folder, FOLDER_MODEL FOLDER_NEXT, error);
+    if (status == ROTARY_OK)
+        status = folder_path(paths->optimizer, folder, FOLDER_OPTIMIZER, error);
+    if (status == ROTARY_OK)
+        status = folder_path(paths->optimizer_next, folder, FOLDER_OPTIMIZER FOLDER_NEXT, error);
+    return status;
+}
+
+rotary_status checkpoint_write(const char *folder, const struct run_config *config,
+                               const struct parameters *parameters, const struct checkpoint_state *state,
+                               rotary_error *error)
+{
+    struct paths paths;
+    rotary_status status = find_paths(&paths, folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    json_t *metadata;
+    status = describe(&metadata, config, state, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct array values = values_of(parameters), moments[MOMENTS];
+    moments_of(parameters, moments);
+    status = write_arrays(paths.model_next, parameters, &values, 1, metadata, error);
+    if (status == ROTARY_OK)
+        status = describe_loss(metadata, state, error);
+    if (status == ROTARY_OK)
+        status = write_arrays(paths.optimizer_next, parameters, moments, MOMENTS, metadata, error);
+    json_decref(metadata);
+    if (status == ROTARY_OK)
+        status = file_rename(paths.optimizer_next, paths.optimizer, error);
+    if (status == ROTARY_OK)
+        status = file_rename(paths.model_next, paths.model, error);
+    return status;
+}
+
+/* A whole number in the metadata, at least `least`. */
+static rotary_status read_number(const struct safetensors *file, const char *path, const char *key, int64_t least,
+                                 int64_t *number, rotary_error *error)
+{
+    const char *text = safetensors_metadata(file, key);
+    char *end = NULL;
+    long long read = text ? strtoll(text, &end, 10) : 0;
+    if (!text || end == text || *end || read < least)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its %s: it is not a checkpoint", path, key);
+    *number = read;
+    return ROTARY_OK;
+}
+
+static rotary_status open_part(struct safetensors **file, const char *path, int64_t *step, rotary_error *error)
+{
+    struct safetensors *opened;
+    rotary_status status = safetensors_open(&opened, path, error);
+    if (status != ROTARY_OK)
+        return status;
+    int64_t format;
+    status = read_number(opened, path, "format", 0, &format, error);
+    if (status == ROTARY_OK && format != RUN_FORMAT)
+        status = rotary_fail(error, ROTARY_BAD_FILE,
+                             "%s has format %lld, of another version of this program; this one reads format %d", path,
+                             (long long)format, RUN_FORMAT);
+    if (status == ROTARY_OK)
+        status = read_number(opened, path, "step", 1, step, error);
+    if (status == ROTARY_OK)
+        *file = opened;
+    else
+        safetensors_close(opened);
+    return status;
+}
+
+static rotary_status check_configuration(const struct safetensors *file, const char *path,
+                                         const struct run_config *config, rotary_error *error)
+{
+    const char *text = safetensors_metadata(file, "configuration");
+    json_t *object = text ? json_loads(text, 0, NULL) : NULL;
+    if (!object)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its configuration: it is not a checkpoint", path);
+    struct run_config recorded;
+    rotary_status status = run_config_from_json(&recorded, object, path, error);
+    json_decref(object);
+    if (status == ROTARY_OK)
+        status = run_config_same(config, &recorded, path, error);
+    if (status != ROTARY_INVALID_ARGUMENT)
+        return status;
+    if (error)
+        error->status = ROTARY_BAD_FILE;
+    return ROTARY_BAD_FILE;
+}
+
+static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, rotary_error *error)
+{
+    const char *text = safetensors_metadata(checkpoint->optimizer, "loss_total");
+    char *end = NULL;
+    double total = text ? strtod(text, &end) : 0.0;
+    if (!text || end == text || *end)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its loss_total: it is not a checkpoint", path);
+    checkpoint->state.loss_total = total;
+    return read_number(checkpoint->optimizer, path, "loss_counted", 0, &checkpoint->state.loss_counted, error);
+}
+
+/* The model of the optimizer's step: in its place, or still waiting to be renamed. */
+static rotary_status open_model(struct checkpoint *checkpoint, const struct paths *paths, rotary_error *error)
+{
+    int64_t wanted = checkpoint->state.step, step = 0;
+    if (file_exists(paths->model)) {
+        rotary_status status = open_part(&checkpoint->model, paths->model, &step, error);
+        if (status != ROTARY_OK || step == wanted)
+            return status;
+        safetensors_close(checkpoint->model);
+        checkpoint->model = NULL;
+    }
+    if (step < wanted && file_exists(paths->model_next)) {
+        int64_t next;
+        rotary_status status = open_part(&checkpoint->model, paths->model_next, &next, error);
+        if (status != ROTARY_OK)
+            return status;
+        if (next == wanted)
+            return file_rename(paths->model_next, paths->model, error);
+        safetensors_close(checkpoint->model);
+        checkpoint->model = NULL;
+    }
+    if (step == 0)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s is of step %lld, and there is no %s", paths->optimizer,
+                           (long long)wanted, paths->model);
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s is of step %lld, and %s of step %lld: they do not belong together",
+                       paths->optimizer, (long long)wanted, paths->model, (long long)step);
+}
+
+static rotary_status open_both(struct checkpoint *checkpoint, const struct paths *paths,
+                               const struct run_config *config, rotary_error *error)
+{
+    rotary_status status = open_part(&checkpoint->optimizer, paths->optimizer, &checkpoint->state.step, error);
+    if (status == ROTARY_OK)
+        status = read_loss(checkpoint, paths->optimizer, error);
+    if (status == ROTARY_OK)
+        status = check_configuration(checkpoint->optimizer, paths->optimizer, config, error);
+    if (status == ROTARY_OK)
+        status = open_model(checkpoint, paths, error);
+    if (status == ROTARY_OK)
+        status = check_configuration(checkpoint->model, paths->model, config, error);
+    return status;
+}
+
+rotary_status checkpoint_open(struct checkpoint *checkpoint, const char *folder, const struct run_config *config,
+                              rotary_error *error)
+{
+    *checkpoint = (struct checkpoint){0};
+    struct paths paths;
+    rotary_status status = find_paths(&paths, folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (file_exists(paths.optimizer)) {
+        status = open_both(checkpoint, &paths, config, error);
+        if (status != ROTARY_OK)
+            checkpoint_close(checkpoint);
+        return status;
+    }
+    if (file_exists(paths.model))
+        return rotary_fail(error, ROTARY_BAD_FILE, "there is %s, but no %s to go on from", paths.model,
+                           paths.optimizer);
+    return ROTARY_OK;
+}
+
+void checkpoint_close(struct checkpoint *checkpoint)
+{
+    safetensors_close(checkpoint->model);
+    safetensors_close(checkpoint->optimizer);
+    *checkpoint = (struct checkpoint){0};
+}
+
+static rotary_status load_tensor(const struct safetensors *file, const struct parameter *row, const char *name,
+                                 float *array, rotary_error *error)
+{
+    const struct safetensor *tensor = safetensors_find(file, name);
+    if (!tensor)
+        return rotary_fail(error, ROTARY_BAD_FILE, "the checkpoint has no tensor %s", name);
+    struct safetensor wanted = tensor_of(row, name, array);
+    bool same = tensor->dtype == wanted.dtype && tensor->dimensions == wanted.dimensions;
+    for (int i = 0; same && i < wanted.dimensions; i++)
+        same = tensor->shape[i] == wanted.shape[i];
+    if (!same)
+        return rotary_fail(error, ROTARY_BAD_FILE, "the checkpoint's tensor %s is not f32 %lld x %lld", name,
+                           (long long)row->rows, (long long)(row->columns ? row->columns : 1));
+    memcpy(array + row->offset, tensor->data, (size_t)parameter_elements(row) * sizeof(float));
+    return ROTARY_OK;
+}
+
+static rotary_status load_arrays(const struct safetensors *file, const struct parameters *parameters,
+                                 const struct array *arrays, int array_count, rotary_error *error)
+{
+    int count = array_count * parameters->count;
+    if (safetensors_count(file) != count)
+        return rotary_fail(error, ROTARY_BAD_FILE, "the checkpoint has %d tensors, the model %d",
+                           safetensors_count(file), count);
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < count; i++) {
+        const struct array *array = &arrays[i / parameters->count];
+        const struct parameter *row = &parameters->rows[i % parameters->count];
+        char name[TENSOR_NAME_BYTES];
+        tensor_name(name, array->prefix, row);
+        status = load_tensor(file, row, name, array->values, error);
+    }
+    return status;
+}
+
+rotary_status checkpoint_load(const struct checkpoint *checkpoint, struct parameters *parameters, rotary_error *error)
+{
+    struct array values = values_of(parameters), moments[MOMENTS];
+    moments_of(parameters, moments);
+    rotary_status status = load_arrays(checkpoint->model, parameters, &values, 1, error);
+    if (status == ROTARY_OK)
+        status = load_arrays(checkpoint->optimizer, parameters, moments, MOMENTS, error);
+    return status;
+}
+
+rotary_status checkpoint_load_model(const char *folder, struct parameters *parameters, rotary_error *error)
+{
+    struct paths paths;
+    rotary_status status = find_paths(&paths, folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!file_exists(paths.model))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s holds no trained model yet: there is no " FOLDER_MODEL,
+                           folder);
+    struct safetensors *model;
+    int64_t step;
+    status = open_part(&model, paths.model, &step, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct array values = values_of(parameters);
+    status = load_arrays(model, parameters, &values, 1, error);
+    safetensors_close(model);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/metrics.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What one line tells. */
+struct line {
+    int64_t step;
+    bool evaluated;
+    double loss;
+    struct evaluation evaluation;
+};
+
+static bool read_line(const char *text, size_t length, struct line *line)
+{
+    json_t *object = json_loadb(text, length, 0, NULL);
+    const json_t *step = json_object_get(object, "step");
+    const json_t *evaluation = json_object_get(object, "evaluation");
+    bool good = json_is_integer(step) && json_integer_value(step) > 0;
+    *line = (struct line){.step = json_integer_value(step), .evaluated = evaluation};
+    if (evaluation) {
+        good = good && json_is_object(evaluation);
+        line->evaluation = (struct evaluation){
+            .right = json_integer_value(json_object_get(evaluation, "right")),
+            .problems = json_integer_value(json_object_get(evaluation, "problems")),
+            .loss = json_number_value(json_object_get(evaluation, "loss")),
+            .accuracy = json_number_value(json_object_get(evaluation, "accuracy")),
+            .seconds = json_number_value(json_object_get(evaluation, "seconds")),
+        };
+    } else {
+        const json_t *loss = json_object_get(object, "loss");
+        good = good && json_is_number(loss);
+        line->loss = json_number_value(loss);
+    }
+    json_decref(object);
+    return good;
+}
+
+/* Counts the lines of `text` up to the last one of a step up to `step`, noting what they say. */
+static rotary_status count_lines(struct metrics *metrics, const char *text, size_t count, int64_t step,
+                                 rotary_error *error)
+{
+    int64_t number = 0, bad = 0;
+    for (size_t begin = 0; begin < count;) {
+        const char *newline = memchr(text + begin, '\n', count - begin);
+        if (!newline)
+            break;
+        size_t end = (size_t)(newline - text) + 1;
+        struct line line;
+        bool good = read_line(text + begin, end - begin, &line);
+        begin = end;
+        number++;
+        if (!good && !bad)
+            bad = number;
+        if (!good || line.step > step)
+            continue;
+        if (bad)
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: not a line of metrics", metrics->path,
+                               (long long)bad);
+        metrics->kept = end;
+        if (line.evaluated) {
+            metrics->evaluated = line.step;
+            metrics->evaluation = line.evaluation;
+        } else {
+            metrics->loss = line.loss;
+        }
+    }
+    return ROTARY_OK;
+}
+
+rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step, rotary_error *error)
+{
+    *metrics = (struct metrics){.file = -1, .loss = NAN};
+    rotary_status status = folder_path(metrics->path, folder, FOLDER_METRICS, error);
+    if (status != ROTARY_OK || !file_exists(metrics->path))
+        return status;
+    char *text;
+    size_t count;
+    status = file_read(metrics->path, SIZE_MAX / 4, &text, &count, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = count_lines(metrics, text, count, step, error);
+    free(text);
+    return status;
+}
+
+rotary_status metrics_open(struct metrics *metrics, rotary_error *error)
+{
+    metrics->file = open(metrics->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    /* A crash leaves the length before or after, and both are fine: what is cut off was not counted. */
+    if (metrics->file < 0 || ftruncate(metrics->file, (off_t)metrics->kept) != 0)
+        return rotary_fail(error, ROTARY_IO_ERROR, "cannot write %s: %s", metrics->path, strerror(errno));
+    return ROTARY_OK;
+}
+
+void metrics_close(struct metrics *metrics)
+{
+    if (metrics->file >= 0)
+        close(metrics->file);
+    metrics->file = -1;
+}
+
+static rotary_status append(struct metrics *metrics, const char *text, size_t count, rotary_error *error)
+{
+    while (count > 0) {
+        ssize_t written = write(metrics->file, text, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return rotary_fail(error, ROTARY_IO_ERROR, "cannot write to %s: %s", metrics->path, strerror(errno));
+        text += written;
+        count -= (size_t)written;
+    }
+    return ROTARY_OK;
+}
+
+rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_line *line, rotary_error *error)
+{
+    char text[256];
+    int count = snprintf(text, sizeof text,
+                         "{\"step\":%lld,\"loss\":%.9g,\"learning_rate\":%.9g,\"gradient_norm\":%.9g,"
+                         "\"tokens_per_second\":%.1f}\n",
+                         (long long)line->step, line->loss, line->learning_rate, line->gradient_norm,
+                         line->tokens_per_second);
+    rotary_status status = append(metrics, text, (size_t)count, error);
+    if (status == ROTARY_OK)
+        metrics->loss = line->loss;
+    return status;
+}
+
+static json_t *evaluation_object(int64_t step, const struct evaluation *evaluation)
+{
+    json_t *samples = json_array();
+    for (int64_t i = 0; samples && i < evaluation->sample_count; i++) {
+        const struct evaluation_sample *sample = &evaluation->samples[i];
+        json_t *object = json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt, "answer",
+                                   sample->problem.answer, "written", sample->written, "right", (int)sample->right);
+        if (json_array_append_new(samples, object) != 0) {
+            json_decref(samples);
+            samples = NULL;
+        }
+    }
+    return json_pack("{s:I, s:{s:I, s:I, s:f, s:f, s:f}, s:o}", "step", (json_int_t)step, "evaluation", "right",
+                     (json_int_t)evaluation->right, "problems", (json_int_t)evaluation->problems, "loss",
+                     evaluation->loss, "accuracy", evaluation->accuracy, "seconds", evaluation->seconds, "samples",
+                     samples);
+}
+
+rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step, const struct evaluation *evaluation,
+                                       rotary_error *error)
+{
+    json_t *object = evaluation_object(step, evaluation);
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(object);
+    if (!text)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write an evaluation down");
+    size_t count = strlen(text);
+    text[count] = '\n'; /* in place of its end, so that the line is one system call */
+    rotary_status status = append(metrics, text, count + 1, error);
+    free(text);
+    if (status == ROTARY_OK) {
+        metrics->evaluated = step;
+        metrics->evaluation = *evaluation;
+        metrics->evaluation.samples = NULL;
+        metrics->evaluation.sample_count = 0;
+    }
+    return status;
+}
+
+rotary_status metrics_sync(struct metrics *metrics, rotary_error *error)
+{
+    if (fsync(metrics->file) != 0)
+        return rotary_fail(error, ROTARY_IO_ERROR, "cannot write %s to the disk: %s", metrics->path, strerror(errno));
+    return ROTARY_OK;
+}

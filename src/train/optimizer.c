@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/optimizer.h"
+
+#include "tensor/update.h"
+
+#include <math.h>
+
+const char *const optimizer_names[] = {"adam", "adamw", NULL};
+
+double optimizer_clip_scale(double norm, double clip)
+{
+    if (clip == 0.0)
+        return 1.0;
+    double scale = clip / (norm + 1e-6);
+    return scale < 1.0 ? scale : 1.0;
+}
+
+bool optimizer_step(const struct optimizer *optimizer, const struct compute *compute, struct parameters *parameters,
+                    int64_t step, double learning_rate, double *norm)
+{
+    *norm = sqrt(update_gradient_square(compute, parameters));
+    if (!isfinite(*norm))
+        return false;
+    struct adam adam = {
+        .learning_rate = (float)learning_rate,
+        .beta1 = (float)optimizer->beta1,
+        .beta2 = (float)optimizer->beta2,
+        .epsilon = (float)optimizer->epsilon,
+        .weight_decay = (float)optimizer->weight_decay,
+        .decoupled = optimizer->kind == OPTIMIZER_ADAMW,
+        .gradient_scale = (float)optimizer_clip_scale(*norm, optimizer->clip),
+        .correction1 = (float)(1.0 - pow(optimizer->beta1, (double)step)),
+        .correction2 = (float)(1.0 - pow(optimizer->beta2, (double)step)),
+    };
+    update_adam(compute, parameters, &adam);
+    return true;
+}

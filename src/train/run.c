@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/run.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "train/folder.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
+
+#define MEMBER(member) offsetof(struct train_config, member)
+enum { LARGEST_BATCH = 1 << 20 };
+#define LARGEST_STEP    4294967295.0         /* data and dropout are drawn by a 32-bit step */
+#define LARGEST_SEED    9007199254740991.0   /* a JSON number is exact up to 2^53 - 1 */
+#define LARGEST_BETA    0.9999999            /* below 1 in f32 */
+#define SMALLEST_FACTOR 1e-20                /* an epsilon that still is one in f32 */
+
+static const struct setting train_table[] = {
+    {"steps", SETTING_INTEGER, MEMBER(steps), 1, LARGEST_STEP, NULL, "updates of the parameters"},
+    {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, LARGEST_BATCH, NULL, "sequences run at once"},
+    {"accumulation", SETTING_INTEGER, MEMBER(accumulation), 1, LARGEST_BATCH, NULL,
+     "batches whose gradients are summed for one step"},
+    {"learning_rate", SETTING_REAL, MEMBER(learning_rate), 0, 1e6, NULL, "the largest; with noam, its factor"},
+    {"minimum_learning_rate", SETTING_REAL, MEMBER(minimum_learning_rate), 0, 1e6, NULL,
+     "where linear and cosine end"},
+    {"schedule", SETTING_CHOICE, MEMBER(schedule), 0, 0, schedule_names, "how the learning rate goes on"},
+    {"warmup_steps", SETTING_INTEGER, MEMBER(warmup_steps), 0, LARGEST_STEP, NULL,
+     "steps in which the learning rate rises from 0"},
+    {"optimizer", SETTING_CHOICE, MEMBER(optimizer), 0, 0, optimizer_names, "what turns gradients into updates"},
+    {"beta1", SETTING_REAL, MEMBER(beta1), 0, LARGEST_BETA, NULL, "memory of the gradients' mean"},
+    {"beta2", SETTING_REAL, MEMBER(beta2), 0, LARGEST_BETA, NULL, "memory of the gradients' mean square"},
+    {"epsilon", SETTING_REAL, MEMBER(epsilon), SMALLEST_FACTOR, 1, NULL, "added to the root of the mean square"},
+    {"weight_decay", SETTING_REAL, MEMBER(weight_decay), 0, 1e3, NULL, "of matrices"},
+    {"clip", SETTING_REAL, MEMBER(clip), 0, 1e9, NULL, "largest norm of all gradients together; 0: none"},
+    {"precision", SETTING_CHOICE, MEMBER(precision), 0, 0, precision_names,
+     "of matrix products and stored activations"},
+    {"seed", SETTING_INTEGER, MEMBER(seed), 0, LARGEST_SEED, NULL, "of weights, data, dropout and evaluation"},
+    {"log_every", SETTING_INTEGER, MEMBER(log_every), 0, LARGEST_STEP, NULL,
+     "steps from one line of metrics to the next; 0: only the last"},
+    {"evaluate_every", SETTING_INTEGER, MEMBER(evaluate_every), 0, LARGEST_STEP, NULL,
+     "steps from one evaluation to the next; 0: only at the end"},
+    {"checkpoint_every", SETTING_INTEGER, MEMBER(checkpoint_every), 0, LARGEST_STEP, NULL,
+     "steps from one checkpoint to the next; 0: only at the end"},
+    {"held_out", SETTING_INTEGER, MEMBER(held_out), 1, LARGEST_BATCH, NULL,
+     "sequences the loss of an evaluation is taken over"},
+};
+
+static void train_config_default(struct train_config *config)
+{
+    *config = (struct train_config){
+        .steps = 1000,
+        .batch_size = 32,
+        .accumulation = 1,
+        .learning_rate = 2.5e-4,
+        .schedule = SCHEDULE_CONSTANT,
+        .optimizer = OPTIMIZER_ADAM,
+        .beta1 = 0.9,
+        .beta2 = 0.999,
+        .epsilon = 1e-8,
+        .clip = 1.0,
+        .precision = PRECISION_AUTO,
+        .seed = 1,
+        .log_every = 10,
+        .evaluate_every = 500,
+        .checkpoint_every = 500,
+        .held_out = 64,
+    };
+}
+
+void run_config_default(struct run_config *config)
+{
+    *config = (struct run_config){0};
+    task_config_default(&config->task);
+    decoder_config_default(&config->model);
+    train_config_default(&config->train);
+}
+
+void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS])
+{
+    settings[0] = task_settings(&config->task);
+    settings[1] = decoder_settings(&config->model);
+    settings[2] = (struct settings){train_table, sizeof train_table / sizeof train_table[0], &config->train};
+}
+
+rotary_status run_config_to_json(const struct run_config *config, json_t **object, rotary_error *error)
+{
+    json_t *made = json_object();
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write a configuration down");
+    struct run_config copy = *config; /* the tables hold pointers that may write */
+    struct settings settings[RUN_SETTINGS];
+    run_settings(&copy, settings);
+    rotary_status status = settings_write(settings, RUN_SETTINGS, made, error);
+    if (status == ROTARY_OK)
+        *object = made;
+    else
+        json_decref(made);
+    return status;
+}
+
+rotary_status run_config_from_json(struct run_config *config, const json_t *object, const char *where,
+                                   rotary_error *error)
+{
+    struct run_config made;
+    run_config_default(&made);
+    struct settings settings[RUN_SETTINGS];
+    run_settings(&made, settings);
+    rotary_status status = settings_read(settings, RUN_SETTINGS, object, where, error);
+    if (status == ROTARY_OK)
+        *config = made;
+    return status;
+}
+
+/* Ranges are known to the tables, so a configuration that was filled in by hand goes through them too: the first
+ * `count` of them. */
+static rotary_status check_ranges(const struct run_config *config, int count, rotary_error *error)
+{
+    json_t *object = json_object();
+    if (!object)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to check a configuration");
+    struct run_config copy = *config;
+    struct settings settings[RUN_SETTINGS];
+    run_settings(&copy, settings);
+    rotary_status status = settings_write(settings, count, object, error);
+    if (status == ROTARY_OK)
+        status = settings_read(settings, count, object, "the configuration", error);
+    json_decref(object);
+    return status;
+}
+
+/* The model reads what the task writes: as many kinds of token, as far as a sequence goes. (No problem is longer: the
+ * task sees to that.) */
+static rotary_status fit_model_to_task(struct run_config *config, rotary_error *error)
+{
+    struct task *task;
+    rotary_status status = task_create(&task, &config->task, error);
+    if (status != ROTARY_OK)
+        return status;
+    int64_t tokens = task_characters(task)->count, positions = config->task.sequence_length;
+    task_destroy(task);
+    struct decoder_config *model = &config->model;
+    if (model->vocab_size == 0)
+        model->vocab_size = tokens;
+    if (model->vocab_size != tokens)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "vocab_size is %lld, but the task %s has %lld characters: leave it out",
+                           (long long)model->vocab_size, task_names[config->task.task], (long long)tokens);
+    if (model->max_position_embeddings == 0)
+        model->max_position_embeddings = positions;
+    if (model->max_position_embeddings < positions)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "max_position_embeddings is %lld, less than sequence_length %lld: leave it out",
+                           (long long)model->max_position_embeddings, (long long)positions);
+    return ROTARY_OK;
+}
+
+static rotary_status check_training(const struct train_config *train, rotary_error *error)
+{
+    if (train->minimum_learning_rate > train->learning_rate)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "minimum_learning_rate is %g, which is more than the learning_rate of %g",
+                           train->minimum_learning_rate, train->learning_rate);
+    if ((double)train->steps * (double)train->accumulation > LARGEST_STEP)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "steps times accumulation is %.0f batches; at most %.0f can be told apart",
+                           (double)train->steps * (double)train->accumulation, LARGEST_STEP);
+    return ROTARY_OK;
+}
+
+rotary_status run_config_check(struct run_config *config, rotary_error *error)
+{
+    struct run_config checked = *config;
+    rotary_status status = check_ranges(&checked, 1, error); /* the task's */
+    if (status == ROTARY_OK)
+        status = fit_model_to_task(&checked, error);
+    if (status == ROTARY_OK)
+        status = check_ranges(&checked, RUN_SETTINGS, error);
+    if (status == ROTARY_OK)
+        status = decoder_config_check(&checked.model, error);
+    if (status == ROTARY_OK)
+        status = check_training(&checked.train, error);
+    if (status == ROTARY_OK)
+        *config = checked;
+    return status;
+}
+
+void run_config_lasting(struct run_config *config)
+{
+    struct train_config defaults;
+    train_config_default(&defaults);
+    config->train.steps = defaults.steps;
+    config->train.log_every = defaults.log_every;
+    config->train.evaluate_every = defaults.evaluate_every;
+    config->train.checkpoint_every = defaults.checkpoint_every;
+}
+
+static rotary_status say_difference(const char *key, const json_t *recorded, const json_t *now, const char *where,
+                                    rotary_error *error)
+{
+    char *before = file_json_text(recorded, JSON_ENCODE_ANY), *after = file_json_text(now, JSON_ENCODE_ANY);
+    rotary_status status = rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "%s is %s in %s and %s now; only steps, log_every, evaluate_every and checkpoint_every may change", key,
+        before ? before : "something else", where, after ? after : "something else");
+    free(before);
+    free(after);
+    return status;
+}
+
+rotary_status run_config_same(const struct run_config *config, const struct run_config *recorded, const char *where,
+                              rotary_error *error)
+{
+    struct run_config lasting = *config, lasting_recorded = *recorded;
+    run_config_lasting(&lasting);
+    run_config_lasting(&lasting_recorded);
+    json_t *now, *before;
+    rotary_status status = run_config_to_json(&lasting, &now, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = run_config_to_json(&lasting_recorded, &before, error);
+    if (status == ROTARY_OK) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(before, key, value)
+        {
+            const json_t *other = json_object_get(now, key);
+            if (!json_equal(value, other)) {
+                status = say_difference(key, value, other, where, error);
+                break;
+            }
+        }
+        json_decref(before);
+    }
+    json_decref(now);
+    return status;
+}
+
+/* "format" is not a setting: it says whether the settings can be read at all. */
+static rotary_status check_format(const char *path, json_t *object, rotary_error *error)
+{
+    const json_t *format = json_object_get(object, "format");
+    if (!json_is_integer(format))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its \"format\": it is not the configuration of a run",
+                           path);
+    if (json_integer_value(format) != RUN_FORMAT)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has format %lld, of another version of this program; this one reads format %d", path,
+                           (long long)json_integer_value(format), RUN_FORMAT);
+    json_object_del(object, "format");
+    return ROTARY_OK;
+}
+
+rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error)
+{
+    char path[FOLDER_PATH_BYTES];
+    rotary_status status = folder_path(path, folder, FOLDER_CONFIG, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!file_exists(path))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is not the folder of a run: it has no " FOLDER_CONFIG,
+                           folder);
+    json_t *object;
+    status = file_read_json(path, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = check_format(path, object, error);
+    struct run_config read;
+    if (status == ROTARY_OK)
+        status = run_config_from_json(&read, object, path, error);
+    if (status == ROTARY_OK)
+        status = run_config_check(&read, error);
+    json_decref(object);
+    if (status == ROTARY_OK)
+        *config = read;
+    if (status != ROTARY_INVALID_ARGUMENT)
+        return status;
+    /* The wrong value is in a file, not in the call. */
+    if (error)
+        error->status = ROTARY_BAD_FILE;
+    return ROTARY_BAD_FILE;
+}
+
+rotary_status run_write_config(const char *folder, const struct run_config *config, rotary_error *error)
+{
+    char path[FOLDER_PATH_BYTES];
+    rotary_status status = folder_path(path, folder, FOLDER_CONFIG, error);
+    if (status != ROTARY_OK)
+        return status;
+    json_t *settings;
+    status = run_config_to_json(config, &settings, error);
+    if (status != ROTARY_OK)
+        return status;
+    json_t *object = json_pack("{s:i}", "format", RUN_FORMAT);
+    if (!object || json_object_update(object, settings) != 0)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
+    else
+        status = file_replace_json(path, object, error);
+    json_decref(object);
+    json_decref(settings);
+    return status;
+}

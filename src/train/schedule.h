@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The learning rate as a function of the step alone.
+ */
+#ifndef ROTARY_TRAIN_SCHEDULE_H
+#define ROTARY_TRAIN_SCHEDULE_H
+
+#include <stdint.h>
+
+enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_NOAM };
+extern const char *const schedule_names[]; /* NULL-terminated, in the order of schedule_kind */
+
+/* With t the step, w the steps of warm-up, s all steps and p = (t - w) / (s - w):
+ *
+ *     while t <= w       rate * t / w
+ *     constant           rate
+ *     linear             minimum + (rate - minimum) * (1 - p)
+ *     cosine             minimum + (rate - minimum) * (1 + cos(pi p)) / 2   (Loshchilov and Hutter 2017, no restarts)
+ *     noam               rate * width^-0.5 * min(t^-0.5, t * w^-1.5)        (Vaswani et al. 2017, equation 3)
+ *
+ * noam's warm-up is its own second term, and `minimum` means nothing to it or to constant. */
+struct schedule {
+    enum schedule_kind kind;
+    double rate, minimum;
+    int64_t warmup, steps;
+    int64_t width; /* of the model, for noam */
+};
+
+/* The learning rate of step `step`, counted from 1. Past the last step it stays what it was there. */
+double schedule_rate(const struct schedule *schedule, int64_t step);
+
+#endif

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/train.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "train/batch.h"
+#include "train/checkpoint.h"
+#include "train/folder.h"
+#include "train/memory.h"
+#include "train/metrics.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+
+#include <math.h>
+#include <time.h>
+
+enum { SAMPLES = 8 }; /* problems of an evaluation that are written down with the model's answers */
+
+/* One call of train(). */
+struct session {
+    const struct train_call *call;
+    struct run_config config; /* the call's, with the precision that is really used */
+    int lock;
+    bool writes_config; /* config.json is not there yet, or is to say something else */
+    struct task *task;
+    struct decoder *decoder;
+    struct rotary_arena arena;
+    struct batch batch;
+    struct evaluation_sample *samples; /* [SAMPLES] */
+    struct metrics metrics;
+    struct schedule schedule;
+    struct optimizer optimizer;
+
+    struct checkpoint_state state; /* now */
+    int64_t first_step;            /* where this call started */
+    int64_t saved_step;            /* of the checkpoint in the folder; 0: none */
+    double start;                  /* when, for the time left */
+    double stepping;               /* seconds spent in steps since the last line of metrics */
+    int64_t tokens;                /* trained on since the last line of metrics */
+};
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool is_due(int64_t step, int64_t every)
+{
+    return every > 0 && step % every == 0;
+}
+
+static bool is_interrupted(const struct session *session)
+{
+    return session->call->interrupted && atomic_load(session->call->interrupted);
+}
+
+/* ---- beginning ------------------------------------------------------------------------------------------- */
+
+/* A configuration that leaves the precision open is run, and written down, with what this machine made of it. */
+static rotary_status settle_precision(struct session *session, rotary_error *error)
+{
+    int used = session->call->compute->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
+    int *wanted = &session->config.train.precision;
+    if (*wanted != PRECISION_AUTO && *wanted != used)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "precision is %s, but the model is to be computed in %s",
+                           precision_names[*wanted], precision_names[used]);
+    *wanted = used;
+    return ROTARY_OK;
+}
+
+/* What may change in a run did change. */
+static bool is_replanned(const struct train_config *train, const struct train_config *recorded)
+{
+    return train->steps != recorded->steps || train->log_every != recorded->log_every ||
+           train->evaluate_every != recorded->evaluate_every || train->checkpoint_every != recorded->checkpoint_every;
+}
+
+/* Whether training may write to the folder, and whether it goes on from something there. */
+static rotary_status enter_folder(struct session *session, rotary_error *error)
+{
+    const char *folder = session->call->folder;
+    rotary_status status = file_make_folder(folder, error);
+    if (status == ROTARY_OK)
+        status = folder_lock(folder, &session->lock, error);
+    enum folder_state state;
+    if (status == ROTARY_OK)
+        status = folder_look(folder, &state, error);
+    if (status != ROTARY_OK)
+        return status;
+    session->writes_config = true;
+    if (state == FOLDER_FOREIGN)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s holds files of a run but no " FOLDER_CONFIG ": choose another folder", folder);
+    if (state == FOLDER_FREE)
+        return ROTARY_OK;
+    if (!session->call->resume)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s holds a run already: resume it, or choose another folder",
+                           folder);
+    struct run_config recorded;
+    status = run_read_config(folder, &recorded, error);
+    if (status == ROTARY_OK)
+        status = run_config_same(&session->config, &recorded, folder, error);
+    if (status == ROTARY_OK)
+        session->writes_config = is_replanned(&session->config.train, &recorded.train);
+    return status;
+}
+
+static void carve(struct session *session)
+{
+    batch_carve(&session->batch, &session->arena);
+    session->samples = rotary_arena_push(&session->arena, SAMPLES, sizeof *session->samples);
+}
+
+static rotary_status create_model(struct session *session, rotary_error *error)
+{
+    const struct run_config *config = &session->config;
+    const struct compute *compute = session->call->compute;
+    struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
+    rotary_status status = task_create(&session->task, &config->task, error);
+    if (status != ROTARY_OK)
+        return status;
+    session->batch = (struct batch){.task = session->task, .rows = limits.batch, .time = limits.time};
+    carve(session);
+    size_t bytes;
+    status = decoder_bytes(compute, &config->model, limits, &bytes, error);
+    if (status == ROTARY_OK)
+        status = memory_check(bytes + session->arena.used, "training", error);
+    if (status == ROTARY_OK)
+        status = rotary_arena_allocate(&session->arena, "a batch", error);
+    if (status != ROTARY_OK)
+        return status;
+    carve(session);
+    return decoder_create(&session->decoder, compute, &config->model, limits, (uint64_t)config->train.seed, error);
+}
+
+static void plan_updates(struct session *session)
+{
+    const struct train_config *train = &session->config.train;
+    session->schedule = (struct schedule){
+        .kind = (enum schedule_kind)train->schedule,
+        .rate = train->learning_rate,
+        .minimum = train->minimum_learning_rate,
+        .warmup = train->warmup_steps,
+        .steps = train->steps,
+        .width = session->config.model.hidden_size,
+    };
+    session->optimizer = (struct optimizer){
+        .kind = (enum optimizer_kind)train->optimizer,
+        .beta1 = train->beta1,
+        .beta2 = train->beta2,
+        .epsilon = train->epsilon,
+        .weight_decay = train->weight_decay,
+        .clip = train->clip,
+    };
+}
+
+/* ---- one step -------------------------------------------------------------------------------------------- */
+
+static rotary_status run_batches(struct session *session, int64_t step, struct decoder_loss *sum, rotary_error *error)
+{
+    const struct train_config *train = &session->config.train;
+    const struct batch *batch = &session->batch;
+    double targets = (double)train->accumulation * (double)batch->rows * (double)batch->time;
+    *sum = (struct decoder_loss){0};
+    for (int64_t micro = 0; micro < train->accumulation; micro++) {
+        batch_fill(batch, session->call->compute->threads, (uint64_t)train->seed, (uint32_t)step, micro * batch->rows);
+        struct decoder_batch run = {
+            .batch = batch->rows,
+            .time = batch->time,
+            .tokens = batch->tokens,
+            .targets = batch->targets,
+            .backward = true,
+            .gradient_scale = (float)(1.0 / targets),
+            .seed = (uint64_t)train->seed,
+            .micro_step = (uint32_t)((step - 1) * train->accumulation + micro),
+        };
+        struct decoder_loss loss;
+        rotary_status status = decoder_run(session->decoder, &run, &loss, error);
+        if (status != ROTARY_OK)
+            return status;
+        sum->total += loss.total;
+        sum->counted += loss.counted;
+        sum->correct += loss.correct;
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status fail_diverged(const struct session *session, const char *what, double value, int64_t step,
+                                   rotary_error *error)
+{
+    if (session->saved_step == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the %s is %g at step %lld: training diverged; try a lower learning_rate or more warmup_steps",
+                           what, value, (long long)step);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "the %s is %g at step %lld: training diverged; the checkpoint of step %lld in %s is kept", what,
+                       value, (long long)step, (long long)session->saved_step, session->call->folder);
+}
+
+/* Allocates nothing once every shape has been seen. */
+static rotary_status take_step(struct session *session, struct train_progress *progress, rotary_error *error)
+{
+    double begin = now();
+    int64_t step = session->state.step + 1;
+    struct decoder_loss loss;
+    rotary_status status = run_batches(session, step, &loss, error);
+    if (status != ROTARY_OK)
+        return status;
+    double mean = loss.total / (double)loss.counted, norm;
+    if (!isfinite(mean))
+        return fail_diverged(session, "loss", mean, step, error);
+    double rate = schedule_rate(&session->schedule, step);
+    if (!optimizer_step(&session->optimizer, session->call->compute, decoder_parameters(session->decoder), step, rate,
+                        &norm))
+        return fail_diverged(session, "gradient's norm", norm, step, error);
+    status = decoder_prepare(session->decoder, error);
+    if (status != ROTARY_OK)
+        return status;
+    session->state.step = step;
+    session->state.loss_total += loss.total;
+    session->state.loss_counted += loss.counted;
+    session->tokens += loss.counted;
+    double end = now();
+    session->stepping += end - begin;
+    int64_t steps = session->config.train.steps;
+    *progress = (struct train_progress){
+        .step = step,
+        .steps = steps,
+        .loss = mean,
+        .learning_rate = rate,
+        .gradient_norm = norm,
+        .tokens_per_second = (double)session->tokens / session->stepping,
+        .seconds_left =
+            (end - session->start) / (double)(step - session->first_step) * (double)(steps - step),
+    };
+    return ROTARY_OK;
+}
+
+/* ---- what is written down -------------------------------------------------------------------------------- */
+
+static rotary_status write_line(struct session *session, const struct train_progress *progress, rotary_error *error)
+{
+    struct metrics_line line = {
+        .step = progress->step,
+        .loss = session->state.loss_total / (double)session->state.loss_counted,
+        .learning_rate = progress->learning_rate,
+        .gradient_norm = progress->gradient_norm,
+        .tokens_per_second = progress->tokens_per_second,
+    };
+    session->state.loss_total = 0;
+    session->state.loss_counted = 0;
+    session->stepping = 0;
+    session->tokens = 0;
+    return metrics_write_line(&session->metrics, &line, error);
+}
+
+/* The lines up to a checkpoint are on the disk before it is. */
+static rotary_status save(struct session *session, rotary_error *error)
+{
+    rotary_status status = metrics_sync(&session->metrics, error);
+    if (status == ROTARY_OK)
+        status = checkpoint_write(session->call->folder, &session->config, decoder_parameters(session->decoder),
+                                  &session->state, error);
+    if (status == ROTARY_OK)
+        session->saved_step = session->state.step;
+    return status;
+}
+
+static rotary_status evaluate(struct session *session, struct evaluation *evaluation, rotary_error *error)
+{
+    const struct run_config *config = &session->config;
+    struct evaluation_config how = {
+        .seed = (uint64_t)config->train.seed,
+        .problems = config->task.problems,
+        .held_out = config->train.held_out,
+        .interrupted = session->call->interrupted,
+    };
+    *evaluation = (struct evaluation){.sample_count = SAMPLES, .samples = session->samples};
+    rotary_status status = task_evaluate(session->task, session->decoder, &how, evaluation, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!isfinite(evaluation->loss))
+        return fail_diverged(session, "held-out loss", evaluation->loss, session->state.step, error);
+    return metrics_write_evaluation(&session->metrics, session->state.step, evaluation, error);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------- */
+
+static bool evaluation_is_due(const struct session *session)
+{
+    const struct train_config *train = &session->config.train;
+    int64_t step = session->state.step;
+    return step > session->metrics.evaluated && (step == train->steps || is_due(step, train->evaluate_every));
+}
+
+static rotary_status stop(struct session *session, rotary_error *error)
+{
+    if (session->saved_step < session->state.step) {
+        rotary_status status = save(session, error);
+        if (status != ROTARY_OK)
+            return status;
+    }
+    return rotary_fail(error, ROTARY_INTERRUPTED, "stopped after step %lld of %lld; resume it in %s",
+                       (long long)session->state.step, (long long)session->config.train.steps,
+                       session->call->folder);
+}
+
+static rotary_status evaluate_if_due(struct session *session, struct train_progress *progress,
+                                     struct evaluation *evaluation, rotary_error *error)
+{
+    if (!evaluation_is_due(session) || is_interrupted(session))
+        return ROTARY_OK;
+    rotary_status status = evaluate(session, evaluation, error);
+    if (status == ROTARY_OK)
+        progress->evaluation = evaluation;
+    return status;
+}
+
+static void report(const struct session *session, const struct train_progress *progress)
+{
+    if (session->call->progress)
+        session->call->progress(session->call->argument, progress);
+}
+
+/* A run may have been stopped between the checkpoint of a step and the evaluation after it. */
+static rotary_status catch_up(struct session *session, rotary_error *error)
+{
+    struct train_progress progress = {.step = session->state.step, .steps = session->config.train.steps};
+    struct evaluation evaluation;
+    rotary_status status = evaluate_if_due(session, &progress, &evaluation, error);
+    if (status == ROTARY_OK && progress.evaluation)
+        report(session, &progress);
+    return status;
+}
+
+/* Takes a step and writes down what is due after it. The evaluation comes after the checkpoint, so that being stopped in
+ * the middle of it loses no step. */
+static rotary_status advance(struct session *session, rotary_error *error)
+{
+    const struct train_config *train = &session->config.train;
+    struct train_progress progress;
+    rotary_status status = take_step(session, &progress, error);
+    bool last = session->state.step == train->steps;
+    if (status == ROTARY_OK && (last || is_due(session->state.step, train->log_every)))
+        status = write_line(session, &progress, error);
+    if (status == ROTARY_OK && (last || is_due(session->state.step, train->checkpoint_every)))
+        status = save(session, error);
+    struct evaluation evaluation;
+    if (status == ROTARY_OK)
+        status = evaluate_if_due(session, &progress, &evaluation, error);
+    if (status == ROTARY_OK)
+        report(session, &progress);
+    return status;
+}
+
+static bool is_finished(const struct session *session)
+{
+    return session->state.step == session->config.train.steps && !evaluation_is_due(session);
+}
+
+static rotary_status run(struct session *session, rotary_error *error)
+{
+    rotary_status status = catch_up(session, error);
+    while (status == ROTARY_OK && session->state.step < session->config.train.steps && !is_interrupted(session))
+        status = advance(session, error);
+    if (status == ROTARY_INTERRUPTED || (status == ROTARY_OK && !is_finished(session)))
+        return stop(session, error);
+    return status;
+}
+
+/* ---- the call -------------------------------------------------------------------------------------------- */
+
+/* Finds out where the run stands, changing nothing but a checkpoint that was left half renamed. */
+static rotary_status look_back(struct session *session, struct checkpoint *checkpoint, rotary_error *error)
+{
+    const char *folder = session->call->folder;
+    rotary_status status = checkpoint_open(checkpoint, folder, &session->config, error);
+    if (status != ROTARY_OK)
+        return status;
+    session->state = checkpoint->state;
+    session->first_step = session->saved_step = checkpoint->state.step;
+    if (session->state.step > session->config.train.steps)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is at step %lld already, past the %lld steps wanted",
+                           folder, (long long)session->state.step, (long long)session->config.train.steps);
+    return metrics_read(&session->metrics, folder, session->state.step, error);
+}
+
+/* Nothing in the folder changes before everything that can fail for lack of memory is done. */
+static rotary_status set_up(struct session *session, const struct checkpoint *checkpoint, rotary_error *error)
+{
+    plan_updates(session);
+    rotary_status status = create_model(session, error);
+    if (status == ROTARY_OK && checkpoint->model)
+        status = checkpoint_load(checkpoint, decoder_parameters(session->decoder), error);
+    if (status == ROTARY_OK)
+        status = decoder_prepare(session->decoder, error);
+    return status;
+}
+
+static rotary_status begin_and_run(struct session *session, rotary_error *error)
+{
+    const char *folder = session->call->folder;
+    rotary_status status = settle_precision(session, error);
+    if (status == ROTARY_OK)
+        status = enter_folder(session, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct checkpoint checkpoint;
+    status = look_back(session, &checkpoint, error);
+    bool finished = status == ROTARY_OK && is_finished(session);
+    if (status == ROTARY_OK && !finished)
+        status = set_up(session, &checkpoint, error);
+    checkpoint_close(&checkpoint);
+    if (status == ROTARY_OK && session->writes_config)
+        status = run_write_config(folder, &session->config, error);
+    if (status != ROTARY_OK || finished)
+        return status;
+    status = metrics_open(&session->metrics, error);
+    if (status == ROTARY_OK)
+        status = run(session, error);
+    return status;
+}
+
+rotary_status train(const struct train_call *call, struct train_result *result, rotary_error *error)
+{
+    double begin = now();
+    struct session session = {.call = call,
+                              .config = *call->config,
+                              .lock = -1,
+                              .metrics = {.file = -1, .loss = NAN},
+                              .start = begin};
+    rotary_status status = begin_and_run(&session, error);
+    *result = (struct train_result){
+        .steps_done = session.state.step,
+        .first_step = session.first_step,
+        .loss = session.metrics.loss,
+        .seconds = now() - begin,
+        .evaluation = session.metrics.evaluation,
+    };
+    metrics_close(&session.metrics);
+    decoder_destroy(session.decoder);
+    task_destroy(session.task);
+    rotary_arena_free(&session.arena);
+    folder_unlock(session.lock);
+    return status;
+}
