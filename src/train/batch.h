@@ -19,7 +19,7 @@ struct batch {
 /* Takes the buffers from an arena (base/arena.h: the same call measures). */
 void batch_carve(struct batch *batch, struct rotary_arena *arena);
 
-/* Sequences first_row ... first_row + rows - 1 of step `step`, made on `threads` threads. Allocates nothing. */
+/* Sequences first_row ... first_row + rows - 1 of step `step`, made on `threads` threads. Takes no memory. */
 void batch_fill(const struct batch *batch, int threads, uint64_t seed, uint32_t step, int64_t first_row);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arrays of the table of parameters that are kept, and what stands before a parameter's name in a file. */
+/* An array of the table of parameters, and what stands before a name in the file that keeps it. */
 struct array {
     const char *prefix;
     float *values;
@@ -44,8 +44,9 @@ static struct safetensor tensor_of(const struct parameter *row, const char *name
     };
 }
 
-static rotary_status write_arrays(const char *path, const struct parameters *parameters, const struct array *arrays,
-                                  int array_count, const json_t *metadata, rotary_error *error)
+static rotary_status write_arrays(const char *path, const struct parameters *parameters,
+                                  const struct array *arrays, int array_count, const json_t *metadata,
+                                  rotary_error *error)
 {
     int count = array_count * parameters->count;
     struct safetensor *tensors = malloc((size_t)count * sizeof *tensors);
@@ -81,14 +82,16 @@ static rotary_status describe(json_t **metadata, const struct run_config *config
     char format[32], step[32];
     snprintf(format, sizeof format, "%d", RUN_FORMAT);
     snprintf(step, sizeof step, "%lld", (long long)state->step);
-    *metadata = text ? json_pack("{s:s, s:s, s:s}", "format", format, "step", step, "configuration", text) : NULL;
+    *metadata =
+        text ? json_pack("{s:s, s:s, s:s}", "format", format, "step", step, "configuration", text) : NULL;
     free(text);
     if (!*metadata)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
     return ROTARY_OK;
 }
 
-static rotary_status describe_loss(json_t *metadata, const struct checkpoint_state *state, rotary_error *error)
+static rotary_status describe_loss(json_t *metadata, const struct checkpoint_state *state,
+                                   rotary_error *error)
 {
     char total[64], counted[32]; /* hexadecimal keeps every bit */
     snprintf(total, sizeof total, "%a", state->loss_total);
@@ -144,30 +147,36 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
 }
 
 /* A whole number in the metadata, at least `least`. */
-static rotary_status read_number(const struct safetensors *file, const char *path, const char *key, int64_t least,
-                                 int64_t *number, rotary_error *error)
+static rotary_status read_number(const struct safetensors *file, const char *path, const char *key,
+                                 int64_t least, int64_t *number, rotary_error *error)
 {
     const char *text = safetensors_metadata(file, key);
     char *end = NULL;
     long long read = text ? strtoll(text, &end, 10) : 0;
     if (!text || end == text || *end || read < least)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its %s: it is not a checkpoint", path, key);
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its %s: it is not a checkpoint", path,
+                           key);
     *number = read;
     return ROTARY_OK;
 }
 
-static rotary_status open_part(struct safetensors **file, const char *path, int64_t *step, rotary_error *error)
+static rotary_status open_part(struct safetensors **file, const char *path, int64_t *step,
+                               rotary_error *error)
 {
     struct safetensors *opened;
     rotary_status status = safetensors_open(&opened, path, error);
     if (status != ROTARY_OK)
         return status;
-    int64_t format;
-    status = read_number(opened, path, "format", 0, &format, error);
+    int64_t format = 0;
+    if (!safetensors_verified(opened))
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s carries no checksum: it is not a checkpoint", path);
+    if (status == ROTARY_OK)
+        status = read_number(opened, path, "format", 0, &format, error);
     if (status == ROTARY_OK && format != RUN_FORMAT)
-        status = rotary_fail(error, ROTARY_BAD_FILE,
-                             "%s has format %lld, of another version of this program; this one reads format %d", path,
-                             (long long)format, RUN_FORMAT);
+        status =
+            rotary_fail(error, ROTARY_BAD_FILE,
+                        "%s has format %lld, of another version of this program; this one reads format %d",
+                        path, (long long)format, RUN_FORMAT);
     if (status == ROTARY_OK)
         status = read_number(opened, path, "step", 1, step, error);
     if (status == ROTARY_OK)
@@ -183,7 +192,8 @@ static rotary_status check_configuration(const struct safetensors *file, const c
     const char *text = safetensors_metadata(file, "configuration");
     json_t *object = text ? json_loads(text, 0, NULL) : NULL;
     if (!object)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its configuration: it is not a checkpoint", path);
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s does not say its configuration: it is not a checkpoint", path);
     struct run_config recorded;
     rotary_status status = run_config_from_json(&recorded, object, path, error);
     json_decref(object);
@@ -202,9 +212,11 @@ static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, 
     char *end = NULL;
     double total = text ? strtod(text, &end) : 0.0;
     if (!text || end == text || *end)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its loss_total: it is not a checkpoint", path);
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its loss_total: it is not a checkpoint",
+                           path);
     checkpoint->state.loss_total = total;
-    return read_number(checkpoint->optimizer, path, "loss_counted", 0, &checkpoint->state.loss_counted, error);
+    return read_number(checkpoint->optimizer, path, "loss_counted", 0, &checkpoint->state.loss_counted,
+                       error);
 }
 
 /* The model of the optimizer's step: in its place, or still waiting to be renamed. */
@@ -231,14 +243,16 @@ static rotary_status open_model(struct checkpoint *checkpoint, const struct path
     if (step == 0)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s is of step %lld, and there is no %s", paths->optimizer,
                            (long long)wanted, paths->model);
-    return rotary_fail(error, ROTARY_BAD_FILE, "%s is of step %lld, and %s of step %lld: they do not belong together",
+    return rotary_fail(error, ROTARY_BAD_FILE,
+                       "%s is of step %lld, and %s of step %lld: they do not belong together",
                        paths->optimizer, (long long)wanted, paths->model, (long long)step);
 }
 
 static rotary_status open_both(struct checkpoint *checkpoint, const struct paths *paths,
                                const struct run_config *config, rotary_error *error)
 {
-    rotary_status status = open_part(&checkpoint->optimizer, paths->optimizer, &checkpoint->state.step, error);
+    rotary_status status =
+        open_part(&checkpoint->optimizer, paths->optimizer, &checkpoint->state.step, error);
     if (status == ROTARY_OK)
         status = read_loss(checkpoint, paths->optimizer, error);
     if (status == ROTARY_OK)
@@ -250,8 +264,8 @@ static rotary_status open_both(struct checkpoint *checkpoint, const struct paths
     return status;
 }
 
-rotary_status checkpoint_open(struct checkpoint *checkpoint, const char *folder, const struct run_config *config,
-                              rotary_error *error)
+rotary_status checkpoint_open(struct checkpoint *checkpoint, const char *folder,
+                              const struct run_config *config, rotary_error *error)
 {
     *checkpoint = (struct checkpoint){0};
     struct paths paths;
@@ -277,8 +291,8 @@ void checkpoint_close(struct checkpoint *checkpoint)
     *checkpoint = (struct checkpoint){0};
 }
 
-static rotary_status load_tensor(const struct safetensors *file, const struct parameter *row, const char *name,
-                                 float *array, rotary_error *error)
+static rotary_status load_tensor(const struct safetensors *file, const struct parameter *row,
+                                 const char *name, float *array, rotary_error *error)
 {
     const struct safetensor *tensor = safetensors_find(file, name);
     if (!tensor)
@@ -312,7 +326,8 @@ static rotary_status load_arrays(const struct safetensors *file, const struct pa
     return status;
 }
 
-rotary_status checkpoint_load(const struct checkpoint *checkpoint, struct parameters *parameters, rotary_error *error)
+rotary_status checkpoint_load(const struct checkpoint *checkpoint, struct parameters *parameters,
+                              rotary_error *error)
 {
     struct array values = values_of(parameters), moments[MOMENTS];
     moments_of(parameters, moments);
@@ -329,8 +344,8 @@ rotary_status checkpoint_load_model(const char *folder, struct parameters *param
     if (status != ROTARY_OK)
         return status;
     if (!file_exists(paths.model))
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s holds no trained model yet: there is no " FOLDER_MODEL,
-                           folder);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s holds no trained model yet: there is no " FOLDER_MODEL, folder);
     struct safetensors *model;
     int64_t step;
     status = open_part(&model, paths.model, &step, error);

@@ -11,11 +11,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-rotary_status folder_path(char path[FOLDER_PATH_BYTES], const char *folder, const char *name, rotary_error *error)
+rotary_status folder_path(char path[FOLDER_PATH_BYTES], const char *folder, const char *name,
+                          rotary_error *error)
 {
     int length = snprintf(path, FOLDER_PATH_BYTES, "%s/%s", folder, name);
     if (length < 0 || length >= FOLDER_PATH_BYTES)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the name of the run's folder is too long: %.80s...", folder);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the name of the run's folder is too long: %.80s...", folder);
     return ROTARY_OK;
 }
 

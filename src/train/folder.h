@@ -26,8 +26,8 @@ enum folder_state {
 };
 ROTARY_CHECKED rotary_status folder_look(const char *folder, enum folder_state *state, rotary_error *error);
 
-/* Keeps other processes from training in `folder` until folder_unlock or the end of this process, however it ends. Where
- * the file system has no locks it does nothing. */
+/* Keeps other processes from training in `folder` until folder_unlock or the end of this process, however it
+ * ends. Where the file system has no locks it does nothing. */
 ROTARY_CHECKED rotary_status folder_lock(const char *folder, int *lock, rotary_error *error);
 void folder_unlock(int lock);
 

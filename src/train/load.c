@@ -6,15 +6,17 @@
 #include "train/memory.h"
 #include "train/train.h"
 
-static rotary_status create_model(const char *folder, const struct compute *compute, struct decoder_limits limits,
-                                  const struct run_config *config, struct decoder **decoder, rotary_error *error)
+static rotary_status create_model(const char *folder, const struct compute *compute,
+                                  struct decoder_limits limits, const struct run_config *config,
+                                  struct decoder **decoder, rotary_error *error)
 {
     size_t bytes;
     rotary_status status = decoder_bytes(compute, &config->model, limits, &bytes, error);
     if (status == ROTARY_OK)
         status = memory_check(bytes, "the model", error);
     if (status == ROTARY_OK)
-        status = decoder_create(decoder, compute, &config->model, limits, (uint64_t)config->train.seed, error);
+        status =
+            decoder_create(decoder, compute, &config->model, limits, (uint64_t)config->train.seed, error);
     if (status != ROTARY_OK)
         return status;
     status = checkpoint_load_model(folder, decoder_parameters(*decoder), error);

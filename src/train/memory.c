@@ -43,6 +43,6 @@ rotary_status memory_check(size_t bytes, const char *what, rotary_error *error)
     size_t limit = memory_limit();
     if (bytes <= limit)
         return ROTARY_OK;
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s needs %.1f GiB of memory; this machine has %.1f GiB", what,
-                       (double)bytes / 0x1p30, (double)limit / 0x1p30);
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s needs %.1f GiB of memory; this machine has %.1f GiB",
+                       what, (double)bytes / 0x1p30, (double)limit / 0x1p30);
 }

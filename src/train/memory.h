@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether what is about to be allocated can be had at all. The system promises memory it does not have and kills the
- * process that believes it, so the question is asked before.
+ * Whether what is about to be allocated can be had at all. The system promises memory it does not have and
+ * kills the process that believes it, so the question is asked before.
  */
 #ifndef ROTARY_TRAIN_MEMORY_H
 #define ROTARY_TRAIN_MEMORY_H
 
 #include <rotary/status.h>
 
-/* Bytes of memory this process may use: what the machine has, or less where its control group or its limits say so. */
+/* Bytes of memory this process may use: what the machine has, or less where its control group or its limits
+ * say so. */
 size_t memory_limit(void);
 
 /* ROTARY_OUT_OF_MEMORY, with both numbers, if `bytes` for `what` are more than memory_limit(). */

@@ -116,14 +116,16 @@ static rotary_status append(struct metrics *metrics, const char *text, size_t co
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return rotary_fail(error, ROTARY_IO_ERROR, "cannot write to %s: %s", metrics->path, strerror(errno));
+            return rotary_fail(error, ROTARY_IO_ERROR, "cannot write to %s: %s", metrics->path,
+                               strerror(errno));
         text += written;
         count -= (size_t)written;
     }
     return ROTARY_OK;
 }
 
-rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_line *line, rotary_error *error)
+rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_line *line,
+                                 rotary_error *error)
 {
     char text[256];
     int count = snprintf(text, sizeof text,
@@ -142,21 +144,22 @@ static json_t *evaluation_object(int64_t step, const struct evaluation *evaluati
     json_t *samples = json_array();
     for (int64_t i = 0; samples && i < evaluation->sample_count; i++) {
         const struct evaluation_sample *sample = &evaluation->samples[i];
-        json_t *object = json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt, "answer",
-                                   sample->problem.answer, "written", sample->written, "right", (int)sample->right);
+        json_t *object =
+            json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt, "answer",
+                      sample->problem.answer, "written", sample->written, "right", (int)sample->right);
         if (json_array_append_new(samples, object) != 0) {
             json_decref(samples);
             samples = NULL;
         }
     }
-    return json_pack("{s:I, s:{s:I, s:I, s:f, s:f, s:f}, s:o}", "step", (json_int_t)step, "evaluation", "right",
-                     (json_int_t)evaluation->right, "problems", (json_int_t)evaluation->problems, "loss",
-                     evaluation->loss, "accuracy", evaluation->accuracy, "seconds", evaluation->seconds, "samples",
-                     samples);
+    return json_pack("{s:I, s:{s:I, s:I, s:f, s:f, s:f}, s:o}", "step", (json_int_t)step, "evaluation",
+                     "right", (json_int_t)evaluation->right, "problems", (json_int_t)evaluation->problems,
+                     "loss", evaluation->loss, "accuracy", evaluation->accuracy, "seconds",
+                     evaluation->seconds, "samples", samples);
 }
 
-rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step, const struct evaluation *evaluation,
-                                       rotary_error *error)
+rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
+                                       const struct evaluation *evaluation, rotary_error *error)
 {
     json_t *object = evaluation_object(step, evaluation);
     char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
@@ -179,6 +182,7 @@ rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step, co
 rotary_status metrics_sync(struct metrics *metrics, rotary_error *error)
 {
     if (fsync(metrics->file) != 0)
-        return rotary_fail(error, ROTARY_IO_ERROR, "cannot write %s to the disk: %s", metrics->path, strerror(errno));
+        return rotary_fail(error, ROTARY_IO_ERROR, "cannot write %s to the disk: %s", metrics->path,
+                           strerror(errno));
     return ROTARY_OK;
 }

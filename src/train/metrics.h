@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metrics.jsonl (train/run.h says what its lines are): written line by line, each with one system call, so that a
- * killed process loses none; and cut back when training goes on from an earlier step.
+ * metrics.jsonl (train/run.h says what its lines are): written line by line, each with one system call, so
+ * that a killed process loses none; and cut back when training goes on from an earlier step.
  */
 #ifndef ROTARY_TRAIN_METRICS_H
 #define ROTARY_TRAIN_METRICS_H
@@ -19,12 +19,12 @@ struct metrics {
     struct evaluation evaluation; /* without its samples */
 };
 
-/* Reads what the folder's file says up to step `step`, changing nothing; no file is an empty one. A line that is not
- * ours with good ones behind it is ROTARY_BAD_FILE. */
+/* Reads what the folder's file says up to step `step`, changing nothing; no file is an empty one. A line that
+ * is not ours with good ones behind it is ROTARY_BAD_FILE. */
 ROTARY_CHECKED rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step,
                                           rotary_error *error);
-/* Opens it for appending, making it if need be, after cutting off whatever metrics_read did not count: lines of later
- * steps, and a line that was not finished. */
+/* Opens it for appending, making it if need be, after cutting off whatever metrics_read did not count: lines
+ * of later steps, and a line that was not finished. */
 ROTARY_CHECKED rotary_status metrics_open(struct metrics *metrics, rotary_error *error);
 void metrics_close(struct metrics *metrics);
 
@@ -37,7 +37,8 @@ ROTARY_CHECKED rotary_status metrics_write_line(struct metrics *metrics, const s
                                                 rotary_error *error);
 /* With the samples evaluation->samples, all sample_count of them. */
 ROTARY_CHECKED rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
-                                                      const struct evaluation *evaluation, rotary_error *error);
+                                                      const struct evaluation *evaluation,
+                                                      rotary_error *error);
 /* Waits until what was written is on the disk. */
 ROTARY_CHECKED rotary_status metrics_sync(struct metrics *metrics, rotary_error *error);
 

@@ -15,8 +15,8 @@ double optimizer_clip_scale(double norm, double clip)
     return scale < 1.0 ? scale : 1.0;
 }
 
-bool optimizer_step(const struct optimizer *optimizer, const struct compute *compute, struct parameters *parameters,
-                    int64_t step, double learning_rate, double *norm)
+bool optimizer_step(const struct optimizer *optimizer, const struct compute *compute,
+                    struct parameters *parameters, int64_t step, double learning_rate, double *norm)
 {
     *norm = sqrt(update_gradient_square(compute, parameters));
     if (!isfinite(*norm))

@@ -24,9 +24,10 @@ struct optimizer {
  * torch.nn.utils.clip_grad_norm_ has it; 1 when clip is 0. */
 double optimizer_clip_scale(double norm, double clip);
 
-/* Step `step`, counted from 1: clips, moves the parameters, and leaves the gradients zero for the next step. *norm is
- * that of the gradients before clipping. When it is not finite nothing is changed and the result is false. */
-bool optimizer_step(const struct optimizer *optimizer, const struct compute *compute, struct parameters *parameters,
-                    int64_t step, double learning_rate, double *norm);
+/* Step `step`, counted from 1: clips, moves the parameters, and leaves the gradients zero for the next step.
+ * *norm is that of the gradients before clipping. When it is not finite nothing is changed and the result is
+ * false. */
+bool optimizer_step(const struct optimizer *optimizer, const struct compute *compute,
+                    struct parameters *parameters, int64_t step, double learning_rate, double *norm);
 
 #endif

@@ -14,31 +14,35 @@ const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 
 #define MEMBER(member) offsetof(struct train_config, member)
 enum { LARGEST_BATCH = 1 << 20 };
-#define LARGEST_STEP    4294967295.0         /* data and dropout are drawn by a 32-bit step */
-#define LARGEST_SEED    9007199254740991.0   /* a JSON number is exact up to 2^53 - 1 */
-#define LARGEST_BETA    0.9999999            /* below 1 in f32 */
-#define SMALLEST_FACTOR 1e-20                /* an epsilon that still is one in f32 */
+#define LARGEST_STEP    4294967295.0       /* data and dropout are drawn by a 32-bit step */
+#define LARGEST_SEED    9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
+#define LARGEST_BETA    0.9999999          /* below 1 in f32 */
+#define SMALLEST_FACTOR 1e-20              /* an epsilon that still is one in f32 */
 
 static const struct setting train_table[] = {
     {"steps", SETTING_INTEGER, MEMBER(steps), 1, LARGEST_STEP, NULL, "updates of the parameters"},
     {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, LARGEST_BATCH, NULL, "sequences run at once"},
     {"accumulation", SETTING_INTEGER, MEMBER(accumulation), 1, LARGEST_BATCH, NULL,
      "batches whose gradients are summed for one step"},
-    {"learning_rate", SETTING_REAL, MEMBER(learning_rate), 0, 1e6, NULL, "the largest; with noam, its factor"},
+    {"learning_rate", SETTING_REAL, MEMBER(learning_rate), 0, 1e6, NULL,
+     "the largest; with noam, its factor"},
     {"minimum_learning_rate", SETTING_REAL, MEMBER(minimum_learning_rate), 0, 1e6, NULL,
      "where linear and cosine end"},
     {"schedule", SETTING_CHOICE, MEMBER(schedule), 0, 0, schedule_names, "how the learning rate goes on"},
     {"warmup_steps", SETTING_INTEGER, MEMBER(warmup_steps), 0, LARGEST_STEP, NULL,
      "steps in which the learning rate rises from 0"},
-    {"optimizer", SETTING_CHOICE, MEMBER(optimizer), 0, 0, optimizer_names, "what turns gradients into updates"},
+    {"optimizer", SETTING_CHOICE, MEMBER(optimizer), 0, 0, optimizer_names,
+     "what turns gradients into updates"},
     {"beta1", SETTING_REAL, MEMBER(beta1), 0, LARGEST_BETA, NULL, "memory of the gradients' mean"},
     {"beta2", SETTING_REAL, MEMBER(beta2), 0, LARGEST_BETA, NULL, "memory of the gradients' mean square"},
-    {"epsilon", SETTING_REAL, MEMBER(epsilon), SMALLEST_FACTOR, 1, NULL, "added to the root of the mean square"},
+    {"epsilon", SETTING_REAL, MEMBER(epsilon), SMALLEST_FACTOR, 1, NULL,
+     "added to the root of the mean square"},
     {"weight_decay", SETTING_REAL, MEMBER(weight_decay), 0, 1e3, NULL, "of matrices"},
     {"clip", SETTING_REAL, MEMBER(clip), 0, 1e9, NULL, "largest norm of all gradients together; 0: none"},
     {"precision", SETTING_CHOICE, MEMBER(precision), 0, 0, precision_names,
      "of matrix products and stored activations"},
-    {"seed", SETTING_INTEGER, MEMBER(seed), 0, LARGEST_SEED, NULL, "of weights, data, dropout and evaluation"},
+    {"seed", SETTING_INTEGER, MEMBER(seed), 0, LARGEST_SEED, NULL,
+     "of weights, data, dropout and evaluation"},
     {"log_every", SETTING_INTEGER, MEMBER(log_every), 0, LARGEST_STEP, NULL,
      "steps from one line of metrics to the next; 0: only the last"},
     {"evaluate_every", SETTING_INTEGER, MEMBER(evaluate_every), 0, LARGEST_STEP, NULL,
@@ -115,8 +119,8 @@ rotary_status run_config_from_json(struct run_config *config, const json_t *obje
     return status;
 }
 
-/* Ranges are known to the tables, so a configuration that was filled in by hand goes through them too: the first
- * `count` of them. */
+/* Ranges are known to the tables, so a configuration that was filled in by hand goes through them too: the
+ * first `count` of them. */
 static rotary_status check_ranges(const struct run_config *config, int count, rotary_error *error)
 {
     json_t *object = json_object();
@@ -132,8 +136,8 @@ static rotary_status check_ranges(const struct run_config *config, int count, ro
     return status;
 }
 
-/* The model reads what the task writes: as many kinds of token, as far as a sequence goes. (No problem is longer: the
- * task sees to that.) */
+/* The model reads what the task writes: as many kinds of token, as far as a sequence goes. (No problem is
+ * longer: the task sees to that.) */
 static rotary_status fit_model_to_task(struct run_config *config, rotary_error *error)
 {
     struct task *task;
@@ -198,21 +202,21 @@ void run_config_lasting(struct run_config *config)
     config->train.checkpoint_every = defaults.checkpoint_every;
 }
 
-static rotary_status say_difference(const char *key, const json_t *recorded, const json_t *now, const char *where,
-                                    rotary_error *error)
+static rotary_status say_difference(const char *key, const json_t *recorded, const json_t *now,
+                                    const char *where, rotary_error *error)
 {
     char *before = file_json_text(recorded, JSON_ENCODE_ANY), *after = file_json_text(now, JSON_ENCODE_ANY);
     rotary_status status = rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,
-        "%s is %s in %s and %s now; only steps, log_every, evaluate_every and checkpoint_every may change", key,
-        before ? before : "something else", where, after ? after : "something else");
+        "%s is %s in %s and %s now; only steps, log_every, evaluate_every and checkpoint_every may change",
+        key, before ? before : "something else", where, after ? after : "something else");
     free(before);
     free(after);
     return status;
 }
 
-rotary_status run_config_same(const struct run_config *config, const struct run_config *recorded, const char *where,
-                              rotary_error *error)
+rotary_status run_config_same(const struct run_config *config, const struct run_config *recorded,
+                              const char *where, rotary_error *error)
 {
     struct run_config lasting = *config, lasting_recorded = *recorded;
     run_config_lasting(&lasting);
@@ -244,12 +248,12 @@ static rotary_status check_format(const char *path, json_t *object, rotary_error
 {
     const json_t *format = json_object_get(object, "format");
     if (!json_is_integer(format))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its \"format\": it is not the configuration of a run",
-                           path);
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s does not say its \"format\": it is not the configuration of a run", path);
     if (json_integer_value(format) != RUN_FORMAT)
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has format %lld, of another version of this program; this one reads format %d", path,
-                           (long long)json_integer_value(format), RUN_FORMAT);
+                           "%s has format %lld, of another version of this program; this one reads format %d",
+                           path, (long long)json_integer_value(format), RUN_FORMAT);
     json_object_del(object, "format");
     return ROTARY_OK;
 }
@@ -261,8 +265,8 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     if (status != ROTARY_OK)
         return status;
     if (!file_exists(path))
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is not the folder of a run: it has no " FOLDER_CONFIG,
-                           folder);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is not the folder of a run: it has no " FOLDER_CONFIG, folder);
     json_t *object;
     status = file_read_json(path, &object, error);
     if (status != ROTARY_OK)

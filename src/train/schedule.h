@@ -15,8 +15,9 @@ extern const char *const schedule_names[]; /* NULL-terminated, in the order of s
  *     while t <= w       rate * t / w
  *     constant           rate
  *     linear             minimum + (rate - minimum) * (1 - p)
- *     cosine             minimum + (rate - minimum) * (1 + cos(pi p)) / 2   (Loshchilov and Hutter 2017, no restarts)
- *     noam               rate * width^-0.5 * min(t^-0.5, t * w^-1.5)        (Vaswani et al. 2017, equation 3)
+ *     cosine             minimum + (rate - minimum) * (1 + cos(pi p)) / 2   (Loshchilov and Hutter 2017, no
+ * restarts) noam               rate * width^-0.5 * min(t^-0.5, t * w^-1.5)        (Vaswani et al. 2017,
+ * equation 3)
  *
  * noam's warm-up is its own second term, and `minimum` means nothing to it or to constant. */
 struct schedule {

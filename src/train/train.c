@@ -56,16 +56,17 @@ static bool is_interrupted(const struct session *session)
     return session->call->interrupted && atomic_load(session->call->interrupted);
 }
 
-/* ---- beginning ------------------------------------------------------------------------------------------- */
+/* ---- beginning ---- */
 
-/* A configuration that leaves the precision open is run, and written down, with what this machine made of it. */
+/* A precision that was left open is written down as what this machine made of it. */
 static rotary_status settle_precision(struct session *session, rotary_error *error)
 {
     int used = session->call->compute->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
     int *wanted = &session->config.train.precision;
     if (*wanted != PRECISION_AUTO && *wanted != used)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "precision is %s, but the model is to be computed in %s",
-                           precision_names[*wanted], precision_names[used]);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "precision is %s, but the model is to be computed in %s", precision_names[*wanted],
+                           precision_names[used]);
     *wanted = used;
     return ROTARY_OK;
 }
@@ -74,7 +75,8 @@ static rotary_status settle_precision(struct session *session, rotary_error *err
 static bool is_replanned(const struct train_config *train, const struct train_config *recorded)
 {
     return train->steps != recorded->steps || train->log_every != recorded->log_every ||
-           train->evaluate_every != recorded->evaluate_every || train->checkpoint_every != recorded->checkpoint_every;
+           train->evaluate_every != recorded->evaluate_every ||
+           train->checkpoint_every != recorded->checkpoint_every;
 }
 
 /* Whether training may write to the folder, and whether it goes on from something there. */
@@ -96,8 +98,8 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
     if (state == FOLDER_FREE)
         return ROTARY_OK;
     if (!session->call->resume)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s holds a run already: resume it, or choose another folder",
-                           folder);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s holds a run already: resume it, or choose another folder", folder);
     struct run_config recorded;
     status = run_read_config(folder, &recorded, error);
     if (status == ROTARY_OK)
@@ -132,7 +134,8 @@ static rotary_status create_model(struct session *session, rotary_error *error)
     if (status != ROTARY_OK)
         return status;
     carve(session);
-    return decoder_create(&session->decoder, compute, &config->model, limits, (uint64_t)config->train.seed, error);
+    return decoder_create(&session->decoder, compute, &config->model, limits, (uint64_t)config->train.seed,
+                          error);
 }
 
 static void plan_updates(struct session *session)
@@ -156,16 +159,18 @@ static void plan_updates(struct session *session)
     };
 }
 
-/* ---- one step -------------------------------------------------------------------------------------------- */
+/* ---- one step ---- */
 
-static rotary_status run_batches(struct session *session, int64_t step, struct decoder_loss *sum, rotary_error *error)
+static rotary_status run_batches(struct session *session, int64_t step, struct decoder_loss *sum,
+                                 rotary_error *error)
 {
     const struct train_config *train = &session->config.train;
     const struct batch *batch = &session->batch;
     double targets = (double)train->accumulation * (double)batch->rows * (double)batch->time;
     *sum = (struct decoder_loss){0};
     for (int64_t micro = 0; micro < train->accumulation; micro++) {
-        batch_fill(batch, session->call->compute->threads, (uint64_t)train->seed, (uint32_t)step, micro * batch->rows);
+        batch_fill(batch, session->call->compute->threads, (uint64_t)train->seed, (uint32_t)step,
+                   micro * batch->rows);
         struct decoder_batch run = {
             .batch = batch->rows,
             .time = batch->time,
@@ -187,16 +192,18 @@ static rotary_status run_batches(struct session *session, int64_t step, struct d
     return ROTARY_OK;
 }
 
-static rotary_status fail_diverged(const struct session *session, const char *what, double value, int64_t step,
-                                   rotary_error *error)
+static rotary_status fail_diverged(const struct session *session, const char *what, double value,
+                                   int64_t step, rotary_error *error)
 {
     if (session->saved_step == 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the %s is %g at step %lld: training diverged; try a lower learning_rate or more warmup_steps",
-                           what, value, (long long)step);
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "the %s is %g at step %lld: training diverged; the checkpoint of step %lld in %s is kept", what,
-                       value, (long long)step, (long long)session->saved_step, session->call->folder);
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "the %s is %g at step %lld: training diverged; try a lower learning_rate or more warmup_steps",
+            what, value, (long long)step);
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "the %s is %g at step %lld: training diverged; the checkpoint of step %lld in %s is kept", what,
+        value, (long long)step, (long long)session->saved_step, session->call->folder);
 }
 
 /* Allocates nothing once every shape has been seen. */
@@ -212,8 +219,8 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     if (!isfinite(mean))
         return fail_diverged(session, "loss", mean, step, error);
     double rate = schedule_rate(&session->schedule, step);
-    if (!optimizer_step(&session->optimizer, session->call->compute, decoder_parameters(session->decoder), step, rate,
-                        &norm))
+    if (!optimizer_step(&session->optimizer, session->call->compute, decoder_parameters(session->decoder),
+                        step, rate, &norm))
         return fail_diverged(session, "gradient's norm", norm, step, error);
     status = decoder_prepare(session->decoder, error);
     if (status != ROTARY_OK)
@@ -238,9 +245,10 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     return ROTARY_OK;
 }
 
-/* ---- what is written down -------------------------------------------------------------------------------- */
+/* ---- what is written down ---- */
 
-static rotary_status write_line(struct session *session, const struct train_progress *progress, rotary_error *error)
+static rotary_status write_line(struct session *session, const struct train_progress *progress,
+                                rotary_error *error)
 {
     struct metrics_line line = {
         .step = progress->step,
@@ -261,8 +269,8 @@ static rotary_status save(struct session *session, rotary_error *error)
 {
     rotary_status status = metrics_sync(&session->metrics, error);
     if (status == ROTARY_OK)
-        status = checkpoint_write(session->call->folder, &session->config, decoder_parameters(session->decoder),
-                                  &session->state, error);
+        status = checkpoint_write(session->call->folder, &session->config,
+                                  decoder_parameters(session->decoder), &session->state, error);
     if (status == ROTARY_OK)
         session->saved_step = session->state.step;
     return status;
@@ -286,7 +294,7 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
     return metrics_write_evaluation(&session->metrics, session->state.step, evaluation, error);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------- */
+/* ---- the loop ---- */
 
 static bool evaluation_is_due(const struct session *session)
 {
@@ -335,8 +343,8 @@ static rotary_status catch_up(struct session *session, rotary_error *error)
     return status;
 }
 
-/* Takes a step and writes down what is due after it. The evaluation comes after the checkpoint, so that being stopped in
- * the middle of it loses no step. */
+/* Takes a step and writes down what is due after it. The evaluation comes after the checkpoint, so that being
+ * stopped in the middle of it loses no step. */
 static rotary_status advance(struct session *session, rotary_error *error)
 {
     const struct train_config *train = &session->config.train;
@@ -363,14 +371,15 @@ static bool is_finished(const struct session *session)
 static rotary_status run(struct session *session, rotary_error *error)
 {
     rotary_status status = catch_up(session, error);
-    while (status == ROTARY_OK && session->state.step < session->config.train.steps && !is_interrupted(session))
+    while (status == ROTARY_OK && session->state.step < session->config.train.steps &&
+           !is_interrupted(session))
         status = advance(session, error);
     if (status == ROTARY_INTERRUPTED || (status == ROTARY_OK && !is_finished(session)))
         return stop(session, error);
     return status;
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------- */
+/* ---- the call ---- */
 
 /* Finds out where the run stands, changing nothing but a checkpoint that was left half renamed. */
 static rotary_status look_back(struct session *session, struct checkpoint *checkpoint, rotary_error *error)
@@ -382,8 +391,9 @@ static rotary_status look_back(struct session *session, struct checkpoint *check
     session->state = checkpoint->state;
     session->first_step = session->saved_step = checkpoint->state.step;
     if (session->state.step > session->config.train.steps)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is at step %lld already, past the %lld steps wanted",
-                           folder, (long long)session->state.step, (long long)session->config.train.steps);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is at step %lld already, past the %lld steps wanted", folder,
+                           (long long)session->state.step, (long long)session->config.train.steps);
     return metrics_read(&session->metrics, folder, session->state.step, error);
 }
 

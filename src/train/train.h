@@ -21,7 +21,8 @@ struct train_call {
     /* Called after every step, from the calling thread. May be NULL. */
     void (*progress)(void *argument, const struct train_progress *progress);
     void *argument;
-    const atomic_bool *interrupted; /* when it becomes true: checkpoint and return ROTARY_INTERRUPTED. May be NULL */
+    const atomic_bool
+        *interrupted; /* when it becomes true: checkpoint and return ROTARY_INTERRUPTED. May be NULL */
 };
 
 /* Filled in whatever the status. */
@@ -31,15 +32,17 @@ struct train_result {
     struct evaluation evaluation;   /* the last, zero if there was none; its samples are not kept */
 };
 
-/* Trains until config->train.steps are done, writing the run's folder. A run that is finished already returns at once. A
- * folder that holds a run is never overwritten: without `resume` it is refused, and with `resume` a configuration that
- * differs from the folder's is refused too, but for steps, log_every, evaluate_every and checkpoint_every. Another
- * process training in the folder is refused. A loss or gradient that is not finite is ROTARY_INVALID_ARGUMENT, and the last
- * checkpoint stays.
+/* Trains until config->train.steps are done, writing the run's folder. A run that is finished already returns
+ * at once. A folder that holds a run is never overwritten: without `resume` it is refused, and with `resume`
+ * a configuration that differs from the folder's is refused too, but for steps, log_every, evaluate_every and
+ * checkpoint_every. Another process training in the folder is refused. A loss or gradient that is not finite
+ * is ROTARY_INVALID_ARGUMENT, and the last checkpoint stays.
  *
- * Stopped at any moment and resumed, the run ends with the same bytes in model.safetensors, and with the same lines in
- * metrics.jsonl but for the times. A precision of `auto` is settled by compute->storage and written down so. */
-ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result, rotary_error *error);
+ * Stopped at any moment and resumed, the run ends with the same bytes in model.safetensors, and with the same
+ * lines in metrics.jsonl but for the times. A precision of `auto` is settled by compute->storage and written
+ * down so. */
+ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,
+                                   rotary_error *error);
 
 /* Loads the trained model of a folder for inference. `limits` says what it will be used for. */
 ROTARY_CHECKED rotary_status train_load(const char *folder, const struct compute *compute,
