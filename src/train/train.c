@@ -128,7 +128,8 @@ static rotary_status create_model(struct session *session, rotary_error *error)
     size_t bytes;
     status = decoder_bytes(compute, &config->model, limits, &bytes, error);
     if (status == ROTARY_OK)
-        status = memory_check(bytes + session->arena.used, "training", error);
+        status = memory_check(__builtin_add_overflow(bytes, session->arena.used, &bytes) ? SIZE_MAX : bytes,
+                              "training", error);
     if (status == ROTARY_OK)
         status = rotary_arena_allocate(&session->arena, "a batch", error);
     if (status != ROTARY_OK)
