@@ -42,8 +42,8 @@ rotary_status train_tiny(const struct run_config *config, int threads, const cha
                          const atomic_bool *interrupted, struct train_result *result, rotary_error *error)
 {
     struct compute compute;
-    rotary_status status = compute_create(&compute, threads, ROTARY_ISA_AUTO,
-                                          (enum precision)config->train.precision, error);
+    rotary_status status =
+        compute_create(&compute, threads, ROTARY_ISA_AUTO, (enum precision)config->train.precision, error);
     if (status != ROTARY_OK)
         return status;
     struct train_call call = {

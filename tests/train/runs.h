@@ -7,14 +7,15 @@
 
 #include "train/train.h"
 
-/* The index task by a model that trains in no time: one layer, 16 wide, 48 tokens, batches of 2, two a step, dropout;
- * 60 steps, a checkpoint every 5. Checked. */
+/* The index task by a model that trains in no time: one layer, 16 wide, 48 tokens, batches of 2, two a step,
+ * dropout; 60 steps, a checkpoint every 5. Checked. */
 void tiny_config(struct run_config *config);
 
 /* Trains in `folder`, resuming. Without a progress function. */
 rotary_status train_tiny(const struct run_config *config, int threads, const char *folder,
                          const atomic_bool *interrupted, struct train_result *result, rotary_error *error);
-/* As train_tiny, in a folder of its own in the scratch folder; fails the test if the status is not ROTARY_OK. */
+/* As train_tiny, in a folder of its own in the scratch folder; fails the test if the status is not ROTARY_OK.
+ */
 void train_to_end(const struct run_config *config, int threads, const char *folder);
 
 /* Whole files. The caller frees *bytes. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schedules against values worked out by hand; clipping and steps of Adam and AdamW against the formulas in double.
+ * Schedules against values worked out by hand; clipping and steps of Adam and AdamW against the formulas in
+ * double.
  */
 #include "support/check.h"
 
@@ -24,16 +25,20 @@ static void test_schedules(void)
 {
     struct schedule schedule = {.rate = 2.0, .minimum = 0.5, .warmup = 4, .steps = 12};
     schedule.kind = SCHEDULE_CONSTANT;
-    check_rates(&schedule, (const double[][2]){{1, 0.5}, {3, 1.5}, {4, 2.0}, {5, 2.0}, {12, 2.0}, {99, 2.0}}, 6);
+    check_rates(&schedule, (const double[][2]){{1, 0.5}, {3, 1.5}, {4, 2.0}, {5, 2.0}, {12, 2.0}, {99, 2.0}},
+                6);
     schedule.kind = SCHEDULE_LINEAR;
-    check_rates(&schedule,
-                (const double[][2]){{1, 0.5}, {4, 2.0}, {5, 1.8125}, {8, 1.25}, {11, 0.6875}, {12, 0.5}, {99, 0.5}},
-                7);
+    check_rates(
+        &schedule,
+        (const double[][2]){{1, 0.5}, {4, 2.0}, {5, 1.8125}, {8, 1.25}, {11, 0.6875}, {12, 0.5}, {99, 0.5}},
+        7);
     schedule.kind = SCHEDULE_COSINE; /* a third and two thirds of the half turn: cosines of 1/2 and -1/2 */
     schedule.steps = 10;
-    check_rates(&schedule, (const double[][2]){{2, 1.0}, {4, 2.0}, {6, 1.625}, {7, 1.25}, {8, 0.875}, {10, 0.5}}, 6);
+    check_rates(&schedule,
+                (const double[][2]){{2, 1.0}, {4, 2.0}, {6, 1.625}, {7, 1.25}, {8, 0.875}, {10, 0.5}}, 6);
     /* Vaswani et al.: 512 wide, 4000 steps of warm-up; the summit is (512 * 4000)^-0.5. */
-    schedule = (struct schedule){.kind = SCHEDULE_NOAM, .rate = 1.0, .warmup = 4000, .steps = 100000, .width = 512};
+    schedule =
+        (struct schedule){.kind = SCHEDULE_NOAM, .rate = 1.0, .warmup = 4000, .steps = 100000, .width = 512};
     check_rates(&schedule,
                 (const double[][2]){{1, 1.746928107421711e-07},
                                     {1000, 1.746928107421711e-04},
@@ -55,7 +60,8 @@ static void test_clip_scale(void)
     CHECK_NEAR(optimizer_clip_scale(0.0, 1.0), 1.0, 0.0);
     CHECK_NEAR(optimizer_clip_scale(0.5, 1.0), 1.0, 0.0);
     CHECK_NEAR(optimizer_clip_scale(4.0, 1.0), 1.0 / 4.000001, 1e-15);
-    CHECK_NEAR(optimizer_clip_scale(1.0, 1.0), 1.0 / 1.000001, 1e-15); /* PyTorch's rule bites at the bound too */
+    CHECK_NEAR(optimizer_clip_scale(1.0, 1.0), 1.0 / 1.000001,
+               1e-15); /* PyTorch's rule bites at the bound too */
 }
 
 enum { ROWS = 3 };
@@ -93,8 +99,8 @@ static void make_gradients(struct parameters *parameters, int64_t step, double *
 struct element {
     double value, moment1, moment2;
 };
-static void reference_step(struct element *element, const struct optimizer *optimizer, double gradient, bool decay,
-                           double rate, int64_t step)
+static void reference_step(struct element *element, const struct optimizer *optimizer, double gradient,
+                           bool decay, double rate, int64_t step)
 {
     double weight_decay = decay ? optimizer->weight_decay : 0.0;
     if (optimizer->kind == OPTIMIZER_ADAM)
@@ -110,7 +116,8 @@ static void reference_step(struct element *element, const struct optimizer *opti
 
 static void test_steps(const struct optimizer *optimizer, const struct compute *compute)
 {
-    check_about("%s, clip %g, decay %g", optimizer_names[optimizer->kind], optimizer->clip, optimizer->weight_decay);
+    check_about("%s, clip %g, decay %g", optimizer_names[optimizer->kind], optimizer->clip,
+                optimizer->weight_decay);
     struct parameters parameters;
     make_parameters(&parameters);
     static struct element elements[ROWS][1024];
@@ -124,8 +131,9 @@ static void test_steps(const struct optimizer *optimizer, const struct compute *
         double scale = optimizer->clip > 0.0 ? fmin(1.0, optimizer->clip / (wanted_norm + 1e-6)) : 1.0;
         for (int i = 0; i < ROWS; i++)
             for (int64_t j = 0; j < parameter_elements(&rows[i]); j++)
-                reference_step(&elements[i][j], optimizer, scale * (double)parameter_gradient(&parameters, i)[j],
-                               rows[i].decay, rate, step);
+                reference_step(&elements[i][j], optimizer,
+                               scale * (double)parameter_gradient(&parameters, i)[j], rows[i].decay, rate,
+                               step);
         CHECK(optimizer_step(optimizer, compute, &parameters, step, rate, &norm));
         CHECK_NEAR(norm, wanted_norm, 1e-9 * wanted_norm);
     }
