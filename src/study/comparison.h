@@ -13,11 +13,12 @@
 enum measure { MEASURE_RIGHT, MEASURE_LOSS, MEASURES };
 
 struct comparison_encoding {
-    const char *name; /* of the position encoding; borrowed from a record */
-    const int *runs;  /* indices into the records, by seed; finished ones only */
-    int run_count;
-    const double *values[MEASURES]; /* [run_count], beside runs; NaN where a run has no such measure */
-    const int64_t *steps_to_90;     /* [run_count], beside runs: NOT_REACHED is a value */
+    const char *name; /* of the position encoding; borrowed */
+    int run_count;    /* finished ones */
+    /* Of each of them, by seed. The first array of values owns the memory of all. */
+    double *values[MEASURES]; /* NaN where a run has no such measure */
+    int64_t *steps_to_90;     /* first evaluation with 90% right answers; NOT_REACHED is a value */
+    int *runs;                /* index into the records */
     struct statistics statistics[MEASURES];
     struct paired_difference
         difference[MEASURES]; /* against the first encoding, over seeds both have finished */
@@ -25,10 +26,12 @@ struct comparison_encoding {
 };
 
 struct comparison {
-    struct comparison_encoding *encodings; /* in order of `positions` */
+    const struct record *records;          /* borrowed */
+    struct comparison_encoding *encodings; /* in order of `positions`; the first is the baseline */
     int encoding_count;
     bool has_problems; /* else the only measure is the loss */
     int64_t problems;  /* of an evaluation */
+    int64_t steps;     /* of a run; the most, where they differ */
     int unfinished;    /* records that do not count yet */
 };
 

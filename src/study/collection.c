@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/collection.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PATH_BYTES = 4096, RUNS_MOST = 10000 };
+
+static rotary_status path_of(char path[PATH_BYTES], const char *folder, const char *name, rotary_error *error)
+{
+    int length = snprintf(path, PATH_BYTES, "%s/%s", folder, name);
+    if (length < 0 || length >= PATH_BYTES)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the path %.200s... is too long: wanted below %d bytes", folder, (int)PATH_BYTES);
+    return ROTARY_OK;
+}
+
+bool collection_is_comparison(const char *folder)
+{
+    char path[PATH_BYTES];
+    return path_of(path, folder, "compare.json", NULL) == ROTARY_OK && file_exists(path);
+}
+
+/* What compare.json says is to be compared. `positions` point into it. */
+struct description {
+    const char **positions;
+    int position_count, runs;
+    int64_t first_seed;
+};
+
+static rotary_status read_description(struct description *description, const json_t *object, const char *path,
+                                      rotary_error *error)
+{
+    const json_t *format = json_object_get(object, "format");
+    if (!json_is_integer(format))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: format: wanted %d", path, (int)COMPARE_FORMAT);
+    if (json_integer_value(format) != COMPARE_FORMAT)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s is of format %lld and this program reads format %d: it is a comparison of another version",
+            path, (long long)json_integer_value(format), (int)COMPARE_FORMAT);
+    const json_t *positions = json_object_get(object, "positions"), *runs = json_object_get(object, "runs"),
+                 *seed = json_object_get(json_object_get(object, "config"), "seed");
+    size_t count = json_array_size(positions);
+    if (count == 0 || count > RUNS_MOST || !json_is_integer(runs) || json_integer_value(runs) < 1 ||
+        json_integer_value(runs) > RUNS_MOST || !json_is_integer(seed) ||
+        !json_is_string(json_object_get(object, "command")))
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s: wanted positions (names), runs (1 to %d), command (text), and a config with its seed", path,
+            (int)RUNS_MOST);
+    description->positions = calloc(count, sizeof *description->positions);
+    if (!description->positions)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for %s", path);
+    for (size_t i = 0; i < count; i++) {
+        description->positions[i] = json_string_value(json_array_get(positions, i));
+        if (!description->positions[i])
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s: positions: wanted names of position encodings",
+                               path);
+    }
+    description->position_count = (int)count;
+    description->runs = (int)json_integer_value(runs);
+    description->first_seed = json_integer_value(seed);
+    return ROTARY_OK;
+}
+
+/* Appends the record of a run's folder. */
+static rotary_status add_record(struct collection *collection, const char *folder, rotary_error *error)
+{
+    rotary_status status = record_read(&collection->records[collection->record_count], folder, error);
+    collection->record_count += status == ROTARY_OK;
+    return status;
+}
+
+static rotary_status make_room(struct collection *collection, int wanted, rotary_error *error)
+{
+    collection->wanted = wanted;
+    collection->records = calloc((size_t)wanted, sizeof *collection->records);
+    return collection->records
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the records of %d runs", wanted);
+}
+
+static rotary_status read_runs(struct collection *collection, const struct description *description,
+                               const char *folder, rotary_error *error)
+{
+    rotary_status status = make_room(collection, description->runs * description->position_count, error);
+    for (int i = 0; status == ROTARY_OK && i < collection->wanted; i++) {
+        char name[PATH_BYTES], path[PATH_BYTES], config[PATH_BYTES];
+        snprintf(name, sizeof name, "%s-%lld", description->positions[i % description->position_count],
+                 (long long)(description->first_seed + i / description->position_count));
+        status = path_of(path, folder, name, error);
+        if (status == ROTARY_OK)
+            status = path_of(config, path, "config.json", error);
+        if (status == ROTARY_OK && file_exists(config))
+            status = add_record(collection, path, error);
+    }
+    if (status == ROTARY_OK)
+        status = comparison_create(&collection->comparison, collection->records, collection->record_count,
+                                   description->positions, description->position_count, error);
+    return status;
+}
+
+static rotary_status read_comparison(struct collection *collection, const char *folder, rotary_error *error)
+{
+    char path[PATH_BYTES];
+    rotary_status status = path_of(path, folder, "compare.json", error);
+    if (status == ROTARY_OK)
+        status = file_read_json(path, &collection->description, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct description description = {0};
+    status = read_description(&description, collection->description, path, error);
+    if (status == ROTARY_OK)
+        status = read_runs(collection, &description, folder, error);
+    free(description.positions);
+    return status;
+}
+
+static rotary_status read_plain_runs(struct collection *collection, const char *const *folders, int count,
+                                     rotary_error *error)
+{
+    rotary_status status = make_room(collection, count, error);
+    for (int i = 0; status == ROTARY_OK && i < count; i++)
+        status = add_record(collection, folders[i], error);
+    if (status == ROTARY_OK)
+        status = comparison_create(&collection->comparison, collection->records, count, NULL, 0, error);
+    return status;
+}
+
+rotary_status collection_read(struct collection *collection, const char *const *folders, int count,
+                              rotary_error *error)
+{
+    *collection = (struct collection){0};
+    if (count < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "no folder was named: wanted a run or a comparison");
+    for (int i = 0; i < count && count > 1; i++)
+        if (collection_is_comparison(folders[i]))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s is a comparison: wanted it alone, or runs, such as the folders in it",
+                               folders[i]);
+    rotary_status status = collection_is_comparison(folders[0])
+                               ? read_comparison(collection, folders[0], error)
+                               : read_plain_runs(collection, folders, count, error);
+    if (status != ROTARY_OK)
+        collection_free(collection);
+    return status;
+}
+
+void collection_free(struct collection *collection)
+{
+    comparison_destroy(collection->comparison);
+    for (int i = 0; i < collection->record_count; i++)
+        record_free(&collection->records[i]);
+    free(collection->records);
+    json_decref(collection->description);
+    *collection = (struct collection){0};
+}

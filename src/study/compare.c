@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/compare.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "study/collection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096 };
+
+static rotary_status path_of(char path[PATH_BYTES], const char *folder, const char *name, rotary_error *error)
+{
+    int length = snprintf(path, PATH_BYTES, "%s/%s", folder, name);
+    if (length < 0 || length >= PATH_BYTES)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the path %.200s... is too long: wanted below %d bytes", folder, (int)PATH_BYTES);
+    return ROTARY_OK;
+}
+
+/* The name of a value of "position", from the table that reads it; NULL if there is no such value. */
+static const char *position_name(int position)
+{
+    struct run_config config;
+    struct settings settings[RUN_SETTINGS];
+    run_config_default(&config);
+    run_settings(&config, settings);
+    for (int i = 0; i < RUN_SETTINGS; i++)
+        for (int j = 0; j < settings[i].count; j++) {
+            const struct setting *setting = &settings[i].table[j];
+            if (strcmp(setting->key, "position") != 0)
+                continue;
+            for (int k = 0; setting->choices[k]; k++)
+                if (k == position)
+                    return setting->choices[k];
+        }
+    return NULL;
+}
+
+static rotary_status check_call(const struct compare_call *call, rotary_error *error)
+{
+    if (call->position_count < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "no position encoding was named: wanted one or more");
+    if (call->runs < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "runs is %d: wanted 1 or more", call->runs);
+    for (int i = 0; i < call->position_count; i++) {
+        const char *name = position_name(call->positions[i]);
+        if (!name)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "position encoding %d does not exist",
+                               call->positions[i]);
+        for (int j = 0; j < i; j++)
+            if (call->positions[i] == call->positions[j])
+                return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                   "%s is named twice: wanted each encoding once", name);
+    }
+    return ROTARY_OK;
+}
+
+/* compare.json of this call. */
+static rotary_status describe(const struct compare_call *call, json_t **description, rotary_error *error)
+{
+    struct run_config config = *call->config;
+    struct settings settings[RUN_SETTINGS];
+    run_settings(&config, settings);
+    json_t *written = json_object(), *positions = json_array();
+    rotary_status status = settings_write(settings, RUN_SETTINGS, written, error);
+    for (int i = 0; i < call->position_count; i++)
+        json_array_append_new(positions, json_string(position_name(call->positions[i])));
+    json_object_del(written, "position"); /* what differs between the runs is no part of what they share */
+    *description = json_pack("{s:i, s:o, s:i, s:s, s:o}", "format", (int)COMPARE_FORMAT, "positions",
+                             positions, "runs", call->runs, "command", call->command, "config", written);
+    if (status != ROTARY_OK) {
+        json_decref(*description);
+        return status;
+    }
+    return *description ? ROTARY_OK
+                        : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for compare.json");
+}
+
+static rotary_status differs(const char *folder, const char *key, const json_t *old, const json_t *new,
+                             rotary_error *error)
+{
+    char *was = old ? json_dumps(old, JSON_ENCODE_ANY | JSON_REAL_PRECISION(7)) : NULL;
+    char *is = new ? json_dumps(new, JSON_ENCODE_ANY | JSON_REAL_PRECISION(7)) : NULL;
+    rotary_status status = rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "%s compares with %s %s and now it is %s: wanted the same configuration, or another folder", folder,
+        key, was ? was : "unset", is ? is : "unset");
+    free(was);
+    free(is);
+    return status;
+}
+
+/* Runs made under two configurations would not compare. */
+static rotary_status check_same(const char *folder, const json_t *old, json_t *new, rotary_error *error)
+{
+    const json_t *format = json_object_get(old, "format");
+    if (!json_equal(format, json_object_get(new, "format")))
+        return differs(folder, "format", format, json_object_get(new, "format"), error);
+    json_t *was = json_object_get(old, "config"), *is = json_object_get(new, "config"), *value;
+    const char *key;
+    json_object_foreach(is, key, value)
+    {
+        if (!json_equal(json_object_get(was, key), value))
+            return differs(folder, key, json_object_get(was, key), value, error);
+    }
+    json_object_foreach(was, key, value)
+    {
+        if (!json_object_get(is, key))
+            return differs(folder, key, value, NULL, error);
+    }
+    return ROTARY_OK;
+}
+
+/* Makes the folder ready, or finds that it may not be used. */
+static rotary_status open_folder(const struct compare_call *call, rotary_error *error)
+{
+    char path[PATH_BYTES];
+    rotary_status status = path_of(path, call->folder, "config.json", error);
+    if (status != ROTARY_OK)
+        return status;
+    if (file_exists(path))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s holds a single run: wanted a comparison to continue, or another folder",
+                           call->folder);
+    status = path_of(path, call->folder, "compare.json", error);
+    if (status != ROTARY_OK)
+        return status;
+
+    json_t *description = NULL, *old = NULL;
+    status = describe(call, &description, error);
+    if (status == ROTARY_OK && file_exists(path)) {
+        status = file_read_json(path, &old, error);
+        if (status == ROTARY_OK)
+            status = check_same(call->folder, old, description, error);
+    }
+    if (status == ROTARY_OK)
+        status = file_make_folder(call->folder, error);
+    if (status == ROTARY_OK)
+        status = file_replace_json(path, description, error);
+    json_decref(old);
+    json_decref(description);
+    return status;
+}
+
+/* What a run's progress is wrapped in. */
+struct watch {
+    const struct compare_call *call;
+    struct compare_progress progress;
+};
+
+static void pass_on(void *argument, const struct train_progress *train)
+{
+    struct watch *watch = argument;
+    watch->progress.train = train;
+    watch->call->progress(watch->call->argument, &watch->progress);
+}
+
+static rotary_status train_one(const struct compare_call *call, int index, rotary_error *error)
+{
+    struct run_config config = *call->config;
+    config.model.position = call->positions[index % call->position_count];
+    config.train.seed += index / call->position_count;
+    rotary_status status = run_config_check(&config, error);
+    if (status != ROTARY_OK)
+        return status;
+
+    const char *position = position_name(config.model.position);
+    char name[64], folder[PATH_BYTES];
+    snprintf(name, sizeof name, "%s-%lld", position, (long long)config.train.seed);
+    status = path_of(folder, call->folder, name, error);
+    if (status != ROTARY_OK)
+        return status;
+
+    struct watch watch = {.call = call,
+                          .progress = {.run = index + 1,
+                                       .runs = call->runs * call->position_count,
+                                       .position = position,
+                                       .seed = config.train.seed}};
+    struct train_call run = {.config = &config,
+                             .compute = call->compute,
+                             .folder = folder,
+                             .resume = true,
+                             .progress = call->progress ? pass_on : NULL,
+                             .argument = &watch,
+                             .interrupted = call->interrupted};
+    struct train_result result;
+    status = train(&run, &result, error);
+    if (status == ROTARY_OK && call->progress && result.first_step >= config.train.steps)
+        pass_on(&watch, NULL);
+    return status;
+}
+
+rotary_status compare(const struct compare_call *call, rotary_error *error)
+{
+    rotary_status status = check_call(call, error);
+    if (status == ROTARY_OK)
+        status = open_folder(call, error);
+    for (int i = 0; status == ROTARY_OK && i < call->runs * call->position_count; i++)
+        status = train_one(call, i, error);
+    return status;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/comparison.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double ninety_percent = 0.9;
+
+enum measure comparison_measure(const struct comparison *comparison)
+{
+    return comparison->has_problems ? MEASURE_RIGHT : MEASURE_LOSS;
+}
+
+enum direction measure_direction(enum measure measure)
+{
+    return measure == MEASURE_RIGHT ? HIGHER_IS_BETTER : LOWER_IS_BETTER;
+}
+
+static double measure_of(const struct record *record, enum measure measure)
+{
+    const struct record_evaluation *last = record_last_evaluation(record);
+    if (measure == MEASURE_LOSS)
+        return last->loss;
+    return last->problems ? 100.0 * (double)last->right / (double)last->problems : (double)NAN;
+}
+
+static int find_encoding(const struct comparison *comparison, const char *name)
+{
+    for (int i = 0; i < comparison->encoding_count; i++)
+        if (strcmp(comparison->encodings[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static rotary_status no_memory(rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a comparison");
+}
+
+/* The task and the number of problems must be one, or the scores cannot stand side by side. */
+static rotary_status check_records(struct comparison *comparison, const struct record *records, int count,
+                                   rotary_error *error)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(records[i].task, records[0].task) != 0)
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "%s is a run of task %s and %s one of %s: only runs of one task can be compared",
+                records[0].folder, records[0].task, records[i].folder, records[i].task);
+        const struct record_evaluation *last = record_last_evaluation(&records[i]);
+        if (!record_finished(&records[i]) || last->problems == comparison->problems)
+            continue;
+        if (comparison->problems)
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "%s was scored on %lld problems and others on %lld: only the same number compares",
+                records[i].folder, (long long)last->problems, (long long)comparison->problems);
+        comparison->problems = last->problems;
+    }
+    comparison->has_problems = comparison->problems > 0;
+    return ROTARY_OK;
+}
+
+/* The finished records of one encoding, by seed. */
+static rotary_status collect(struct comparison_encoding *encoding, const struct record *records, int count,
+                             rotary_error *error)
+{
+    int *runs = encoding->runs, found = 0;
+    for (int i = 0; i < count; i++) {
+        if (strcmp(records[i].position, encoding->name) != 0 || !record_finished(&records[i]))
+            continue;
+        int place = found;
+        while (place > 0 && records[runs[place - 1]].seed > records[i].seed) {
+            runs[place] = runs[place - 1];
+            place--;
+        }
+        if (place > 0 && records[runs[place - 1]].seed == records[i].seed)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s and %s are both %s with seed %lld: wanted one run of each seed",
+                               records[runs[place - 1]].folder, records[i].folder, encoding->name,
+                               (long long)records[i].seed);
+        runs[place] = i;
+        found++;
+    }
+    encoding->run_count = found;
+    return ROTARY_OK;
+}
+
+/* Differences over the seeds that both encodings have finished. `scratch` has room for both. */
+static rotary_status pair(struct comparison_encoding *encoding, const struct comparison_encoding *baseline,
+                          const struct record *records, enum measure measure, double *scratch,
+                          rotary_error *error)
+{
+    double *ours = scratch, *theirs = scratch + encoding->run_count;
+    int pairs = 0;
+    for (int i = 0; i < encoding->run_count; i++)
+        for (int j = 0; j < baseline->run_count; j++)
+            if (records[encoding->runs[i]].seed == records[baseline->runs[j]].seed) {
+                ours[pairs] = encoding->values[measure][i];
+                theirs[pairs++] = baseline->values[measure][j];
+            }
+    return statistics_paired(&encoding->difference[measure], ours, theirs, pairs, error);
+}
+
+/* One block holds everything of one encoding: no encoding has more runs than there are records. */
+static rotary_status sum_up(struct comparison_encoding *encoding, const struct comparison_encoding *baseline,
+                            const struct record *records, int count, rotary_error *error)
+{
+    size_t room = (size_t)count + 1;
+    double *block = malloc(room * ((MEASURES + 2) * sizeof(double) + sizeof(int64_t) + sizeof(int)));
+    if (!block)
+        return no_memory(error);
+    for (int measure = 0; measure < MEASURES; measure++)
+        encoding->values[measure] = block + (size_t)measure * room;
+    double *scratch = block + MEASURES * room;
+    encoding->steps_to_90 = (int64_t *)(scratch + 2 * room);
+    encoding->runs = (int *)(encoding->steps_to_90 + room);
+
+    rotary_status status = collect(encoding, records, count, error);
+    if (status != ROTARY_OK)
+        return status;
+    int runs = encoding->run_count;
+    for (int i = 0; i < runs; i++)
+        encoding->steps_to_90[i] = record_steps_to(&records[encoding->runs[i]], ninety_percent);
+    for (int measure = 0; measure < MEASURES; measure++) {
+        double *values = encoding->values[measure];
+        for (int i = 0; i < runs; i++)
+            values[i] = measure_of(&records[encoding->runs[i]], measure);
+        statistics_of(&encoding->statistics[measure], values, runs, measure_direction(measure));
+        status = pair(encoding, baseline, records, measure, scratch, error);
+        if (status != ROTARY_OK)
+            return status;
+    }
+    return statistics_reached(&encoding->reached, encoding->steps_to_90, runs, error);
+}
+
+static rotary_status fill(struct comparison *comparison, const struct record *records, int count,
+                          const char *const *positions, int position_count, rotary_error *error)
+{
+    rotary_status status = check_records(comparison, records, count, error);
+    if (status != ROTARY_OK)
+        return status;
+    for (int i = 0; i < position_count; i++)
+        comparison->encodings[comparison->encoding_count++].name = positions[i];
+    for (int i = 0; i < count; i++) {
+        comparison->unfinished += !record_finished(&records[i]);
+        if (records[i].steps > comparison->steps)
+            comparison->steps = records[i].steps;
+        if (find_encoding(comparison, records[i].position) < 0)
+            comparison->encodings[comparison->encoding_count++].name = records[i].position;
+    }
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        status = sum_up(&comparison->encodings[i], &comparison->encodings[0], records, count, error);
+        if (status != ROTARY_OK)
+            return status;
+    }
+    return ROTARY_OK;
+}
+
+rotary_status comparison_create(struct comparison **comparison, const struct record *records, int count,
+                                const char *const *positions, int position_count, rotary_error *error)
+{
+    struct comparison *created = calloc(1, sizeof *created);
+    if (!created)
+        return no_memory(error);
+    size_t most = (size_t)(count + position_count);
+    created->encodings = calloc(most ? most : 1, sizeof *created->encodings);
+    if (!created->encodings) {
+        free(created);
+        return no_memory(error);
+    }
+    created->records = records;
+    rotary_status status = fill(created, records, count, positions, position_count, error);
+    if (status != ROTARY_OK) {
+        comparison_destroy(created);
+        return status;
+    }
+    *comparison = created;
+    return ROTARY_OK;
+}
+
+void comparison_destroy(struct comparison *comparison)
+{
+    if (!comparison)
+        return;
+    for (int i = 0; i < comparison->encoding_count; i++)
+        free(comparison->encodings[i].values[0]);
+    free(comparison->encodings);
+    free(comparison);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/records.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "study/statistics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { METRICS_MOST_BYTES = 1 << 30 };
+
+/* One line of metrics.jsonl being read. */
+struct line {
+    const char *path;
+    int64_t number; /* from 1 */
+    json_t *object;
+};
+
+static rotary_status bad_line(const struct line *line, rotary_error *error, const char *what,
+                              const char *wanted)
+{
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: %s: wanted %s", line->path,
+                       (long long)line->number, what, wanted);
+}
+
+static rotary_status read_count(const struct line *line, const json_t *object, const char *key, int64_t least,
+                                int64_t *count, rotary_error *error)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value) || json_integer_value(value) < least) {
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "a whole number, %lld or more", (long long)least);
+        return bad_line(line, error, key, wanted);
+    }
+    *count = json_integer_value(value);
+    return ROTARY_OK;
+}
+
+/* null stands for a number that JSON cannot write: a loss that ran away. */
+static rotary_status read_real(const struct line *line, const json_t *object, const char *key, double *real,
+                               rotary_error *error)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_number(value) && !json_is_null(value))
+        return bad_line(line, error, key, "a number");
+    *real = json_is_null(value) ? (double)NAN : json_number_value(value);
+    return ROTARY_OK;
+}
+
+/* Room for one more element behind `count`; doubles when the count is a power of two. */
+static void *grow(void *array, int64_t count, size_t size)
+{
+    if (count & (count - 1))
+        return array;
+    return realloc(array, (count ? (size_t)count * 2 : 1) * size);
+}
+
+static rotary_status no_memory(const char *path, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the records in %s", path);
+}
+
+static rotary_status add_point(struct record *record, const struct line *line, int64_t step,
+                               rotary_error *error)
+{
+    struct record_point point = {.step = step};
+    rotary_status status = read_real(line, line->object, "loss", &point.loss, error);
+    if (status == ROTARY_OK)
+        status = read_real(line, line->object, "learning_rate", &point.learning_rate, error);
+    if (status == ROTARY_OK)
+        status = read_real(line, line->object, "gradient_norm", &point.gradient_norm, error);
+    if (status == ROTARY_OK)
+        status = read_real(line, line->object, "tokens_per_second", &point.tokens_per_second, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct record_point *points = grow(record->points, record->point_count, sizeof *points);
+    if (!points)
+        return no_memory(line->path, error);
+    record->points = points;
+    record->points[record->point_count++] = point;
+    return ROTARY_OK;
+}
+
+static rotary_status add_evaluation(struct record *record, const struct line *line, int64_t step,
+                                    rotary_error *error)
+{
+    const json_t *object = json_object_get(line->object, "evaluation");
+    if (!json_is_object(object))
+        return bad_line(line, error, "evaluation", "an object");
+    struct record_evaluation evaluation = {.step = step};
+    rotary_status status = read_count(line, object, "problems", 0, &evaluation.problems, error);
+    if (status == ROTARY_OK)
+        status = read_count(line, object, "right", 0, &evaluation.right, error);
+    if (status == ROTARY_OK && evaluation.right > evaluation.problems)
+        status = bad_line(line, error, "right", "no more right answers than problems");
+    if (status == ROTARY_OK)
+        status = read_real(line, object, "loss", &evaluation.loss, error);
+    if (status == ROTARY_OK)
+        status = read_real(line, object, "accuracy", &evaluation.accuracy, error);
+    if (status == ROTARY_OK)
+        status = read_real(line, object, "seconds", &evaluation.seconds, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct record_evaluation *evaluations =
+        grow(record->evaluations, record->evaluation_count, sizeof *evaluations);
+    if (!evaluations)
+        return no_memory(line->path, error);
+    record->evaluations = evaluations;
+    record->evaluations[record->evaluation_count++] = evaluation;
+    return ROTARY_OK;
+}
+
+/* The samples of this line replace those of an earlier one. */
+static rotary_status read_samples(struct record *record, const struct line *line, rotary_error *error)
+{
+    json_t *lines = json_object_get(line->object, "samples");
+    if (!json_is_array(lines))
+        return bad_line(line, error, "samples", "an array");
+    size_t count = json_array_size(lines);
+    struct record_sample *samples = calloc(count + 1, sizeof *samples);
+    if (!samples)
+        return no_memory(line->path, error);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *sample = json_array_get(lines, i), *right = json_object_get(sample, "right");
+        samples[i] = (struct record_sample){.prompt = json_string_value(json_object_get(sample, "prompt")),
+                                            .answer = json_string_value(json_object_get(sample, "answer")),
+                                            .written = json_string_value(json_object_get(sample, "written")),
+                                            .right = json_is_true(right)};
+        if (!samples[i].prompt || !samples[i].answer || !samples[i].written || !json_is_boolean(right)) {
+            free(samples);
+            return bad_line(line, error, "samples",
+                            "objects of prompt, answer, written (text) and right (boolean)");
+        }
+    }
+    free(record->samples);
+    json_decref(record->sample_lines);
+    record->samples = samples;
+    record->sample_count = (int64_t)count;
+    record->sample_lines = json_incref(lines);
+    return ROTARY_OK;
+}
+
+/* A run that was killed goes again through the steps since its checkpoint, and writes their lines again: the
+ * first ones, beyond `step`, and at `step` those of the same kind, give way. */
+static void forget_from(struct record *record, int64_t step, bool evaluation)
+{
+    while (record->point_count && record->points[record->point_count - 1].step >= step + evaluation)
+        record->point_count--;
+    while (record->evaluation_count &&
+           record->evaluations[record->evaluation_count - 1].step >= step + !evaluation)
+        record->evaluation_count--;
+}
+
+static rotary_status read_line(struct record *record, const struct line *line, rotary_error *error)
+{
+    if (!json_is_object(line->object))
+        return bad_line(line, error, "not a line of metrics", "a JSON object");
+    int64_t step;
+    rotary_status status = read_count(line, line->object, "step", 0, &step, error);
+    if (status != ROTARY_OK)
+        return status;
+    bool evaluation = json_object_get(line->object, "evaluation") != NULL;
+    forget_from(record, step, evaluation);
+    record->done = step;
+    if (!evaluation)
+        return add_point(record, line, step, error);
+    status = add_evaluation(record, line, step, error);
+    if (status == ROTARY_OK && json_object_get(line->object, "samples"))
+        status = read_samples(record, line, error);
+    return status;
+}
+
+static rotary_status read_metrics(struct record *record, const char *path, rotary_error *error)
+{
+    char *text;
+    size_t bytes;
+    rotary_status status = file_read(path, METRICS_MOST_BYTES, &text, &bytes, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct line line = {.path = path};
+    const char *end;
+    for (const char *at = text; status == ROTARY_OK; at = end + 1) {
+        end = memchr(at, '\n', bytes - (size_t)(at - text));
+        if (!end) /* what is left, if anything, is a line that was being written when the run was killed */
+            break;
+        line.number++;
+        json_error_t fault;
+        line.object = json_loadb(at, (size_t)(end - at), 0, &fault);
+        if (!line.object)
+            status = bad_line(&line, error, fault.text, "a JSON object");
+        else
+            status = read_line(record, &line, error);
+        json_decref(line.object);
+    }
+    free(text);
+    return status;
+}
+
+static rotary_status read_config(struct record *record, const char *path, rotary_error *error)
+{
+    rotary_status status = file_read_json(path, &record->config, error);
+    if (status != ROTARY_OK)
+        return status;
+    record->task = json_string_value(json_object_get(record->config, "task"));
+    record->position = json_string_value(json_object_get(record->config, "position"));
+    const json_t *seed = json_object_get(record->config, "seed"),
+                 *steps = json_object_get(record->config, "steps");
+    if (!record->task || !record->position || !json_is_integer(seed) || !json_is_integer(steps))
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s is not a run's configuration: wanted task and position (text), seed and steps (whole "
+            "numbers)",
+            path);
+    record->seed = json_integer_value(seed);
+    record->steps = json_integer_value(steps);
+    return ROTARY_OK;
+}
+
+rotary_status record_read(struct record *record, const char *folder, rotary_error *error)
+{
+    *record = (struct record){0};
+    size_t room = strlen(folder) + sizeof "/metrics.jsonl";
+    char *path = malloc(room);
+    record->folder = strdup(folder);
+    if (!path || !record->folder) {
+        free(path);
+        record_free(record);
+        return no_memory(folder, error);
+    }
+    snprintf(path, room, "%s/config.json", folder);
+    rotary_status status = read_config(record, path, error);
+    if (status == ROTARY_OK) {
+        snprintf(path, room, "%s/metrics.jsonl", folder);
+        if (file_exists(path))
+            status = read_metrics(record, path, error);
+    }
+    free(path);
+    if (status != ROTARY_OK)
+        record_free(record);
+    return status;
+}
+
+void record_free(struct record *record)
+{
+    free(record->folder);
+    json_decref(record->config);
+    free(record->points);
+    free(record->evaluations);
+    free(record->samples);
+    json_decref(record->sample_lines);
+    *record = (struct record){0};
+}
+
+const struct record_evaluation *record_last_evaluation(const struct record *record)
+{
+    return record->evaluation_count ? &record->evaluations[record->evaluation_count - 1] : NULL;
+}
+
+bool record_finished(const struct record *record)
+{
+    const struct record_evaluation *last = record_last_evaluation(record);
+    return last && last->step >= record->steps;
+}
+
+int64_t record_steps_to(const struct record *record, double share)
+{
+    for (int64_t i = 0; i < record->evaluation_count; i++) {
+        const struct record_evaluation *evaluation = &record->evaluations[i];
+        if (evaluation->problems && (double)evaluation->right >= share * (double)evaluation->problems)
+            return evaluation->step;
+    }
+    return NOT_REACHED;
+}

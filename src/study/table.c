@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A comparison in words, as a table of plain text, and as JSON.
+ */
+#include "study/comparison.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Enough digits to tell runs apart: right answers come in steps of a percent or so, losses differ in the
+ * third place. */
+static int decimals_of(enum measure measure)
+{
+    return measure == MEASURE_RIGHT ? 1 : 4;
+}
+
+static const char *unit_of(enum measure measure)
+{
+    return measure == MEASURE_RIGHT ? "points of right answers" : "nats of held-out loss";
+}
+
+static rotary_status close_text(FILE *stream, char **text, rotary_error *error)
+{
+    bool failed = ferror(stream) != 0;
+    if (fclose(stream) == 0 && !failed)
+        return ROTARY_OK;
+    free(*text);
+    *text = NULL;
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a table");
+}
+
+static rotary_status open_text(FILE **stream, char **text, size_t *size, rotary_error *error)
+{
+    *stream = open_memstream(text, size);
+    return *stream ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a table");
+}
+
+static void write_verdict(FILE *stream, const struct comparison *comparison, int index)
+{
+    enum measure measure = comparison_measure(comparison);
+    const char *name = comparison->encodings[index].name, *baseline = comparison->encodings[0].name;
+    const struct paired_difference *difference = &comparison->encodings[index].difference[measure];
+    const char *unit = unit_of(measure);
+    int decimals = decimals_of(measure), pairs = difference->count;
+    double mean = difference->mean, low = difference->low, high = difference->high;
+
+    if (pairs == 0) {
+        fprintf(stream, "nothing to say of %s and %s yet: no seed is finished with both", name, baseline);
+        return;
+    }
+    if (isnan(mean)) {
+        fprintf(stream, "no verdict on %s and %s: the loss of a run is not a number", name, baseline);
+        return;
+    }
+    enum verdict verdict = statistics_verdict(difference, measure_direction(measure));
+    switch (verdict) {
+    case VERDICT_TOO_FEW:
+        fprintf(stream,
+                "too few runs to tell %s from %s: %+.*f %s over %d pair%s, whose interval [%.*f, %.*f] means "
+                "little",
+                name, baseline, decimals, mean, unit, pairs, pairs == 1 ? "" : "s", decimals, low, decimals,
+                high);
+        return;
+    case VERDICT_NO_DIFFERENCE:
+        fprintf(stream,
+                "no difference shown between %s and %s: %+.*f %s, 95%% interval [%.*f, %.*f] holds zero, %d "
+                "pairs",
+                name, baseline, decimals, mean, unit, decimals, low, decimals, high, pairs);
+        return;
+    case VERDICT_BETTER:
+    case VERDICT_WORSE:
+        /* The amount by which it is better or worse is positive, and its interval turned with it. */
+        fprintf(stream, "%s %s than %s by %.*f %s: 95%% interval [%.*f, %.*f], %d pairs", name,
+                verdict == VERDICT_BETTER ? "better" : "worse", baseline, decimals, fabs(mean), unit,
+                decimals, fmin(fabs(low), fabs(high)), decimals, fmax(fabs(low), fabs(high)), pairs);
+        return;
+    }
+}
+
+rotary_status comparison_verdict(const struct comparison *comparison, int index, char **sentence,
+                                 rotary_error *error)
+{
+    FILE *stream;
+    size_t size;
+    rotary_status status = open_text(&stream, sentence, &size, error);
+    if (status != ROTARY_OK)
+        return status;
+    write_verdict(stream, comparison, index);
+    return close_text(stream, sentence, error);
+}
+
+static void write_number(FILE *stream, int width, int decimals, double value)
+{
+    if (isnan(value))
+        fprintf(stream, "  %*s", width, "-");
+    else
+        fprintf(stream, "  %*.*f", width, decimals, value);
+}
+
+/* "600 (2 of 3)"; "> 600 (1 of 3)" when half of the runs or more did not get there in all their 600 steps. */
+static void write_reached(FILE *stream, const struct reached *reached, int64_t steps)
+{
+    char text[64] = "-";
+    if (reached->count && isinf(reached->median))
+        snprintf(text, sizeof text, "> %lld (%d of %d)", (long long)steps, reached->reached, reached->count);
+    else if (reached->count)
+        snprintf(text, sizeof text, "%.0f (%d of %d)", reached->median, reached->reached, reached->count);
+    fprintf(stream, "  %16s", text);
+}
+
+static void write_difference(FILE *stream, const struct paired_difference *difference, int decimals)
+{
+    if (difference->count == 0 || isnan(difference->mean)) {
+        fprintf(stream, "  -");
+        return;
+    }
+    fprintf(stream, "  %+.*f [%+.*f, %+.*f]", decimals, difference->mean, decimals, difference->low, decimals,
+            difference->high);
+}
+
+static int name_width(const struct comparison *comparison)
+{
+    int width = (int)strlen("encoding");
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        int length = (int)strlen(comparison->encodings[i].name);
+        width = length > width ? length : width;
+    }
+    return width;
+}
+
+static void write_table(FILE *stream, const struct comparison *comparison, enum measure measure)
+{
+    int width = name_width(comparison), decimals = decimals_of(measure);
+    if (measure == MEASURE_RIGHT)
+        fprintf(stream, "right answers, %% of %lld problems\n", (long long)comparison->problems);
+    else
+        fprintf(stream, "held-out loss, nats a token\n");
+    fprintf(stream, "%-*s  runs  %8s  %8s  %8s  %8s  %8s  %9s", width, "encoding", "mean", "median",
+            "st. dev.", "min", "max", "w/o worst");
+    if (measure == MEASURE_RIGHT)
+        fprintf(stream, "  %16s", "steps to 90%");
+    fprintf(stream, "%s\n", comparison->encoding_count > 1 ? "  difference [95% interval]" : "");
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        const struct comparison_encoding *encoding = &comparison->encodings[i];
+        const struct statistics *statistics = &encoding->statistics[measure];
+        fprintf(stream, "%-*s  %4d", width, encoding->name, encoding->run_count);
+        write_number(stream, 8, decimals, statistics->mean);
+        write_number(stream, 8, decimals, statistics->median);
+        write_number(stream, 8, decimals, statistics->deviation);
+        write_number(stream, 8, decimals, statistics->least);
+        write_number(stream, 8, decimals, statistics->most);
+        write_number(stream, 9, decimals, statistics->without_worst);
+        if (measure == MEASURE_RIGHT)
+            write_reached(stream, &encoding->reached, comparison->steps);
+        if (i > 0)
+            write_difference(stream, &encoding->difference[measure], decimals);
+        fputc('\n', stream);
+    }
+}
+
+rotary_status comparison_text(const struct comparison *comparison, char **text, rotary_error *error)
+{
+    FILE *stream;
+    size_t size;
+    rotary_status status = open_text(&stream, text, &size, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (comparison->has_problems) {
+        write_table(stream, comparison, MEASURE_RIGHT);
+        fputc('\n', stream);
+    }
+    write_table(stream, comparison, MEASURE_LOSS);
+    fputc('\n', stream);
+    if (comparison->unfinished)
+        fprintf(stream, "%d unfinished run%s not counted\n", comparison->unfinished,
+                comparison->unfinished == 1 ? "" : "s");
+    for (int i = 1; i < comparison->encoding_count; i++) {
+        write_verdict(stream, comparison, i);
+        fputc('\n', stream);
+    }
+    return close_text(stream, text, error);
+}
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *measure_json(const struct comparison_encoding *encoding, enum measure measure, bool baseline)
+{
+    const struct statistics *statistics = &encoding->statistics[measure];
+    const struct paired_difference *difference = &encoding->difference[measure];
+    json_t *object = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", statistics->count, "mean",
+                               real(statistics->mean), "median", real(statistics->median), "deviation",
+                               real(statistics->deviation), "min", real(statistics->least), "max",
+                               real(statistics->most), "without_worst", real(statistics->without_worst));
+    if (object && !baseline)
+        json_object_set_new(object, "difference",
+                            json_pack("{s:i, s:o, s:o, s:o}", "pairs", difference->count, "mean",
+                                      real(difference->mean), "low", real(difference->low), "high",
+                                      real(difference->high)));
+    return object;
+}
+
+static json_t *runs_json(const struct comparison *comparison, const struct comparison_encoding *encoding)
+{
+    json_t *runs = json_array();
+    for (int i = 0; i < encoding->run_count; i++) {
+        const struct record *record = &comparison->records[encoding->runs[i]];
+        int64_t steps = encoding->steps_to_90[i];
+        json_t *run = json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)record->seed, "folder", record->folder,
+                                "loss", real(encoding->values[MEASURE_LOSS][i]));
+        if (comparison->has_problems) {
+            json_object_set_new(run, "right", json_integer(record_last_evaluation(record)->right));
+            json_object_set_new(run, "steps_to_90", steps == NOT_REACHED ? json_null() : json_integer(steps));
+        }
+        json_array_append_new(runs, run);
+    }
+    return runs;
+}
+
+static json_t *encoding_json(const struct comparison *comparison, int index)
+{
+    const struct comparison_encoding *encoding = &comparison->encodings[index];
+    json_t *object =
+        json_pack("{s:s, s:o, s:o}", "position", encoding->name, "runs", runs_json(comparison, encoding),
+                  "loss", measure_json(encoding, MEASURE_LOSS, index == 0));
+    if (object && comparison->has_problems) {
+        json_object_set_new(object, "right_percent", measure_json(encoding, MEASURE_RIGHT, index == 0));
+        json_object_set_new(object, "steps_to_90",
+                            json_pack("{s:i, s:i, s:o}", "runs", encoding->reached.count, "reached",
+                                      encoding->reached.reached, "median", real(encoding->reached.median)));
+    }
+    return object;
+}
+
+rotary_status comparison_json(const struct comparison *comparison, json_t **object, rotary_error *error)
+{
+    json_t *encodings = json_array(), *verdicts = json_array();
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        json_array_append_new(encodings, encoding_json(comparison, i));
+        if (i == 0)
+            continue;
+        char *sentence;
+        rotary_status status = comparison_verdict(comparison, i, &sentence, error);
+        if (status != ROTARY_OK) {
+            json_decref(encodings);
+            json_decref(verdicts);
+            return status;
+        }
+        json_array_append_new(verdicts, json_string(sentence));
+        free(sentence);
+    }
+    /* jansson's functions pass a NULL on: a missing piece anywhere shows here. */
+    json_t *whole = json_pack("{s:I, s:I, s:i, s:o, s:o}", "problems", (json_int_t)comparison->problems,
+                              "steps", (json_int_t)comparison->steps, "unfinished", comparison->unfinished,
+                              "encodings", encodings, "verdicts", verdicts);
+    if (!whole)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a comparison as JSON");
+    *object = whole;
+    return ROTARY_OK;
+}
