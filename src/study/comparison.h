@@ -51,6 +51,8 @@ enum direction measure_direction(enum measure measure);
  * right answers, 95% interval [3.9, 20.4], 5 pairs". The caller frees *sentence. */
 ROTARY_CHECKED rotary_status comparison_verdict(const struct comparison *comparison, int index,
                                                 char **sentence, rotary_error *error);
+/* Whether an interval is shown of so few pairs that statistics_caution should stand beside it. */
+bool comparison_few_pairs(const struct comparison *comparison);
 /* The table and the verdicts as plain text, aligned, each line ended. The caller frees *text. */
 ROTARY_CHECKED rotary_status comparison_text(const struct comparison *comparison, char **text,
                                              rotary_error *error);

@@ -143,17 +143,6 @@ static rotary_status read_samples(struct record *record, const struct line *line
     return ROTARY_OK;
 }
 
-/* A run that was killed goes again through the steps since its checkpoint, and writes their lines again: the
- * first ones, beyond `step`, and at `step` those of the same kind, give way. */
-static void forget_from(struct record *record, int64_t step, bool evaluation)
-{
-    while (record->point_count && record->points[record->point_count - 1].step >= step + evaluation)
-        record->point_count--;
-    while (record->evaluation_count &&
-           record->evaluations[record->evaluation_count - 1].step >= step + !evaluation)
-        record->evaluation_count--;
-}
-
 static rotary_status read_line(struct record *record, const struct line *line, rotary_error *error)
 {
     if (!json_is_object(line->object))
@@ -162,9 +151,10 @@ static rotary_status read_line(struct record *record, const struct line *line, r
     rotary_status status = read_count(line, line->object, "step", 0, &step, error);
     if (status != ROTARY_OK)
         return status;
-    bool evaluation = json_object_get(line->object, "evaluation") != NULL;
-    forget_from(record, step, evaluation);
+    if (step < record->done)
+        return bad_line(line, error, "step", "lines in the order of their steps");
     record->done = step;
+    bool evaluation = json_object_get(line->object, "evaluation") != NULL;
     if (!evaluation)
         return add_point(record, line, step, error);
     status = add_evaluation(record, line, step, error);

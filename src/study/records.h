@@ -41,9 +41,8 @@ struct record {
 };
 
 /* Reads a run's folder. A last line without its newline is what a killed run leaves and is passed over; any
- * other line that is not what the format says is ROTARY_BAD_FILE and named by number. Steps a resumed run
- * went through twice count once, as the later lines tell them. A folder without metrics.jsonl yet is a run at
- * step 0. */
+ * other line that is not what the format says, and steps that go back, are ROTARY_BAD_FILE, the line named by
+ * number. A folder without metrics.jsonl yet is a run at step 0. */
 ROTARY_CHECKED rotary_status record_read(struct record *record, const char *folder, rotary_error *error);
 void record_free(struct record *record);
 

@@ -42,6 +42,10 @@ enum { ENOUGH_PAIRS = 3 };
 enum verdict { VERDICT_TOO_FEW, VERDICT_NO_DIFFERENCE, VERDICT_BETTER, VERDICT_WORSE };
 enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction);
 
+/* What a reader of an interval of few pairs should know; tests/study/test_statistics.c measures it. */
+enum { MANY_PAIRS = 10 };
+extern const char statistics_caution[];
+
 /* When a run first did something, in steps. NOT_REACHED is kept as it is: a run that never got there is not
  * left out, and counts as slower than any that did. */
 enum { NOT_REACHED = -1 };

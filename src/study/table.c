@@ -182,7 +182,19 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
         write_verdict(stream, comparison, i);
         fputc('\n', stream);
     }
+    if (comparison_few_pairs(comparison))
+        fprintf(stream, "%s\n", statistics_caution);
     return close_text(stream, text, error);
+}
+
+bool comparison_few_pairs(const struct comparison *comparison)
+{
+    for (int i = 1; i < comparison->encoding_count; i++) {
+        int pairs = comparison->encodings[i].difference[comparison_measure(comparison)].count;
+        if (pairs >= ENOUGH_PAIRS && pairs < MANY_PAIRS)
+            return true;
+    }
+    return false;
 }
 
 static json_t *real(double value)

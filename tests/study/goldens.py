@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes goldens.h: statistics by numpy, and the bootstrap by counting every resample there is.
+
+    python3 goldens.py > goldens.h
+
+The program draws 10,000 resamples at random; of n differences there are n^n equally likely ones. Its 2.5% and 97.5%
+points must lie between the exact points half a percent to either side.
+"""
+import itertools
+
+import numpy
+
+CASES = [
+    [59.375, 84.375, 77.34375],
+    [100.0, 95.3125, 85.15625],
+    [0.3269, 0.3191, 0.3301, 0.3254],
+    [-4.5, 1.25, 0.75, 12.0, 3.5],
+    [2.0, -1.0, 0.5, -0.25, 3.0, 1.5],
+    [1e-9, 1.0, 1e6, -1e6, 3.0, 7.5],
+]
+
+
+def numbers(values):
+    return "{" + ", ".join(repr(float(value)) for value in values) + "}"
+
+
+print("/* SPDX-License-Identifier: Apache-2.0")
+print(" *")
+print(" * Made by goldens.py with numpy %s. Do not edit. */" % numpy.__version__)
+print("static const struct golden {")
+print("    int count;")
+print("    double values[8], mean, median, deviation, least, most, without_least, without_most;")
+print("    double points[4]; /* of the bootstrapped mean: 2%, 3%, 97%, 98% */")
+print("} goldens[] = {")
+for case in CASES:
+    values = numpy.array(case)
+    ordered = numpy.sort(values)
+    means = numpy.array([sum(draw) / len(case) for draw in itertools.product(case, repeat=len(case))])
+    points = numpy.percentile(means, [2.0, 3.0, 97.0, 98.0], method="inverted_cdf")
+    print("    {%d, %s," % (len(case), numbers(case)))
+    print("     %s," % ", ".join(repr(float(x)) for x in [
+        values.mean(), numpy.median(values), values.std(ddof=1), values.min(), values.max(),
+        ordered[1:].mean(), ordered[:-1].mean()]))
+    print("     %s}," % numbers(points))
+print("};")

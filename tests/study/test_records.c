@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records read back, damaged and not; runs put side by side; the table, the verdicts, the JSON.
+ */
+#include "study/synthetic.h"
+#include "support/check.h"
+
+#include "study/collection.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char config[] =
+    "{\"format\":1,\"task\":\"index\",\"position\":\"rope\",\"seed\":3,\"steps\":30}";
+static const char metrics[] =
+    "{\"step\":10,\"loss\":2.5,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":9}\n"
+    "{\"step\":20,\"loss\":1.5,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":9}\n"
+    "{\"step\":20,\"evaluation\":{\"right\":115,\"problems\":128,\"loss\":1.4,\"accuracy\":0.9,\"seconds\":1}"
+    ","
+    "\"samples\":[{\"prompt\":\"a\",\"answer\":\"b\",\"written\":\"c\",\"right\":false}]}\n"
+    "{\"step\":30,\"loss\":1.25,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":9}\n"
+    "{\"step\":30,\"evaluation\":{\"right\":116,\"problems\":128,\"loss\":1.3,\"accuracy\":0.9,\"seconds\":1}"
+    ","
+    "\"samples\":[{\"prompt\":\"p\",\"answer\":\"q\",\"written\":\"q#\",\"right\":true}]}\n";
+
+static void check_record(const char *folder)
+{
+    struct record record;
+    rotary_error error;
+    check_about("no folder");
+    CHECK_INT(record_read(&record, folder, &error), ROTARY_IO_ERROR);
+
+    check_about("a run at step 0");
+    synthetic_write(folder, "config.json", config);
+    CHECK_INT(record_read(&record, folder, &error), ROTARY_OK);
+    CHECK_INT(record.done, 0);
+    CHECK(!record_finished(&record) && record_last_evaluation(&record) == NULL);
+    record_free(&record);
+
+    check_about("a whole run");
+    synthetic_write(folder, "metrics.jsonl", metrics);
+    CHECK_INT(record_read(&record, folder, &error), ROTARY_OK);
+    CHECK_TEXT(record.task, "index");
+    CHECK_TEXT(record.position, "rope");
+    CHECK_INT(record.seed, 3);
+    CHECK_INT(record.steps, 30);
+    CHECK_INT(record.done, 30);
+    CHECK_INT(record.point_count, 3);
+    CHECK_NEAR(record.points[1].loss, 1.5, 0);
+    CHECK_NEAR(record.points[2].tokens_per_second, 9, 0);
+    CHECK_INT(record.evaluation_count, 2);
+    CHECK_INT(record_last_evaluation(&record)->right, 116);
+    CHECK(record_finished(&record));
+    CHECK_INT(record_steps_to(&record, 0.9), 30); /* 115 of 128 is 89.8%, 116 is 90.6% */
+    CHECK_INT(record_steps_to(&record, 0.89), 20);
+    CHECK_INT(record_steps_to(&record, 0.95), NOT_REACHED);
+    CHECK_INT(record.sample_count, 1);
+    CHECK_TEXT(record.samples[0].prompt, "p");
+    CHECK(record.samples[0].right);
+    record_free(&record);
+
+    check_about("killed while writing a line");
+    synthetic_append(folder, "metrics.jsonl", "{\"step\":40,\"lo");
+    CHECK_INT(record_read(&record, folder, &error), ROTARY_OK);
+    CHECK_INT(record.done, 30);
+    record_free(&record);
+}
+
+/* `line` behind good ones is refused, by number, with `why` in the sentence. */
+static void check_damage(const char *folder, const char *line, const char *why)
+{
+    struct record record;
+    rotary_error error = {0};
+    check_about("damage %s", line);
+    synthetic_write(folder, "metrics.jsonl", metrics);
+    synthetic_append(folder, "metrics.jsonl", line);
+    synthetic_append(folder, "metrics.jsonl", "\n");
+    CHECK_INT(record_read(&record, folder, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "metrics.jsonl, line 6: ") != NULL);
+    if (!CHECK(strstr(error.message, why) != NULL))
+        printf("    %s\n", error.message);
+    CHECK(record.folder == NULL && record.points == NULL); /* nothing left behind */
+}
+
+static void check_damages(const char *folder)
+{
+    check_damage(folder, "{\"step\":40,\"lo", "wanted a JSON object");
+    check_damage(folder, "", "wanted a JSON object");
+    check_damage(folder, "[]", "wanted a JSON object");
+    check_damage(folder, "{\"loss\":1}", "step: wanted a whole number, 0 or more");
+    check_damage(folder, "{\"step\":-1}", "step: wanted a whole number");
+    check_damage(folder, "{\"step\":20}", "step: wanted lines in the order");
+    check_damage(folder, "{\"step\":40,\"loss\":\"low\"}", "loss: wanted a number");
+    check_damage(folder, "{\"step\":40,\"evaluation\":[]}", "evaluation: wanted an object");
+    check_damage(folder, "{\"step\":40,\"evaluation\":{\"problems\":4,\"right\":5}}",
+                 "no more right answers");
+    check_damage(
+        folder,
+        "{\"step\":40,\"evaluation\":{\"problems\":4,\"right\":4,\"loss\":1,\"accuracy\":1,\"seconds\":1},"
+        "\"samples\":[{}]}",
+        "samples: wanted objects");
+    struct record record;
+    rotary_error error;
+    check_about("a configuration of something else");
+    synthetic_write(folder, "config.json", "{\"task\":\"index\"}");
+    CHECK_INT(record_read(&record, folder, &error), ROTARY_BAD_FILE);
+}
+
+static const char *const names[] = {"rope", "roper"};
+
+static const struct synthetic_run quick = {
+    .task = "index", .seed = 1, .steps = 600, .done = 600, .evaluate_every = 100, .problems = 128};
+
+static void check_comparison(const char *folder)
+{
+    struct collection collection;
+    rotary_error error = {0};
+    check_about("three runs of two encodings");
+    synthetic_comparison(folder, &quick, 3, 2, names, (double[]){450, 300});
+    CHECK(collection_is_comparison(folder));
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
+    CHECK_INT(collection.record_count, 6);
+    CHECK_TEXT(collection.records[1].position, "roper"); /* seed by seed */
+    CHECK_INT(collection.records[1].seed, 1);
+    const struct comparison *comparison = collection.comparison;
+    CHECK_INT(comparison->encoding_count, 2);
+    CHECK_INT(comparison->problems, 128);
+    CHECK_INT(comparison->steps, 600);
+    CHECK_INT(comparison->unfinished, 0);
+    const struct comparison_encoding *rope = &comparison->encodings[0], *roper = &comparison->encodings[1];
+    double sum = 0;
+    for (int i = 0; i < 3; i++) {
+        const struct record *record = &collection.records[rope->runs[i]];
+        CHECK_INT(record->seed, i + 1);
+        double right = (double)record_last_evaluation(record)->right / 1.28;
+        CHECK_NEAR(rope->values[MEASURE_RIGHT][i], right, 1e-12);
+        CHECK_NEAR(rope->values[MEASURE_LOSS][i], record_last_evaluation(record)->loss, 0);
+        sum += roper->values[MEASURE_RIGHT][i] - right;
+    }
+    CHECK_NEAR(roper->difference[MEASURE_RIGHT].mean, sum / 3, 1e-12);
+    CHECK(roper->statistics[MEASURE_RIGHT].mean > rope->statistics[MEASURE_RIGHT].mean + 5);
+    CHECK_INT(roper->reached.reached, 3);
+    CHECK(roper->reached.median < rope->reached.median);
+
+    char *text, *sentence;
+    json_t *object;
+    CHECK_INT(comparison_verdict(comparison, 1, &sentence, &error), ROTARY_OK);
+    CHECK(strncmp(sentence, "roper better than rope by ", 26) == 0 && strstr(sentence, ", 3 pairs") != NULL);
+    CHECK_INT(comparison_text(comparison, &text, &error), ROTARY_OK);
+    CHECK(strstr(text, sentence) != NULL && strstr(text, statistics_caution) != NULL);
+    CHECK(strstr(text, "right answers, % of 128 problems\nencoding  runs") == text);
+    CHECK_INT(comparison_json(comparison, &object, &error), ROTARY_OK);
+    json_t *encoding = json_array_get(json_object_get(object, "encodings"), 1);
+    CHECK_TEXT(json_string_value(json_object_get(encoding, "position")), "roper");
+    CHECK_NEAR(json_real_value(json_object_get(json_object_get(encoding, "right_percent"), "mean")),
+               roper->statistics[MEASURE_RIGHT].mean, 0);
+    CHECK_INT((int64_t)json_array_size(json_object_get(encoding, "runs")), 3);
+    json_decref(object);
+    free(text);
+    free(sentence);
+    collection_free(&collection);
+}
+
+static void check_unfinished(const char *folder)
+{
+    struct collection collection;
+    rotary_error error = {0};
+    check_about("roper-2 half done, seed 3 not begun");
+    char place[2 * SYNTHETIC_PATH];
+    struct synthetic_run half = quick;
+    half.position = "roper";
+    half.seed = 2;
+    half.done = 310;
+    half.half = 300;
+    snprintf(place, sizeof place, "%s/roper-2", folder);
+    synthetic_run(place, &half);
+    snprintf(place, sizeof place, "%s/rope-3", folder);
+    synthetic_remove(place);
+    snprintf(place, sizeof place, "%s/roper-3", folder);
+    synthetic_remove(place);
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
+    CHECK_INT(collection.record_count, 4);
+    CHECK_INT(collection.wanted, 6);
+    CHECK_INT(collection.comparison->unfinished, 1);
+    CHECK_INT(collection.comparison->encodings[0].run_count, 2);
+    CHECK_INT(collection.comparison->encodings[1].run_count, 1);
+    CHECK_INT(collection.comparison->encodings[1].difference[MEASURE_RIGHT].count, 1);
+    char *text;
+    CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
+    CHECK(strstr(text, "1 unfinished run not counted\ntoo few runs to tell roper from rope: ") != NULL);
+    CHECK(strstr(text, "over 1 pair, whose interval") != NULL);
+    free(text);
+    collection_free(&collection);
+
+    check_about("another version's comparison");
+    synthetic_write(folder, "compare.json", "{\"format\":99}");
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "format 99") != NULL);
+    synthetic_write(folder, "compare.json", "{\"format\":1,\"positions\":[1],\"runs\":2}");
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
+}
+
+static void check_plain_runs(const char *folder)
+{
+    char paths[3][2 * SYNTHETIC_PATH];
+    const char *folders[3] = {paths[0], paths[1], paths[2]};
+    struct synthetic_run run = {.task = "prefix",
+                                .position = "rope",
+                                .seed = 1,
+                                .steps = 100,
+                                .done = 100,
+                                .evaluate_every = 50,
+                                .half = 80};
+    for (int i = 0; i < 3; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/run-%d", folder, i);
+        run.position = i == 1 ? "none" : "rope";
+        run.seed = i / 2;
+        synthetic_run(paths[i], &run);
+    }
+    struct collection collection;
+    rotary_error error = {0};
+    check_about("runs of a task without problems");
+    CHECK_INT(collection_read(&collection, folders, 3, &error), ROTARY_OK);
+    CHECK(comparison_measure(collection.comparison) == MEASURE_LOSS);
+    CHECK_TEXT(collection.comparison->encodings[0].name, "rope");
+    CHECK_INT(collection.comparison->encodings[0].run_count, 2);
+    char *text;
+    CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
+    CHECK(strstr(text, "right answers") == NULL && strstr(text, "held-out loss") == text);
+    free(text);
+    collection_free(&collection);
+
+    check_about("runs that do not compare");
+    folders[2] = paths[0];
+    CHECK_INT(collection_read(&collection, folders, 3, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "both rope with seed 0") != NULL);
+    run.task = "index";
+    synthetic_run(paths[1], &run);
+    CHECK_INT(collection_read(&collection, folders, 2, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "only runs of one task") != NULL);
+    CHECK_INT(collection_read(&collection, folders, 0, &error), ROTARY_INVALID_ARGUMENT);
+}
+
+/* The sentence for differences made to order. */
+static void check_wording(double mean, double low, double high, int pairs, bool right, const char *wanted)
+{
+    struct comparison_encoding encodings[2] = {{.name = "rope"}, {.name = "roper"}};
+    encodings[1].difference[right ? MEASURE_RIGHT : MEASURE_LOSS] =
+        (struct paired_difference){.count = pairs, .mean = mean, .low = low, .high = high};
+    struct comparison comparison = {.encodings = encodings, .encoding_count = 2, .has_problems = right};
+    char *sentence;
+    rotary_error error;
+    CHECK_INT(comparison_verdict(&comparison, 1, &sentence, &error), ROTARY_OK);
+    CHECK_TEXT(sentence, wanted);
+    free(sentence);
+}
+
+int main(void)
+{
+    char folder[SYNTHETIC_PATH], place[SYNTHETIC_PATH + 16];
+    synthetic_folder(folder);
+    snprintf(place, sizeof place, "%s/run", folder);
+    check_record(place);
+    check_damages(place);
+    snprintf(place, sizeof place, "%s/compare", folder);
+    check_comparison(place);
+    check_unfinished(place);
+    snprintf(place, sizeof place, "%s/plain", folder);
+    synthetic_write(place, "nothing", "");
+    check_plain_runs(place);
+    synthetic_remove(folder);
+
+    check_about("wording");
+    double nan = (double)NAN;
+    check_wording(
+        20.04, 10.16, 40.6, 3, true,
+        "roper better than rope by 20.0 points of right answers: 95% interval [10.2, 40.6], 3 pairs");
+    check_wording(
+        -20.04, -40.6, -10.16, 3, true,
+        "roper worse than rope by 20.0 points of right answers: 95% interval [10.2, 40.6], 3 pairs");
+    check_wording(
+        -0.0078, -0.0123, -0.0011, 9, false,
+        "roper better than rope by 0.0078 nats of held-out loss: 95% interval [0.0011, 0.0123], 9 pairs");
+    check_wording(
+        1.2, -3, 5.1, 5, true,
+        "no difference shown between roper and rope: +1.2 points of right answers, 95% interval [-3.0, 5.1] "
+        "holds zero, 5 pairs");
+    check_wording(
+        3, 2, 4, 2, true,
+        "too few runs to tell roper from rope: +3.0 points of right answers over 2 pairs, whose interval "
+        "[2.0, 4.0] means little");
+    check_wording(nan, nan, nan, 0, true,
+                  "nothing to say of roper and rope yet: no seed is finished with both");
+    check_wording(nan, nan, nan, 4, false, "no verdict on roper and rope: the loss of a run is not a number");
+    return check_report();
+}
