@@ -1,0 +1,91 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+# Shared by ./run and ./check: what the build needs, and getting it. Sourced, from the root of the project.
+
+say() {
+    printf '%s\n' "$*" >&2
+}
+
+die() {
+    say "$*"
+    exit 1
+}
+
+# have NAME: whether the tool or header that the Debian package NAME brings is there, however it came.
+have() {
+    case $1 in
+    gcc) command -v cc ;;
+    g++) command -v c++ ;;
+    ninja-build) command -v ninja ;;
+    libc6-dev) has_header stdlib.h ;;
+    libdnnl-dev) has_header dnnl.h ;;
+    libjansson-dev) has_header jansson.h ;;
+    *) command -v "$1" ;;
+    esac >/dev/null 2>&1
+}
+
+has_header() {
+    printf '#include <%s>\n' "$1" | cc -E -x c - -o /dev/null
+}
+
+missing_of() {
+    for package in "$@"; do
+        have "$package" || printf ' %s' "$package"
+    done
+}
+
+# As root, or through sudo where that asks nothing of somebody who is not there.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif [ -t 0 ]; then
+        sudo "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+can_install() {
+    command -v apt-get >/dev/null 2>&1 && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null 2>&1; }
+}
+
+apt_get() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" </dev/null >>build/setup.log 2>&1
+}
+
+# install PACKAGE...: tries to get those that are missing; leaves in `missing` what still is, in `why` a hint.
+install() {
+    why=
+    missing=$(missing_of "$@")
+    [ -n "$missing" ] && can_install || return 0
+    say "Installing from Debian:$missing"
+    mkdir -p build
+    # shellcheck disable=SC2086 # a list of words
+    apt_get install --no-install-recommends $missing ||
+        { apt_get update && apt_get install --no-install-recommends $missing; } ||
+        why=", build/setup.log says why"
+    missing=$(missing_of "$@")
+}
+
+# What every build needs.
+need_build_tools() {
+    install gcc libc6-dev cmake ninja-build libdnnl-dev libjansson-dev
+    [ -z "$missing" ] || die "Missing and not installable here:$missing (names of Debian 12 packages$why). Install them, then run this again."
+}
+
+# Things without which only some tests are skipped.
+want() {
+    install "$@"
+    [ -z "$missing" ] || say "Going on without:$missing (names of Debian 12 packages$why); tests that need them are skipped."
+}
+
+# build PRESET: configures once, builds what changed; says more only if something goes wrong.
+build() {
+    log=build/$1.log
+    mkdir -p build
+    say "Building ($1) ..."
+    if ! { { [ -f "build/$1/build.ninja" ] || cmake --preset "$1"; } && cmake --build --preset "$1"; } >"$log" 2>&1; then
+        tail -n 40 "$log" >&2
+        die "Building ($1) failed; $log has all of it."
+    fi
+}

@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# can_fail.sh COMPILER: every rule of this folder accepts a good tree and refuses a bad one.
+set -eu
+rules=$(cd "$(dirname "$0")" && pwd)
+compiler=$1
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+status=0
+
+# A small house that keeps every rule.
+good() {
+    rm -rf "${tree:?}"/*
+    mkdir -p "$tree/include/rotary" "$tree/src/base" "$tree/src/kernel" "$tree/src/tensor" "$tree/src/task" \
+        "$tree/src/study" "$tree/src/report" "$tree/tests"
+    printf '#include <stdint.h>\nint32_t rotary_one(void);\n' >"$tree/include/rotary/one.h"
+    printf 'int base_one(void);\n' >"$tree/src/base/one.h"
+    printf '#include "base/one.h"\n' >"$tree/src/kernel/one.c"
+    printf '#include "kernel/one.h"\n#include <dnnl.h>\n' >"$tree/src/tensor/product.c"
+    printf '#include "base/one.h"\n#include <jansson.h>\n' >"$tree/src/task/one.c"
+    printf '#include "study/records.h"\n' >"$tree/src/report/one.c"
+}
+
+expect() {
+    wanted=$1 about=$2
+    shift 2
+    got=good
+    sh "$@" >"$tree/said" 2>&1 || got=bad
+    if [ $got != "$wanted" ]; then
+        echo "$about: the rule finds this $got"
+        cat "$tree/said"
+        status=1
+    fi
+}
+
+# breaks RULE ABOUT FILE TEXT: the good tree with TEXT added to FILE is refused.
+breaks() {
+    good
+    printf '%b' "$4" >>"$tree/$3"
+    expect bad "$2" "$rules/$1" "$tree"
+}
+
+good
+expect good "layers of a good tree" "$rules/layers.sh" "$tree"
+breaks layers.sh "an arrow upwards" src/base/one.h '#include "task/task.h"\n'
+breaks layers.sh "an arrow upwards, spaced" src/kernel/one.c '  #  include "tensor/compute.h"\n'
+breaks layers.sh "a page that can train" src/report/one.c '#include "study/compare.h"\n'
+breaks layers.sh "a floor nobody knows" src/one.c '#include <stdio.h>\n'
+breaks layers.sh "a header without a floor" src/task/one.c '#include "one.h"\n'
+breaks layers.sh "two doors to oneDNN" src/task/one.c '#include <dnnl.h>\n'
+breaks layers.sh "MPI in the library" src/base/one.h '#include <mpi.h>\n'
+breaks layers.sh "JSON in the library" src/base/one.h '#include <jansson.h>\n'
+breaks layers.sh "JSON in a public header" include/rotary/one.h '#include <jansson.h>\n'
+breaks layers.sh "an inner header in a public one" include/rotary/one.h '#include "base/one.h"\n'
+
+good
+expect good "sizes of a good tree" "$rules/sizes.sh" "$tree"
+good
+yes 'int x;' | head -n 701 >"$tree/src/task/one.c"
+expect bad "701 lines" "$rules/sizes.sh" "$tree"
+
+good
+expect good "headers of a good tree" "$rules/headers.sh" "$tree" c "$compiler"
+printf 'int64_t base_two(void);\n' >>"$tree/src/base/one.h"
+expect bad "a header that needs another" "$rules/headers.sh" "$tree" c "$compiler"
+if command -v c++ >/dev/null; then
+    good
+    expect good "headers of a good tree, C++" "$rules/headers.sh" "$tree" c++ c++
+    printf 'void rotary_two(int new);\n' >>"$tree/include/rotary/one.h"
+    expect bad "a word of C++ in a public header" "$rules/headers.sh" "$tree" c++ c++
+fi
+
+# library TEXT...: a shared library of the given C.
+library() {
+    printf '%b' "$1" | "$compiler" -w -shared -fPIC -x c - -o "$tree/library.so"
+}
+echo rotary_one >"$tree/list"
+calls='int strlen(char *); int rotary_one(char *s) { return strlen(s); }\n'
+library "$calls"
+expect good "symbols of a good library" "$rules/symbols.sh" "$tree/library.so" "$tree/list"
+library "$calls int rotary_two;"
+expect bad "an export that is not listed" "$rules/symbols.sh" "$tree/library.so" "$tree/list"
+library "$calls int one;"
+echo one >>"$tree/list"
+expect bad "an export without the prefix" "$rules/symbols.sh" "$tree/library.so" "$tree/list"
+echo rotary_one >"$tree/list"
+echo rotary_two >>"$tree/list"
+library "$calls"
+expect bad "a listed symbol that is not there" "$rules/symbols.sh" "$tree/library.so" "$tree/list"
+echo rotary_one >"$tree/list"
+for function in abort exit printf puts vprintf putchar perror __assert_fail; do
+    library "extern void call(void) __asm__(\"$function\"); void rotary_one(void) { call(); }"
+    expect bad "a library that calls $function" "$rules/symbols.sh" "$tree/library.so" "$tree/list"
+done
+
+if command -v valgrind >/dev/null; then
+    printf '#include <stdlib.h>\nint main(void) { char *volatile p = malloc(4); int c = p[4]; free(p); return c & 0; }\n' |
+        "$compiler" -w -x c - -o "$tree/program"
+    expect bad "a read past the end" "$rules/valgrind.sh" "$tree/program"
+    printf 'int main(void) { return 0; }\n' | "$compiler" -x c - -o "$tree/program"
+    expect good "a program without fault" "$rules/valgrind.sh" "$tree/program"
+fi
+[ $status != 0 ] || echo "every rule accepts the good and refuses the bad"
+exit $status

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# headers.sh ROOT LANGUAGE COMPILER: every header compiles when nothing stands before it: all of them in C11, the public
+# ones in C++11 too.
+set -eu
+cd "$1"
+language=$2 compiler=$3
+command -v "$compiler" >/dev/null || { echo "skipped: there is no $compiler"; exit 77; }
+if [ "$language" = c ]; then
+    set -- -std=c11 include src
+else
+    set -- -std=c++11 include
+fi
+standard=$1
+shift
+headers=$(find "$@" -name '*.h' | LC_ALL=C sort)
+[ -n "$headers" ] || { echo "no headers found"; exit 1; }
+# ROTARY_VARIANT: kernels' headers are read once per instruction set.
+# shellcheck disable=SC2086 # a list of words
+"$compiler" "$standard" -fsyntax-only -Wall -Wextra -Wpedantic -Werror \
+    -D_GNU_SOURCE -DROTARY_VARIANT=scalar -Iinclude -Isrc -x "$language" $headers

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# layers.sh ROOT: a floor of src/ includes only headers of floors below it, and each foreign library comes in through one
+# door. The table is docs/architecture.md's.
+set -eu
+cd "$1"
+find src include -name '*.[ch]' | LC_ALL=C sort | xargs awk '
+BEGIN {
+    # floor: what it may include besides its own headers. An entry is a floor or a single header.
+    below["base"] = ""
+    below["kernel"] = "base"
+    below["rope"] = "kernel " below["kernel"]
+    below["attention"] = "rope " below["rope"]
+    below["file"] = "base"
+    below["tensor"] = "kernel base"
+    below["layer"] = "tensor attention " below["attention"]
+    below["model"] = "layer file " below["layer"]
+    below["text"] = "file base"
+    below["task"] = "text model " below["model"]
+    below["train"] = "task " below["task"]
+    below["study"] = "train " below["train"]
+    # A page is made from what runs left behind: never through the header that can train.
+    below["report"] = "file base study/records.h study/statistics.h study/comparison.h study/collection.h"
+    below["cli"] = "report study " below["study"]
+    for (floor in below) {
+        allowed[floor, floor] = 1
+        count = split(below[floor], names, " ")
+        for (i = 1; i <= count; i++)
+            allowed[floor, names[i]] = 1
+    }
+    # How many files may include a library; and the floors that may not at all.
+    split("dnnl mpi sentencepiece", once, " ")
+    library = " base kernel rope attention include "
+}
+function complain(text)
+{
+    printf "%s:%d: %s\n", FILENAME, FNR, text
+    failed = 1
+}
+FNR == 1 {
+    split(FILENAME, path, "/")
+    floor = path[1] == "include" ? "include" : path[2]
+    if (floor != "include" && !(floor in below))
+        complain("src/" floor " is no floor of the house")
+    files++
+}
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+    header = $0
+    sub(/^[^"]*"/, "", header)
+    sub(/".*$/, "", header)
+    split(header, part, "/")
+    if (header !~ /\//)
+        complain("includes \"" header "\" without its floor")
+    else if (!((floor, part[1]) in allowed) && !((floor, header) in allowed))
+        complain(floor " includes \"" header "\": only floors below may be called")
+}
+/^[ \t]*#[ \t]*include[ \t]*</ {
+    header = $0
+    sub(/^[^<]*</, "", header)
+    sub(/>.*$/, "", header)
+    if (header ~ /^jansson/ && index(library, " " floor " "))
+        complain("includes <" header ">: librotary needs libm and OpenMP only")
+    if (floor == "include" && header !~ /^(rotary\/|std(bool|def|int)\.h$)/)
+        complain("a public header includes <" header ">")
+    for (i in once) {
+        if (index(header, once[i]) != 1)
+            continue
+        if (index(library, " " floor " "))
+            complain("includes <" header ">: librotary needs libm and OpenMP only")
+        if (door[once[i]] && door[once[i]] != FILENAME)
+            complain("includes <" header ">, and so does " door[once[i]] ": one file is enough")
+        door[once[i]] = FILENAME
+    }
+}
+END {
+    if (files == 0) {
+        print "no source files found"
+        failed = 1
+    }
+    exit failed
+}'
