@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Decoding: new keys and values are turned into their places in the caches, then the new queries meet what
+ * the caches hold. The caches hold turned vectors, so only queries and outputs turn here, by tables of each
+ * sequence's own positions.
+ */
+#include "attention/plan.h"
+
+#include "base/fail.h"
+#include "base/threads.h"
+
+/* Queries in a piece of work, over all heads that share keys. */
+enum { PIECE_ROWS = 256, BLOCK = 32 };
+
+struct decode {
+    const rotary_attention *attention;
+    const rotary_attention_decode_call *call;
+    rotary_attention_problem problem;
+    int64_t piece_queries, pieces;
+    struct attention_tables tables; /* [batch, queries] rows */
+    unsigned char *scratch;
+    size_t scratch_bytes; /* of a worker */
+};
+
+static void carve(struct decode *decode, int64_t batch, int64_t queries, struct rotary_arena *arena)
+{
+    const rotary_attention *attention = decode->attention;
+    int64_t group = attention->heads / attention->key_value_heads;
+    decode->piece_queries = rotary_attention_round((PIECE_ROWS + group - 1) / group, BLOCK);
+    if (decode->piece_queries > queries)
+        decode->piece_queries = queries;
+    decode->pieces = queries > 0 ? (queries + decode->piece_queries - 1) / decode->piece_queries : 0;
+    decode->scratch_bytes =
+        rotary_align(attention->kernels->forward_bytes(&decode->problem, decode->piece_queries));
+    rotary_attention_carve_tables(attention, &decode->tables, 0, batch * queries, arena);
+    decode->scratch = rotary_arena_push(arena, attention->threads, decode->scratch_bytes);
+}
+
+size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t batch, int64_t queries,
+                                     int64_t capacity)
+{
+    struct decode decode = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
+    struct rotary_arena arena = {0};
+    if (rotary_attention_check_shape(
+            (rotary_attention_shape){.batch = batch, .queries = queries, .keys = capacity}, NULL))
+        return 0;
+    carve(&decode, batch, queries, &arena);
+    return arena.used;
+}
+
+/* Tables of one sequence: its rows begin at row sequence * queries, and its first position is its length. */
+static struct attention_tables tables_of(const struct decode *decode, int64_t sequence)
+{
+    const rotary_attention *attention = decode->attention;
+    struct attention_tables tables = decode->tables;
+    int64_t row = sequence * decode->call->queries;
+    tables.first = decode->call->lengths[sequence];
+    tables.count = decode->call->queries;
+    if (attention->rope) {
+        int64_t pairs = rotary_rope_span(attention->rope).dim / 2;
+        tables.cosine += row * pairs;
+        tables.sine += row * pairs;
+    }
+    if (attention->value_rope) {
+        int64_t pairs = rotary_rope_span(attention->value_rope).dim / 2;
+        tables.value_cosine += row * pairs;
+        tables.value_sine += row * pairs;
+    }
+    return tables;
+}
+
+/* The problem of one sequence: query m stands at position length + m, and key n at position first + n. */
+static rotary_attention_problem problem_of(const struct decode *decode, int64_t sequence)
+{
+    const rotary_attention *attention = decode->attention;
+    const rotary_attention_decode_call *call = decode->call;
+    int64_t length = call->lengths[sequence], first = 0;
+    if (attention->window > 0 && length - attention->window + 1 > 0)
+        first = length - attention->window + 1;
+    struct attention_tables tables = tables_of(decode, sequence);
+    rotary_attention_problem problem = decode->problem;
+    problem.batch = call->batch;
+    problem.queries = call->queries;
+    problem.keys = length + call->queries - first;
+    problem.lead = length - first;
+    problem.ring = call->capacity;
+    problem.ring_first = first % call->capacity;
+    problem.query = call->query;
+    problem.key = rotary_attention_as_const(call->key_cache);
+    problem.value = rotary_attention_as_const(call->value_cache);
+    problem.output = call->output;
+    problem.query_turn = rotary_attention_turn_at(attention, &tables, length);
+    problem.output_turn = rotary_attention_value_turn_at(attention, &tables, length);
+    return problem;
+}
+
+static void fill(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct decode *decode = argument;
+    struct attention_tables tables = tables_of(decode, index);
+    rotary_attention_fill_rows(decode->attention, &tables, 0, tables.count);
+}
+
+static void *row_of(rotary_attention_view view, int64_t sequence, int64_t row, int64_t head,
+                    rotary_dtype dtype)
+{
+    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
+    return (char *)view.data + element * (int64_t)rotary_dtype_size(dtype);
+}
+
+static const void *given_row(rotary_attention_const_view view, int64_t sequence, int64_t row, int64_t head,
+                             rotary_dtype dtype)
+{
+    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
+    return (const char *)view.data + element * (int64_t)rotary_dtype_size(dtype);
+}
+
+/* Turns the new keys and values of one head of one sequence into the caches. */
+static void append(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct decode *decode = argument;
+    const rotary_attention *attention = decode->attention;
+    const rotary_attention_decode_call *call = decode->call;
+    int64_t sequence = index / attention->key_value_heads, head = index % attention->key_value_heads;
+    int64_t length = call->lengths[sequence];
+    struct attention_tables tables = tables_of(decode, sequence);
+    struct rotary_attention_turn key_turn = rotary_attention_turn_at(attention, &tables, length);
+    struct rotary_attention_turn value_turn = rotary_attention_value_turn_at(attention, &tables, length);
+    for (int64_t token = 0; token < call->queries; token++) {
+        int64_t row = (length + token) % call->capacity;
+        attention->kernels->turn(&decode->problem, &key_turn, token,
+                                 row_of(call->key_cache, sequence, row, head, attention->dtype),
+                                 given_row(call->key, sequence, token, head, attention->dtype));
+        attention->kernels->turn(&decode->problem, &value_turn, token,
+                                 row_of(call->value_cache, sequence, row, head, attention->dtype),
+                                 given_row(call->value, sequence, token, head, attention->dtype));
+    }
+}
+
+static void attend(void *argument, int64_t index, int worker)
+{
+    const struct decode *decode = argument;
+    int64_t key_value_heads = decode->attention->key_value_heads, whole = index / decode->pieces;
+    rotary_attention_problem problem = problem_of(decode, whole / key_value_heads);
+    rotary_attention_piece piece = {
+        .sequence = whole / key_value_heads,
+        .key_value_head = whole % key_value_heads,
+        .query_begin = index % decode->pieces * decode->piece_queries,
+        .key_end = problem.keys,
+    };
+    piece.query_end = piece.query_begin + decode->piece_queries;
+    if (piece.query_end > problem.queries)
+        piece.query_end = problem.queries;
+    decode->attention->kernels->forward(&problem, &piece,
+                                        decode->scratch + (size_t)worker * decode->scratch_bytes);
+}
+
+static rotary_status check_lengths(const rotary_attention *attention,
+                                   const rotary_attention_decode_call *call, rotary_error *error)
+{
+    if (!call->lengths && call->batch > 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "lengths is missing; wanted one for each of %lld sequences",
+                           (long long)call->batch);
+    for (int64_t sequence = 0; sequence < call->batch; sequence++) {
+        int64_t length = call->lengths[sequence];
+        if (length < 0 || length > ROTARY_ATTENTION_LARGEST_POSITION)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "lengths[%lld] is %lld; wanted 0 or more",
+                               (long long)sequence, (long long)length);
+        if (length + call->queries <= call->capacity)
+            continue;
+        if (attention->window == 0)
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "sequence %lld holds %lld tokens and %lld more do not fit in a cache of %lld; without a "
+                "window nothing can be forgotten",
+                (long long)sequence, (long long)length, (long long)call->queries, (long long)call->capacity);
+        if (call->capacity < attention->window + call->queries - 1)
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "a cache of %lld is too small to be a ring; wanted at least window + queries - 1, %lld",
+                (long long)call->capacity, (long long)(attention->window + call->queries - 1));
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status check(const rotary_attention *attention, const rotary_attention_decode_call *call,
+                           rotary_error *error)
+{
+    int64_t batch = call->batch, queries = call->queries, capacity = call->capacity, heads = attention->heads,
+            key_value_heads = attention->key_value_heads;
+    rotary_status status = rotary_attention_check_shape(
+        (rotary_attention_shape){.batch = batch, .queries = queries, .keys = capacity}, error);
+    if (!status)
+        status = check_lengths(attention, call, error);
+    if (status)
+        return status;
+    const struct attention_operand operands[] = {
+        {"query", call->query, batch, queries, heads, false},
+        {"key", call->key, batch, queries, key_value_heads, false},
+        {"value", call->value, batch, queries, key_value_heads, false},
+        {"key_cache", rotary_attention_as_const(call->key_cache), batch, capacity, key_value_heads, true},
+        {"value_cache", rotary_attention_as_const(call->value_cache), batch, capacity, key_value_heads, true},
+        {"output", rotary_attention_as_const(call->output), batch, queries, heads, true},
+    };
+    status = rotary_attention_check_operands(attention, operands, 6, error);
+    if (status)
+        return status;
+    return rotary_attention_check_workspace(
+        call->workspace, rotary_attention_decode_bytes(attention, batch, queries, capacity), error);
+}
+
+rotary_status rotary_attention_decode(const rotary_attention *attention,
+                                      const rotary_attention_decode_call *call, rotary_error *error)
+{
+    rotary_status status = check(attention, call, error);
+    if (status)
+        return status;
+    if (call->batch == 0 || call->queries == 0)
+        return ROTARY_OK;
+    struct decode decode = {
+        .attention = attention, .call = call, .problem = rotary_attention_problem_of(attention)};
+    struct rotary_arena arena = rotary_attention_arena(call->workspace);
+    carve(&decode, call->batch, call->queries, &arena);
+    int64_t whole = call->batch * attention->key_value_heads;
+    rotary_parallel_for(attention->threads, call->batch, fill, &decode);
+    rotary_parallel_for(attention->threads, whole, append, &decode);
+    rotary_parallel_for(attention->threads, whole * decode.pieces, attend, &decode);
+    return ROTARY_OK;
+}

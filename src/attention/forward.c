@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Forward: queries are cut into pieces, each of which meets all the keys it sees.
+ */
+#include "attention/plan.h"
+
+#include "base/threads.h"
+
+/* Rows of queries in a piece, over all heads that share keys: many, because a piece turns and packs its keys
+ * again; few enough to stay in a second-level cache. Fewer where there would not be enough pieces to go
+ * round. */
+enum { PIECE_ROWS = 1024, LEAST_PIECE_ROWS = 256, WANTED_PIECES = 32, BLOCK = 32 };
+
+struct forward {
+    const rotary_attention *attention;
+    rotary_attention_problem problem;
+    int64_t piece_queries, pieces; /* queries in a piece, pieces of a sequence and key-value head */
+    unsigned char *scratch;
+    size_t scratch_bytes; /* of a worker */
+};
+
+static int64_t pieces_of(const rotary_attention *attention, rotary_attention_shape shape)
+{
+    int64_t all_rows = shape.queries * (attention->heads / attention->key_value_heads);
+    int64_t rows = PIECE_ROWS, whole = shape.batch * attention->key_value_heads;
+    while (rows > LEAST_PIECE_ROWS && whole * ((all_rows + rows - 1) / rows) < WANTED_PIECES)
+        rows /= 2;
+    return (all_rows + rows - 1) / rows;
+}
+
+static void carve(struct forward *forward, struct attention_shape_tables *tables,
+                  rotary_attention_shape shape, struct rotary_arena *arena)
+{
+    const rotary_attention *attention = forward->attention;
+    forward->pieces = pieces_of(attention, shape);
+    if (forward->pieces > 0) {
+        int64_t queries = (shape.queries + forward->pieces - 1) / forward->pieces;
+        forward->piece_queries = rotary_attention_round(queries, BLOCK);
+        forward->pieces = (shape.queries + forward->piece_queries - 1) / forward->piece_queries;
+    }
+    forward->scratch_bytes =
+        rotary_align(attention->kernels->forward_bytes(&forward->problem, forward->piece_queries));
+    rotary_attention_carve_shape_tables(attention, tables, shape, arena);
+    forward->scratch = rotary_arena_push(arena, attention->threads, forward->scratch_bytes);
+}
+
+size_t rotary_attention_forward_bytes(const rotary_attention *attention, rotary_attention_shape shape)
+{
+    struct forward forward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
+    struct attention_shape_tables tables;
+    struct rotary_arena arena = {0};
+    if (rotary_attention_check_shape(shape, NULL))
+        return 0;
+    carve(&forward, &tables, shape, &arena);
+    return arena.used;
+}
+
+static void forward_piece(void *argument, int64_t index, int worker)
+{
+    const struct forward *forward = argument;
+    const rotary_attention_problem *problem = &forward->problem;
+    /* The last queries first: under a causal mask they see most, and long pieces should not be left to the
+     * end. */
+    int64_t whole = index / forward->pieces, part = forward->pieces - 1 - index % forward->pieces;
+    rotary_attention_piece piece = {
+        .sequence = whole / problem->key_value_heads,
+        .key_value_head = whole % problem->key_value_heads,
+        .query_begin = part * forward->piece_queries,
+        .query_end = (part + 1) * forward->piece_queries,
+        .key_end = problem->keys,
+    };
+    if (piece.query_end > problem->queries)
+        piece.query_end = problem->queries;
+    forward->attention->kernels->forward(problem, &piece,
+                                         forward->scratch + (size_t)worker * forward->scratch_bytes);
+}
+
+static rotary_status check(const rotary_attention *attention, const rotary_attention_forward_call *call,
+                           rotary_error *error)
+{
+    rotary_attention_shape shape = call->shape;
+    rotary_status status = rotary_attention_check_shape(shape, error);
+    if (status)
+        return status;
+    int64_t heads = attention->heads, key_value_heads = attention->key_value_heads;
+    const struct attention_operand operands[] = {
+        {"query", call->query, shape.batch, shape.queries, heads, false},
+        {"key", call->key, shape.batch, shape.keys, key_value_heads, false},
+        {"value", call->value, shape.batch, shape.keys, key_value_heads, false},
+        {"output", rotary_attention_as_const(call->output), shape.batch, shape.queries, heads, true},
+    };
+    status = rotary_attention_check_operands(attention, operands, 4, error);
+    if (status)
+        return status;
+    return rotary_attention_check_workspace(call->workspace, rotary_attention_forward_bytes(attention, shape),
+                                            error);
+}
+
+rotary_status rotary_attention_forward(const rotary_attention *attention,
+                                       const rotary_attention_forward_call *call, rotary_error *error)
+{
+    rotary_status status = check(attention, call, error);
+    if (status)
+        return status;
+    rotary_attention_shape shape = call->shape;
+    if (shape.batch == 0 || shape.queries == 0)
+        return ROTARY_OK;
+    struct forward forward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
+    struct attention_shape_tables tables;
+    struct rotary_arena arena = rotary_attention_arena(call->workspace);
+    carve(&forward, &tables, shape, &arena);
+    rotary_attention_problem *problem = &forward.problem;
+    problem->batch = shape.batch;
+    problem->queries = shape.queries;
+    problem->keys = shape.keys;
+    problem->lead = shape.first_query - shape.first_key;
+    problem->query = call->query;
+    problem->key = call->key;
+    problem->value = call->value;
+    problem->output = call->output;
+    problem->log_sum_exp = call->log_sum_exp;
+    rotary_attention_use_tables(attention, &tables, shape, problem);
+    rotary_parallel_for(attention->threads, shape.batch * attention->key_value_heads * forward.pieces,
+                        forward_piece, &forward);
+    return ROTARY_OK;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Making a plan: what the caller asked for is checked here, once, so that nothing behind it need be.
+ */
+#include "attention/plan.h"
+
+#include "base/fail.h"
+#include "base/threads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGEST_HEADS = 1 << 16 };
+
+void rotary_attention_config_default(rotary_attention_config *config)
+{
+    *config = (rotary_attention_config){.struct_size = sizeof *config};
+}
+
+static rotary_status check_heads(const rotary_attention_config *config, rotary_error *error)
+{
+    if (config->heads < 1 || config->heads > LARGEST_HEADS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "heads is %lld; wanted 1 ... %d",
+                           (long long)config->heads, LARGEST_HEADS);
+    if (config->key_value_heads < 1 || config->key_value_heads > config->heads ||
+        config->heads % config->key_value_heads != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "key_value_heads is %lld; wanted a number that divides heads, %lld",
+                           (long long)config->key_value_heads, (long long)config->heads);
+    if (config->head_dim < 1 || config->head_dim > ROTARY_ATTENTION_LARGEST_HEAD)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "head_dim is %lld; wanted 1 ... %d",
+                           (long long)config->head_dim, ROTARY_ATTENTION_LARGEST_HEAD);
+    return ROTARY_OK;
+}
+
+static rotary_status check_rope(const char *name, const rotary_rope *rope, int64_t head_dim,
+                                rotary_error *error)
+{
+    if (rope && rotary_rope_span(rope).head_dim != head_dim)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s was made for heads of %lld channels; wanted head_dim, %lld", name,
+                           (long long)rotary_rope_span(rope).head_dim, (long long)head_dim);
+    return ROTARY_OK;
+}
+
+static rotary_status check_config(const rotary_attention_config *config, rotary_error *error)
+{
+    rotary_status status = check_heads(config, error);
+    if (status)
+        return status;
+    if (config->dtype != ROTARY_F32 && config->dtype != ROTARY_BF16)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "dtype is %s; wanted f32 or bf16",
+                           rotary_dtype_name(config->dtype));
+    if (!isfinite(config->scale) || config->scale < 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "scale is %g; wanted a finite number above 0, or 0 for 1 / sqrt(head_dim)",
+                           (double)config->scale);
+    if (!isfinite(config->softcap) || config->softcap < 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "softcap is %g; wanted a finite number above 0, or 0 for none",
+                           (double)config->softcap);
+    if (config->window < 0 || (config->window > 0 && !config->causal))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "window is %lld%s; wanted %s",
+                           (long long)config->window, config->window > 0 ? " without causal" : "",
+                           config->window > 0 ? "causal with it" : "1 or more, or 0 for all positions");
+    status = check_rope("rope", config->rope, config->head_dim, error);
+    if (!status)
+        status = check_rope("value_rope", config->value_rope, config->head_dim, error);
+    if (status)
+        return status;
+    if (config->threads < 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "threads is %d; wanted 1 or more, or 0 for all processors", config->threads);
+    if (!rotary_isa_available(config->isa))
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "this machine cannot run the instruction set %s; its best is %s",
+                           rotary_isa_name(config->isa), rotary_isa_name(rotary_isa_best()));
+    return ROTARY_OK;
+}
+
+rotary_status rotary_attention_create(rotary_attention **created, const rotary_attention_config *given,
+                                      rotary_error *error)
+{
+    /* A caller built against an older header has a shorter struct; what it does not know keeps its default.
+     */
+    rotary_attention_config config;
+    rotary_attention_config_default(&config);
+    if (given->struct_size < sizeof given->struct_size || given->struct_size > sizeof config)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "struct_size is %zu; wanted what rotary_attention_config_default sets, at most %zu",
+            given->struct_size, sizeof config);
+    memcpy(&config, given, given->struct_size);
+    rotary_status status = check_config(&config, error);
+    if (status)
+        return status;
+
+    rotary_attention *attention = calloc(1, sizeof *attention);
+    if (!attention)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for an attention plan");
+    attention->heads = config.heads;
+    attention->key_value_heads = config.key_value_heads;
+    attention->head_dim = config.head_dim;
+    attention->dtype = config.dtype;
+    attention->scale = config.scale > 0 ? config.scale : (float)(1 / sqrt((double)config.head_dim));
+    attention->softcap = config.softcap;
+    attention->causal = config.causal;
+    attention->window = config.window;
+    attention->rope = config.rope;
+    attention->value_rope = config.value_rope;
+    attention->threads = config.threads ? config.threads : rotary_processors();
+    attention->kernels = rotary_attention_kernels(
+        config.isa == ROTARY_ISA_AUTO ? rotary_isa_best() : config.isa, config.dtype);
+    *created = attention;
+    return ROTARY_OK;
+}
+
+void rotary_attention_destroy(rotary_attention *attention)
+{
+    free(attention);
+}
+
+rotary_attention_problem rotary_attention_problem_of(const rotary_attention *attention)
+{
+    return (rotary_attention_problem){
+        .heads = attention->heads,
+        .key_value_heads = attention->key_value_heads,
+        .head_dim = attention->head_dim,
+        .bf16 = attention->dtype == ROTARY_BF16,
+        .causal = attention->causal,
+        .window = attention->window,
+        .scale = attention->scale,
+        .softcap = attention->softcap,
+    };
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Forward attention in f32: blocks of queries against blocks of keys, the softmax computed online. For each
+ * row the largest score so far, the sum of exponentials relative to it, and the weighted sum of values are
+ * kept; a block that raises the largest score scales the other two down.
+ */
+#include "base/arena.h"
+#include "kernel/attention/tile.h"
+#include "kernel/attention/variants.h"
+
+#include <math.h>
+
+struct state {
+    int64_t width;     /* floats in a padded row */
+    int64_t blocks;    /* of queries, for each head */
+    float *query;      /* [heads of the group, blocks, QUERY_BLOCK, width]: turned and scaled */
+    float *output;     /* likewise: weighted sum of turned values */
+    float *maximum;    /* [heads of the group, blocks, QUERY_BLOCK] */
+    float *sum;        /* likewise */
+    float *key_rows;   /* [KEY_BLOCK, width] */
+    float *key_panels; /* their transpose */
+    float *value;      /* [KEY_BLOCK, width] */
+    float *score;      /* [QUERY_BLOCK, KEY_BLOCK] */
+};
+
+static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
+                  int64_t queries)
+{
+    int64_t group = problem->heads / problem->key_value_heads;
+    state->width = rotary_attention_row(problem->head_dim);
+    state->blocks = (queries + QUERY_BLOCK - 1) / QUERY_BLOCK;
+    int64_t rows = group * state->blocks * QUERY_BLOCK;
+    state->query = rotary_arena_push(arena, rows * state->width, sizeof(float));
+    state->output = rotary_arena_push(arena, rows * state->width, sizeof(float));
+    state->maximum = rotary_arena_push(arena, rows, sizeof(float));
+    state->sum = rotary_arena_push(arena, rows, sizeof(float));
+    state->key_rows = rotary_arena_push(arena, KEY_BLOCK * state->width, sizeof(float));
+    state->key_panels = rotary_arena_push(arena, KEY_BLOCK * state->width, sizeof(float));
+    state->value = rotary_arena_push(arena, KEY_BLOCK * state->width, sizeof(float));
+    state->score = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+}
+
+size_t ROTARY_KERNEL(rotary_attention_forward_bytes)(const rotary_attention_problem *problem, int64_t queries)
+{
+    struct state state;
+    struct rotary_arena arena = {0};
+    carve(&state, &arena, problem, queries);
+    return arena.used;
+}
+
+static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                         struct state *state)
+{
+    int64_t group = problem->heads / problem->key_value_heads, width = state->width;
+    for (int64_t member = 0; member < group; member++)
+        for (int64_t at = 0; at < state->blocks * QUERY_BLOCK; at++) {
+            int64_t index = member * state->blocks * QUERY_BLOCK + at, query = piece->query_begin + at;
+            float *row = state->query + index * width;
+            state->maximum[index] = -INFINITY;
+            state->sum[index] = 0;
+            memset(row, 0, (size_t)width * sizeof *row);
+            if (query >= piece->query_end)
+                continue;
+            load_row(row,
+                     vector_at(problem, problem->query, piece->sequence, query,
+                               piece->key_value_head * group + member),
+                     problem->bf16, problem->head_dim);
+            turn_row(row, &problem->query_turn, query, 1.0f);
+            for (int64_t channel = 0; channel < width; channel += LANES)
+                v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
+        }
+    memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
+}
+
+/* One row of scores becomes exponentials relative to the row's largest score so far. Columns visible ... end
+ * - 1 are seen. Returns the factor by which what was summed before must be scaled. */
+static float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
+                          float *maximum, float *sum)
+{
+    if (softcap > 0)
+        for (int64_t column = 0; column < columns; column += LANES)
+            v_store(score + column, v_set(softcap) * v_tanh(v_load(score + column) * v_set(1 / softcap)));
+    for (int64_t column = 0; column < begin; column++)
+        score[column] = -INFINITY;
+    for (int64_t column = end; column < columns; column++)
+        score[column] = -INFINITY;
+    vfloat best = v_load(score);
+    for (int64_t column = LANES; column < columns; column += LANES)
+        best = v_max(v_load(score + column), best);
+    float previous = *maximum, highest = v_max_lane(best);
+    highest = highest > previous ? highest : previous;
+    float reference = highest == -INFINITY ? 0.0f : highest;
+    vfloat total = {0};
+    for (int64_t column = 0; column < columns; column += LANES) {
+        vfloat weight = v_exp(v_load(score + column) - v_set(reference));
+        v_store(score + column, weight);
+        total += weight;
+    }
+    float factor = previous == -INFINITY ? 0.0f : expf(previous - reference);
+    *maximum = highest;
+    *sum = *sum * factor + v_sum(total);
+    return factor;
+}
+
+/* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
+static void meet(const rotary_attention_problem *problem, struct state *state, struct panels key_panels,
+                 int64_t index, int64_t query, int64_t rows, int64_t first, int64_t count)
+{
+    count = smaller(count, end_key(problem, query + rows - 1) - first);
+    if (count <= 0 || first + count <= first_key(problem, query))
+        return;
+    int64_t width = state->width, columns = round_up(count, STEP), padded = round_up(rows, ROWS);
+    float *output = state->output + index * width;
+    multiply(padded, columns, width, state->query + index * width, width, 1, key_panels, state->score,
+             KEY_BLOCK, false);
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t begin = larger(0, first_key(problem, query + row) - first);
+        int64_t end = larger(0, end_key(problem, query + row) - first);
+        float factor = exponentials(state->score + row * KEY_BLOCK, columns, smaller(begin, columns),
+                                    smaller(end, count), problem->softcap, &state->maximum[index + row],
+                                    &state->sum[index + row]);
+        if (factor != 1.0f)
+            for (int64_t channel = 0; channel < width; channel += LANES) {
+                float *at = output + row * width + channel;
+                v_store(at, v_load(at) * v_set(factor));
+            }
+    }
+    multiply(padded, width, count, state->score, KEY_BLOCK, 1, panels_of_rows(state->value, width), output,
+             width, true);
+}
+
+static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                          struct state *state)
+{
+    int64_t group = problem->heads / problem->key_value_heads, width = state->width;
+    for (int64_t member = 0; member < group; member++)
+        for (int64_t query = piece->query_begin; query < piece->query_end; query++) {
+            int64_t index = member * state->blocks * QUERY_BLOCK + query - piece->query_begin;
+            int64_t head = piece->key_value_head * group + member;
+            float *row = state->output + index * width, sum = state->sum[index];
+            vfloat inverse = v_set(sum == 0 ? 0.0f : 1 / sum); /* a sum that is NaN stays NaN */
+            for (int64_t channel = 0; channel < width; channel += LANES)
+                v_store(row + channel, v_load(row + channel) * inverse);
+            turn_row(row, &problem->output_turn, query, -1.0f);
+            store_row(place_at(problem, problem->output, piece->sequence, query, head), row, problem->bf16,
+                      problem->head_dim);
+            if (problem->log_sum_exp)
+                problem->log_sum_exp[(piece->sequence * problem->heads + head) * problem->queries + query] =
+                    sum == 0 ? -INFINITY : state->maximum[index] + logf(sum);
+        }
+}
+
+void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *problem,
+                                             const rotary_attention_piece *piece, void *scratch)
+{
+    int64_t group = problem->heads / problem->key_value_heads;
+    struct state state;
+    struct rotary_arena arena = {.memory = scratch, .capacity = SIZE_MAX / 2};
+    carve(&state, &arena, problem, piece->query_end - piece->query_begin);
+    load_queries(problem, piece, &state);
+    int64_t begin = first_key(problem, piece->query_begin), end = end_key(problem, piece->query_end - 1);
+    for (int64_t first = begin / KEY_BLOCK * KEY_BLOCK; first < end; first += KEY_BLOCK) {
+        int64_t count = smaller(KEY_BLOCK, end - first);
+        load_keys(state.key_rows, problem, piece, problem->key, &problem->key_turn, first, count);
+        load_keys(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
+        struct panels key_panels =
+            transpose_rows(state.key_panels, state.key_rows, round_up(count, STEP), state.width);
+        for (int64_t member = 0; member < group; member++)
+            for (int64_t block = 0; block < state.blocks; block++) {
+                int64_t query = piece->query_begin + block * QUERY_BLOCK;
+                meet(problem, &state, key_panels, (member * state.blocks + block) * QUERY_BLOCK, query,
+                     smaller(QUERY_BLOCK, piece->query_end - query), first, count);
+            }
+    }
+    store_outputs(problem, piece, &state);
+}
+
+void ROTARY_KERNEL(rotary_attention_turn)(const rotary_attention_problem *problem,
+                                          const struct rotary_attention_turn *turn, int64_t row, void *to,
+                                          const void *from)
+{
+    float vector[ROTARY_ATTENTION_LARGEST_HEAD];
+    load_row(vector, from, problem->bf16, problem->head_dim);
+    turn_row(vector, turn, row, 1.0f);
+    store_row(to, vector, problem->bf16, problem->head_dim);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the attention kernels of every instruction set share: rows read, turned and written; a product of
+ * small matrices that keeps its result in registers; which keys a query sees.
+ */
+#ifndef ROTARY_KERNEL_ATTENTION_TILE_H
+#define ROTARY_KERNEL_ATTENTION_TILE_H
+
+#include "kernel/attention/kernels.h"
+#include "kernel/simd.h"
+
+/* multiply() makes ROWS x COLUMNS results at a time; STEP is a multiple of both, BLOCKs are multiples of
+ * STEP. */
+#if LANES == 16
+enum { ROWS = 8, COLUMNS = 2 * LANES, STEP = 32 };
+#else
+enum { ROWS = 6, COLUMNS = 2 * LANES, STEP = 3 * COLUMNS };
+#endif
+enum { QUERY_BLOCK = 48, KEY_BLOCK = 192 };
+_Static_assert(ROTARY_ATTENTION_ROUND % KEY_BLOCK == 0 && KEY_BLOCK % STEP == 0 && QUERY_BLOCK % ROWS == 0,
+               "blocks are whole numbers of tiles");
+
+static inline int64_t round_up(int64_t count, int64_t multiple)
+{
+    return rotary_attention_round(count, multiple);
+}
+
+static inline int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Keys that query m sees are first_key(m) ... end_key(m) - 1. Both grow with m. */
+static inline int64_t first_key(const rotary_attention_problem *problem, int64_t query)
+{
+    if (problem->window == 0)
+        return 0;
+    return larger(0, smaller(problem->keys, query + problem->lead - problem->window + 1));
+}
+
+static inline int64_t end_key(const rotary_attention_problem *problem, int64_t query)
+{
+    if (!problem->causal)
+        return problem->keys;
+    return larger(0, smaller(problem->keys, query + problem->lead + 1));
+}
+
+static inline int64_t key_row(const rotary_attention_problem *problem, int64_t key)
+{
+    int64_t row = problem->ring_first + key;
+    return problem->ring && row >= problem->ring ? row - problem->ring : row;
+}
+
+/* Where in its view a head's vector stands, in bytes. */
+static inline const void *vector_at(const rotary_attention_problem *problem, rotary_attention_const_view view,
+                                    int64_t sequence, int64_t row, int64_t head)
+{
+    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
+    return (const char *)view.data + element * (problem->bf16 ? 2 : 4);
+}
+
+static inline void *place_at(const rotary_attention_problem *problem, rotary_attention_view view,
+                             int64_t sequence, int64_t row, int64_t head)
+{
+    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
+    return (char *)view.data + element * (problem->bf16 ? 2 : 4);
+}
+
+/* to[0 ... count - 1] in f32. */
+static inline void load_row(float *to, const void *from, bool bf16, int64_t count)
+{
+    int64_t at = 0;
+    if (bf16) {
+        const uint16_t *half = from;
+        for (; at + LANES <= count; at += LANES)
+            v_store(to + at, v_load_bf16(half + at));
+        for (; at < count; at++)
+            to[at] = rotary_bf16_to_float(half[at]);
+    } else {
+        memcpy(to, from, (size_t)count * sizeof *to);
+    }
+}
+
+static inline void store_row(void *to, const float *from, bool bf16, int64_t count)
+{
+    int64_t at = 0;
+    if (bf16) {
+        uint16_t *half = to;
+        for (; at + LANES <= count; at += LANES)
+            v_store_bf16(half + at, v_load(from + at));
+        if (at < count)
+            v_store_part_bf16(half + at, v_load_part(from + at, count - at), count - at);
+    } else {
+        memcpy(to, from, (size_t)count * sizeof *to);
+    }
+}
+
+/* Turns a row in place; `direction` 1 forward, -1 by the transpose. */
+static inline void turn_row(float *row, const struct rotary_attention_turn *turn, int64_t index,
+                            float direction)
+{
+    if (!turn->cosine)
+        return;
+    int64_t pairs = turn->dim / 2, pair = 0;
+    const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
+    float *first = row + turn->start;
+    if (turn->interleaved) {
+        for (; pair < pairs; pair++) {
+            float c = cosine[pair], s = direction * sine[pair], x = first[2 * pair], y = first[2 * pair + 1];
+            first[2 * pair] = x * c - y * s;
+            first[2 * pair + 1] = y * c + x * s;
+        }
+        return;
+    }
+    float *second = first + pairs;
+    for (; pair + LANES <= pairs; pair += LANES) {
+        vfloat c = v_load(cosine + pair), s = v_set(direction) * v_load(sine + pair);
+        vfloat x = v_load(first + pair), y = v_load(second + pair);
+        v_store(first + pair, x * c - y * s);
+        v_store(second + pair, y * c + x * s);
+    }
+    for (; pair < pairs; pair++) {
+        float c = cosine[pair], s = direction * sine[pair], x = first[pair], y = second[pair];
+        first[pair] = x * c - y * s;
+        second[pair] = y * c + x * s;
+    }
+}
+
+/* Rows of keys or values first ... first + count - 1, turned, padded with zero rows to a multiple of STEP. */
+static inline void load_keys(float *rows, const rotary_attention_problem *problem,
+                             const rotary_attention_piece *piece, rotary_attention_const_view view,
+                             const struct rotary_attention_turn *turn, int64_t first, int64_t count)
+{
+    int64_t width = rotary_attention_row(problem->head_dim);
+    memset(rows, 0, (size_t)(round_up(count, STEP) * width) * sizeof *rows);
+    for (int64_t at = 0; at < count; at++) {
+        float *row = rows + at * width;
+        load_row(
+            row,
+            vector_at(problem, view, piece->sequence, key_row(problem, first + at), piece->key_value_head),
+            problem->bf16, problem->head_dim);
+        turn_row(row, turn, first + at, 1.0f);
+    }
+}
+
+/* c[ROWS][COLUMNS] (+)= a[ROWS][depth] b[depth][COLUMNS]; element (i, k) of a is a[i * a_row + k * a_depth].
+ */
+static inline void multiply_tile(int64_t depth, const float *a, int64_t a_row, int64_t a_depth,
+                                 const float *b, int64_t b_depth, float *c, int64_t c_row, bool add)
+{
+    vfloat left[ROWS], right[ROWS];
+#pragma GCC unroll 8
+    for (int i = 0; i < ROWS; i++) {
+        left[i] = add ? v_load(c + i * c_row) : (vfloat){0};
+        right[i] = add ? v_load(c + i * c_row + LANES) : (vfloat){0};
+    }
+    for (int64_t k = 0; k < depth; k++) {
+        vfloat b_left = v_load(b + k * b_depth), b_right = v_load(b + k * b_depth + LANES);
+#pragma GCC unroll 8
+        for (int i = 0; i < ROWS; i++) {
+            vfloat factor = v_set(a[i * a_row + k * a_depth]);
+            left[i] = v_fma(factor, b_left, left[i]);
+            right[i] = v_fma(factor, b_right, right[i]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < ROWS; i++) {
+        v_store(c + i * c_row, left[i]);
+        v_store(c + i * c_row + LANES, right[i]);
+    }
+}
+
+/* A matrix as multiply() reads it: tiles of COLUMNS columns start `panel` floats apart, their rows `depth`.
+ */
+struct panels {
+    const float *data;
+    int64_t panel, depth;
+};
+
+/* c[rows][columns] (+)= a b, rows a multiple of ROWS, columns of COLUMNS. */
+static inline void multiply(int64_t rows, int64_t columns, int64_t depth, const float *a, int64_t a_row,
+                            int64_t a_depth, struct panels b, float *c, int64_t c_row, bool add)
+{
+    for (int64_t column = 0; column < columns; column += COLUMNS)
+        for (int64_t row = 0; row < rows; row += ROWS)
+            multiply_tile(depth, a + row * a_row, a_row, a_depth, b.data + column / COLUMNS * b.panel,
+                          b.depth, c + row * c_row + column, c_row, add);
+}
+
+/* Panels of a matrix stored row by row. */
+static inline struct panels panels_of_rows(const float *rows, int64_t row)
+{
+    return (struct panels){.data = rows, .panel = COLUMNS, .depth = row};
+}
+
+/* Panels of the transpose of rows[count][width], count a multiple of COLUMNS: written to `to`, as large. */
+static inline struct panels transpose_rows(float *to, const float *rows, int64_t count, int64_t width)
+{
+    for (int64_t first = 0; first < count; first += COLUMNS)
+        for (int64_t channel = 0; channel < width; channel++)
+            for (int64_t column = 0; column < COLUMNS; column++)
+                to[first * width + channel * COLUMNS + column] = rows[(first + column) * width + channel];
+    return (struct panels){.data = to, .panel = COLUMNS * width, .depth = COLUMNS};
+}
+
+/* tanh within 4 units in the last place: an odd polynomial near zero, elsewhere 1 - 2 / (e^2x + 1). */
+static inline vfloat v_tanh(vfloat x)
+{
+    vfloat square = x * x;
+    vfloat p = v_set(-0x1.895582p-8f);
+    p = v_fma(p, square, v_set(0x1.56f0c2p-6f));
+    p = v_fma(p, square, v_set(-0x1.b90868p-5f));
+    p = v_fma(p, square, v_set(0x1.110da2p-3f));
+    p = v_fma(p, square, v_set(-0x1.555552p-2f));
+    vfloat small = v_fma(p * square, x, x);
+    vfloat large = v_set(1.0f) - v_set(2.0f) / (v_exp(x + x) + v_set(1.0f));
+    vint is_small = square < v_set(0.64f * 0.64f);
+    return (vfloat)((is_small & (vint)small) | (~is_small & (vint)large));
+}
+
+#endif
