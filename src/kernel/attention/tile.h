@@ -82,7 +82,7 @@ static inline void load_row(float *to, const void *from, bool bf16, int64_t coun
         for (; at < count; at++)
             to[at] = rotary_bf16_to_float(half[at]);
     } else {
-        memcpy(to, from, (size_t)count * sizeof *to);
+        memcpy(to, from, (size_t)count * sizeof(float));
     }
 }
 
@@ -96,7 +96,7 @@ static inline void store_row(void *to, const float *from, bool bf16, int64_t cou
         if (at < count)
             v_store_part_bf16(half + at, v_load_part(from + at, count - at), count - at);
     } else {
-        memcpy(to, from, (size_t)count * sizeof *to);
+        memcpy(to, from, (size_t)count * sizeof(float));
     }
 }
 

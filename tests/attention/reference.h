@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention as its formula says, in double and with every weight stored; and as one would write it without a
+ * thought in the precision of the tensors, which says how much error is to be expected.
+ */
+#ifndef TESTS_ATTENTION_REFERENCE_H
+#define TESTS_ATTENTION_REFERENCE_H
+
+#include <rotary/attention.h>
+
+struct reference_turn {
+    bool present, interleaved;
+    int64_t start, dim;
+};
+
+struct reference_case {
+    int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key;
+    bool causal, bf16;
+    int64_t window;
+    double scale, softcap; /* scale as it is; softcap 0: none */
+    struct reference_turn rope, value_rope;
+};
+
+/* Contiguous [batch, time, heads, head_dim]; log_sum_exp [batch, heads, queries]. */
+struct reference_tensors {
+    double *query, *key, *value, *output, *log_sum_exp;
+    double *output_gradient, *query_gradient, *key_gradient, *value_gradient;
+};
+
+int64_t reference_query_size(const struct reference_case *c);
+int64_t reference_key_size(const struct reference_case *c);
+/* All members allocated and zero. */
+struct reference_tensors reference_tensors_make(const struct reference_case *c);
+void reference_tensors_free(struct reference_tensors *tensors);
+
+/* From query, key, value makes output and log_sum_exp, and with `backward`, from output_gradient, the
+ * gradients. With `naive` every intermediate tensor is rounded to the element type (bf16, or f32) as it is
+ * stored. */
+void reference_run(const struct reference_case *c, struct reference_tensors *tensors, bool backward,
+                   bool naive);
+
+/* The nearest value of the case's element type. */
+double reference_round(const struct reference_case *c, double value);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention and its gradients against the reference in double, for every instruction set this machine has.
+ */
+#include "attention/trial.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void about(const struct reference_case *c, rotary_isa isa)
+{
+    check_about("%s %s batch %lld heads %lld/%lld dim %lld queries %lld at %lld keys %lld at %lld%s window "
+                "%lld cap %g "
+                "rope %d:%lld+%lld%s value %d:%lld+%lld%s",
+                rotary_isa_name(isa), c->bf16 ? "bf16" : "f32", (long long)c->batch, (long long)c->heads,
+                (long long)c->key_value_heads, (long long)c->head_dim, (long long)c->queries,
+                (long long)c->first_query, (long long)c->keys, (long long)c->first_key,
+                c->causal ? " causal" : "", (long long)c->window, c->softcap, c->rope.present,
+                (long long)c->rope.start, (long long)c->rope.dim, c->rope.interleaved ? "i" : "h",
+                c->value_rope.present, (long long)c->value_rope.start, (long long)c->value_rope.dim,
+                c->value_rope.interleaved ? "i" : "h");
+}
+
+static double inner(const double *a, const double *b, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* Moves one input along a direction, by `step`, and returns sum(output_gradient * output). */
+static double moved(const struct reference_case *c, struct reference_tensors *t, double *input,
+                    const double *direction, int64_t count, double step)
+{
+    for (int64_t i = 0; i < count; i++)
+        input[i] += step * direction[i];
+    reference_run(c, t, false, false);
+    double sum = inner(t->output_gradient, t->output, reference_query_size(c));
+    for (int64_t i = 0; i < count; i++)
+        input[i] -= step * direction[i];
+    return sum;
+}
+
+/* The slope along a random direction by central differences of the forward reference, which knows nothing of
+ * how gradients are derived. */
+static void check_slope(const struct reference_case *c, struct reference_tensors *t, double *input,
+                        const double *gradient, int64_t count, uint64_t seed, double allowed)
+{
+    double *direction = calloc((size_t)count, sizeof *direction), step = 1e-5;
+    for (int64_t i = 0; i < count; i++)
+        direction[i] = (double)check_random(seed, (uint64_t)i, 0);
+    double slope =
+        (moved(c, t, input, direction, count, step) - moved(c, t, input, direction, count, -step)) /
+        (2 * step);
+    double size = sqrt(inner(gradient, gradient, count)) * sqrt(inner(direction, direction, count));
+    CHECK_NEAR(inner(gradient, direction, count), slope, allowed * size);
+    free(direction);
+}
+
+static void check_slopes(const struct reference_case *c, struct reference_tensors *t, uint64_t seed)
+{
+    double allowed =
+        c->bf16 ? 2e-2 : 1e-5; /* of what the slope could be; rounding errors do not line up with it */
+    check_slope(c, t, t->query, t->query_gradient, reference_query_size(c), seed, allowed);
+    check_slope(c, t, t->key, t->key_gradient, reference_key_size(c), seed + 1, allowed);
+    check_slope(c, t, t->value, t->value_gradient, reference_key_size(c), seed + 2, allowed);
+}
+
+static void try_case(struct reference_case *c, uint64_t seed, bool slopes)
+{
+    rotary_isa isas[6];
+    int count = trial_isas(isas);
+    if (c->scale == 0)
+        c->scale = 1 / sqrt((double)c->head_dim);
+    c->scale = (double)(float)c->scale;
+    struct reference_tensors got = reference_tensors_make(c), wanted = reference_tensors_make(c),
+                             naive = reference_tensors_make(c);
+    trial_fill(c, &got, seed, 2);
+    trial_fill(c, &wanted, seed, 2);
+    trial_fill(c, &naive, seed, 2);
+    reference_run(c, &wanted, true, false);
+    reference_run(c, &naive, true, true);
+    for (int i = 0; i < count; i++) {
+        about(c, isas[i]);
+        struct trial_plan plan = trial_plan_make(c, isas[i], 2);
+        trial_run(c, &plan, &got, true);
+        trial_compare_all(c, &got, &wanted, &naive, true);
+        if (slopes)
+            check_slopes(c, &got, seed);
+        trial_plan_free(&plan);
+    }
+    reference_tensors_free(&got);
+    reference_tensors_free(&wanted);
+    reference_tensors_free(&naive);
+}
+
+/* Every combination of what may be turned on. */
+static void try_combinations(void)
+{
+    const struct reference_turn turns[] = {
+        {0},
+        {.present = true, .dim = 24},
+        {.present = true, .dim = 10, .start = 3},
+        {.present = true, .interleaved = true, .dim = 24},
+        {.present = true, .interleaved = true, .dim = 16, .start = 8},
+    };
+    uint64_t seed = 1000;
+    for (int bits = 0; bits < 8; bits++)
+        for (int rope = 0; rope < 5; rope++)
+            for (int value = 0; value < 5; value++) {
+                struct reference_case c = {
+                    .batch = 2,
+                    .heads = 4,
+                    .key_value_heads = bits & 1 ? 2 : 4,
+                    .head_dim = 24,
+                    .queries = 7,
+                    .keys = 19,
+                    .first_query = 12,
+                    .causal = bits & 2,
+                    .bf16 = bits & 4,
+                    .rope = turns[rope],
+                    .value_rope = turns[value],
+                };
+                try_case(&c, seed += 10, true);
+            }
+}
+
+static void try_sizes(void)
+{
+    static const struct {
+        int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key, window;
+        bool causal;
+        double softcap, scale;
+    } sizes[] = {
+        {1, 1, 1, 8, 1, 1, 0, 0, 0, true, 0, 0},
+        {1, 1, 1, 64, 3, 3, 0, 0, 0, true, 0, 0},
+        {1, 2, 1, 32, 63, 63, 0, 0, 0, true, 0, 0},
+        {1, 2, 2, 64, 65, 65, 0, 0, 0, true, 0, 0},
+        {2, 1, 1, 40, 113, 203, 90, 0, 0, true, 0, 0},
+        {1, 3, 1, 72, 113, 203, 0, 0, 0, false, 0, 0},
+        {1, 8, 1, 16, 61, 130, 69, 0, 0, true, 0, 0.5},
+        {1, 2, 1, 128, 200, 257, 57, 0, 0, true, 0, 0},
+        {1, 1, 1, 100, 97, 33, 0, 0, 0, false, 0, 0},
+        {1, 2, 2, 32, 512, 512, 0, 0, 0, true, 0, 0},
+        {1, 1, 1, 64, 390, 390, 0, 0, 0, true, 0, 0},
+        {1, 2, 2, 32, 300, 300, 0, 0, 37, true, 0, 0},
+        {1, 2, 2, 32, 70, 500, 430, 0, 1, true, 0, 0},
+        {1, 2, 1, 48, 90, 400, 310, 0, 200, true, 0, 0},
+        {1, 2, 1, 64, 110, 110, 0, 0, 0, true, 5, 0},
+        {1, 2, 1, 24, 110, 150, 0, 0, 0, false, 3, 0.25},
+        {1, 1, 1, 32, 50, 50, 100000, 100000, 0, true, 0, 0},
+        {1, 1, 1, 32, 50, 60, 5000, 100, 0, true, 0, 0},
+        {1, 1, 1, 32, 60, 60, -20, 0, 0, true, 0, 0},  /* the first 20 see nothing */
+        {1, 1, 1, 32, 60, 60, 100, 0, 50, true, 0, 0}, /* the last 50 see nothing */
+        {3, 1, 1, 1, 5, 5, 0, 0, 0, true, 0, 0},
+        {1, 1, 1, 200, 20, 20, 0, 0, 0, true, 0, 0},
+    };
+    uint64_t seed = 50000;
+    for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++)
+        for (int bf16 = 0; bf16 < 2; bf16++) {
+            int64_t turning = sizes[i].head_dim / 2 * 2;
+            struct reference_case c = {
+                .batch = sizes[i].batch,
+                .heads = sizes[i].heads,
+                .key_value_heads = sizes[i].key_value_heads,
+                .head_dim = sizes[i].head_dim,
+                .queries = sizes[i].queries,
+                .keys = sizes[i].keys,
+                .first_query = sizes[i].first_query,
+                .first_key = sizes[i].first_key,
+                .causal = sizes[i].causal,
+                .bf16 = bf16,
+                .window = sizes[i].window,
+                .softcap = sizes[i].softcap,
+                .scale = sizes[i].scale,
+                .rope = {.present = turning > 0 && i % 4 != 3, .dim = turning, .interleaved = i % 3 == 1},
+                .value_rope = {.present = turning > 0 && i % 2 == 0,
+                               .dim = turning,
+                               .interleaved = i % 3 == 2},
+            };
+            try_case(&c, seed += 10, false);
+        }
+}
+
+/* Long enough for backward to go through bands and rounds of pieces. */
+static void try_long(void)
+{
+    uint64_t seed = 90000;
+    for (int bf16 = 0; bf16 < 2; bf16++) {
+        struct reference_case c = {
+            .batch = 1,
+            .heads = bf16 ? 1 : 2,
+            .key_value_heads = 1,
+            .head_dim = 8,
+            .queries = 1100,
+            .keys = 1300,
+            .first_query = 200,
+            .causal = true,
+            .bf16 = bf16,
+            .rope = {.present = true, .dim = 8},
+            .value_rope = {.present = true, .dim = 8},
+        };
+        try_case(&c, seed += 10, false);
+    }
+}
+
+int main(void)
+{
+    try_combinations();
+    try_sizes();
+    try_long();
+    return check_report();
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attention/trial.h"
+
+#include "base/half.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A NaN that no arithmetic makes: gaps hold it, so that a read of one shows and a write to one is seen. */
+enum { GAP_F32 = 0x7fc5a5a5, GAP_BF16 = 0x7fc5 };
+
+int trial_isas(rotary_isa isas[6])
+{
+    int count = 0;
+    for (int isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++)
+        if (rotary_isa_available((rotary_isa)isa))
+            isas[count++] = (rotary_isa)isa;
+    return count;
+}
+
+static rotary_rope *make_rope(const struct reference_case *c, const struct reference_turn *turn)
+{
+    rotary_rope_config config;
+    rotary_rope *rope = NULL;
+    rotary_error error = {0};
+    if (!turn->present)
+        return NULL;
+    rotary_rope_config_default(&config);
+    config.head_dim = c->head_dim;
+    config.rotary_dim = turn->dim;
+    config.rotary_start = turn->start;
+    config.pairing = turn->interleaved ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF;
+    config.table_positions = 64;
+    if (rotary_rope_create(&rope, &config, &error)) {
+        printf("rotary_rope_create: %s\n", error.message);
+        abort();
+    }
+    return rope;
+}
+
+struct trial_plan trial_plan_make(const struct reference_case *c, rotary_isa isa, int threads)
+{
+    struct trial_plan plan = {.rope = make_rope(c, &c->rope), .value_rope = make_rope(c, &c->value_rope)};
+    rotary_attention_config config;
+    rotary_error error = {0};
+    rotary_attention_config_default(&config);
+    config.heads = c->heads;
+    config.key_value_heads = c->key_value_heads;
+    config.head_dim = c->head_dim;
+    config.dtype = c->bf16 ? ROTARY_BF16 : ROTARY_F32;
+    config.scale = (float)c->scale;
+    config.causal = c->causal;
+    config.window = c->window;
+    config.softcap = (float)c->softcap;
+    config.rope = plan.rope;
+    config.value_rope = plan.value_rope;
+    config.threads = threads;
+    config.isa = isa;
+    if (rotary_attention_create(&plan.attention, &config, &error)) {
+        printf("rotary_attention_create: %s\n", error.message);
+        abort();
+    }
+    return plan;
+}
+
+void trial_plan_free(struct trial_plan *plan)
+{
+    rotary_attention_destroy(plan->attention);
+    rotary_rope_destroy(plan->rope);
+    rotary_rope_destroy(plan->value_rope);
+}
+
+void trial_fill(const struct reference_case *c, struct reference_tensors *t, uint64_t seed, double spread)
+{
+    int64_t queries = reference_query_size(c), keys = reference_key_size(c);
+    /* score = scale sum_i q_i k_i has a deviation of scale sqrt(d) dev(q) dev(k) */
+    double size = sqrt(spread / (c->scale * sqrt((double)c->head_dim)));
+    for (int64_t i = 0; i < queries; i++) {
+        t->query[i] = reference_round(c, size * (double)check_random(seed, (uint64_t)i, 1));
+        t->output_gradient[i] = reference_round(c, (double)check_random(seed + 1, (uint64_t)i, 3));
+    }
+    for (int64_t i = 0; i < keys; i++) {
+        t->key[i] = reference_round(c, size * (double)check_random(seed + 2, (uint64_t)i, 1));
+        t->value[i] = reference_round(c, (double)check_random(seed + 3, (uint64_t)i, 3));
+    }
+}
+
+void *trial_memory(size_t bytes)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, bytes ? bytes : 1))
+        abort();
+    return memory;
+}
+
+/* A buffer of `elements` elements, all gaps. */
+static void *make_gaps(const struct reference_case *c, int64_t elements)
+{
+    void *buffer = trial_memory((size_t)elements * (c->bf16 ? 2 : 4));
+    for (int64_t i = 0; i < elements; i++)
+        if (c->bf16)
+            ((uint16_t *)buffer)[i] = GAP_BF16;
+        else
+            ((uint32_t *)buffer)[i] = GAP_F32;
+    return buffer;
+}
+
+struct placed {
+    void *buffer; /* owned by the first view of a buffer */
+    rotary_attention_view view;
+    int64_t time, heads, elements;
+};
+
+static void *element_at(const struct reference_case *c, const struct placed *placed, int64_t i)
+{
+    int64_t d = c->head_dim, channel = i % d, head = i / d % placed->heads,
+            time = i / d / placed->heads % placed->time, sequence = i / d / placed->heads / placed->time;
+    int64_t at = sequence * placed->view.batch_stride + time * placed->view.time_stride +
+                 head * placed->view.head_stride + channel;
+    return (char *)placed->view.data + at * (c->bf16 ? 2 : 4);
+}
+
+static void put(const struct reference_case *c, const struct placed *placed, const double *from,
+                int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        float value = (float)from[i];
+        uint16_t half = rotary_bf16_from_float(value);
+        if (c->bf16)
+            memcpy(element_at(c, placed, i), &half, 2);
+        else
+            memcpy(element_at(c, placed, i), &value, 4);
+    }
+}
+
+/* Reads a tensor and leaves gaps in its place, so that what is not a gap afterwards was written where it
+ * should not. */
+static void take(const struct reference_case *c, const struct placed *placed, double *to, int64_t count)
+{
+    const uint32_t gap = GAP_F32;
+    const uint16_t half_gap = GAP_BF16;
+    for (int64_t i = 0; i < count; i++) {
+        void *element = element_at(c, placed, i);
+        float value;
+        uint16_t half;
+        memcpy(&half, element, 2);
+        if (c->bf16)
+            value = rotary_bf16_to_float(half);
+        else
+            memcpy(&value, element, 4);
+        memcpy(element, c->bf16 ? (const void *)&half_gap : (const void *)&gap, c->bf16 ? 2 : 4);
+        to[i] = (double)value;
+    }
+}
+
+static void check_gaps(const struct reference_case *c, const char *name, const void *buffer, int64_t elements)
+{
+    int64_t written = 0;
+    for (int64_t i = 0; i < elements; i++)
+        written +=
+            c->bf16 ? ((const uint16_t *)buffer)[i] != GAP_BF16 : ((const uint32_t *)buffer)[i] != GAP_F32;
+    if (written)
+        printf("%s: ", name);
+    CHECK_INT(written, 0);
+}
+
+enum { GAP = 5 };
+
+/* Query, key and value as slices of one projection, head after head, with a gap after each token and
+ * sequence. */
+static void place_fused(const struct reference_case *c, struct placed placed[3])
+{
+    int64_t d = c->head_dim, longest = c->queries > c->keys ? c->queries : c->keys;
+    int64_t token = (c->heads + 2 * c->key_value_heads) * d + GAP, sequence = longest * token + GAP;
+    int64_t elements = c->batch * sequence + GAP, element = c->bf16 ? 2 : 4;
+    char *buffer = make_gaps(c, elements);
+    const int64_t head[] = {0, c->heads, c->heads + c->key_value_heads},
+                  time[] = {c->queries, c->keys, c->keys};
+    for (int i = 0; i < 3; i++)
+        placed[i] = (struct placed){
+            .buffer = i == 0 ? buffer : NULL,
+            .view = {buffer + (GAP + head[i] * d) * element, sequence, token, d},
+            .time = time[i],
+            .heads = i == 0 ? c->heads : c->key_value_heads,
+            .elements = elements,
+        };
+}
+
+/* Head-major, [batch, heads, time, head_dim], with gaps after each vector. */
+static struct placed place_alone(const struct reference_case *c)
+{
+    int64_t vector = c->head_dim + GAP, head = c->queries * vector,
+            elements = c->batch * c->heads * head + GAP;
+    char *buffer = make_gaps(c, elements);
+    return (struct placed){.buffer = buffer,
+                           .view = {buffer + GAP * (c->bf16 ? 2 : 4), c->heads * head, vector, head},
+                           .time = c->queries,
+                           .heads = c->heads,
+                           .elements = elements};
+}
+
+static rotary_attention_const_view as_const(rotary_attention_view view)
+{
+    return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
+}
+
+static void run_backward(const struct reference_case *c, const struct trial_plan *plan,
+                         struct reference_tensors *t, const struct placed input[3],
+                         const struct placed *output, const float *log_sum_exp, rotary_attention_shape shape)
+{
+    struct placed gradient[3], output_gradient = place_alone(c);
+    rotary_error error = {0};
+    place_fused(c, gradient);
+    put(c, &output_gradient, t->output_gradient, reference_query_size(c));
+    void *workspace = trial_memory(rotary_attention_backward_bytes(plan->attention, shape));
+    rotary_attention_backward_call call = {
+        .shape = shape,
+        .query = as_const(input[0].view),
+        .key = as_const(input[1].view),
+        .value = as_const(input[2].view),
+        .output = as_const(output->view),
+        .output_gradient = as_const(output_gradient.view),
+        .log_sum_exp = log_sum_exp,
+        .query_gradient = gradient[0].view,
+        .key_gradient = gradient[1].view,
+        .value_gradient = gradient[2].view,
+        .workspace = workspace,
+    };
+    if (!CHECK_INT(rotary_attention_backward(plan->attention, &call, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    take(c, &gradient[0], t->query_gradient, reference_query_size(c));
+    take(c, &gradient[1], t->key_gradient, reference_key_size(c));
+    take(c, &gradient[2], t->value_gradient, reference_key_size(c));
+    check_gaps(c, "gradients", gradient[0].buffer, gradient[0].elements);
+    free(gradient[0].buffer);
+    free(output_gradient.buffer);
+    free(workspace);
+}
+
+void trial_run(const struct reference_case *c, const struct trial_plan *plan, struct reference_tensors *t,
+               bool backward)
+{
+    struct placed input[3], output = place_alone(c);
+    rotary_error error = {0};
+    place_fused(c, input);
+    put(c, &input[0], t->query, reference_query_size(c));
+    put(c, &input[1], t->key, reference_key_size(c));
+    put(c, &input[2], t->value, reference_key_size(c));
+    rotary_attention_shape shape = {c->batch, c->queries, c->keys, c->first_query, c->first_key};
+    int64_t rows = c->batch * c->heads * c->queries;
+    float *log_sum_exp = trial_memory((size_t)rows * sizeof(float));
+    void *workspace = trial_memory(rotary_attention_forward_bytes(plan->attention, shape));
+    rotary_attention_forward_call call = {
+        .shape = shape,
+        .query = as_const(input[0].view),
+        .key = as_const(input[1].view),
+        .value = as_const(input[2].view),
+        .output = output.view,
+        .log_sum_exp = log_sum_exp,
+        .workspace = workspace,
+    };
+    if (!CHECK_INT(rotary_attention_forward(plan->attention, &call, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    free(workspace);
+    if (backward)
+        run_backward(c, plan, t, input, &output, log_sum_exp, shape);
+    for (int64_t i = 0; i < rows; i++)
+        t->log_sum_exp[i] = (double)log_sum_exp[i];
+    take(c, &output, t->output, reference_query_size(c));
+    check_gaps(c, "output", output.buffer, output.elements);
+    free(input[0].buffer);
+    free(output.buffer);
+    free(log_sum_exp);
+}
+
+static double largest(const double *values, int64_t count)
+{
+    double size = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (isfinite(values[i]))
+            size = fmax(size, fabs(values[i]));
+    return size;
+}
+
+void trial_compare(const struct reference_case *c, const char *name, const double *got, const double *wanted,
+                   const double *naive, int64_t count, double size)
+{
+    double error = 0, naive_error = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (isinf(wanted[i]) && got[i] == wanted[i])
+            continue;
+        double off = fabs(got[i] - wanted[i]);
+        error = off > error || off != off ? off : error; /* a NaN stays */
+        naive_error = fmax(naive_error, fabs(naive[i] - wanted[i]));
+    }
+    size = fmax(size, largest(wanted, count));
+    double bound = 2 * naive_error + (c->bf16 ? 0x1p-9 : 0x1p-20) * size;
+    if (!CHECK(error <= bound))
+        printf("  %s: off by %.3g, allowed %.3g; largest %.3g\n", name, error, bound, size);
+    CHECK(bound <= (c->bf16 ? 0.1 : 1e-4) * size + 1e-30); /* a bound that bounds */
+}
+
+void trial_compare_all(const struct reference_case *c, const struct reference_tensors *got,
+                       const struct reference_tensors *wanted, const struct reference_tensors *naive,
+                       bool backward)
+{
+    int64_t queries = reference_query_size(c), keys = reference_key_size(c);
+    trial_compare(c, "output", got->output, wanted->output, naive->output, queries, 0);
+    trial_compare(c, "log_sum_exp", got->log_sum_exp, wanted->log_sum_exp, naive->log_sum_exp,
+                  c->batch * c->heads * c->queries, 1);
+    if (!backward)
+        return;
+    /* Gradients of queries and keys are differences of products of this size, which may cancel entirely. */
+    double product = c->scale * largest(wanted->output_gradient, queries) * largest(wanted->value, keys);
+    trial_compare(c, "query gradient", got->query_gradient, wanted->query_gradient, naive->query_gradient,
+                  queries, product * largest(wanted->key, keys));
+    trial_compare(c, "key gradient", got->key_gradient, wanted->key_gradient, naive->key_gradient, keys,
+                  product * largest(wanted->query, queries));
+    trial_compare(c, "value gradient", got->value_gradient, wanted->value_gradient, naive->value_gradient,
+                  keys, 0);
+}

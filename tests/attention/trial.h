@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The library run on a reference_case: tensors as views of a fused buffer with gaps, which must stay as they
+ * are.
+ */
+#ifndef TESTS_ATTENTION_TRIAL_H
+#define TESTS_ATTENTION_TRIAL_H
+
+#include "attention/reference.h"
+
+/* Instruction sets to try: those available, from scalar up. Returns how many. */
+int trial_isas(rotary_isa isas[6]);
+
+/* A plan for a case, with the rotations it needs. */
+struct trial_plan {
+    rotary_rope *rope, *value_rope;
+    rotary_attention *attention;
+};
+struct trial_plan trial_plan_make(const struct reference_case *c, rotary_isa isa, int threads);
+void trial_plan_free(struct trial_plan *plan);
+
+/* Fills query, key, value and output_gradient with signed, balanced numbers, rounded to the element type.
+ * Scores have a standard deviation of about `spread`. */
+void trial_fill(const struct reference_case *c, struct reference_tensors *tensors, uint64_t seed,
+                double spread);
+
+/* Runs forward, and backward if asked, and checks that nothing outside the tensors was written. */
+void trial_run(const struct reference_case *c, const struct trial_plan *plan,
+               struct reference_tensors *tensors, bool backward);
+
+/* A 64-byte aligned block that ends where its bytes end; abort when there is none. */
+void *trial_memory(size_t bytes);
+
+/* Checks that max|got - wanted| <= 2 max|naive - wanted| + floor * size, size being at least max|wanted|. */
+void trial_compare(const struct reference_case *c, const char *name, const double *got, const double *wanted,
+                   const double *naive, int64_t count, double size);
+/* Output and log_sum_exp, and the gradients. */
+void trial_compare_all(const struct reference_case *c, const struct reference_tensors *got,
+                       const struct reference_tensors *wanted, const struct reference_tensors *naive,
+                       bool backward);
+
+#endif
