@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scoring: what task_evaluate asks a decoder, and what it makes of the answers. The decoder here is a
+ * stand-in that decides which problems it solves, so that every number is known beforehand.
+ */
+#include "base/fail.h"
+#include "model/generate.h"
+#include "task/text.h"
+
+/* What the stand-in was asked, and what it is to say. */
+static struct {
+    const struct task *task;
+    rotary_status status;         /* of the next calls */
+    struct generate_config asked; /* of the last call of generate */
+    int64_t prompts, sequences;   /* seen in all */
+} stand_in;
+
+enum { LENGTH = 256, SEED = 6 };
+
+/* Problem i is solved, answered wrongly, never finished, or answered without its first quote. */
+static void write_answer(int64_t i, const char *prompt, char written[TASK_TEXT_BYTES])
+{
+    const char *suffix = prompt + strlen("?s='") + atoi(strchr(prompt, '[') + 1);
+    int length = (int)(strchr(suffix, '\'') - suffix);
+    switch (i % 4) {
+    case 0:
+        snprintf(written, TASK_TEXT_BYTES, "'%.*s'#", length, suffix);
+        break;
+    case 1:
+        snprintf(written, TASK_TEXT_BYTES, "'%.*s'#", length, suffix);
+        written[1] = written[1] == 'a' ? 'b' : 'a';
+        break;
+    case 2:
+        snprintf(written, TASK_TEXT_BYTES, "'%.*s'", length, suffix);
+        break;
+    default:
+        snprintf(written, TASK_TEXT_BYTES, "%.*s'#", length, suffix);
+        break;
+    }
+}
+
+rotary_status generate(struct decoder *decoder, const struct generate_config *config, int64_t count,
+                       const int32_t *const *prompts, const int64_t *lengths, int32_t *const *continuations,
+                       int64_t *written, const atomic_bool *interrupted, rotary_error *error)
+{
+    (void)decoder;
+    CHECK(interrupted == NULL);
+    stand_in.asked = *config;
+    if (stand_in.status != ROTARY_OK)
+        return rotary_fail(error, stand_in.status, "the stand-in was told to fail");
+    const struct characters *characters = task_characters(stand_in.task);
+    for (int64_t i = 0; i < count; i++, stand_in.prompts++) {
+        char prompt[TASK_TEXT_BYTES], text[TASK_TEXT_BYTES];
+        characters_decode(characters, prompts[i], lengths[i], prompt);
+        struct problem problem;
+        task_problem(stand_in.task, SEED, i, &problem);
+        CHECK_TEXT(prompt, problem.prompt);
+        write_answer(i, prompt, text);
+        written[i] = (int64_t)strlen(text);
+        CHECK(written[i] <= config->most);
+        CHECK_INT(characters_encode(characters, text, written[i], continuations[i], NULL), ROTARY_OK);
+    }
+    return ROTARY_OK;
+}
+
+/* 2 nats a token in the first sequence, 4 in the next, ...; every fourth token right. */
+rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch,
+                          struct decoder_loss *loss, rotary_error *error)
+{
+    (void)decoder;
+    (void)error;
+    CHECK(!batch->backward);
+    CHECK_INT(batch->time, LENGTH);
+    for (int64_t row = 0; row < batch->batch; row++) {
+        int32_t sequence[LENGTH + 1];
+        task_held_out(stand_in.task, SEED, stand_in.sequences++, sequence);
+        CHECK(memcmp(batch->tokens + row * LENGTH, sequence, LENGTH * sizeof *sequence) == 0);
+        CHECK(memcmp(batch->targets + row * LENGTH, sequence + 1, LENGTH * sizeof *sequence) == 0);
+        loss->total += 2.0 * (double)stand_in.sequences * LENGTH;
+        loss->counted += LENGTH;
+        loss->correct += LENGTH / 4;
+    }
+    return ROTARY_OK;
+}
+
+static void prepare(const struct task *task)
+{
+    memset(&stand_in, 0, sizeof stand_in);
+    stand_in.task = task;
+}
+
+static struct task *short_task(enum task_kind kind)
+{
+    struct task_config config = config_of(kind);
+    config.sequence_length = LENGTH;
+    config.problems = 30;
+    return task_of(&config);
+}
+
+static void test_problems(void)
+{
+    struct task *task = short_task(TASK_INDEX);
+    prepare(task);
+    struct evaluation_sample samples[6];
+    memset(samples, 'x', sizeof samples);
+    struct evaluation evaluation = {.sample_count = 5, .samples = samples};
+    struct evaluation_config config = {.seed = SEED, .problems = 100, .held_out = 3, .temperature = 0.5f};
+    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
+    CHECK_INT(evaluation.problems, 30); /* at most the configured */
+    CHECK_INT(evaluation.right, 8);
+    CHECK_INT(stand_in.prompts, 30);
+    CHECK_INT(stand_in.asked.stop, task_characters(task)->token['#']);
+    CHECK_INT(stand_in.asked.most, 16);
+    CHECK_INT((int64_t)stand_in.asked.seed, SEED);
+    CHECK_NEAR((double)stand_in.asked.temperature, 0.5, 0);
+    CHECK(!stand_in.asked.without_cache);
+
+    CHECK_INT(evaluation.sample_count, 5);
+    for (int i = 0; i < 5; i++) {
+        struct problem problem;
+        char written[TASK_TEXT_BYTES], answer[TASK_TEXT_BYTES];
+        task_problem(task, SEED, i, &problem);
+        write_answer(i, problem.prompt, written);
+        task_answer(task, written, answer);
+        check_about("sample %d", i);
+        CHECK_TEXT(samples[i].problem.prompt, problem.prompt);
+        CHECK_TEXT(samples[i].problem.answer, problem.answer);
+        CHECK_TEXT(samples[i].written, written);
+        CHECK_TEXT(samples[i].answer, answer);
+        CHECK_INT(samples[i].right, i % 4 == 0);
+    }
+    check_about("%s", "");
+    CHECK_INT(samples[5].written[0], 'x');
+
+    CHECK_INT(stand_in.sequences, 3);
+    CHECK_NEAR(evaluation.loss, 4.0, 1e-12);
+    CHECK_NEAR(evaluation.accuracy, 0.25, 1e-12);
+    CHECK(evaluation.seconds >= 0);
+
+    /* Fewer problems than samples: only so many are filled, and it says so. */
+    config.problems = 2;
+    stand_in.sequences = 0;
+    evaluation.sample_count = 5;
+    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
+    CHECK_INT(evaluation.problems, 2);
+    CHECK_INT(evaluation.right, 1);
+    CHECK_INT(evaluation.sample_count, 2);
+    task_destroy(task);
+}
+
+static void test_without_problems(void)
+{
+    struct task *task = short_task(TASK_PREFIX);
+    prepare(task);
+    struct evaluation evaluation = {.right = 7};
+    struct evaluation_config config = {.seed = SEED, .problems = 100, .held_out = 2};
+    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
+    CHECK_INT(stand_in.prompts, 0);
+    CHECK_INT(evaluation.problems, 0);
+    CHECK_INT(evaluation.right, 0);
+    CHECK_INT(evaluation.sample_count, 0);
+    CHECK_NEAR(evaluation.loss, 3.0, 1e-12);
+    task_destroy(task);
+}
+
+/* What goes wrong below is passed on, and the result is left alone. */
+static void test_failure(void)
+{
+    struct task *task = short_task(TASK_INDEX);
+    prepare(task);
+    stand_in.status = ROTARY_OUT_OF_MEMORY;
+    struct evaluation evaluation = {.right = 7, .loss = 1.5};
+    struct evaluation_config config = {.seed = SEED, .problems = 4, .held_out = 2};
+    rotary_error error = {0};
+    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, &error), ROTARY_OUT_OF_MEMORY);
+    CHECK_TEXT(error.message, "the stand-in was told to fail");
+    CHECK_INT(evaluation.right, 7);
+    CHECK_NEAR(evaluation.loss, 1.5, 0);
+    CHECK_INT(stand_in.sequences, 0);
+
+    atomic_bool interrupted = true;
+    config.problems = 0;
+    config.interrupted = &interrupted;
+    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, &error), ROTARY_INTERRUPTED);
+    CHECK_INT(evaluation.right, 7);
+    CHECK_INT(stand_in.sequences, 0);
+    task_destroy(task);
+}
+
+int main(void)
+{
+    test_problems();
+    test_without_problems();
+    test_failure();
+    return check_report();
+}
