@@ -4,7 +4,7 @@
 # door. The table is docs/architecture.md's.
 set -eu
 cd "$1"
-find src include -name '*.[ch]' | LC_ALL=C sort | xargs awk '
+find src include -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | xargs awk '
 BEGIN {
     # floor: what it may include besides its own headers. An entry is a floor or a single header.
     below["base"] = ""

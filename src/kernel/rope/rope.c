@@ -135,7 +135,7 @@ INLINE void copy(const void *input, void *output, int64_t count, rotary_dtype in
             store(output, at, load(input, at, count - at, in), count - at, out);
 }
 
-#include "kernel/rope/instances.h"
+#include "kernel/rope/instances.inc"
 
 extern const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels);
 const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels) = ROTARY_ROPE_INSTANCES;

@@ -49,6 +49,6 @@ static inline void copy(const void *input, void *output, int64_t count, rotary_d
             store(output, i, load(input, i, in), out);
 }
 
-#include "kernel/rope/instances.h"
+#include "kernel/rope/instances.inc"
 
 const struct rotary_rope_kernels rotary_rope_kernels_reference = ROTARY_ROPE_INSTANCES;
