@@ -25,6 +25,40 @@ typedef enum rotary_pairing {
     ROTARY_PAIRING_INTERLEAVED = 1, /* the RoFormer paper, Meta's Llama, GPT-J */
 } rotary_pairing;
 
+/* How inverse frequencies differ from base^(-2i / rotary_dim). s is `factor`, L0 `original_positions`. */
+typedef enum rotary_scaling {
+    ROTARY_SCALING_NONE = 0,
+    ROTARY_SCALING_LINEAR = 1,      /* position interpolation: divided by s (Chen et al., arXiv 2306.15595) */
+    ROTARY_SCALING_NTK = 2,         /* base s^(d / (d - 2)) (bloc97, 2023) */
+    ROTARY_SCALING_DYNAMIC_NTK = 3, /* base (s L/L0 - (s - 1))^(d / (d - 2)), L = max(sequence_length, L0) */
+    ROTARY_SCALING_YARN = 4,        /* Peng et al., arXiv 2309.00071 */
+    ROTARY_SCALING_LONGROPE = 5,    /* divided by a list of factors (Ding et al., arXiv 2402.13753) */
+    ROTARY_SCALING_LLAMA3 = 6,      /* long wavelengths divided by s, short ones not, a ramp between */
+    ROTARY_SCALING_PROPORTIONAL = 7, /* p-RoPE: pairs below rotary_fraction of them turn, the others do not */
+} rotary_scaling;
+
+/* Implementations whose reading of a variant differs; docs/variants.md says where and how. The default
+ * follows the paper or the repository that defined the variant. */
+typedef enum rotary_compat {
+    ROTARY_COMPAT_NONE = 0,
+    ROTARY_COMPAT_HUGGINGFACE = 1,
+    ROTARY_COMPAT_GGML = 2,
+    ROTARY_COMPAT_VLLM = 3,
+} rotary_compat;
+
+enum { ROTARY_MOST_AXES = 4 };
+
+/* How pairs are shared out among the axes of a position (text has one; an image has rows and columns).
+ * sections[a] pairs belong to axis a. */
+typedef enum rotary_axes {
+    ROTARY_AXES_ONE = 0,         /* every pair turns by the one position */
+    ROTARY_AXES_SECTIONS = 1,    /* M-RoPE: one section behind another, frequencies as without sections */
+    ROTARY_AXES_INTERLEAVED = 2, /* M-RoPE with three axes in turn, t h w t h w ..., then t */
+    ROTARY_AXES_SEPARATE = 3, /* axial, vision: one behind another, frequencies begin again in each section */
+} rotary_axes;
+
+/* Numbers that are 0 where 0 makes no sense mean "as the formula has it". Lists are read while the plan is
+ * made and not kept. */
 typedef struct rotary_rope_config {
     size_t struct_size;   /* sizeof(rotary_rope_config), set by rotary_rope_config_default */
     int64_t head_dim;     /* channels of a head */
@@ -33,22 +67,69 @@ typedef struct rotary_rope_config {
     rotary_pairing pairing;
     double base;     /* rope_theta; 10000 */
     bool angles_f32; /* compute angles in f32, as checkpoints trained that way did; default false: double */
-    int64_t table_positions; /* positions 0 ... table_positions - 1 have their cosines and sines ready; others
-                                are computed when asked for */
+    int64_t table_positions; /* positions 0 ... table_positions - 1 have their cosines and sines ready (2048
+                                by default); others are computed when asked for */
     int threads;             /* 0: all processors */
     rotary_isa isa;
+
+    rotary_scaling scaling;
+    rotary_compat compat;
+    double factor;              /* s; 0: max_positions / original_positions */
+    int64_t original_positions; /* L0, the context before scaling; 0: max_positions */
+    int64_t max_positions;      /* the context after scaling; 0: unknown */
+    int64_t sequence_length;    /* dynamic NTK, LongRoPE: the length the plan is to serve; 0: at most L0 */
+    double attention_factor;    /* YaRN, LongRoPE: multiplies cosine and sine; 0: by the variant's formula */
+    /* YaRN: pairs that turn more than beta_fast times (32) within L0 keep their frequency, those that turn
+     * less than beta_slow times (1) have it divided by s. */
+    double beta_fast, beta_slow;
+    double mscale, mscale_all_dim; /* YaRN as DeepSeek has it; 0: not used */
+    bool truncate;                 /* YaRN: the ramp begins and ends at whole pairs; default true */
+    double low_frequency_factor, high_frequency_factor; /* Llama 3: 1, 4 */
+    /* LongRoPE: [rotary_dim / 2] each; the long ones if sequence_length > L0. */
+    const double *short_factors, *long_factors;
+    double rotary_fraction; /* proportional: above 0, at most 1 */
+    /* [rotary_dim / 2]: frequencies are divided by these at last. NULL: none. */
+    const double *pair_factors;
+    /* [rotary_dim / 2]: take the place of the formula (learned frequencies, pixel frequencies). NULL: none.
+     */
+    const double *inverse_frequencies;
+    /* xPos (Sun et al., arXiv 2212.10554): queries times zeta^((p - origin) / xpos_scale), keys divided by
+     * it, zeta = (2i + 0.4 d) / (1.4 d). 512 is usual; 0: none. The origin is fixed, so that keys in a cache
+     * stay right while the sequence grows. */
+    double xpos_scale, xpos_origin;
+    rotary_axes axes;
+    int64_t sections[ROTARY_MOST_AXES]; /* pairs of each axis; together rotary_dim / 2 */
+    /* Cosines and sines are rounded to this, as implementations that keep 16-bit tables do; default f32. */
+    rotary_dtype table_dtype;
 } rotary_rope_config;
 
 ROTARY_API void rotary_rope_config_default(rotary_rope_config *config);
+/* ROTARY_INVALID_ARGUMENT for a configuration that makes no sense, ROTARY_UNSUPPORTED for an instruction set
+ * this machine does not have, ROTARY_OUT_OF_MEMORY. *rope is written on success only; destroy it with
+ * rotary_rope_destroy. */
 ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_create(rotary_rope **rope,
                                                            const rotary_rope_config *config,
                                                            rotary_error *error);
-ROTARY_API void rotary_rope_destroy(rotary_rope *rope);
+ROTARY_API void rotary_rope_destroy(rotary_rope *rope); /* NULL is allowed */
+
+/* What a plan came to. The list has rotary_rope_pairs entries, in radians a position, and lives as long as
+ * the plan. */
+ROTARY_API int64_t rotary_rope_pairs(const rotary_rope *rope);
+ROTARY_API const double *rotary_rope_inverse_frequencies(const rotary_rope *rope);
+/* What cosines and sines of queries and keys are multiplied by: 1 but for YaRN and LongRoPE. */
+ROTARY_API double rotary_rope_attention_factor(const rotary_rope *rope);
+/* What a model with these frequencies multiplies its softmax scale by, beside the attention factor: 1 but for
+ * YaRN with mscale_all_dim (DeepSeek). The library never applies it. */
+ROTARY_API double rotary_rope_softmax_factor(const rotary_rope *rope);
+/* How many numbers a position has: 1 but for plans with sections. */
+ROTARY_API int rotary_rope_axes(const rotary_rope *rope);
+/* The axis that `pair`, 0 ... pairs - 1, turns by. */
+ROTARY_API int rotary_rope_axis(const rotary_rope *rope, int64_t pair);
 
 /* Where tokens stand. Zeroed, it means 0, 1, 2, ... in every sequence.
  *
  * A token's position is the entry of `array` for it, or, without an array, its place in its sequence; plus
- * `offset`; plus the entry of `offsets` for its sequence. */
+ * `offset`; plus the entry of `offsets` for its sequence. With several axes, that holds for each. */
 typedef enum rotary_position_type {
     ROTARY_POSITION_I64 = 0,
     ROTARY_POSITION_I32 = 1,
@@ -58,11 +139,13 @@ typedef enum rotary_position_type {
 typedef struct rotary_rope_positions {
     int64_t offset;
     const int64_t *offsets; /* [batch], or [sequences] if sequences are packed; NULL: none */
-    const void *array;      /* [batch, time], or [time] with batch_stride 0; NULL: tokens are counted */
+    const void *array;      /* [axes, batch, time]; NULL: tokens are counted */
     rotary_position_type array_type;
-    int64_t array_batch_stride; /* elements from a sequence's positions to the next one's */
-    /* Sequences packed one behind another into a batch of one: sequence s is tokens starts[s] ... starts[s +
-     * 1] - 1 (cu_seqlens). starts[0] is 0, starts[sequences] is time. NULL: not packed. */
+    int64_t
+        array_batch_stride; /* elements from a sequence's positions to the next one's; 0: all have the same */
+    int64_t array_axis_stride; /* elements from an axis to the next; 0: all axes have the same positions */
+    /* Sequences packed one behind another into a batch of one: sequence s is tokens starts[s] up to, without,
+     * starts[s + 1] (cu_seqlens). starts[0] is 0, starts[sequences] is time. NULL: not packed. */
     const int32_t *starts;
     int64_t sequences;
 } rotary_rope_positions;
@@ -95,6 +178,18 @@ typedef struct rotary_rope_tensor {
     rotary_rope_view output;
 } rotary_rope_tensor;
 
+/* Cosines and sines of the caller's own, in place of the plan's. All of query, key and value turn by them as
+ * they are. */
+typedef struct rotary_rope_tables {
+    const void *cosine,
+        *sine; /* [rows, pairs], looked up by position; or [batch, time, pairs]. NULL: the plan's */
+    rotary_dtype dtype;
+    bool per_token;       /* the second form; positions are not looked at */
+    int64_t rows;         /* of the first form; a position that is not one of 0 ... rows - 1 is refused */
+    int64_t row_stride;   /* elements; 0: pairs */
+    int64_t batch_stride; /* elements; of the second form */
+} rotary_rope_tables;
+
 /* Zeroed but for what is needed. Each of query, key and value is turned unless its input.data is NULL; a
  * tensor that is none of them may stand in any place. Values are turned without magnitudes (attention
  * factor). */
@@ -102,6 +197,7 @@ typedef struct rotary_rope_apply_call {
     int64_t batch, time;
     rotary_direction direction;
     rotary_rope_positions positions;
+    rotary_rope_tables tables;
     rotary_rope_tensor query, key, value;
 } rotary_rope_apply_call;
 

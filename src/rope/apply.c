@@ -1,59 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Turning tensors by a plan, forward and back.
+ * Turning tensors forward and back, by the plan's angles or by a caller's tables.
  */
 #include "base/fail.h"
+#include "base/half.h"
+#include "kernel/rope/rope.h"
 #include "rope/positions.h"
 #include "rope/turn.h"
 
 struct source {
     const rotary_rope *rope;
-    const rotary_rope_positions *positions;
-    rotary_direction direction;
+    const rotary_rope_apply_call *call;
 };
 
-/* What a row is multiplied by. The rotation R = f O, with O orthogonal, has the inverse 1/f O^T and the
- * transpose f O^T. */
-static float magnitude(const struct source *source, enum rotary_rope_role role)
-{
-    double factor = role == ROTARY_ROLE_VALUE ? 1.0 : source->rope->attention_factor;
-    return (float)(source->direction == ROTARY_INVERSE ? 1.0 / factor : factor);
-}
-
-static void row(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time, int64_t first,
-                int64_t count, float *cosine, float *sine)
+static void plan_row(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
+                     struct rotary_row row)
 {
     const struct source *source = context;
-    rotary_rope_row(source->rope, rotary_rope_position(source->positions, batch, time), first, count, cosine,
-                    sine);
-    float cosine_factor = magnitude(source, role);
-    float sine_factor = source->direction == ROTARY_FORWARD ? cosine_factor : -cosine_factor;
-    for (int64_t pair = 0; pair < count; pair++) {
-        cosine[pair] *= cosine_factor;
-        sine[pair] *= sine_factor;
+    double position[ROTARY_MOST_AXES];
+    rotary_rope_position(&source->call->positions, batch, time, source->rope->axes, position);
+    rotary_rope_unit_row(source->rope, position, row);
+    rotary_rope_finish_row(source->rope, position, role, source->call->direction, row);
+}
+
+static float table_entry(const void *table, int64_t at, rotary_dtype dtype)
+{
+    if (dtype == ROTARY_F32)
+        return ((const float *)table)[at];
+    uint16_t half = ((const uint16_t *)table)[at];
+    return dtype == ROTARY_F16 ? rotary_f16_to_float(half) : rotary_bf16_to_float(half);
+}
+
+static void table_row(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
+                      struct rotary_row row)
+{
+    (void)role;
+    const struct source *source = context;
+    const rotary_rope_tables *tables = &source->call->tables;
+    rotary_direction direction = source->call->direction;
+    int64_t stride = tables->row_stride ? tables->row_stride : source->rope->pairs;
+    int64_t at = batch * tables->batch_stride + time * stride;
+    if (!tables->per_token) {
+        double position[ROTARY_MOST_AXES];
+        rotary_rope_position(&source->call->positions, batch, time, 1, position);
+        at = (int64_t)position[0] * stride;
     }
+    for (int64_t pair = 0; pair < row.count; pair++) {
+        float cosine = table_entry(tables->cosine, at + row.first + pair, tables->dtype);
+        float sine = table_entry(tables->sine, at + row.first + pair, tables->dtype);
+        float square = direction == ROTARY_INVERSE ? cosine * cosine + sine * sine : 1.0f;
+        row.cosine[pair] = cosine / square;
+        row.sine[pair] = (direction == ROTARY_FORWARD ? sine : -sine) / square;
+    }
+}
+
+static rotary_status check_tables(const rotary_rope *rope, const rotary_rope_tables *tables,
+                                  rotary_error *error)
+{
+    if (!tables->cosine && !tables->sine)
+        return ROTARY_OK;
+    if (!tables->cosine || !tables->sine)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "tables.%s is NULL; wanted both tables or neither",
+                           tables->cosine ? "sine" : "cosine");
+    if ((unsigned)tables->dtype >= ROTARY_DTYPES)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "tables.dtype is %d; wanted f32, f16 or bf16",
+                           (int)tables->dtype);
+    if (tables->row_stride != 0 && tables->row_stride < rope->pairs)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "tables.row_stride is %lld; wanted at least %lld, a row of pairs",
+                           (long long)tables->row_stride, (long long)rope->pairs);
+    if (!tables->per_token && rope->axes > 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the plan has %d axes; wanted one, or tables with a row per token", rope->axes);
+    if (!tables->per_token && tables->rows < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "tables.rows is %lld; wanted at least 1",
+                           (long long)tables->rows);
+    return ROTARY_OK;
 }
 
 static rotary_status check(const rotary_rope *rope, const rotary_rope_apply_call *call, rotary_error *error)
 {
-    static const char *const names[ROTARY_ROLES] = {"query", "key", "value"};
     const rotary_rope_tensor *tensors[ROTARY_ROLES] = {&call->query, &call->key, &call->value};
-    if (call->batch < 0 || call->time < 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "batch is %lld and time is %lld; wanted neither below 0", (long long)call->batch,
-                           (long long)call->time);
     if ((unsigned)call->direction > ROTARY_TRANSPOSE)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "direction is %d; wanted forward, inverse or transpose", (int)call->direction);
-    for (int role = 0; role < ROTARY_ROLES; role++) {
-        rotary_status status = ROTARY_OK;
-        if (tensors[role]->input.data)
-            status =
-                rotary_rope_check_tensor(rope, names[role], call->batch, call->time, tensors[role], error);
-        if (status)
-            return status;
-    }
-    return rotary_rope_check_positions(&call->positions, call->batch, call->time, error);
+    rotary_status status = rotary_rope_check_tensors(rope, call->batch, call->time, tensors, error);
+    if (!status)
+        status = check_tables(rope, &call->tables, error);
+    if (status || (call->tables.cosine && call->tables.per_token))
+        return status;
+    int64_t rows = call->tables.cosine ? call->tables.rows : -1;
+    return rotary_rope_check_positions(&call->positions, call->batch, call->time, rope->axes, rows, error);
 }
 
 rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply_call *call,
@@ -62,16 +99,15 @@ rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply
     rotary_status status = check(rope, call, error);
     if (status)
         return status;
-    struct source source = {.rope = rope, .positions = &call->positions, .direction = call->direction};
+    struct source source = {.rope = rope, .call = call};
     struct rotary_rope_turning turning = {
         .rope = rope,
         .batch = call->batch,
         .time = call->time,
-        .tensors = {call->query.input.data ? &call->query : NULL, call->key.input.data ? &call->key : NULL,
-                    call->value.input.data ? &call->value : NULL},
-        .source = row,
+        .tensors = {&call->query, &call->key, &call->value},
+        .source = call->tables.cosine ? table_row : plan_row,
         .context = &source,
-        .same_rows = rope->attention_factor == 1.0,
+        .same_rows = call->tables.cosine || rotary_rope_roles_alike(rope),
     };
     rotary_rope_turn_tensors(&turning);
     return ROTARY_OK;

@@ -1,21 +1,206 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inverse frequencies: how far a pair turns from one position to the next.
+ * Inverse frequencies: how far a pair turns from one position to the next, under every scaling, and the
+ * magnitudes that go with them. w is base^-exponent, s the factor, L0 the context before scaling, d the
+ * rotary dimension.
+ *
+ * With angles_f32 every step is rounded to f32 where Hugging Face's code has f32 tensors: rounding a double
+ * result of one operation on f32 numbers is what f32 arithmetic gives.
  */
 #include "rope/plan.h"
 
 #include <math.h>
 
+static double rounded(const rotary_rope_config *config, double value)
+{
+    return config->angles_f32 ? (double)(float)value : value;
+}
+
+/* base^exponent: the wavelength of a pair over 2 pi. */
+static double period(const rotary_rope_config *config, double base, int64_t pair)
+{
+    long double exponent = rotary_rope_exponent(config, pair);
+    if (config->angles_f32)
+        return (double)(float)pow((double)(float)base, (double)(float)exponent);
+    return (double)powl((long double)base, exponent);
+}
+
+static double plain(const rotary_rope_config *config, double base, int64_t pair)
+{
+    if (config->inverse_frequencies)
+        return rounded(config, config->inverse_frequencies[pair]);
+    if (config->angles_f32)
+        return rounded(config, 1.0 / period(config, base, pair));
+    return (double)powl((long double)base, -rotary_rope_exponent(config, pair));
+}
+
+/* The base that stretches the slowest pair by `stretch` and leaves the fastest alone. */
+static double stretched_base(const rotary_rope_config *config, double stretch)
+{
+    double dim = (double)config->rotary_dim;
+    return config->base * pow(stretch, dim / (dim - 2.0));
+}
+
+static double dynamic_stretch(const rotary_rope_config *config)
+{
+    double s = config->factor, original = (double)config->original_positions;
+    double length = (double)config->sequence_length;
+    if (config->compat == ROTARY_COMPAT_VLLM) /* one table for all lengths, made for the longest */
+        length = s * original;
+    if (length < original)
+        length = original;
+    return s * length / original - (s - 1.0);
+}
+
+struct ramp {
+    double low, high; /* pairs up to low keep their frequency, those from high on are divided by s */
+};
+
+/* The pair that turns `turns` times within L0 positions, as a real number. */
+static double pair_of_turns(const rotary_rope_config *config, double turns)
+{
+    double original = (double)config->original_positions;
+    return (double)config->rotary_dim * log(original / (turns * 2.0 * M_PI)) / (2.0 * log(config->base));
+}
+
+static struct ramp yarn_ramp(const rotary_rope_config *config)
+{
+    struct ramp ramp = {pair_of_turns(config, config->beta_fast), pair_of_turns(config, config->beta_slow)};
+    if (config->truncate || config->compat == ROTARY_COMPAT_GGML)
+        ramp = (struct ramp){floor(ramp.low), ceil(ramp.high)};
+    ramp.low = fmax(ramp.low, 0.0);
+    ramp.high = fmin(ramp.high, (double)config->rotary_dim - 1.0);
+    if (ramp.low == ramp.high)
+        ramp.high += 0.001;
+    return ramp;
+}
+
+static double yarn(const rotary_rope_config *config, int64_t pair)
+{
+    struct ramp ramp = yarn_ramp(config);
+    double place =
+        rounded(config, rounded(config, (double)pair - ramp.low) / rounded(config, ramp.high - ramp.low));
+    double kept = rounded(config, 1.0 - fmin(fmax(place, 0.0), 1.0));
+    double w = plain(config, config->base, pair);
+    double slow =
+        config->angles_f32
+            ? rounded(config, 1.0 / rounded(config, config->factor * period(config, config->base, pair)))
+            : w / config->factor;
+    return rounded(config, rounded(config, slow * rounded(config, 1.0 - kept)) + rounded(config, w * kept));
+}
+
+static bool longrope_is_long(const rotary_rope_config *config)
+{
+    bool configured = config->compat == ROTARY_COMPAT_VLLM || config->compat == ROTARY_COMPAT_GGML;
+    return (configured ? config->max_positions : config->sequence_length) > config->original_positions;
+}
+
+static double longrope(const rotary_rope_config *config, int64_t pair)
+{
+    const double *factors = longrope_is_long(config) ? config->long_factors : config->short_factors;
+    if (!config->angles_f32)
+        return plain(config, config->base, pair) / factors[pair];
+    return rounded(
+        config, 1.0 / rounded(config, rounded(config, factors[pair]) * period(config, config->base, pair)));
+}
+
+static double llama3(const rotary_rope_config *config, int64_t pair)
+{
+    double w = plain(config, config->base, pair), original = (double)config->original_positions;
+    double wavelength = rounded(config, 2.0 * M_PI / w), slow = rounded(config, w / config->factor);
+    double low = config->low_frequency_factor, high = config->high_frequency_factor;
+    if (wavelength > original / low)
+        return slow;
+    if (wavelength < original / high)
+        return w;
+    double smooth =
+        rounded(config, rounded(config, rounded(config, original / wavelength) - low) / (high - low));
+    double blended = rounded(config, rounded(config, 1.0 - smooth) * slow);
+    return rounded(config, blended + rounded(config, smooth * w));
+}
+
+static double proportional(const rotary_rope_config *config, int64_t pair)
+{
+    double pairs = (double)(config->rotary_dim / 2);
+    bool turns = (double)pair < floor(config->rotary_fraction * pairs);
+    return turns ? rounded(config, plain(config, config->base, pair) / config->factor) : 0.0;
+}
+
+static double scaled(const rotary_rope_config *config, int64_t pair)
+{
+    switch (config->scaling) {
+    case ROTARY_SCALING_LINEAR:
+        return rounded(config, plain(config, config->base, pair) / config->factor);
+    case ROTARY_SCALING_NTK:
+        return plain(config, stretched_base(config, config->factor), pair);
+    case ROTARY_SCALING_DYNAMIC_NTK:
+        return plain(config, stretched_base(config, dynamic_stretch(config)), pair);
+    case ROTARY_SCALING_YARN:
+        return yarn(config, pair);
+    case ROTARY_SCALING_LONGROPE:
+        return longrope(config, pair);
+    case ROTARY_SCALING_LLAMA3:
+        return llama3(config, pair);
+    case ROTARY_SCALING_PROPORTIONAL:
+        return proportional(config, pair);
+    default:
+        return plain(config, config->base, pair);
+    }
+}
+
+/* YaRN's magnitude for a stretch of s and a weight k. */
+static double yarn_magnitude(double s, double k)
+{
+    return s <= 1.0 ? 1.0 : 0.1 * k * log(s) + 1.0;
+}
+
+static double yarn_attention_factor(const rotary_rope_config *config)
+{
+    double s = config->factor, given = config->attention_factor;
+    if (config->compat == ROTARY_COMPAT_GGML) /* on top of what is given, and below 1 for s < 1 */
+        return (given > 0 ? given : 1.0) * (1.0 + 0.1 * log(s));
+    if (given > 0 && config->compat != ROTARY_COMPAT_VLLM)
+        return given;
+    if (config->mscale > 0 && config->mscale_all_dim > 0)
+        return yarn_magnitude(s, config->mscale) / yarn_magnitude(s, config->mscale_all_dim);
+    return yarn_magnitude(s, 1.0);
+}
+
+static double attention_factor(const rotary_rope_config *config)
+{
+    double s = config->factor;
+    if (config->scaling == ROTARY_SCALING_YARN)
+        return yarn_attention_factor(config);
+    if (config->attention_factor > 0)
+        return config->attention_factor;
+    if (config->scaling == ROTARY_SCALING_LONGROPE && s > 1.0)
+        return sqrt(1.0 + log(s) / log((double)config->original_positions));
+    return 1.0;
+}
+
+static double softmax_factor(const rotary_rope_config *config)
+{
+    if (config->scaling != ROTARY_SCALING_YARN || config->mscale_all_dim == 0)
+        return 1.0;
+    double magnitude = yarn_magnitude(config->factor, config->mscale_all_dim);
+    return magnitude * magnitude;
+}
+
 void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *config)
 {
-    rope->attention_factor = 1.0;
+    rope->attention_factor = attention_factor(config);
+    rope->softmax_factor = softmax_factor(config);
+    rope->ratio = (float)pow(config->base, -(double)rotary_rope_exponent(config, 1));
+    double dim = (double)config->rotary_dim;
     for (int64_t pair = 0; pair < rope->pairs; pair++) {
-        double exponent = (double)(2 * pair) / (double)rope->span.dim;
-        if (rope->angles_f32) /* every step in f32, as those checkpoints had it */
-            rope->inverse_frequency[pair] =
-                (double)(1.0f / (float)pow((double)(float)config->base, (double)(float)exponent));
-        else
-            rope->inverse_frequency[pair] =
-                (double)powl((long double)config->base, -(long double)pair / (long double)rope->pairs);
+        double w = scaled(config, pair);
+        if (config->pair_factors)
+            w = rounded(config, w / config->pair_factors[pair]);
+        rope->inverse_frequency[pair] = w;
+        if (rope->slowing)
+            rope->slowing[pair] = w == 0.0 ? 0.0f : (float)(w / plain(config, config->base, pair));
+        rope->axis[pair] = (uint8_t)rotary_rope_axis_of(config, pair);
+        if (rope->growth)
+            rope->growth[pair] = log((2.0 * (double)pair + 0.4 * dim) / (1.4 * dim)) / config->xpos_scale;
     }
 }

@@ -15,22 +15,39 @@ struct rotary_rope {
     int64_t pairs;             /* span.dim / 2 */
     double *inverse_frequency; /* [pairs]: radians a position */
     double attention_factor;   /* multiplies cosine and sine of queries and keys */
+    double softmax_factor;
+    int axes;
+    uint8_t *axis; /* [pairs] */
+    /* xPos: [pairs], ln(zeta) / scale, the rate at which a query's magnitude grows. NULL: no xPos. */
+    double *growth;
+    double growth_origin;
     bool angles_f32;
+    /* ggml's f32 angles: a pair's angle is `ratio` times that of the pair before, times `slowing`, [pairs],
+     * which scaling has brought about. NULL: angles are position times inverse frequency. */
+    float ratio;
+    float *slowing;
+    bool axes_restart; /* frequencies begin again with each axis */
+    rotary_dtype table_dtype;
     int64_t table_positions;
-    float *cosine, *sine; /* [table_positions, pairs], without any magnitude */
+    float *cosine, *sine; /* [table_positions, pairs], without any magnitude, not rounded to table_dtype */
     int threads;
     const struct rotary_rope_kernels *kernels;
     struct rotary_arena memory;
 };
 
-/* frequencies.c: fills inverse_frequency and attention_factor, whose memory the plan has already. */
+/* config.c: everything a configuration can get wrong. Afterwards rotary_dim, original_positions and factor
+ * are filled in. */
+ROTARY_CHECKED rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error *error);
+
+/* axes.c: which axis a pair turns by, and the exponent of its frequency: base^-exponent. */
+int rotary_rope_count_axes(const rotary_rope_config *config);
+int rotary_rope_axis_of(const rotary_rope_config *config, int64_t pair);
+long double rotary_rope_exponent(const rotary_rope_config *config, int64_t pair);
+
+/* frequencies.c: fills inverse_frequency, growth and the factors of a plan that has memory for them. */
 void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *config);
 
-/* rows.c: cosine and sine of position * inverse_frequency for pairs first ... first + count - 1, without any
- * magnitude; from the table where it has them. */
-void rotary_rope_row(const rotary_rope *rope, double position, int64_t first, int64_t count, float *cosine,
-                     float *sine);
-/* Makes the table, whose memory the plan has already. */
+/* rows.c: makes the table, whose memory the plan has already. */
 void rotary_rope_fill_table(rotary_rope *rope);
 
 #endif

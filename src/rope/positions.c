@@ -30,38 +30,6 @@ static rotary_status check_packed(const rotary_rope_positions *positions, int64_
     return ROTARY_OK;
 }
 
-static rotary_status check_finite(const rotary_rope_positions *positions, int64_t batch, int64_t time,
-                                  rotary_error *error)
-{
-    for (int64_t sequence = 0; sequence < batch; sequence++)
-        for (int64_t token = 0; token < time; token++) {
-            float position =
-                ((const float *)positions->array)[sequence * positions->array_batch_stride + token];
-            if (!isfinite(position))
-                return rotary_fail(
-                    error, ROTARY_INVALID_ARGUMENT,
-                    "the position of token %lld of sequence %lld is %g; wanted a finite number",
-                    (long long)token, (long long)sequence, (double)position);
-        }
-    return ROTARY_OK;
-}
-
-rotary_status rotary_rope_check_positions(const rotary_rope_positions *positions, int64_t batch, int64_t time,
-                                          rotary_error *error)
-{
-    if (positions->starts) {
-        rotary_status status = check_packed(positions, batch, time, error);
-        if (status)
-            return status;
-    }
-    if (positions->array && (unsigned)positions->array_type > ROTARY_POSITION_F32)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "positions.array_type is %d; wanted i64, i32 or f32", (int)positions->array_type);
-    if (positions->array && positions->array_type == ROTARY_POSITION_F32)
-        return check_finite(positions, batch, time, error);
-    return ROTARY_OK;
-}
-
 /* The packed sequence that holds the token: the last one that starts at or before it. */
 static int64_t packed_sequence(const rotary_rope_positions *positions, int64_t time)
 {
@@ -76,21 +44,70 @@ static int64_t packed_sequence(const rotary_rope_positions *positions, int64_t t
     return low;
 }
 
-double rotary_rope_position(const rotary_rope_positions *positions, int64_t batch, int64_t time)
+static double entry(const rotary_rope_positions *positions, int64_t at)
+{
+    switch (positions->array_type) {
+    case ROTARY_POSITION_I32:
+        return (double)((const int32_t *)positions->array)[at];
+    case ROTARY_POSITION_F32:
+        return (double)((const float *)positions->array)[at];
+    default:
+        return (double)((const int64_t *)positions->array)[at];
+    }
+}
+
+void rotary_rope_position(const rotary_rope_positions *positions, int64_t batch, int64_t time, int axes,
+                          double position[ROTARY_MOST_AXES])
 {
     int64_t sequence = positions->starts ? packed_sequence(positions, time) : batch;
     int64_t at = batch * positions->array_batch_stride + time;
-    double position = (double)positions->offset;
+    int64_t place = positions->starts ? time - positions->starts[sequence] : time;
+    double offset = (double)positions->offset;
     if (positions->offsets)
-        position += (double)positions->offsets[sequence];
-    if (!positions->array)
-        return position + (double)(positions->starts ? time - positions->starts[sequence] : time);
-    switch (positions->array_type) {
-    case ROTARY_POSITION_I32:
-        return position + (double)((const int32_t *)positions->array)[at];
-    case ROTARY_POSITION_F32:
-        return position + (double)((const float *)positions->array)[at];
-    default:
-        return position + (double)((const int64_t *)positions->array)[at];
+        offset += (double)positions->offsets[sequence];
+    for (int axis = 0; axis < axes; axis++, at += positions->array_axis_stride)
+        position[axis] = offset + (positions->array ? entry(positions, at) : (double)place);
+}
+
+/* A NaN or an infinity in an f32 array, or a position that a table of `rows` rows does not have. */
+static rotary_status check_each(const rotary_rope_positions *positions, int64_t batch, int64_t time, int axes,
+                                int64_t rows, rotary_error *error)
+{
+    double position[ROTARY_MOST_AXES];
+    for (int64_t sequence = 0; sequence < batch; sequence++)
+        for (int64_t token = 0; token < time; token++) {
+            rotary_rope_position(positions, sequence, token, axes, position);
+            for (int axis = 0; axis < axes; axis++) {
+                double p = position[axis];
+                if (!isfinite(p))
+                    return rotary_fail(
+                        error, ROTARY_INVALID_ARGUMENT,
+                        "the position of token %lld of sequence %lld is %g; wanted a finite number",
+                        (long long)token, (long long)sequence, p);
+                if (rows >= 0 && !(p >= 0 && p < (double)rows && p == floor(p)))
+                    return rotary_fail(
+                        error, ROTARY_INVALID_ARGUMENT,
+                        "the position of token %lld of sequence %lld is %.10g; wanted one of the table's "
+                        "rows, 0 ... %lld",
+                        (long long)token, (long long)sequence, p, (long long)rows - 1);
+            }
+        }
+    return ROTARY_OK;
+}
+
+rotary_status rotary_rope_check_positions(const rotary_rope_positions *positions, int64_t batch, int64_t time,
+                                          int axes, int64_t rows, rotary_error *error)
+{
+    if (positions->starts) {
+        rotary_status status = check_packed(positions, batch, time, error);
+        if (status)
+            return status;
     }
+    if (positions->array && (unsigned)positions->array_type > ROTARY_POSITION_F32)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "positions.array_type is %d; wanted i64, i32 or f32", (int)positions->array_type);
+    bool fractional = positions->array && positions->array_type == ROTARY_POSITION_F32;
+    if (fractional || rows >= 0)
+        return check_each(positions, batch, time, axes, rows, error);
+    return ROTARY_OK;
 }

@@ -7,10 +7,13 @@
 
 #include <rotary/rope.h>
 
+/* Checks positions of `axes` axes. With `rows` at least 0, every position must be one of 0 ... rows - 1. */
 ROTARY_CHECKED rotary_status rotary_rope_check_positions(const rotary_rope_positions *positions,
-                                                         int64_t batch, int64_t time, rotary_error *error);
+                                                         int64_t batch, int64_t time, int axes, int64_t rows,
+                                                         rotary_error *error);
 
-/* The position of a token, of positions that have been checked. */
-double rotary_rope_position(const rotary_rope_positions *positions, int64_t batch, int64_t time);
+/* The position of a token, one number an axis, of positions that have been checked. */
+void rotary_rope_position(const rotary_rope_positions *positions, int64_t batch, int64_t time, int axes,
+                          double position[ROTARY_MOST_AXES]);
 
 #endif

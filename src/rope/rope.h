@@ -14,10 +14,20 @@ struct rotary_span {
 };
 struct rotary_span rotary_rope_span(const rotary_rope *rope);
 
-/* cosine and sine, each [count, dim / 2] contiguous, for positions first ... first + count - 1 (any sign).
- * With `unit` the attention factor and every other magnitude is left out, as value rotation needs: it is
- * undone by the transpose, which is the inverse only of a pure rotation. */
+/* Queries and keys turn alike but for xPos. Values turn without magnitudes: they are undone by the transpose,
+ * which is the inverse only of a pure rotation. */
+enum rotary_rope_role { ROTARY_ROLE_QUERY, ROTARY_ROLE_KEY, ROTARY_ROLE_VALUE, ROTARY_ROLES };
+
+/* cosine and sine, each [count, dim / 2] contiguous, for positions first ... first + count - 1 (any sign; all
+ * axes have the same). */
+void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count, enum rotary_rope_role role,
+                           float *cosine, float *sine);
+
+/* The same for values (`unit`) or for queries (which keys may use too if the plan has no xPos). */
 void rotary_rope_rows(const rotary_rope *rope, int64_t first, int64_t count, bool unit, float *cosine,
                       float *sine);
+
+/* Whether queries need other rows than keys. */
+bool rotary_rope_has_xpos(const rotary_rope *rope);
 
 #endif

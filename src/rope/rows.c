@@ -4,48 +4,161 @@
  * 1,000,000 a product in f32 is wrong by several hundredths of a radian), their cosine and sine are rounded
  * to f32 once.
  */
+#include "rope/rows.h"
+
+#include "base/half.h"
 #include "base/threads.h"
-#include "rope/plan.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { TABLE_ROWS_PER_PIECE = 64 };
 
-static void compute(const rotary_rope *rope, double position, int64_t first, int64_t count, float *cosine,
-                    float *sine)
+/* ggml multiplies its way from pair to pair in f32, from position * 1 at the first. */
+static void ggml_angles(const rotary_rope *rope, const double *position, int64_t first, int64_t count,
+                        double *angles)
 {
-    const double *inverse_frequency = rope->inverse_frequency + first;
-    for (int64_t pair = 0; pair < count; pair++) {
-        double angle = position * inverse_frequency[pair];
-        if (rope->angles_f32)
-            angle = (double)((float)position * (float)inverse_frequency[pair]);
-        cosine[pair] = (float)cos(angle);
-        sine[pair] = (float)sin(angle);
+    float theta[ROTARY_MOST_AXES];
+    for (int64_t pair = 0; pair < first + count; pair++) {
+        bool begins = pair == 0 || (rope->axes_restart && rope->axis[pair] != rope->axis[pair - 1]);
+        for (int axis = 0; axis < rope->axes; axis++)
+            theta[axis] = begins ? (float)position[axis] : theta[axis] * rope->ratio;
+        if (pair >= first)
+            angles[pair - first] = (double)(theta[rope->axis[pair]] * rope->slowing[pair]);
     }
 }
 
-void rotary_rope_row(const rotary_rope *rope, double position, int64_t first, int64_t count, float *cosine,
-                     float *sine)
+void rotary_rope_angles(const rotary_rope *rope, const double *position, int64_t first, int64_t count,
+                        double *angles)
 {
-    bool in_table = position >= 0 && position < (double)rope->table_positions && position == floor(position);
-    if (!in_table) {
-        compute(rope, position, first, count, cosine, sine);
+    const double *frequency = rope->inverse_frequency + first;
+    const uint8_t *axis = rope->axis + first;
+    if (rope->slowing)
+        ggml_angles(rope, position, first, count, angles);
+    else if (rope->angles_f32)
+        for (int64_t pair = 0; pair < count; pair++)
+            angles[pair] = (double)((float)position[axis[pair]] * (float)frequency[pair]);
+    else
+        for (int64_t pair = 0; pair < count; pair++)
+            angles[pair] = position[axis[pair]] * frequency[pair];
+}
+
+static void compute(const rotary_rope *rope, const double *position, struct rotary_row row)
+{
+    double angles[64];
+    enum { AT_ONCE = sizeof angles / sizeof *angles };
+    for (int64_t done = 0; done < row.count; done += AT_ONCE) {
+        int64_t count = row.count - done < AT_ONCE ? row.count - done : AT_ONCE;
+        rotary_rope_angles(rope, position, row.first + done, count, angles);
+        for (int64_t pair = 0; pair < count; pair++) {
+            row.cosine[done + pair] = (float)cos(angles[pair]);
+            row.sine[done + pair] = (float)sin(angles[pair]);
+        }
+    }
+}
+
+static bool in_table(const rotary_rope *rope, const double *position)
+{
+    bool inside = true;
+    for (int axis = 0; axis < rope->axes; axis++)
+        inside = inside && position[axis] >= 0 && position[axis] < (double)rope->table_positions &&
+                 position[axis] == floor(position[axis]);
+    return inside;
+}
+
+void rotary_rope_unit_row(const rotary_rope *rope, const double *position, struct rotary_row row)
+{
+    if (!in_table(rope, position)) {
+        compute(rope, position, row);
         return;
     }
-    int64_t at = (int64_t)position * rope->pairs + first;
-    memcpy(cosine, rope->cosine + at, (size_t)count * sizeof *cosine);
-    memcpy(sine, rope->sine + at, (size_t)count * sizeof *sine);
+    int64_t at = (int64_t)position[0] * rope->pairs + row.first;
+    if (rope->axes == 1) {
+        memcpy(row.cosine, rope->cosine + at, (size_t)row.count * sizeof *row.cosine);
+        memcpy(row.sine, rope->sine + at, (size_t)row.count * sizeof *row.sine);
+        return;
+    }
+    for (int64_t pair = 0; pair < row.count; pair++) {
+        at = (int64_t)position[rope->axis[row.first + pair]] * rope->pairs + row.first + pair;
+        row.cosine[pair] = rope->cosine[at];
+        row.sine[pair] = rope->sine[at];
+    }
+}
+
+static float round_to(rotary_dtype dtype, float value)
+{
+    if (dtype == ROTARY_F16)
+        return rotary_f16_to_float(rotary_f16_from_float(value));
+    return dtype == ROTARY_BF16 ? rotary_bf16_to_float(rotary_bf16_from_float(value)) : value;
+}
+
+/* The size of the numbers a vector of `role` is multiplied by when it is turned forward. */
+static double magnitude(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
+                        int64_t pair)
+{
+    if (role == ROTARY_ROLE_VALUE)
+        return 1.0;
+    if (!rope->growth)
+        return rope->attention_factor;
+    double grown = rope->growth[pair] * (position[rope->axis[pair]] - rope->growth_origin);
+    return rope->attention_factor * exp(role == ROTARY_ROLE_QUERY ? grown : -grown);
+}
+
+void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
+                            rotary_direction direction, struct rotary_row row)
+{
+    bool plain = role == ROTARY_ROLE_VALUE || (rope->attention_factor == 1.0 && !rope->growth);
+    /* R = m O with O orthogonal has the inverse 1/m O^T and the transpose m O^T. */
+    for (int64_t pair = 0; pair < row.count && !plain; pair++) {
+        double m = magnitude(rope, position, role, row.first + pair);
+        float factor = (float)(direction == ROTARY_INVERSE ? 1.0 / m : m);
+        row.cosine[pair] *= factor;
+        row.sine[pair] *= factor;
+    }
+    for (int64_t pair = 0; pair < row.count && direction != ROTARY_FORWARD; pair++)
+        row.sine[pair] = -row.sine[pair];
+    for (int64_t pair = 0; pair < row.count && rope->table_dtype != ROTARY_F32; pair++) {
+        row.cosine[pair] = round_to(rope->table_dtype, row.cosine[pair]);
+        row.sine[pair] = round_to(rope->table_dtype, row.sine[pair]);
+    }
+}
+
+bool rotary_rope_roles_alike(const rotary_rope *rope)
+{
+    return rope->attention_factor == 1.0 && !rope->growth;
+}
+
+void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count, enum rotary_rope_role role,
+                           float *cosine, float *sine)
+{
+    for (int64_t at = 0; at < count; at++) {
+        double position[ROTARY_MOST_AXES];
+        for (int axis = 0; axis < ROTARY_MOST_AXES; axis++)
+            position[axis] = (double)(first + at);
+        struct rotary_row row = {
+            .count = rope->pairs, .cosine = cosine + at * rope->pairs, .sine = sine + at * rope->pairs};
+        rotary_rope_unit_row(rope, position, row);
+        rotary_rope_finish_row(rope, position, role, ROTARY_FORWARD, row);
+    }
+}
+
+void rotary_rope_rows(const rotary_rope *rope, int64_t first, int64_t count, bool unit, float *cosine,
+                      float *sine)
+{
+    rotary_rope_role_rows(rope, first, count, unit ? ROTARY_ROLE_VALUE : ROTARY_ROLE_QUERY, cosine, sine);
 }
 
 static void fill_piece(void *argument, int64_t index, int worker)
 {
     (void)worker;
-    rotary_rope *rope = argument;
+    const rotary_rope *rope = argument;
     int64_t first = index * TABLE_ROWS_PER_PIECE, end = first + TABLE_ROWS_PER_PIECE;
-    for (int64_t position = first; position < end && position < rope->table_positions; position++) {
-        int64_t at = position * rope->pairs;
-        compute(rope, (double)position, 0, rope->pairs, rope->cosine + at, rope->sine + at);
+    for (int64_t at = first; at < end && at < rope->table_positions; at++) {
+        double position[ROTARY_MOST_AXES] = {(double)at, (double)at, (double)at, (double)at};
+        struct rotary_row row = {.count = rope->pairs,
+                                 .cosine = rope->cosine + at * rope->pairs,
+                                 .sine = rope->sine + at * rope->pairs};
+        compute(rope, position, row);
     }
 }
 
@@ -53,18 +166,4 @@ void rotary_rope_fill_table(rotary_rope *rope)
 {
     int64_t pieces = (rope->table_positions + TABLE_ROWS_PER_PIECE - 1) / TABLE_ROWS_PER_PIECE;
     rotary_parallel_for(rope->threads, pieces, fill_piece, rope);
-}
-
-void rotary_rope_rows(const rotary_rope *rope, int64_t first, int64_t count, bool unit, float *cosine,
-                      float *sine)
-{
-    float factor = unit ? 1.0f : (float)rope->attention_factor;
-    for (int64_t row = 0; row < count; row++) {
-        float *row_cosine = cosine + row * rope->pairs, *row_sine = sine + row * rope->pairs;
-        rotary_rope_row(rope, (double)(first + row), 0, rope->pairs, row_cosine, row_sine);
-        for (int64_t pair = 0; pair < rope->pairs && factor != 1.0f; pair++) {
-            row_cosine[pair] *= factor;
-            row_sine[pair] *= factor;
-        }
-    }
 }

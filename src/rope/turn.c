@@ -44,8 +44,8 @@ static bool same_layout(const rotary_rope_const_view *a, const rotary_rope_view 
            a->head_stride == b->head_stride;
 }
 
-rotary_status rotary_rope_check_tensor(const rotary_rope *rope, const char *name, int64_t batch, int64_t time,
-                                       const rotary_rope_tensor *tensor, rotary_error *error)
+static rotary_status check_tensor(const rotary_rope *rope, const char *name, int64_t batch, int64_t time,
+                                  const rotary_rope_tensor *tensor, rotary_error *error)
 {
     const rotary_rope_view *output = &tensor->output;
     rotary_status status = check_view(name, "input", tensor->input.data, tensor->input.dtype, error);
@@ -63,10 +63,28 @@ rotary_status rotary_rope_check_tensor(const rotary_rope *rope, const char *name
     if (!status && in_place(tensor) && !same_layout(&tensor->input, output))
         status = rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "%s is to be turned in place, but the type or the strides of its output are not those of its "
-            "input",
+            "%s is to be turned in place, but type or strides of its output are not those of its input",
             name);
     return status;
+}
+
+rotary_status rotary_rope_check_tensors(const rotary_rope *rope, int64_t batch, int64_t time,
+                                        const rotary_rope_tensor *const tensors[ROTARY_ROLES],
+                                        rotary_error *error)
+{
+    static const char *const names[ROTARY_ROLES] = {"query", "key", "value"};
+    if (batch < 0 || time < 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "batch is %lld and time is %lld; wanted neither below 0", (long long)batch,
+                           (long long)time);
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        rotary_status status = ROTARY_OK;
+        if (tensors[role]->input.data)
+            status = check_tensor(rope, names[role], batch, time, tensors[role], error);
+        if (status)
+            return status;
+    }
+    return ROTARY_OK;
 }
 
 struct block {
@@ -126,23 +144,28 @@ static void turn_block(const struct rotary_rope_turning *turning, struct block b
     float cosine[SCRATCH], sine[SCRATCH];
     bool filled = false;
     for (int role = 0; role < ROTARY_ROLES; role++) {
-        if (!turning->tensors[role])
+        if (!turning->tensors[role]->input.data)
             continue;
         for (int64_t row = 0; row < block.times && !(filled && turning->same_rows); row++)
             turning->source(turning->context, (enum rotary_rope_role)role, block.batch, block.time + row,
-                            first, count, cosine + row * count, sine + row * count);
+                            (struct rotary_row){first, count, cosine + row * count, sine + row * count});
         filled = true;
         turn_channels(turning->rope, turning->tensors[role], block, first, count, cosine, sine);
     }
 }
 
-/* How many tokens a piece of work has. A function of the problem alone. */
-static int64_t block_times(const struct rotary_rope_turning *turning)
+static int64_t all_heads(const struct rotary_rope_turning *turning)
 {
     int64_t heads = 0;
     for (int role = 0; role < ROTARY_ROLES; role++)
-        heads += turning->tensors[role] ? turning->tensors[role]->heads : 0;
-    int64_t times = PIECE / (heads * turning->rope->span.head_dim);
+        heads += turning->tensors[role]->input.data ? turning->tensors[role]->heads : 0;
+    return heads;
+}
+
+/* How many tokens a piece of work has. A function of the problem alone. */
+static int64_t block_times(const struct rotary_rope_turning *turning)
+{
+    int64_t times = PIECE / (all_heads(turning) * turning->rope->span.head_dim);
     times = times < LARGEST_BLOCK ? times : LARGEST_BLOCK;
     int64_t fits = SCRATCH / turning->rope->pairs;
     times = times < fits ? times : fits;
@@ -171,7 +194,7 @@ static void turn_piece(void *argument, int64_t index, int worker)
     int64_t end = rope->span.start + rope->span.dim;
     for (int role = 0; role < ROTARY_ROLES; role++) {
         const rotary_rope_tensor *tensor = turning->tensors[role];
-        if (!tensor || in_place(tensor))
+        if (!tensor->input.data || in_place(tensor))
             continue;
         copy_channels(tensor, rope->kernels, block, 0, rope->span.start);
         copy_channels(tensor, rope->kernels, block, end, rope->span.head_dim - end);
@@ -180,8 +203,7 @@ static void turn_piece(void *argument, int64_t index, int worker)
 
 void rotary_rope_turn_tensors(const struct rotary_rope_turning *turning)
 {
-    bool any = turning->tensors[0] || turning->tensors[1] || turning->tensors[2];
-    if (!any || turning->batch == 0 || turning->time == 0)
+    if (all_heads(turning) == 0 || turning->batch == 0 || turning->time == 0)
         return;
     struct rotary_rope_turning copy = *turning;
     rotary_parallel_for(turning->rope->threads, turning->batch * blocks_of(turning), turn_piece, &copy);

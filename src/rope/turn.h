@@ -6,28 +6,25 @@
 #ifndef ROTARY_ROPE_TURN_H
 #define ROTARY_ROPE_TURN_H
 
-#include "rope/plan.h"
+#include "rope/rows.h"
 
-enum rotary_rope_role { ROTARY_ROLE_QUERY, ROTARY_ROLE_KEY, ROTARY_ROLE_VALUE, ROTARY_ROLES };
-
-/* Writes cosine and sine for pairs first ... first + count - 1 of the tensor that plays `role`, at one token.
- */
+/* Writes the cosines and sines by which the tensor that plays `role` is turned at one token. */
 typedef void rotary_rope_row_source(const void *context, enum rotary_rope_role role, int64_t batch,
-                                    int64_t time, int64_t first, int64_t count, float *cosine, float *sine);
+                                    int64_t time, struct rotary_row row);
 
 struct rotary_rope_turning {
     const rotary_rope *rope; /* says which channels are pairs */
     int64_t batch, time;
-    const rotary_rope_tensor *tensors[ROTARY_ROLES]; /* NULL: absent */
+    const rotary_rope_tensor *tensors[ROTARY_ROLES]; /* absent where input.data is NULL */
     rotary_rope_row_source *source;
     const void *context;
     bool same_rows; /* source does not look at the role */
 };
 
-/* Checks shapes, strides and types. */
-ROTARY_CHECKED rotary_status rotary_rope_check_tensor(const rotary_rope *rope, const char *name,
-                                                      int64_t batch, int64_t time,
-                                                      const rotary_rope_tensor *tensor, rotary_error *error);
+/* Checks shapes, strides and types of the tensors that are there. */
+ROTARY_CHECKED rotary_status rotary_rope_check_tensors(const rotary_rope *rope, int64_t batch, int64_t time,
+                                                       const rotary_rope_tensor *const tensors[ROTARY_ROLES],
+                                                       rotary_error *error);
 /* Turns tensors that have been checked. */
 void rotary_rope_turn_tensors(const struct rotary_rope_turning *turning);
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 250, ROLES = 3 };
+enum { CALLS = 150, ROLES = 3, MOST_PAIRS = 75 };
 static const double UNIT = 0x1p-24;
 
 static struct rotary_random random_state;
@@ -39,7 +39,9 @@ struct call {
     struct tensor tensors[ROLES];
     int64_t offsets[8];
     int32_t starts[9];
-    struct guarded array;
+    double pair_factors[MOST_PAIRS];
+    struct guarded array, cosine, sine; /* positions; the caller's tables */
+    int axes;
 };
 
 /* Strides of axes in a random order with random gaps, some of them negative; returns the number of elements
@@ -126,6 +128,29 @@ static rotary_rope_tensor *view_of(struct call *call, int role)
     return views[role];
 }
 
+static void make_position_array(struct call *call)
+{
+    rotary_rope_positions *positions = &call->apply.positions;
+    int64_t batch = call->apply.batch, time = call->apply.time;
+    positions->array_type = (rotary_position_type)draw(0, 2);
+    positions->array_batch_stride = draw(0, 1) ? time : 0;
+    int64_t count = positions->array_batch_stride ? batch * time : time;
+    if (call->axes > 1 && draw(0, 3)) {
+        positions->array_axis_stride = count;
+        count *= call->axes;
+    }
+    size_t size = positions->array_type == ROTARY_POSITION_I64 ? 8 : 4;
+    call->array = guarded_create((size_t)count * size, draw(0, 1));
+    positions->array = call->array.data;
+    for (int64_t i = 0; i < count; i++)
+        if (positions->array_type == ROTARY_POSITION_I64)
+            ((int64_t *)call->array.data)[i] = draw(-3, 131072);
+        else if (positions->array_type == ROTARY_POSITION_I32)
+            ((int32_t *)call->array.data)[i] = (int32_t)draw(-3, 131072);
+        else
+            ((float *)call->array.data)[i] = (float)draw(-8, 4000) / 8.0f;
+}
+
 static void make_positions(struct call *call)
 {
     rotary_rope_positions *positions = &call->apply.positions;
@@ -143,20 +168,68 @@ static void make_positions(struct call *call)
             call->starts[i] = (int32_t)draw(call->starts[i - 1], time);
         call->starts[positions->sequences] = (int32_t)time;
     }
-    if (draw(0, 1)) {
-        positions->array_type = (rotary_position_type)draw(0, 2);
-        positions->array_batch_stride = draw(0, 1) ? time : 0;
-        int64_t count = positions->array_batch_stride ? batch * time : time;
-        size_t size = positions->array_type == ROTARY_POSITION_I64 ? 8 : 4;
-        call->array = guarded_create((size_t)count * size, draw(0, 1));
-        positions->array = call->array.data;
-        for (int64_t i = 0; i < count; i++)
-            if (positions->array_type == ROTARY_POSITION_I64)
-                ((int64_t *)call->array.data)[i] = draw(-3, 131072);
-            else if (positions->array_type == ROTARY_POSITION_I32)
-                ((int32_t *)call->array.data)[i] = (int32_t)draw(-3, 131072);
-            else
-                ((float *)call->array.data)[i] = (float)draw(-8, 4000) / 8.0f;
+    if (draw(0, 1))
+        make_position_array(call);
+}
+
+/* Tables of a caller's own, whose entries need not be cosines and sines of anything. */
+static void make_tables(struct call *call)
+{
+    rotary_rope_tables *tables = &call->apply.tables;
+    rotary_rope_positions *positions = &call->apply.positions;
+    int64_t pairs = call->config.rotary_dim / 2;
+    tables->dtype = (rotary_dtype)draw(0, 2);
+    tables->per_token = call->axes > 1 || draw(0, 1);
+    tables->row_stride = draw(0, 1) ? 0 : pairs + draw(0, 3);
+    int64_t stride = tables->row_stride ? tables->row_stride : pairs;
+    tables->batch_stride = tables->per_token ? call->apply.time * stride : 0;
+    tables->rows = call->apply.time + 5;
+    int64_t rows = tables->per_token ? call->apply.batch * call->apply.time : tables->rows;
+    int64_t elements = (rows - 1) * stride + pairs;
+    size_t bytes = (size_t)elements * rotary_dtype_size(tables->dtype);
+    call->cosine = guarded_create(bytes, draw(0, 1));
+    call->sine = guarded_create(bytes, draw(0, 1));
+    tables->cosine = call->cosine.data;
+    tables->sine = call->sine.data;
+    for (int64_t i = 0; i < elements; i++) {
+        element_set(call->cosine.data, i, tables->dtype, (float)draw(-1000, 1000) / 1001.0f);
+        element_set(call->sine.data, i, tables->dtype, (float)draw(1, 1000) / 1001.0f);
+    }
+    if (!tables->per_token) { /* positions within the table only */
+        positions->array = NULL;
+        positions->offsets = NULL;
+        positions->offset = draw(0, 5);
+    }
+}
+
+/* Frequencies, axes and magnitudes of a plan. What frequencies should be is tested elsewhere; here, that they
+ * are used. */
+static void make_variant(struct call *call)
+{
+    rotary_rope_config *config = &call->config;
+    int64_t pairs = config->rotary_dim / 2;
+    call->axes = 1;
+    for (int64_t pair = 0; pair < pairs; pair++)
+        call->pair_factors[pair] = (double)draw(1, 30) / 10.0;
+    if (draw(0, 2) == 0)
+        config->pair_factors = call->pair_factors;
+    if (draw(0, 2) == 0) {
+        config->scaling = ROTARY_SCALING_YARN;
+        config->factor = (double)draw(2, 40);
+        config->original_positions = 4096;
+    }
+    if (draw(0, 3) == 0) {
+        config->xpos_scale = 1e6;
+        config->xpos_origin = (double)draw(-10, 1000);
+    }
+    if (draw(0, 2) == 0) {
+        config->axes = (rotary_axes)draw(1, 3);
+        int64_t rest = pairs;
+        call->axes = config->axes == ROTARY_AXES_INTERLEAVED ? 3 : (int)draw(2, 4);
+        for (int axis = 0; axis < call->axes; axis++) {
+            config->sections[axis] = axis == call->axes - 1 ? rest : draw(0, rest);
+            rest -= config->sections[axis];
+        }
     }
 }
 
@@ -176,7 +249,10 @@ static void make(struct call *call, rotary_isa isa)
     call->apply.batch = draw(1, 3);
     call->apply.time = draw(0, 9) ? draw(1, 12) : draw(60, 150);
     call->apply.direction = (rotary_direction)draw(0, 2);
+    make_variant(call);
     make_positions(call);
+    if (draw(0, 4) == 0)
+        make_tables(call);
     bool at_end = draw(0, 1);
     for (int role = 0; role < ROLES; role++)
         if (draw(0, 1))
@@ -195,12 +271,16 @@ static void release(struct call *call)
         free(tensor->input_before);
         free(tensor->output_before);
     }
-    if (call->apply.positions.array)
+    if (call->array.mapping)
         guarded_destroy(&call->array);
+    if (call->cosine.mapping) {
+        guarded_destroy(&call->cosine);
+        guarded_destroy(&call->sine);
+    }
 }
 
-/* The position of a token, straight from the definition in rotary/rope.h. */
-static double position_of(const struct call *call, int64_t batch, int64_t time)
+/* The position of a token on an axis, straight from the definition in rotary/rope.h. */
+static double position_of(const struct call *call, int64_t batch, int64_t time, int axis)
 {
     const rotary_rope_positions *p = &call->apply.positions;
     int64_t sequence = batch, place = time;
@@ -209,7 +289,7 @@ static double position_of(const struct call *call, int64_t batch, int64_t time)
             sequence = i;
             place = time - p->starts[i];
         }
-    int64_t at = batch * p->array_batch_stride + time;
+    int64_t at = axis * p->array_axis_stride + batch * p->array_batch_stride + time;
     double position = (double)place;
     if (p->array)
         position = p->array_type == ROTARY_POSITION_I64   ? (double)((const int64_t *)p->array)[at]
@@ -218,17 +298,62 @@ static double position_of(const struct call *call, int64_t batch, int64_t time)
     return position + (double)p->offset + (p->offsets ? (double)p->offsets[sequence] : 0.0);
 }
 
-static void judge_vector(const struct call *call, const rotary_rope_tensor *view, const struct tensor *tensor,
-                         double position, int64_t from, int64_t to, bool *written)
+/* What a pair is multiplied by: y = m (x0 c - x1 s), m (x0 s + x1 c), and how well m c and m s are known. */
+struct factors {
+    double cosine, sine, absolute, units;
+};
+
+static struct factors plan_factors(const struct call *call, const rotary_rope *rope, int role, int64_t batch,
+                                   int64_t time, int64_t pair)
+{
+    double position = position_of(call, batch, time, rotary_rope_axis(rope, pair));
+    long double angle = (long double)position * (long double)rotary_rope_inverse_frequencies(rope)[pair];
+    double dim = (double)call->config.rotary_dim, m = rotary_rope_attention_factor(rope);
+    if (call->config.xpos_scale > 0)
+        m *= pow((2.0 * (double)pair + 0.4 * dim) / (1.4 * dim),
+                 (role == 0 ? 1 : -1) * (position - call->config.xpos_origin) / call->config.xpos_scale);
+    if (role == 2)
+        m = 1.0;
+    if (call->apply.direction == ROTARY_INVERSE)
+        m = 1.0 / m;
+    if (call->apply.direction != ROTARY_FORWARD)
+        angle = -angle;
+    return (struct factors){.cosine = m * (double)cosl(angle),
+                            .sine = m * (double)sinl(angle),
+                            .absolute = m * fabs((double)angle) * 0x1p-50,
+                            .units = m == 1.0 ? 4 : 6};
+}
+
+static struct factors table_factors(const struct call *call, int64_t batch, int64_t time, int64_t pair)
+{
+    const rotary_rope_tables *tables = &call->apply.tables;
+    int64_t stride = tables->row_stride ? tables->row_stride : call->config.rotary_dim / 2;
+    int64_t row = tables->per_token ? time : (int64_t)position_of(call, batch, time, 0);
+    int64_t at = (tables->per_token ? batch * tables->batch_stride : 0) + row * stride + pair;
+    double c = element_get(tables->cosine, at, tables->dtype),
+           s = element_get(tables->sine, at, tables->dtype);
+    if (call->apply.direction != ROTARY_FORWARD)
+        s = -s;
+    double square = call->apply.direction == ROTARY_INVERSE ? c * c + s * s : 1.0;
+    return (struct factors){.cosine = c / square, .sine = s / square, .units = 8};
+}
+
+/* One token of one head. */
+struct vector {
+    int64_t batch, time, from, to;
+};
+
+static void judge_vector(struct call *call, const rotary_rope *rope, int role, struct vector at)
 {
     const rotary_rope_config *config = &call->config;
+    const rotary_rope_tensor *view = view_of(call, role);
+    const struct tensor *tensor = &call->tensors[role];
     rotary_dtype in = view->input.dtype, out = view->output.dtype;
     int64_t pairs = config->rotary_dim / 2;
     for (int64_t channel = 0; channel < config->head_dim; channel++) {
         int64_t inside = channel - config->rotary_start;
-        written[to + channel] = true;
-        double x = element_get(tensor->input_before, from + channel, in);
-        double got = element_get(tensor->output.data, to + channel, out);
+        double x = element_get(tensor->input_before, at.from + channel, in);
+        double got = element_get(tensor->output.data, at.to + channel, out);
         if (inside < 0 || inside >= config->rotary_dim) {
             element_check(got, x, 0, out);
             continue;
@@ -237,20 +362,19 @@ static void judge_vector(const struct call *call, const rotary_rope_tensor *view
         int64_t pair = half ? inside % pairs : inside / 2;
         bool second = half ? inside >= pairs : inside % 2;
         int64_t partner = channel + (half ? pairs : 1) * (second ? -1 : 1);
-        double x_other = element_get(tensor->input_before, from + partner, in);
-        long double frequency = powl((long double)config->base, -(long double)pair / (long double)pairs);
-        long double angle = (long double)position * frequency;
-        if (call->apply.direction != ROTARY_FORWARD)
-            angle = -angle;
-        double c = (double)cosl(angle), s = (double)sinl(angle) * (second ? 1 : -1);
-        /* Table, products, sum; then the angle, a product of two rounded numbers. */
-        double error = 4 * UNIT * (fabs(x * c) + fabs(x_other * s)) +
-                       fabs((double)angle) * 0x1p-51 * (fabs(x) + fabs(x_other));
+        double x_other = element_get(tensor->input_before, at.from + partner, in);
+        struct factors f = call->apply.tables.cosine
+                               ? table_factors(call, at.batch, at.time, pair)
+                               : plan_factors(call, rope, role, at.batch, at.time, pair);
+        double c = f.cosine, s = second ? f.sine : -f.sine;
+        /* Table, magnitude, products, sum; then the angle, a product of two rounded numbers. */
+        double error =
+            f.units * UNIT * (fabs(x * c) + fabs(x_other * s)) + f.absolute * (fabs(x) + fabs(x_other));
         element_check(got, x * c + x_other * s, error, out);
     }
 }
 
-static void judge(struct call *call, int role)
+static void judge(struct call *call, const rotary_rope *rope, int role)
 {
     const rotary_rope_tensor *view = view_of(call, role);
     const struct tensor *tensor = &call->tensors[role];
@@ -258,11 +382,13 @@ static void judge(struct call *call, int role)
     for (int64_t batch = 0; batch < call->apply.batch; batch++)
         for (int64_t time = 0; time < call->apply.time; time++)
             for (int64_t head = 0; head < view->heads; head++) {
-                int64_t from = tensor->input_first + batch * view->input.batch_stride +
-                               time * view->input.time_stride + head * view->input.head_stride;
-                int64_t to = tensor->output_first + batch * view->output.batch_stride +
-                             time * view->output.time_stride + head * view->output.head_stride;
-                judge_vector(call, view, tensor, position_of(call, batch, time), from, to, written);
+                struct vector at = {.batch = batch, .time = time};
+                at.from = tensor->input_first + batch * view->input.batch_stride +
+                          time * view->input.time_stride + head * view->input.head_stride;
+                at.to = tensor->output_first + batch * view->output.batch_stride +
+                        time * view->output.time_stride + head * view->output.head_stride;
+                judge_vector(call, rope, role, at);
+                memset(written + at.to, true, (size_t)call->config.head_dim);
             }
     size_t size = rotary_dtype_size(view->output.dtype);
     int64_t spoiled = 0;
@@ -290,9 +416,9 @@ static void test_random(rotary_isa isa, uint64_t seed)
         if (!CHECK(rotary_rope_create(&rope, &call.config, &error) == ROTARY_OK &&
                    rotary_rope_apply(rope, &call.apply, &error) == ROTARY_OK))
             printf("    %s\n", error.message);
-        for (int role = 0; role < ROLES; role++)
+        for (int role = 0; role < ROLES && rope; role++)
             if (view_of(&call, role)->input.data)
-                judge(&call, role);
+                judge(&call, rope, role);
         rotary_rope_destroy(rope);
         release(&call);
     }

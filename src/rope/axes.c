@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Positions of several axes: which pair turns by which, and with what frequency.
+ */
+#include "rope/plan.h"
+
+int rotary_rope_count_axes(const rotary_rope_config *config)
+{
+    if (config->axes == ROTARY_AXES_ONE)
+        return 1;
+    /* ggml sends what its turn of three leaves over to a fourth stream. */
+    if (config->axes == ROTARY_AXES_INTERLEAVED)
+        return config->compat == ROTARY_COMPAT_GGML ? 4 : 3;
+    int axes = ROTARY_MOST_AXES;
+    while (axes > 1 && config->sections[axes - 1] == 0)
+        axes--;
+    return axes;
+}
+
+/* The section that holds the pair, sections standing one behind another; its first pair in *first. */
+static int section_of(const rotary_rope_config *config, int64_t pair, int64_t *first)
+{
+    int axis = 0;
+    *first = 0;
+    while (axis < ROTARY_MOST_AXES - 1 && pair >= *first + config->sections[axis])
+        *first += config->sections[axis++];
+    return axis;
+}
+
+int rotary_rope_axis_of(const rotary_rope_config *config, int64_t pair)
+{
+    int64_t first;
+    switch (config->axes) {
+    case ROTARY_AXES_INTERLEAVED: {
+        int axis = (int)(pair % 3);
+        if (pair < 3 * config->sections[axis])
+            return axis;
+        return config->compat == ROTARY_COMPAT_GGML ? 3 : 0;
+    }
+    case ROTARY_AXES_SECTIONS:
+    case ROTARY_AXES_SEPARATE:
+        return section_of(config, pair, &first);
+    default:
+        return 0;
+    }
+}
+
+long double rotary_rope_exponent(const rotary_rope_config *config, int64_t pair)
+{
+    if (config->axes != ROTARY_AXES_SEPARATE)
+        return 2.0L * (long double)pair / (long double)config->rotary_dim;
+    int64_t first;
+    int axis = section_of(config, pair, &first);
+    return (long double)(pair - first) / (long double)config->sections[axis];
+}
