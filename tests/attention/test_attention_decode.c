@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Decoding in steps of any size over linear and ring caches, against the whole sequence at once in double.
+ */
+#include "attention/trial.h"
+#include "base/half.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEQUENCES = 3 };
+
+/* Three sequences of their own lengths, decoded together. */
+struct scene {
+    struct reference_case c[SEQUENCES]; /* one sequence each, all its tokens */
+    struct reference_tensors got[SEQUENCES], wanted[SEQUENCES], naive[SEQUENCES];
+    int64_t lengths[SEQUENCES]; /* tokens decoded so far */
+    int64_t capacity;
+    size_t element;
+    void *key_cache, *value_cache;
+    struct trial_plan plan;
+};
+
+static void store(const struct scene *scene, void *to, const double *from, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        float value = (float)from[i];
+        uint16_t half = rotary_bf16_from_float(value);
+        memcpy((char *)to + (size_t)i * scene->element,
+               scene->c[0].bf16 ? (const void *)&half : (const void *)&value, scene->element);
+    }
+}
+
+static void load(const struct scene *scene, double *to, const void *from, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] = scene->c[0].bf16 ? (double)rotary_bf16_to_float(((const uint16_t *)from)[i])
+                                 : (double)((const float *)from)[i];
+}
+
+/* Decodes the next `queries` tokens of sequences first ... first + batch - 1. */
+static void step(struct scene *scene, int64_t first, int64_t batch, int64_t queries)
+{
+    const struct reference_case *c = &scene->c[0];
+    int64_t d = c->head_dim, query_row = c->heads * d, key_row = c->key_value_heads * d;
+    char *query = trial_memory((size_t)(batch * queries * query_row) * scene->element);
+    char *key = trial_memory((size_t)(batch * queries * key_row) * scene->element);
+    char *value = trial_memory((size_t)(batch * queries * key_row) * scene->element);
+    char *output = trial_memory((size_t)(batch * queries * query_row) * scene->element);
+    for (int64_t s = 0; s < batch; s++) {
+        const struct reference_tensors *t = &scene->got[first + s];
+        int64_t length = scene->lengths[first + s];
+        store(scene, query + (size_t)(s * queries * query_row) * scene->element,
+              t->query + length * query_row, queries * query_row);
+        store(scene, key + (size_t)(s * queries * key_row) * scene->element, t->key + length * key_row,
+              queries * key_row);
+        store(scene, value + (size_t)(s * queries * key_row) * scene->element, t->value + length * key_row,
+              queries * key_row);
+    }
+    size_t cache = (size_t)(scene->capacity * key_row) * scene->element * (size_t)first;
+    rotary_attention_view key_cache = {(char *)scene->key_cache + cache, scene->capacity * key_row, key_row,
+                                       d};
+    rotary_attention_view value_cache = {(char *)scene->value_cache + cache, scene->capacity * key_row,
+                                         key_row, d};
+    rotary_attention_decode_call call = {
+        .batch = batch,
+        .queries = queries,
+        .capacity = scene->capacity,
+        .lengths = scene->lengths + first,
+        .query = {query, queries * query_row, query_row, d},
+        .key = {key, queries * key_row, key_row, d},
+        .value = {value, queries * key_row, key_row, d},
+        .key_cache = key_cache,
+        .value_cache = value_cache,
+        .output = {output, queries * query_row, query_row, d},
+        .workspace = trial_memory(
+            rotary_attention_decode_bytes(scene->plan.attention, batch, queries, scene->capacity)),
+    };
+    rotary_error error = {0};
+    if (!CHECK_INT(rotary_attention_decode(scene->plan.attention, &call, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    for (int64_t s = 0; s < batch; s++) {
+        load(scene, scene->got[first + s].output + scene->lengths[first + s] * query_row,
+             output + (size_t)(s * queries * query_row) * scene->element, queries * query_row);
+        scene->lengths[first + s] += queries;
+    }
+    free(query);
+    free(key);
+    free(value);
+    free(output);
+    free(call.workspace);
+}
+
+static void try_scene(struct reference_case c, int64_t capacity, rotary_isa isa, int threads)
+{
+    static const int64_t own[SEQUENCES] = {0, 3, 130}, steps[] = {1, 1, 5, 1, 33, 1, 64, 1, 2};
+    struct scene scene = {.capacity = capacity, .element = c.bf16 ? 2 : 4};
+    size_t cache = (size_t)(SEQUENCES * capacity * c.key_value_heads * c.head_dim) * scene.element;
+    int64_t together = 0;
+    for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++)
+        together += steps[i];
+    check_about("%s %s capacity %lld window %lld heads %lld/%lld dim %lld", rotary_isa_name(isa),
+                c.bf16 ? "bf16" : "f32", (long long)capacity, (long long)c.window, (long long)c.heads,
+                (long long)c.key_value_heads, (long long)c.head_dim);
+    scene.plan = trial_plan_make(&c, isa, threads);
+    scene.key_cache = trial_memory(cache);
+    scene.value_cache = trial_memory(cache);
+    memset(scene.key_cache, 0xff, cache); /* NaN in both types */
+    memset(scene.value_cache, 0xff, cache);
+    for (int s = 0; s < SEQUENCES; s++) {
+        c.queries = c.keys = own[s] + together;
+        scene.c[s] = c;
+        struct reference_tensors *all[] = {&scene.got[s], &scene.wanted[s], &scene.naive[s]};
+        for (int i = 0; i < 3; i++) {
+            *all[i] = reference_tensors_make(&c);
+            trial_fill(&c, all[i], (uint64_t)(100 + 10 * s), 2);
+        }
+        reference_run(&c, &scene.wanted[s], false, false);
+        reference_run(&c, &scene.naive[s], false, true);
+    }
+    step(&scene, 1, 1, own[1]);
+    for (int64_t left = own[2]; left > 0; left -= 64)
+        step(&scene, 2, 1, left < 64 ? left : 64);
+    for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++)
+        step(&scene, 0, SEQUENCES, steps[i]);
+    for (int s = 0; s < SEQUENCES; s++) {
+        trial_compare(&scene.c[s], "decoded", scene.got[s].output, scene.wanted[s].output,
+                      scene.naive[s].output, reference_query_size(&scene.c[s]), 0);
+        reference_tensors_free(&scene.got[s]);
+        reference_tensors_free(&scene.wanted[s]);
+        reference_tensors_free(&scene.naive[s]);
+    }
+    free(scene.key_cache);
+    free(scene.value_cache);
+    trial_plan_free(&scene.plan);
+}
+
+int main(void)
+{
+    rotary_isa isas[6];
+    int count = trial_isas(isas);
+    static const struct {
+        int64_t heads, key_value_heads, head_dim, window, capacity;
+        bool value_rope, interleaved;
+        double softcap;
+    } scenes[] = {
+        {2, 2, 32, 0, 300, true, false, 0},  {4, 1, 64, 0, 260, true, true, 0},
+        {4, 2, 24, 0, 300, false, false, 4}, {2, 2, 32, 40, 103, true, false, 0},
+        {6, 2, 72, 1, 64, true, true, 0},    {8, 2, 128, 100, 163, false, false, 0},
+    };
+    for (int i = 0; i < count; i++)
+        for (int scene = 0; scene < (int)(sizeof scenes / sizeof *scenes); scene++)
+            for (int bf16 = 0; bf16 < 2; bf16++) {
+                struct reference_case c = {
+                    .batch = 1,
+                    .heads = scenes[scene].heads,
+                    .key_value_heads = scenes[scene].key_value_heads,
+                    .head_dim = scenes[scene].head_dim,
+                    .causal = true,
+                    .bf16 = bf16,
+                    .window = scenes[scene].window,
+                    .softcap = scenes[scene].softcap,
+                    .scale = (double)(float)(1 / sqrt((double)scenes[scene].head_dim)),
+                    .rope = {.present = true,
+                             .dim = scenes[scene].head_dim,
+                             .interleaved = scenes[scene].interleaved},
+                    .value_rope = {.present = scenes[scene].value_rope,
+                                   .dim = scenes[scene].head_dim,
+                                   .interleaved = scenes[scene].interleaved},
+                };
+                try_scene(c, scenes[scene].capacity, isas[i], 1 + scene % 3);
+            }
+    return check_report();
+}

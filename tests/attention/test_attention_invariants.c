@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What must hold whatever the numbers: the future does not change the past, threads do not change anything, a
+ * query does not care which others it came with, and with rotary values only distances matter.
+ */
+#include "attention/trial.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool same_bits(const double *a, const double *b, int64_t count)
+{
+    return memcmp(a, b, (size_t)count * sizeof *a) == 0;
+}
+
+static struct reference_case make_case(bool bf16, int64_t head_dim, int64_t queries, int64_t keys)
+{
+    return (struct reference_case){
+        .batch = 2,
+        .heads = 2,
+        .key_value_heads = 1,
+        .head_dim = head_dim,
+        .queries = queries,
+        .keys = keys,
+        .first_query = keys - queries,
+        .causal = true,
+        .bf16 = bf16,
+        .scale = (double)(float)(1 / sqrt((double)head_dim)),
+        .rope = {.present = true, .dim = head_dim},
+        .value_rope = {.present = true, .dim = head_dim},
+    };
+}
+
+/* Writes other numbers over all tokens from `from` on, of tensors [batch, time, heads, head_dim]. */
+static void disturb(const struct reference_case *c, double *tensor, int64_t heads, int64_t from)
+{
+    for (int64_t i = 0; i < c->batch * c->keys * heads * c->head_dim; i++)
+        if (i / (heads * c->head_dim) % c->keys >= from)
+            tensor[i] = reference_round(c, (double)check_random(77, (uint64_t)i, 6));
+}
+
+static void try_future(bool bf16, rotary_isa isa)
+{
+    struct reference_case c = make_case(bf16, 40, 250, 250);
+    struct reference_tensors a = reference_tensors_make(&c), b = reference_tensors_make(&c);
+    struct trial_plan plan = trial_plan_make(&c, isa, 2);
+    const int64_t cuts[] = {1, 77, 128, 192, 249};
+    trial_fill(&c, &a, 1, 2);
+    trial_run(&c, &plan, &a, false);
+    for (int i = 0; i < 5; i++) {
+        check_about("%s %s future from %lld", rotary_isa_name(isa), bf16 ? "bf16" : "f32",
+                    (long long)cuts[i]);
+        trial_fill(&c, &b, 1, 2);
+        disturb(&c, b.query, c.heads, cuts[i]);
+        disturb(&c, b.key, c.key_value_heads, cuts[i]);
+        disturb(&c, b.value, c.key_value_heads, cuts[i]);
+        trial_run(&c, &plan, &b, false);
+        int64_t token = c.heads * c.head_dim, sequence = c.keys * token;
+        for (int64_t s = 0; s < c.batch; s++) {
+            CHECK(same_bits(a.output + s * sequence, b.output + s * sequence, cuts[i] * token));
+            CHECK(!same_bits(a.output + s * sequence, b.output + s * sequence, (cuts[i] + 1) * token));
+        }
+    }
+    trial_plan_free(&plan);
+    reference_tensors_free(&a);
+    reference_tensors_free(&b);
+}
+
+static void try_threads(bool bf16, rotary_isa isa, int64_t queries)
+{
+    struct reference_case c = make_case(bf16, 16, queries, queries);
+    struct reference_tensors a = reference_tensors_make(&c), b = reference_tensors_make(&c);
+    const int threads[] = {1, 2, 3, 7};
+    int64_t query_size = reference_query_size(&c), key_size = reference_key_size(&c);
+    for (int i = 0; i < 4; i++) {
+        struct reference_tensors *t = i == 0 ? &a : &b;
+        struct trial_plan plan = trial_plan_make(&c, isa, threads[i]);
+        trial_fill(&c, t, 1, 2);
+        trial_run(&c, &plan, t, true);
+        trial_plan_free(&plan);
+        check_about("%s %s %d threads", rotary_isa_name(isa), bf16 ? "bf16" : "f32", threads[i]);
+        CHECK(same_bits(a.output, t->output, query_size));
+        CHECK(same_bits(a.log_sum_exp, t->log_sum_exp, c.batch * c.heads * c.queries));
+        CHECK(same_bits(a.query_gradient, t->query_gradient, query_size));
+        CHECK(same_bits(a.key_gradient, t->key_gradient, key_size));
+        CHECK(same_bits(a.value_gradient, t->value_gradient, key_size));
+    }
+    reference_tensors_free(&a);
+    reference_tensors_free(&b);
+}
+
+/* The last queries alone give the bits they give in company. */
+static void try_company(bool bf16, rotary_isa isa)
+{
+    struct reference_case whole = make_case(bf16, 32, 300, 300);
+    const int64_t alone[] = {1, 7, 50, 200};
+    struct reference_tensors a = reference_tensors_make(&whole);
+    struct trial_plan plan = trial_plan_make(&whole, isa, 2);
+    trial_fill(&whole, &a, 1, 2);
+    trial_run(&whole, &plan, &a, false);
+    for (int i = 0; i < 4; i++) {
+        struct reference_case c = make_case(bf16, 32, alone[i], 300);
+        struct reference_tensors b = reference_tensors_make(&c);
+        int64_t token = c.heads * c.head_dim, key_size = reference_key_size(&c);
+        memcpy(b.key, a.key, (size_t)key_size * sizeof(double));
+        memcpy(b.value, a.value, (size_t)key_size * sizeof(double));
+        for (int64_t s = 0; s < c.batch; s++)
+            memcpy(b.query + s * c.queries * token, a.query + (s * 300 + c.first_query) * token,
+                   (size_t)(c.queries * token) * sizeof(double));
+        trial_run(&c, &plan, &b, false);
+        check_about("%s %s last %lld queries", rotary_isa_name(isa), bf16 ? "bf16" : "f32",
+                    (long long)alone[i]);
+        for (int64_t s = 0; s < c.batch; s++)
+            CHECK(same_bits(b.output + s * c.queries * token, a.output + (s * 300 + c.first_query) * token,
+                            c.queries * token));
+        reference_tensors_free(&b);
+    }
+    trial_plan_free(&plan);
+    reference_tensors_free(&a);
+}
+
+/* Rotary values leave outputs as they were when everything moves. Cosines and sines are rounded, so not to
+ * the bit. */
+static void try_shift(bool bf16, rotary_isa isa)
+{
+    struct reference_case c = make_case(bf16, 64, 90, 130);
+    struct reference_tensors a = reference_tensors_make(&c), b = reference_tensors_make(&c),
+                             exact = reference_tensors_make(&c), naive = reference_tensors_make(&c);
+    struct trial_plan plan = trial_plan_make(&c, isa, 2);
+    trial_fill(&c, &a, 1, 2);
+    trial_fill(&c, &b, 1, 2);
+    trial_fill(&c, &exact, 1, 2);
+    trial_fill(&c, &naive, 1, 2);
+    reference_run(&c, &exact, true, false);
+    const int64_t shifts[] = {0, 1, 1000, 123456, -5000};
+    for (int i = 0; i < 5; i++) {
+        struct reference_case moved = c;
+        moved.first_query += shifts[i];
+        moved.first_key += shifts[i];
+        check_about("%s %s shift %lld", rotary_isa_name(isa), bf16 ? "bf16" : "f32", (long long)shifts[i]);
+        reference_run(&moved, &naive, true, true);
+        trial_run(&moved, &plan, &b, true);
+        trial_compare_all(&c, &b, &exact, &naive, true);
+    }
+    trial_plan_free(&plan);
+    reference_tensors_free(&a);
+    reference_tensors_free(&b);
+    reference_tensors_free(&exact);
+    reference_tensors_free(&naive);
+}
+
+int main(void)
+{
+    rotary_isa isas[6];
+    int count = trial_isas(isas);
+    for (int i = 0; i < count; i++)
+        for (int bf16 = 0; bf16 < 2; bf16++) {
+            try_future(bf16, isas[i]);
+            try_threads(bf16, isas[i], 150);
+            try_threads(bf16, isas[i], 1100);
+            try_company(bf16, isas[i]);
+            try_shift(bf16, isas[i]);
+        }
+    return check_report();
+}
