@@ -94,54 +94,70 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
     free(call.workspace);
 }
 
-static void try_scene(struct reference_case c, int64_t capacity, rotary_isa isa, int threads)
+static const int64_t own[SEQUENCES] = {0, 3, 130}, steps[] = {1, 1, 5, 1, 33, 1, 64, 1, 2};
+enum { STEPS = sizeof steps / sizeof *steps };
+
+static void make_sequences(struct scene *scene, struct reference_case c)
 {
-    static const int64_t own[SEQUENCES] = {0, 3, 130}, steps[] = {1, 1, 5, 1, 33, 1, 64, 1, 2};
-    struct scene scene = {.capacity = capacity, .element = c.bf16 ? 2 : 4};
-    size_t cache = (size_t)(SEQUENCES * capacity * c.key_value_heads * c.head_dim) * scene.element;
     int64_t together = 0;
-    for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++)
+    for (int i = 0; i < STEPS; i++)
         together += steps[i];
-    check_about("%s %s capacity %lld window %lld heads %lld/%lld dim %lld", rotary_isa_name(isa),
-                c.bf16 ? "bf16" : "f32", (long long)capacity, (long long)c.window, (long long)c.heads,
-                (long long)c.key_value_heads, (long long)c.head_dim);
-    scene.plan = trial_plan_make(&c, isa, threads);
-    scene.key_cache = trial_memory(cache);
-    scene.value_cache = trial_memory(cache);
-    memset(scene.key_cache, 0xff, cache); /* NaN in both types */
-    memset(scene.value_cache, 0xff, cache);
     for (int s = 0; s < SEQUENCES; s++) {
         c.queries = c.keys = own[s] + together;
-        scene.c[s] = c;
-        struct reference_tensors *all[] = {&scene.got[s], &scene.wanted[s], &scene.naive[s]};
+        scene->c[s] = c;
+        struct reference_tensors *all[] = {&scene->got[s], &scene->wanted[s], &scene->naive[s]};
         for (int i = 0; i < 3; i++) {
             *all[i] = reference_tensors_make(&c);
             trial_fill(&c, all[i], (uint64_t)(100 + 10 * s), 2);
         }
-        reference_run(&c, &scene.wanted[s], false, false);
-        reference_run(&c, &scene.naive[s], false, true);
+        reference_run(&c, &scene->wanted[s], false, false);
+        reference_run(&c, &scene->naive[s], false, true);
     }
-    step(&scene, 1, 1, own[1]);
+}
+
+static void decode_all(struct scene *scene, rotary_isa isa, int threads)
+{
+    const struct reference_case *c = &scene->c[0];
+    size_t cache = (size_t)(SEQUENCES * scene->capacity * c->key_value_heads * c->head_dim) * scene->element;
+    check_about("%s %s capacity %lld window %lld heads %lld/%lld dim %lld", rotary_isa_name(isa),
+                c->bf16 ? "bf16" : "f32", (long long)scene->capacity, (long long)c->window,
+                (long long)c->heads, (long long)c->key_value_heads, (long long)c->head_dim);
+    scene->plan = trial_plan_make(c, isa, threads);
+    scene->key_cache = trial_memory(cache);
+    scene->value_cache = trial_memory(cache);
+    memset(scene->key_cache, 0xff, cache); /* NaN in both types */
+    memset(scene->value_cache, 0xff, cache);
+    memset(scene->lengths, 0, sizeof scene->lengths);
+    step(scene, 1, 1, own[1]);
     for (int64_t left = own[2]; left > 0; left -= 64)
-        step(&scene, 2, 1, left < 64 ? left : 64);
-    for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++)
-        step(&scene, 0, SEQUENCES, steps[i]);
+        step(scene, 2, 1, left < 64 ? left : 64);
+    for (int i = 0; i < STEPS; i++)
+        step(scene, 0, SEQUENCES, steps[i]);
+    for (int s = 0; s < SEQUENCES; s++)
+        trial_compare(&scene->c[s], "decoded", scene->got[s].output, scene->wanted[s].output,
+                      scene->naive[s].output, reference_query_size(&scene->c[s]), 0);
+    free(scene->key_cache);
+    free(scene->value_cache);
+    trial_plan_free(&scene->plan);
+}
+
+static void try_scene(struct reference_case c, int64_t capacity)
+{
+    struct scene scene = {.capacity = capacity, .element = c.bf16 ? 2 : 4};
+    rotary_isa isas[6];
+    int count = trial_isas(isas);
+    make_sequences(&scene, c);
+    for (int i = 0; i < count; i++)
+        decode_all(&scene, isas[i], 1 + i % 3);
     for (int s = 0; s < SEQUENCES; s++) {
-        trial_compare(&scene.c[s], "decoded", scene.got[s].output, scene.wanted[s].output,
-                      scene.naive[s].output, reference_query_size(&scene.c[s]), 0);
         reference_tensors_free(&scene.got[s]);
         reference_tensors_free(&scene.wanted[s]);
         reference_tensors_free(&scene.naive[s]);
     }
-    free(scene.key_cache);
-    free(scene.value_cache);
-    trial_plan_free(&scene.plan);
 }
 
 int main(void)
 {
-    rotary_isa isas[6];
-    int count = trial_isas(isas);
     static const struct {
         int64_t heads, key_value_heads, head_dim, window, capacity;
         bool value_rope, interleaved;
@@ -151,27 +167,25 @@ int main(void)
         {4, 2, 24, 0, 300, false, false, 4}, {2, 2, 32, 40, 103, true, false, 0},
         {6, 2, 72, 1, 64, true, true, 0},    {8, 2, 128, 100, 163, false, false, 0},
     };
-    for (int i = 0; i < count; i++)
-        for (int scene = 0; scene < (int)(sizeof scenes / sizeof *scenes); scene++)
-            for (int bf16 = 0; bf16 < 2; bf16++) {
-                struct reference_case c = {
-                    .batch = 1,
-                    .heads = scenes[scene].heads,
-                    .key_value_heads = scenes[scene].key_value_heads,
-                    .head_dim = scenes[scene].head_dim,
-                    .causal = true,
-                    .bf16 = bf16,
-                    .window = scenes[scene].window,
-                    .softcap = scenes[scene].softcap,
-                    .scale = (double)(float)(1 / sqrt((double)scenes[scene].head_dim)),
-                    .rope = {.present = true,
-                             .dim = scenes[scene].head_dim,
-                             .interleaved = scenes[scene].interleaved},
-                    .value_rope = {.present = scenes[scene].value_rope,
-                                   .dim = scenes[scene].head_dim,
-                                   .interleaved = scenes[scene].interleaved},
-                };
-                try_scene(c, scenes[scene].capacity, isas[i], 1 + scene % 3);
-            }
+    for (int i = 0; i < (int)(sizeof scenes / sizeof *scenes); i++)
+        for (int bf16 = 0; bf16 < 2; bf16++) {
+            struct reference_turn turn = {
+                .present = true, .dim = scenes[i].head_dim, .interleaved = scenes[i].interleaved};
+            struct reference_case c = {
+                .batch = 1,
+                .heads = scenes[i].heads,
+                .key_value_heads = scenes[i].key_value_heads,
+                .head_dim = scenes[i].head_dim,
+                .causal = true,
+                .bf16 = bf16,
+                .window = scenes[i].window,
+                .softcap = scenes[i].softcap,
+                .scale = (double)(float)(1 / sqrt((double)scenes[i].head_dim)),
+                .rope = turn,
+                .value_rope = turn,
+            };
+            c.value_rope.present = scenes[i].value_rope;
+            try_scene(c, scenes[i].capacity);
+        }
     return check_report();
 }
