@@ -102,13 +102,11 @@ static rotary_status check_same(const char *folder, const json_t *old, json_t *n
         return differs(folder, "format", format, json_object_get(new, "format"), error);
     json_t *was = json_object_get(old, "config"), *is = json_object_get(new, "config"), *value;
     const char *key;
-    json_object_foreach(is, key, value)
-    {
+    json_object_foreach (is, key, value) {
         if (!json_equal(json_object_get(was, key), value))
             return differs(folder, key, json_object_get(was, key), value, error);
     }
-    json_object_foreach(was, key, value)
-    {
+    json_object_foreach (was, key, value) {
         if (!json_object_get(is, key))
             return differs(folder, key, value, NULL, error);
     }

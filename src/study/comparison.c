@@ -89,20 +89,25 @@ static rotary_status collect(struct comparison_encoding *encoding, const struct 
     return ROTARY_OK;
 }
 
-/* Differences over the seeds that both encodings have finished. `scratch` has room for both. */
 static rotary_status pair(struct comparison_encoding *encoding, const struct comparison_encoding *baseline,
-                          const struct record *records, enum measure measure, double *scratch,
-                          rotary_error *error)
+                          const struct record *records, rotary_error *error)
 {
-    double *ours = scratch, *theirs = scratch + encoding->run_count;
     int pairs = 0;
     for (int i = 0; i < encoding->run_count; i++)
-        for (int j = 0; j < baseline->run_count; j++)
-            if (records[encoding->runs[i]].seed == records[baseline->runs[j]].seed) {
-                ours[pairs] = encoding->values[measure][i];
-                theirs[pairs++] = baseline->values[measure][j];
-            }
-    return statistics_paired(&encoding->difference[measure], ours, theirs, pairs, error);
+        for (int j = 0; j < baseline->run_count; j++) {
+            int64_t seed = records[encoding->runs[i]].seed;
+            if (seed != records[baseline->runs[j]].seed)
+                continue;
+            for (int measure = 0; measure < MEASURES; measure++)
+                encoding->differences[measure][pairs] =
+                    encoding->values[measure][i] - baseline->values[measure][j];
+            encoding->pair_seeds[pairs++] = seed;
+        }
+    rotary_status status = ROTARY_OK;
+    for (int measure = 0; status == ROTARY_OK && measure < MEASURES; measure++)
+        status =
+            statistics_paired(&encoding->difference[measure], encoding->differences[measure], pairs, error);
+    return status;
 }
 
 /* One block holds everything of one encoding: no encoding has more runs than there are records. */
@@ -110,14 +115,16 @@ static rotary_status sum_up(struct comparison_encoding *encoding, const struct c
                             const struct record *records, int count, rotary_error *error)
 {
     size_t room = (size_t)count + 1;
-    double *block = malloc(room * ((MEASURES + 2) * sizeof(double) + sizeof(int64_t) + sizeof(int)));
+    double *block = malloc(room * (2 * MEASURES * sizeof(double) + 2 * sizeof(int64_t) + sizeof(int)));
     if (!block)
         return no_memory(error);
-    for (int measure = 0; measure < MEASURES; measure++)
+    for (int measure = 0; measure < MEASURES; measure++) {
         encoding->values[measure] = block + (size_t)measure * room;
-    double *scratch = block + MEASURES * room;
-    encoding->steps_to_90 = (int64_t *)(scratch + 2 * room);
-    encoding->runs = (int *)(encoding->steps_to_90 + room);
+        encoding->differences[measure] = block + (size_t)(MEASURES + measure) * room;
+    }
+    encoding->steps_to_90 = (int64_t *)(block + 2 * MEASURES * room);
+    encoding->pair_seeds = encoding->steps_to_90 + room;
+    encoding->runs = (int *)(encoding->pair_seeds + room);
 
     rotary_status status = collect(encoding, records, count, error);
     if (status != ROTARY_OK)
@@ -130,10 +137,10 @@ static rotary_status sum_up(struct comparison_encoding *encoding, const struct c
         for (int i = 0; i < runs; i++)
             values[i] = measure_of(&records[encoding->runs[i]], measure);
         statistics_of(&encoding->statistics[measure], values, runs, measure_direction(measure));
-        status = pair(encoding, baseline, records, measure, scratch, error);
-        if (status != ROTARY_OK)
-            return status;
     }
+    status = pair(encoding, baseline, records, error);
+    if (status != ROTARY_OK)
+        return status;
     return statistics_reached(&encoding->reached, encoding->steps_to_90, runs, error);
 }
 

@@ -20,9 +20,12 @@ struct comparison_encoding {
     int64_t *steps_to_90;     /* first evaluation with 90% right answers; NOT_REACHED is a value */
     int *runs;                /* index into the records */
     struct statistics statistics[MEASURES];
-    struct paired_difference
-        difference[MEASURES]; /* against the first encoding, over seeds both have finished */
-    struct reached reached;   /* 90% right answers */
+    /* Against the first encoding, over the seeds both have finished: each pair's difference, and all
+     * together. */
+    double *differences[MEASURES];
+    int64_t *pair_seeds;
+    struct paired_difference difference[MEASURES];
+    struct reached reached; /* 90% right answers */
 };
 
 struct comparison {

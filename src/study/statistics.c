@@ -106,35 +106,27 @@ static double quantile_of(const double *sorted, int count, double share)
     return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below]);
 }
 
-rotary_status statistics_paired(struct paired_difference *difference, const double *encoding,
-                                const double *baseline, int count, rotary_error *error)
+rotary_status statistics_paired(struct paired_difference *paired, const double *differences, int count,
+                                rotary_error *error)
 {
-    double undefined = (double)NAN;
-    *difference =
-        (struct paired_difference){.count = count, .mean = undefined, .low = undefined, .high = undefined};
-    if (count == 0)
+    *paired = (struct paired_difference){
+        .count = count, .mean = mean_of(differences, count), .low = (double)NAN, .high = (double)NAN};
+    if (isnan(paired->mean))
         return ROTARY_OK;
-    double *differences = malloc(sizeof *differences * ((size_t)count + BOOTSTRAP_RESAMPLES));
-    if (!differences)
+    double *means = malloc(sizeof *means * BOOTSTRAP_RESAMPLES);
+    if (!means)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the bootstrap of %d pairs", count);
-    double *means = differences + count;
-    for (int i = 0; i < count; i++)
-        differences[i] = encoding[i] - baseline[i];
-    difference->mean = mean_of(differences, count);
-
-    if (!isnan(difference->mean)) {
-        struct rotary_random random = {.key = {.seed = 0, .stream = ROTARY_STREAM_BOOTSTRAP}};
-        for (int resample = 0; resample < BOOTSTRAP_RESAMPLES; resample++) {
-            double sum = 0;
-            for (int i = 0; i < count; i++)
-                sum += differences[rotary_random_below(&random, (uint32_t)count)];
-            means[resample] = sum / count;
-        }
-        qsort(means, BOOTSTRAP_RESAMPLES, sizeof *means, ascending);
-        difference->low = quantile_of(means, BOOTSTRAP_RESAMPLES, 0.025);
-        difference->high = quantile_of(means, BOOTSTRAP_RESAMPLES, 0.975);
+    struct rotary_random random = {.key = {.seed = 0, .stream = ROTARY_STREAM_BOOTSTRAP}};
+    for (int resample = 0; resample < BOOTSTRAP_RESAMPLES; resample++) {
+        double sum = 0;
+        for (int i = 0; i < count; i++)
+            sum += differences[rotary_random_below(&random, (uint32_t)count)];
+        means[resample] = sum / count;
     }
-    free(differences);
+    qsort(means, BOOTSTRAP_RESAMPLES, sizeof *means, ascending);
+    paired->low = quantile_of(means, BOOTSTRAP_RESAMPLES, 0.025);
+    paired->high = quantile_of(means, BOOTSTRAP_RESAMPLES, 0.975);
+    free(means);
     return ROTARY_OK;
 }
 

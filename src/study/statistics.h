@@ -24,17 +24,17 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
 double statistics_median(const double *values, int count);
 
 /* Differences of runs that shared seed, data and initial weights: encoding minus baseline. [low, high] is the
- * 95% percentile bootstrap interval of the mean (Efron 1979): the mean is taken anew over BOOTSTRAP_RESAMPLES
- * draws with replacement of as many differences. Draws come from ROTARY_STREAM_BOOTSTRAP of a fixed seed, so
- * the same differences have the same interval. One difference, or equal ones, give an interval of no width;
- * none give NaN. */
+ * 95% percentile bootstrap interval of their mean (Efron 1979): the mean is taken anew over
+ * BOOTSTRAP_RESAMPLES draws with replacement of as many differences. Draws come from ROTARY_STREAM_BOOTSTRAP
+ * of a fixed seed, so the same differences have the same interval. One difference, or equal ones, give an
+ * interval of no width; none give NaN. */
 enum { BOOTSTRAP_RESAMPLES = 10000 };
 struct paired_difference {
     int count;
     double mean, low, high;
 };
-ROTARY_CHECKED rotary_status statistics_paired(struct paired_difference *difference, const double *encoding,
-                                               const double *baseline, int count, rotary_error *error);
+ROTARY_CHECKED rotary_status statistics_paired(struct paired_difference *paired, const double *differences,
+                                               int count, rotary_error *error);
 
 /* What an interval allows one to say. Below ENOUGH_PAIRS pairs nothing is claimed: the interval of so few
  * means little. */
