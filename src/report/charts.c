@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/charts.h"
+
+#include "report/html.h"
+#include "report/svg.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CURVES_HEIGHT = 370, ROW_HEIGHT = 52, ROWS_BELOW = 48 };
+static const double letter_width = 8.2, label_distance = 16;
+
+/* What lies lowest and highest of the values given so far. */
+struct range {
+    double low, high;
+};
+
+static const struct range empty_range = {(double)INFINITY, -(double)INFINITY};
+
+static void widen(struct range *range, double value)
+{
+    if (!isfinite(value))
+        return;
+    range->low = fmin(range->low, value);
+    range->high = fmax(range->high, value);
+}
+
+static double name_width(const struct comparison *comparison)
+{
+    size_t longest = 0;
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        size_t length = strlen(comparison->encodings[i].name);
+        longest = length > longest ? length : longest;
+    }
+    return letter_width * (double)(longest > 16 ? 16 : longest);
+}
+
+bool chart_has_curves(const struct series *series)
+{
+    for (int i = 0; i < series->count; i++)
+        for (int j = 0; j < series->curves[i].count; j++)
+            if (isfinite(series->curves[i].points[j].value))
+                return true;
+    return false;
+}
+
+/* A loss falls steeply at first: the frame is made for what comes after the first twentieth of the steps, and
+ * the curves enter it from above. */
+static struct range range_of_curves(const struct series *series, enum series_kind kind, int64_t steps)
+{
+    if (kind == SERIES_RIGHT)
+        return (struct range){0, 100};
+    struct range late = empty_range, all = empty_range;
+    for (int i = 0; i < series->count; i++)
+        for (int j = 0; j < series->curves[i].count; j++) {
+            const struct series_point *point = &series->curves[i].points[j];
+            widen(&all, point->value);
+            if (point->step > 0.05 * (double)steps)
+                widen(&late, point->value);
+        }
+    struct range range = late.low <= late.high ? late : all;
+    svg_round_range(&range.low, &range.high);
+    return range;
+}
+
+static const char *title_of(char title[128], const struct comparison *comparison,
+                            const struct series_curve *curve)
+{
+    const char *name = comparison->encodings[curve->encoding].name;
+    if (curve->mean)
+        snprintf(title, 128, "%s, mean", name);
+    else
+        snprintf(title, 128, "%s, seed %lld%s", name, (long long)curve->seed,
+                 curve->finished ? "" : ", unfinished");
+    return title;
+}
+
+static void draw_curve(FILE *stream, const struct comparison *comparison, const struct series_curve *curve,
+                       bool bold, struct svg_scale across, struct svg_scale up)
+{
+    char title[128];
+    fprintf(stream, "<path class=\"%s curve %s%s\" d=\"", svg_encoding_class(curve->encoding),
+            bold ? "bold" : "thin", curve->finished ? "" : " unfinished");
+    bool pen_down = false;
+    for (int i = 0; i < curve->count; i++) {
+        const struct series_point *point = &curve->points[i];
+        if (!isfinite(point->value)) {
+            pen_down = false;
+            continue;
+        }
+        fprintf(stream, "%c%.1f %.1f", pen_down ? 'L' : 'M', svg_place(across, point->step),
+                svg_place(up, point->value));
+        pen_down = true;
+    }
+    fprintf(stream, "\"><title>");
+    html_text(stream, title_of(title, comparison, curve));
+    fprintf(stream, "</title></path>\n");
+}
+
+/* An encoding's curve that speaks for it: the mean, or its only run. */
+static const struct series_curve *leading_curve(const struct series *series, int encoding)
+{
+    const struct series_curve *leading = NULL;
+    for (int i = 0; i < series->count; i++) {
+        const struct series_curve *curve = &series->curves[i];
+        if (curve->encoding == encoding && curve->count && (!leading || curve->mean || !leading->finished))
+            leading = curve;
+    }
+    return leading;
+}
+
+/* Names at the curves' ends, moved apart where they would cover each other. */
+static void draw_names(FILE *stream, const struct comparison *comparison, const struct series *series,
+                       struct svg_frame frame, struct svg_scale up)
+{
+    double below = -(double)INFINITY;
+    double highest = frame.bottom - 6 - label_distance * (comparison->encoding_count - 1);
+    for (int placed = 0; placed < comparison->encoding_count; placed++) {
+        /* The next from above: how many ends lie above each is counted, which needs no memory to sort in. */
+        for (int i = 0; i < comparison->encoding_count; i++) {
+            const struct series_curve *curve = leading_curve(series, i);
+            if (!curve)
+                continue;
+            double y = svg_place(up, curve->points[curve->count - 1].value);
+            int above = 0;
+            for (int j = 0; j < comparison->encoding_count; j++) {
+                const struct series_curve *other = leading_curve(series, j);
+                double other_y =
+                    other ? svg_place(up, other->points[other->count - 1].value) : (double)INFINITY;
+                above += other_y < y || (other_y == y && j < i);
+            }
+            if (above != placed || !isfinite(y))
+                continue;
+            y = fmin(fmax(y, below), highest + label_distance * placed);
+            below = y + label_distance;
+            char class[16];
+            snprintf(class, sizeof class, "label %s", svg_encoding_class(i));
+            svg_text(stream, class, "start", frame.right + 8, y + 4.5, comparison->encodings[i].name);
+        }
+    }
+}
+
+static const char *curves_name(enum series_kind kind)
+{
+    switch (kind) {
+    case SERIES_TRAINING_LOSS:
+        return "training loss, nats a token";
+    case SERIES_HELD_OUT_LOSS:
+        return "held-out loss, nats a token";
+    case SERIES_RIGHT:
+        return "right answers";
+    }
+    return "";
+}
+
+void chart_curves(FILE *stream, const struct comparison *comparison, const struct series *series,
+                  enum series_kind kind, int64_t steps)
+{
+    struct range range = range_of_curves(series, kind, steps);
+    struct svg_frame frame = {.left = 50,
+                              .right = SVG_WIDTH - 14 - name_width(comparison),
+                              .top = 34,
+                              .bottom = CURVES_HEIGHT - 46};
+    struct svg_scale across = {0, (double)(steps > 0 ? steps : 1), frame.left, frame.right};
+    struct svg_scale up = {range.low, range.high, frame.bottom, frame.top};
+
+    svg_begin(stream, CURVES_HEIGHT, curves_name(kind));
+    svg_axis_left(stream, frame, up, kind == SERIES_RIGHT ? "%" : "", curves_name(kind));
+    svg_axis_below(stream, frame, across, "steps");
+    if (kind == SERIES_RIGHT)
+        svg_line(stream, "goal", frame.left, svg_place(up, 90), frame.right, svg_place(up, 90));
+    /* A nested drawing cuts off what lies outside it. */
+    fprintf(stream, "<svg x=\"0\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" viewBox=\"0 %.1f %d %.1f\">\n",
+            frame.top - 4, (int)SVG_WIDTH, frame.bottom - frame.top + 8, frame.top - 4, (int)SVG_WIDTH,
+            frame.bottom - frame.top + 8);
+    for (int i = 0; i < series->count; i++) {
+        const struct series_curve *curve = &series->curves[i];
+        draw_curve(stream, comparison, curve, leading_curve(series, curve->encoding) == curve, across, up);
+    }
+    fprintf(stream, "</svg>\n");
+    draw_names(stream, comparison, series, frame, up);
+    svg_end(stream);
+}
+
+/* The frame of a chart with a row for each of `rows` encodings. */
+static struct svg_frame rows_frame(const struct comparison *comparison, int rows, double above)
+{
+    return (struct svg_frame){.left = 18 + name_width(comparison),
+                              .right = SVG_WIDTH - 22,
+                              .top = above,
+                              .bottom = above + rows * ROW_HEIGHT};
+}
+
+static void draw_row_name(FILE *stream, const struct comparison *comparison, int encoding, double y)
+{
+    char class[16];
+    snprintf(class, sizeof class, "label %s", svg_encoding_class(encoding));
+    svg_text(stream, class, "start", 2, y + 4.5, comparison->encodings[encoding].name);
+}
+
+/* How far above or below its row a dot stands, so that equal values do not hide each other. */
+static double offset_of(const double *values, int at, double reach)
+{
+    int before = 0;
+    for (int i = 0; i < at; i++)
+        before += fabs(values[i] - values[at]) < reach;
+    return (before % 2 ? -1 : 1) * 7.0 * ((before + 1) / 2 % 3);
+}
+
+static const char *scores_name(enum measure measure)
+{
+    return measure == MEASURE_RIGHT ? "right answers at the end, %"
+                                    : "held-out loss at the end, nats a token";
+}
+
+static int decimals_of(enum measure measure)
+{
+    return measure == MEASURE_RIGHT ? 1 : 4;
+}
+
+void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure)
+{
+    struct range range = empty_range;
+    for (int i = 0; i < comparison->encoding_count; i++)
+        for (int j = 0; j < comparison->encodings[i].run_count; j++)
+            widen(&range, comparison->encodings[i].values[measure][j]);
+    if (range.low > range.high)
+        return;
+    svg_round_range(&range.low, &range.high);
+    struct svg_frame frame = rows_frame(comparison, comparison->encoding_count, 6);
+    struct svg_scale across = {range.low, range.high, frame.left + 8, frame.right - 8};
+    double reach = (range.high - range.low) * 10 / (frame.right - frame.left);
+
+    svg_begin(stream, (int)frame.bottom + ROWS_BELOW, scores_name(measure));
+    svg_axis_below(stream, frame, across, scores_name(measure));
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        const struct comparison_encoding *encoding = &comparison->encodings[i];
+        const struct statistics *statistics = &encoding->statistics[measure];
+        double y = frame.top + (i + 0.5) * ROW_HEIGHT;
+        draw_row_name(stream, comparison, i, y);
+        char class[32], title[160], number[HTML_NUMBER_BYTES];
+        snprintf(class, sizeof class, "dot %s", svg_encoding_class(i));
+        for (int j = 0; j < encoding->run_count; j++) {
+            double value = encoding->values[measure][j];
+            if (!isfinite(value))
+                continue;
+            snprintf(title, sizeof title, "%s, seed %lld: %s", encoding->name,
+                     (long long)comparison->records[encoding->runs[j]].seed,
+                     html_number(number, value, decimals_of(measure), 0));
+            svg_marker(stream, i, class, svg_place(across, value),
+                       y + offset_of(encoding->values[measure], j, reach), 9, title);
+        }
+        if (encoding->run_count < 2 || isnan(statistics->mean))
+            continue;
+        double mean = svg_place(across, statistics->mean), median = svg_place(across, statistics->median);
+        svg_line(stream, "mean", mean, y - 20, mean, y + 20);
+        svg_line(stream, "median", median, y - 20, median, y + 20);
+    }
+    svg_end(stream);
+}
+
+/* Zero, the baseline, is always in sight. */
+static struct range range_of_differences(const struct comparison *comparison, enum measure measure)
+{
+    struct range range = {0, 0};
+    for (int i = 1; i < comparison->encoding_count; i++)
+        for (int j = 0; j < comparison->encodings[i].difference[measure].count; j++)
+            widen(&range, comparison->encodings[i].differences[measure][j]);
+    svg_round_range(&range.low, &range.high);
+    return range;
+}
+
+static void draw_pairs(FILE *stream, const struct comparison_encoding *encoding, int index,
+                       enum measure measure, struct svg_scale across, double y, double reach)
+{
+    char class[32], title[160], number[HTML_NUMBER_BYTES];
+    snprintf(class, sizeof class, "dot %s", svg_encoding_class(index));
+    for (int i = 0; i < encoding->difference[measure].count; i++) {
+        double value = encoding->differences[measure][i];
+        if (!isfinite(value))
+            continue;
+        snprintf(title, sizeof title, "seed %lld: %s", (long long)encoding->pair_seeds[i],
+                 html_number(number, value, decimals_of(measure), 1));
+        svg_marker(stream, index, class, svg_place(across, value),
+                   y - 11 - fabs(offset_of(encoding->differences[measure], i, reach)) / 2, 8, title);
+    }
+}
+
+void chart_differences(FILE *stream, const struct comparison *comparison, enum measure measure)
+{
+    struct range range = range_of_differences(comparison, measure);
+    struct svg_frame frame = rows_frame(comparison, comparison->encoding_count - 1, 34);
+    struct svg_scale across = {range.low, range.high, frame.left + 8, frame.right - 8};
+    double reach = (range.high - range.low) * 8 / (frame.right - frame.left), zero = svg_place(across, 0);
+    bool higher = measure_direction(measure) == HIGHER_IS_BETTER;
+
+    svg_begin(stream, (int)frame.bottom + ROWS_BELOW, "paired differences with 95% intervals");
+    svg_axis_below(stream, frame, across,
+                   measure == MEASURE_RIGHT ? "difference, points of right answers"
+                                            : "difference, nats a token");
+    svg_line(stream, "zero", zero, frame.top - 8, zero, frame.bottom);
+    /* Which way is better is said on the side that has room. */
+    bool right_side = higher ? range.high >= -range.low : range.high > -range.low;
+    const char *words = right_side == higher ? "better" : "worse";
+    char side[160];
+    snprintf(side, sizeof side, right_side ? "%s than %s →" : "← %s than %s", words,
+             comparison->encodings[0].name);
+    svg_text(stream, "name", right_side ? "start" : "end", zero + (right_side ? 6 : -6), frame.top - 14,
+             side);
+    for (int i = 1; i < comparison->encoding_count; i++) {
+        const struct comparison_encoding *encoding = &comparison->encodings[i];
+        const struct paired_difference *difference = &encoding->difference[measure];
+        double y = frame.top + (i - 0.5) * ROW_HEIGHT;
+        draw_row_name(stream, comparison, i, y);
+        draw_pairs(stream, encoding, i, measure, across, y, reach);
+        if (isnan(difference->mean))
+            continue;
+        double low = svg_place(across, difference->low), high = svg_place(across, difference->high);
+        char class[32];
+        snprintf(class, sizeof class, "interval %s", svg_encoding_class(i));
+        svg_line(stream, class, low, y + 8, high, y + 8);
+        svg_line(stream, class, low, y + 3, low, y + 13);
+        svg_line(stream, class, high, y + 3, high, y + 13);
+        double mean = svg_place(across, difference->mean);
+        svg_line(stream, "mean", mean, y - 2, mean, y + 18);
+    }
+    svg_end(stream);
+}

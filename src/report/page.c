@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/page.h"
+
+#include "report/charts.h"
+#include "report/html.h"
+#include "report/svg.h"
+
+#include <math.h>
+#include <string.h>
+
+/* "rope", "rope and roper", "none, rope and roper". */
+static void write_names(FILE *stream, const struct comparison *comparison)
+{
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        if (i > 0)
+            fputs(i == comparison->encoding_count - 1 ? " and " : ", ", stream);
+        html_text(stream, comparison->encodings[i].name);
+    }
+}
+
+static const char *task_of(const struct collection *collection)
+{
+    if (collection->record_count)
+        return collection->records[0].task;
+    const char *task =
+        json_string_value(json_object_get(json_object_get(collection->description, "config"), "task"));
+    return task ? task : "";
+}
+
+static void write_head(FILE *stream, const struct collection *collection)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"color-scheme\" content=\"light dark\">\n"
+          "<link rel=\"icon\" href=\"data:,\">\n<title>",
+          stream);
+    write_names(stream, collection->comparison);
+    fputs(": ", stream);
+    html_text(stream, task_of(collection));
+    fprintf(stream, "</title>\n<style>\n%s</style>\n</head>\n", page_style);
+}
+
+static void write_lede(FILE *stream, const struct collection *collection)
+{
+    const struct comparison *comparison = collection->comparison;
+    char steps[HTML_NUMBER_BYTES], problems[HTML_NUMBER_BYTES];
+    fprintf(stream, "<p class=\"lede\">");
+    if (collection->wanted == 1)
+        fprintf(stream, "One run of %s steps.", html_count(steps, comparison->steps));
+    else
+        fprintf(stream, "%d runs of %s steps each, alike but for their position encoding and their seed.",
+                collection->wanted, html_count(steps, comparison->steps));
+    if (comparison->has_problems)
+        fprintf(stream, " Scored on %s problems that never occur in training.",
+                html_count(problems, comparison->problems));
+    fprintf(stream, "</p>\n");
+}
+
+static void write_progress(FILE *stream, const struct collection *collection)
+{
+    int finished = collection->record_count - collection->comparison->unfinished;
+    if (finished == collection->wanted)
+        return;
+    fprintf(stream,
+            "<p class=\"card banner\">%d of %d runs %s finished. Unfinished ones are drawn dashed as far as "
+            "they got, and "
+            "count in no number.</p>\n",
+            finished, collection->wanted, finished == 1 ? "is" : "are");
+}
+
+/* What a verdict comes down to, for those who read no further. */
+static const char *word_of(enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_BETTER:
+        return "better";
+    case VERDICT_WORSE:
+        return "worse";
+    case VERDICT_NO_DIFFERENCE:
+        return "no difference shown";
+    case VERDICT_TOO_FEW:
+        return "too few runs to say";
+    }
+    return "";
+}
+
+static void write_verdict(FILE *stream, const struct page *page, int index)
+{
+    const struct comparison *comparison = page->collection->comparison;
+    const struct comparison_encoding *encoding = &comparison->encodings[index];
+    enum measure measure = comparison_measure(comparison);
+    const struct paired_difference *difference = &encoding->difference[measure];
+    char number[HTML_NUMBER_BYTES];
+
+    fprintf(stream, "<div class=\"card verdict %s\">\n<p class=\"eyebrow\">", svg_encoding_class(index));
+    html_text(stream, encoding->name);
+    fputs(" against ", stream);
+    html_text(stream, comparison->encodings[0].name);
+    fputs("</p>\n<p class=\"big\">", stream);
+    if (difference->count && !isnan(difference->mean))
+        fprintf(stream, "%s <small>%s</small>",
+                html_number(number, difference->mean, measure == MEASURE_RIGHT ? 1 : 4, 1),
+                measure == MEASURE_RIGHT ? "points of right answers" : "nats of held-out loss");
+    else
+        fputs(word_of(VERDICT_TOO_FEW), stream);
+    fputs("</p>\n<p>", stream);
+    html_text(stream, page->verdicts[index - 1]);
+    fputs(".</p>\n</div>\n", stream);
+}
+
+/* One finished run has no verdict, but a score. */
+static void write_score(FILE *stream, const struct comparison *comparison)
+{
+    enum measure measure = comparison_measure(comparison);
+    const struct statistics *statistics = &comparison->encodings[0].statistics[measure];
+    if (!statistics->count)
+        return;
+    char number[HTML_NUMBER_BYTES];
+    fprintf(stream, "<div class=\"card verdict e0\">\n<p class=\"eyebrow\">");
+    html_text(stream, comparison->encodings[0].name);
+    fprintf(stream, "</p>\n<p class=\"big\">%s <small>%s</small></p>\n</div>\n",
+            html_number(number, statistics->mean, measure == MEASURE_RIGHT ? 1 : 4, 0),
+            measure == MEASURE_RIGHT ? "% right answers" : "nats a token, held out");
+}
+
+static void write_findings(FILE *stream, const struct page *page)
+{
+    const struct comparison *comparison = page->collection->comparison;
+    fputs("<section class=\"grid2\">\n", stream);
+    if (comparison->encoding_count == 1)
+        write_score(stream, comparison);
+    for (int i = 1; i < comparison->encoding_count; i++)
+        write_verdict(stream, page, i);
+    fputs("</section>\n", stream);
+    if (comparison_few_pairs(comparison))
+        fprintf(stream, "<p class=\"note\">%s</p>\n", statistics_caution);
+}
+
+static void open_figure(FILE *stream, const char *title)
+{
+    fprintf(stream, "<figure class=\"card\">\n<h3>%s</h3>\n", title);
+}
+
+static void close_figure(FILE *stream, const char *caption)
+{
+    fprintf(stream, "<figcaption>%s</figcaption>\n</figure>\n", caption);
+}
+
+static void write_curves(FILE *stream, const struct page *page, const struct series *series,
+                         enum series_kind kind, const char *title, const char *caption)
+{
+    if (!chart_has_curves(series))
+        return;
+    open_figure(stream, title);
+    chart_curves(stream, page->collection->comparison, series, kind, page->collection->comparison->steps);
+    close_figure(stream, caption);
+}
+
+static void write_held_out(FILE *stream, const struct page *page)
+{
+    write_curves(stream, page, &page->held_out, SERIES_HELD_OUT_LOSS, "Held-out loss",
+                 "On sequences that never occur in training. Thin: each run. Bold: the mean.");
+}
+
+static bool has_pairs(const struct comparison *comparison)
+{
+    for (int i = 1; i < comparison->encoding_count; i++)
+        if (comparison->encodings[i].difference[comparison_measure(comparison)].count)
+            return true;
+    return false;
+}
+
+static bool has_several_scores(const struct comparison *comparison)
+{
+    int runs = 0;
+    for (int i = 0; i < comparison->encoding_count; i++)
+        runs += comparison->encodings[i].run_count;
+    return runs > 1;
+}
+
+static void write_charts(FILE *stream, const struct page *page)
+{
+    const struct comparison *comparison = page->collection->comparison;
+    enum measure measure = comparison_measure(comparison);
+    fputs("<h2>Curves</h2>\n<section class=\"charts\">\n", stream);
+    if (comparison->has_problems)
+        write_curves(
+            stream, page, &page->right, SERIES_RIGHT, "Learning to answer",
+            "Whole answers right, in percent of the problems. Thin: each run. Bold: the mean. Dotted: 90%.");
+    else
+        write_held_out(stream, page);
+    if (has_several_scores(comparison)) {
+        open_figure(stream, "Where the runs ended");
+        chart_scores(stream, comparison, measure);
+        close_figure(stream, "A mark for each run. Solid line: the mean. Dashed line: the median.");
+    }
+    if (has_pairs(comparison)) {
+        open_figure(stream, "Seed by seed");
+        chart_differences(stream, comparison, measure);
+        close_figure(
+            stream,
+            "A mark for each seed: how much more the encoding scored than the first one. Below it their "
+            "mean and its 95% interval.");
+    }
+    if (comparison->has_problems)
+        write_held_out(stream, page);
+    write_curves(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
+                 "Averaged over shares of the steps; the steep beginning lies above the frame. Thin: each "
+                 "run. Bold: the "
+                 "mean.");
+    fputs("</section>\n", stream);
+}
+
+static void write_numbers(FILE *stream, const struct collection *collection)
+{
+    const struct comparison *comparison = collection->comparison;
+    fputs("<h2>Numbers</h2>\n", stream);
+    if (comparison->has_problems)
+        page_statistics(stream, comparison, MEASURE_RIGHT);
+    page_statistics(stream, comparison, MEASURE_LOSS);
+    page_runs(stream, collection);
+}
+
+static void write_making(FILE *stream, const struct collection *collection)
+{
+    const char *command = json_string_value(json_object_get(collection->description, "command"));
+    fputs("<h2>How it was made</h2>\n", stream);
+    if (command) {
+        fputs("<pre>", stream);
+        html_text(stream, command);
+        fputs("</pre>\n", stream);
+    }
+    page_configuration(stream, collection);
+    fputs("<ul class=\"note\">\n", stream);
+    if (collection->comparison->encoding_count > 1)
+        fputs("<li>Runs of one seed see the same data in the same order, and start from the same weights "
+              "wherever "
+              "parameters agree in name and shape. So differences are taken seed by seed, against the first "
+              "encoding.</li>\n"
+              "<li>The interval is the percentile bootstrap of the mean difference: 10,000 resamples, 2.5% "
+              "cut off at "
+              "either end. Where it holds zero, no difference is claimed.</li>\n",
+              stream);
+    if (collection->comparison->has_problems)
+        fputs("<li>An answer is decoded greedily and counts only if it is right to the last character.</li>\n"
+              "<li>Steps to 90%: the first evaluation with nine of ten answers right. A run that never got "
+              "there counts as "
+              "slower than any that did; a median that is not reached is written as more than all "
+              "steps.</li>\n",
+              stream);
+    fputs("</ul>\n", stream);
+}
+
+void page_write(FILE *stream, const struct page *page)
+{
+    const struct collection *collection = page->collection;
+    write_head(stream, collection);
+    fputs("<body>\n<main>\n<p class=\"eyebrow\">rotary, task ", stream);
+    html_text(stream, task_of(collection));
+    fputs("</p>\n<h1>", stream);
+    write_names(stream, collection->comparison);
+    fputs("</h1>\n", stream);
+    write_lede(stream, collection);
+    write_progress(stream, collection);
+    write_findings(stream, page);
+    if (chart_has_curves(&page->training) || chart_has_curves(&page->held_out))
+        write_charts(stream, page);
+    write_numbers(stream, collection);
+    page_samples(stream, collection);
+    write_making(stream, collection);
+    fputs("<footer class=\"note\">Made by rotary from the records of the runs. Nothing on this page is "
+          "loaded from "
+          "elsewhere.</footer>\n</main>\n</body>\n</html>\n",
+          stream);
+}

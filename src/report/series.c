@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/series.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static rotary_status no_memory(rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the curves of a report");
+}
+
+/* Which share of the run a step falls into, 0 ... SERIES_POINTS - 1. */
+static int64_t share_of(const struct record *record, int64_t step)
+{
+    int64_t share = (step - 1) * SERIES_POINTS / (record->steps > 0 ? record->steps : 1);
+    return share < SERIES_POINTS ? share : SERIES_POINTS - 1;
+}
+
+/* A point of each share of the steps: the mean of its losses, at the last of its steps. */
+static void average_losses(struct series_curve *curve, const struct record *record)
+{
+    for (int64_t i = 0; i < record->point_count;) {
+        int64_t share = share_of(record, record->points[i].step), first = i;
+        double sum = 0;
+        for (; i < record->point_count && share_of(record, record->points[i].step) == share; i++)
+            sum += record->points[i].loss;
+        curve->points[curve->count++] = (struct series_point){.step = (double)record->points[i - 1].step,
+                                                              .value = sum / (double)(i - first)};
+    }
+}
+
+static void copy_evaluations(struct series_curve *curve, const struct record *record, enum series_kind kind)
+{
+    for (int64_t i = 0; i < record->evaluation_count; i++) {
+        const struct record_evaluation *evaluation = &record->evaluations[i];
+        if (kind == SERIES_RIGHT && !evaluation->problems)
+            continue;
+        double value = kind == SERIES_RIGHT ? 100.0 * (double)evaluation->right / (double)evaluation->problems
+                                            : evaluation->loss;
+        curve->points[curve->count++] =
+            (struct series_point){.step = (double)evaluation->step, .value = value};
+    }
+}
+
+static int encoding_of(const struct collection *collection, const struct record *record)
+{
+    const struct comparison *comparison = collection->comparison;
+    int encoding = 0;
+    while (encoding < comparison->encoding_count - 1 &&
+           strcmp(comparison->encodings[encoding].name, record->position) != 0)
+        encoding++;
+    return encoding;
+}
+
+static rotary_status add_run(struct series *series, const struct collection *collection,
+                             const struct record *record, enum series_kind kind, rotary_error *error)
+{
+    struct series_curve *curve = &series->curves[series->count++];
+    *curve = (struct series_curve){.encoding = encoding_of(collection, record),
+                                   .finished = record_finished(record),
+                                   .seed = record->seed};
+    int64_t most = kind == SERIES_TRAINING_LOSS ? SERIES_POINTS : record->evaluation_count;
+    curve->points = malloc(sizeof *curve->points * (size_t)(most + 1));
+    if (!curve->points)
+        return no_memory(error);
+    if (kind == SERIES_TRAINING_LOSS)
+        average_losses(curve, record);
+    else
+        copy_evaluations(curve, record, kind);
+    return ROTARY_OK;
+}
+
+/* The value of a curve at exactly this step; NaN if it has none. */
+static double value_at(const struct series_curve *curve, double step)
+{
+    int low = 0, high = curve->count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (curve->points[middle].step < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < curve->count && curve->points[low].step == step ? curve->points[low].value : (double)NAN;
+}
+
+/* The mean stands only where all finished runs of the encoding have a value. */
+static rotary_status add_mean(struct series *series, int runs, int encoding, rotary_error *error)
+{
+    const struct series_curve *first = NULL;
+    int finished = 0;
+    for (int i = 0; i < runs; i++)
+        if (series->curves[i].encoding == encoding && series->curves[i].finished) {
+            first = first ? first : &series->curves[i];
+            finished++;
+        }
+    if (finished < 2)
+        return ROTARY_OK;
+    struct series_curve *mean = &series->curves[series->count++];
+    *mean = (struct series_curve){.encoding = encoding, .mean = true, .finished = true};
+    mean->points = malloc(sizeof *mean->points * (size_t)(first->count + 1));
+    if (!mean->points)
+        return no_memory(error);
+    for (int point = 0; point < first->count; point++) {
+        double step = first->points[point].step, sum = 0;
+        for (int i = 0; i < runs; i++)
+            if (series->curves[i].encoding == encoding && series->curves[i].finished)
+                sum += value_at(&series->curves[i], step);
+        if (!isnan(sum))
+            mean->points[mean->count++] = (struct series_point){.step = step, .value = sum / finished};
+    }
+    return ROTARY_OK;
+}
+
+rotary_status series_create(struct series *series, const struct collection *collection, enum series_kind kind,
+                            rotary_error *error)
+{
+    int runs = collection->record_count, encodings = collection->comparison->encoding_count;
+    *series = (struct series){.curves = calloc((size_t)(runs + encodings) + 1, sizeof *series->curves)};
+    if (!series->curves)
+        return no_memory(error);
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < runs; i++)
+        status = add_run(series, collection, &collection->records[i], kind, error);
+    for (int i = 0; status == ROTARY_OK && i < encodings; i++)
+        status = add_mean(series, runs, i, error);
+    if (status != ROTARY_OK)
+        series_free(series);
+    return status;
+}
+
+void series_free(struct series *series)
+{
+    for (int i = 0; i < series->count; i++)
+        free(series->curves[i].points);
+    free(series->curves);
+    *series = (struct series){0};
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Curves over steps, made from records: one of each run, and the mean of each encoding's finished runs.
+ */
+#ifndef ROTARY_REPORT_SERIES_H
+#define ROTARY_REPORT_SERIES_H
+
+#include "study/collection.h"
+
+enum series_kind { SERIES_TRAINING_LOSS, SERIES_HELD_OUT_LOSS, SERIES_RIGHT };
+
+struct series_point {
+    double step, value; /* value may be NaN */
+};
+
+struct series_curve {
+    struct series_point *points;
+    int count;
+    int encoding; /* of the comparison */
+    bool mean;    /* of several runs; else one run, of this seed */
+    bool finished;
+    int64_t seed;
+};
+
+struct series {
+    struct series_curve *curves; /* runs first, means after them */
+    int count;
+};
+
+/* Training losses come in so many points at most: each is then the mean of the losses of its share of the
+ * steps. */
+enum { SERIES_POINTS = 240 };
+
+ROTARY_CHECKED rotary_status series_create(struct series *series, const struct collection *collection,
+                                           enum series_kind kind, rotary_error *error);
+void series_free(struct series *series);
+
+#endif

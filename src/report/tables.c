@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The parts of the page that are tables, and the models' answers.
+ */
+#include "report/html.h"
+#include "report/page.h"
+#include "report/svg.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int decimals_of(enum measure measure)
+{
+    return measure == MEASURE_RIGHT ? 1 : 4;
+}
+
+static void write_name(FILE *stream, const struct comparison *comparison, int index)
+{
+    fprintf(stream, "<th scope=\"row\" class=\"%s\">", svg_encoding_class(index));
+    html_text(stream, comparison->encodings[index].name);
+    fputs("</th>", stream);
+}
+
+static void write_number(FILE *stream, double value, int decimals)
+{
+    char number[HTML_NUMBER_BYTES];
+    fprintf(stream, "<td>%s</td>", html_number(number, value, decimals, 0));
+}
+
+static void write_reached(FILE *stream, const struct reached *reached, int64_t steps)
+{
+    char number[HTML_NUMBER_BYTES];
+    if (!reached->count)
+        fputs("<td>–</td>", stream);
+    else if (isinf(reached->median))
+        fprintf(stream, "<td>&gt; %s (%d of %d)</td>", html_count(number, steps), reached->reached,
+                reached->count);
+    else
+        fprintf(stream, "<td>%s (%d of %d)</td>", html_count(number, (int64_t)reached->median),
+                reached->reached, reached->count);
+}
+
+static void write_difference(FILE *stream, const struct paired_difference *difference, int decimals)
+{
+    char mean[HTML_NUMBER_BYTES], low[HTML_NUMBER_BYTES], high[HTML_NUMBER_BYTES];
+    if (isnan(difference->mean)) {
+        fputs("<td>–</td>", stream);
+        return;
+    }
+    fprintf(stream, "<td>%s [%s, %s]</td>", html_number(mean, difference->mean, decimals, 1),
+            html_number(low, difference->low, decimals, 1), html_number(high, difference->high, decimals, 1));
+}
+
+void page_statistics(FILE *stream, const struct comparison *comparison, enum measure measure)
+{
+    int decimals = decimals_of(measure);
+    char problems[HTML_NUMBER_BYTES];
+    fputs("<div class=\"scroll\"><table class=\"sticky\">\n<caption>", stream);
+    if (measure == MEASURE_RIGHT)
+        fprintf(stream, "Right answers, %% of %s problems", html_count(problems, comparison->problems));
+    else
+        fputs("Held-out loss, nats a token", stream);
+    fprintf(
+        stream,
+        "</caption>\n<thead><tr><th>encoding</th><th>runs</th><th>mean</th><th>median</th><th>st. dev.</th>"
+        "<th>min</th><th>max</th><th>w/o worst</th>%s%s</tr></thead>\n<tbody>\n",
+        measure == MEASURE_RIGHT ? "<th>steps to 90%</th>" : "",
+        comparison->encoding_count > 1 ? "<th>difference [95% interval]</th>" : "");
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        const struct comparison_encoding *encoding = &comparison->encodings[i];
+        const struct statistics *statistics = &encoding->statistics[measure];
+        fputs("<tr>", stream);
+        write_name(stream, comparison, i);
+        fprintf(stream, "<td>%d</td>", statistics->count);
+        write_number(stream, statistics->mean, decimals);
+        write_number(stream, statistics->median, decimals);
+        write_number(stream, statistics->deviation, decimals);
+        write_number(stream, statistics->least, decimals);
+        write_number(stream, statistics->most, decimals);
+        write_number(stream, statistics->without_worst, decimals);
+        if (measure == MEASURE_RIGHT)
+            write_reached(stream, &encoding->reached, comparison->steps);
+        if (i > 0)
+            write_difference(stream, &encoding->difference[measure], decimals);
+        else if (comparison->encoding_count > 1)
+            fputs("<td></td>", stream);
+        fputs("</tr>\n", stream);
+    }
+    fputs("</tbody></table></div>\n", stream);
+}
+
+static int encoding_of(const struct comparison *comparison, const char *name)
+{
+    int index = 0;
+    while (index < comparison->encoding_count - 1 && strcmp(comparison->encodings[index].name, name) != 0)
+        index++;
+    return index;
+}
+
+static void write_run(FILE *stream, const struct comparison *comparison, const struct record *record)
+{
+    const struct record_evaluation *last = record_last_evaluation(record);
+    int64_t reached = record_steps_to(record, 0.9);
+    char number[HTML_NUMBER_BYTES];
+    fputs("<tr>", stream);
+    write_name(stream, comparison, encoding_of(comparison, record->position));
+    fprintf(stream, "<td>%lld</td><td>%s</td>", (long long)record->seed, html_count(number, record->done));
+    if (comparison->has_problems) {
+        if (last)
+            fprintf(stream, "<td>%lld</td><td>%s</td>", (long long)last->right,
+                    reached == NOT_REACHED ? "–" : html_count(number, reached));
+        else
+            fputs("<td>–</td><td>–</td>", stream);
+    }
+    write_number(stream, last ? last->loss : (double)NAN, decimals_of(MEASURE_LOSS));
+    fprintf(stream, "<td>%s</td></tr>\n", record_finished(record) ? "finished" : "unfinished");
+}
+
+void page_runs(FILE *stream, const struct collection *collection)
+{
+    const struct comparison *comparison = collection->comparison;
+    char problems[HTML_NUMBER_BYTES];
+    fprintf(stream,
+            "<details>\n<summary>Every run</summary>\n<div class=\"scroll\"><table class=\"sticky\">\n"
+            "<thead><tr><th>encoding</th><th>seed</th><th>steps</th>");
+    if (comparison->has_problems)
+        fprintf(stream, "<th>right of %s</th><th>steps to 90%%</th>",
+                html_count(problems, comparison->problems));
+    fputs("<th>held-out loss</th><th></th></tr></thead>\n<tbody>\n", stream);
+    for (int i = 0; i < collection->record_count; i++)
+        write_run(stream, comparison, &collection->records[i]);
+    fputs("</tbody></table></div>\n</details>\n", stream);
+}
+
+/* The run of `encoding` whose answers are shown beside those of `first`: the one of its seed. */
+static const struct record *partner_of(const struct collection *collection, const struct record *first,
+                                       const char *name)
+{
+    for (int i = 0; i < collection->record_count; i++) {
+        const struct record *record = &collection->records[i];
+        if (record->sample_count && record->seed == first->seed && strcmp(record->position, name) == 0)
+            return record;
+    }
+    return NULL;
+}
+
+static void write_answer(FILE *stream, const struct comparison *comparison, int index,
+                         const struct record_sample *sample)
+{
+    fprintf(stream, "<p class=\"answer\"><span class=\"who %s\">", svg_encoding_class(index));
+    html_text(stream, comparison->encodings[index].name);
+    fputs(sample->right
+              ? "</span><b class=\"right\" role=\"img\" aria-label=\"right\">✓</b><code class=\"right\">"
+              : "</span><b class=\"wrong\" role=\"img\" aria-label=\"wrong\">✗</b><code class=\"wrong\">",
+          stream);
+    html_text(stream, *sample->written ? sample->written : "(nothing)");
+    fputs("</code></p>\n", stream);
+}
+
+static void write_sample(FILE *stream, const struct collection *collection, const struct record *first,
+                         int64_t at)
+{
+    const struct comparison *comparison = collection->comparison;
+    const struct record_sample *sample = &first->samples[at];
+    fputs("<div class=\"card sample\">\n<p class=\"prompt\"><code>", stream);
+    html_text(stream, sample->prompt);
+    fputs("</code></p>\n<p class=\"answer wanted\"><span>wanted</span><b></b><code>", stream);
+    html_text(stream, sample->answer);
+    fputs("</code></p>\n", stream);
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        const struct record *record = partner_of(collection, first, comparison->encodings[i].name);
+        if (record && at < record->sample_count && strcmp(record->samples[at].prompt, sample->prompt) == 0)
+            write_answer(stream, comparison, i, &record->samples[at]);
+    }
+    fputs("</div>\n", stream);
+}
+
+void page_samples(FILE *stream, const struct collection *collection)
+{
+    const struct record *first = NULL;
+    for (int i = 0; i < collection->record_count && !first; i++)
+        if (collection->records[i].sample_count)
+            first = &collection->records[i];
+    if (!first)
+        return;
+    fprintf(stream,
+            "<h2>Problems and answers</h2>\n<p class=\"note\">The first problems of the last evaluation with "
+            "seed %lld, and "
+            "what the model%s wrote.</p>\n<section class=\"grid2\">\n",
+            (long long)first->seed, collection->comparison->encoding_count > 1 ? "s" : "");
+    for (int64_t i = 0; i < first->sample_count; i++)
+        write_sample(stream, collection, first, i);
+    fputs("</section>\n", stream);
+}
+
+/* Whether record `index` is the first with this value of the key. */
+static bool is_new_value(const struct collection *collection, int index, const char *key, const json_t *value)
+{
+    for (int i = 0; i < index; i++)
+        if (json_equal(json_object_get(collection->records[i].config, key), value))
+            return false;
+    return true;
+}
+
+/* Every value that the runs have for a key, once each. */
+static void write_values(FILE *stream, const struct collection *collection, const char *key)
+{
+    const char *separator = "";
+    for (int i = 0; i < collection->record_count; i++) {
+        const json_t *value = json_object_get(collection->records[i].config, key);
+        if (!value || !is_new_value(collection, i, key, value))
+            continue;
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
+        fputs(separator, stream);
+        html_text(stream, json_is_string(value) ? json_string_value(value) : text ? text : "");
+        free(text);
+        separator = ", ";
+    }
+}
+
+void page_configuration(FILE *stream, const struct collection *collection)
+{
+    if (!collection->record_count)
+        return;
+    json_t *config = collection->records[0].config, *value;
+    const char *key;
+    fputs("<details>\n<summary>The whole configuration</summary>\n<div class=\"scroll\"><table "
+          "class=\"settings\"><tbody>\n",
+          stream);
+    json_object_foreach (config, key, value) {
+        fputs("<tr><th scope=\"row\">", stream);
+        html_text(stream, key);
+        fputs("</th><td>", stream);
+        write_values(stream, collection, key);
+        fputs("</td></tr>\n", stream);
+    }
+    fputs("</tbody></table></div>\n</details>\n", stream);
+}
