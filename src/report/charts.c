@@ -25,6 +25,9 @@ static void widen(struct range *range, double value)
     range->high = fmax(range->high, value);
 }
 
+/* No name in a drawing is longer. */
+enum { NAME_LETTERS = 16, NAME_BYTES = NAME_LETTERS + 4 };
+
 static double name_width(const struct comparison *comparison)
 {
     size_t longest = 0;
@@ -32,7 +35,20 @@ static double name_width(const struct comparison *comparison)
         size_t length = strlen(comparison->encodings[i].name);
         longest = length > longest ? length : longest;
     }
-    return letter_width * (double)(longest > 16 ? 16 : longest);
+    return letter_width * (double)(longest > NAME_LETTERS ? NAME_LETTERS : longest);
+}
+
+/* An encoding's name, cut where it is too long, but not within a character. */
+static void draw_name(FILE *stream, const struct comparison *comparison, int encoding, double x, double y)
+{
+    const char *name = comparison->encodings[encoding].name;
+    size_t length = strlen(name), kept = length > NAME_LETTERS ? NAME_LETTERS - 1 : length;
+    while (kept > 0 && ((unsigned char)name[kept] & 0xc0) == 0x80)
+        kept--;
+    char text[NAME_BYTES], class[16];
+    snprintf(text, sizeof text, "%.*s%s", (int)kept, name, kept < length ? "…" : "");
+    snprintf(class, sizeof class, "label %s", svg_encoding_class(encoding));
+    svg_text(stream, class, "start", x, y + 4.5, text);
 }
 
 bool chart_has_curves(const struct series *series)
@@ -133,9 +149,7 @@ static void draw_names(FILE *stream, const struct comparison *comparison, const 
                 continue;
             y = fmin(fmax(y, below), highest + label_distance * placed);
             below = y + label_distance;
-            char class[16];
-            snprintf(class, sizeof class, "label %s", svg_encoding_class(i));
-            svg_text(stream, class, "start", frame.right + 8, y + 4.5, comparison->encodings[i].name);
+            draw_name(stream, comparison, i, frame.right + 8, y);
         }
     }
 }
@@ -191,13 +205,6 @@ static struct svg_frame rows_frame(const struct comparison *comparison, int rows
                               .bottom = above + rows * ROW_HEIGHT};
 }
 
-static void draw_row_name(FILE *stream, const struct comparison *comparison, int encoding, double y)
-{
-    char class[16];
-    snprintf(class, sizeof class, "label %s", svg_encoding_class(encoding));
-    svg_text(stream, class, "start", 2, y + 4.5, comparison->encodings[encoding].name);
-}
-
 /* How far above or below its row a dot stands, so that equal values do not hide each other. */
 static double offset_of(const double *values, int at, double reach)
 {
@@ -237,7 +244,7 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
         const struct comparison_encoding *encoding = &comparison->encodings[i];
         const struct statistics *statistics = &encoding->statistics[measure];
         double y = frame.top + (i + 0.5) * ROW_HEIGHT;
-        draw_row_name(stream, comparison, i, y);
+        draw_name(stream, comparison, i, 2, y);
         char class[32], title[160], number[HTML_NUMBER_BYTES];
         snprintf(class, sizeof class, "dot %s", svg_encoding_class(i));
         for (int j = 0; j < encoding->run_count; j++) {
@@ -311,7 +318,7 @@ void chart_differences(FILE *stream, const struct comparison *comparison, enum m
         const struct comparison_encoding *encoding = &comparison->encodings[i];
         const struct paired_difference *difference = &encoding->difference[measure];
         double y = frame.top + (i - 0.5) * ROW_HEIGHT;
-        draw_row_name(stream, comparison, i, y);
+        draw_name(stream, comparison, i, 2, y);
         draw_pairs(stream, encoding, i, measure, across, y, reach);
         if (isnan(difference->mean))
             continue;
