@@ -37,15 +37,18 @@ void linear_destroy(struct linear *linear);
 /* Bytes it holds beyond the table of parameters: weights in the layouts the product wants, scratch. */
 size_t linear_bytes(const struct linear *linear);
 
-/* Index of the weight in the table. */
+/* Index of the weight in the table; its number of rows. */
 int linear_weight(const struct linear *linear);
+int64_t linear_outputs(const struct linear *linear);
 
-/* Brings the weights into the layouts the product wants. To be called after the values changed: once a step. */
+/* Brings the weights into the layouts the product wants. To be called after the values changed: once a step.
+ */
 ROTARY_CHECKED rotary_status linear_prepare(struct linear *linear, const struct parameters *parameters,
                                             rotary_error *error);
 
-/* out[rows, outputs] = activation(in[rows, inputs] W^T + b). in is of the storage type, out of that or f32; any number
- * of rows up to the configured. The first call with a new number of rows may allocate; later ones do not. */
+/* out[rows, outputs] = activation(in[rows, inputs] W^T + b). in is of the storage type, out of that or f32;
+ * any number of rows up to the configured. The first call with a new number of rows may allocate; later ones
+ * do not. */
 ROTARY_CHECKED rotary_status linear_forward(struct linear *linear, const struct parameters *parameters,
                                             struct matrix out, struct matrix in, enum activation activation,
                                             rotary_error *error);

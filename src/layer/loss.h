@@ -18,8 +18,9 @@ struct loss_config {
 };
 
 /* `output` (hidden width -> vocabulary) is borrowed. */
-ROTARY_CHECKED rotary_status loss_create(struct loss **loss, const struct compute *compute, struct linear *output,
-                                         const struct loss_config *config, rotary_error *error);
+ROTARY_CHECKED rotary_status loss_create(struct loss **loss, const struct compute *compute,
+                                         struct linear *output, const struct loss_config *config,
+                                         rotary_error *error);
 void loss_destroy(struct loss *loss);
 size_t loss_bytes(const struct loss *loss);
 
@@ -33,7 +34,7 @@ struct loss_call {
     int64_t *correct;       /* of those, where the target's logit was the largest; NULL: not wanted */
 };
 /* Accumulates the output projection's gradients when d_hidden is given. */
-ROTARY_CHECKED rotary_status loss_run(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
-                                      rotary_error *error);
+ROTARY_CHECKED rotary_status loss_run(struct loss *loss, struct parameters *parameters,
+                                      const struct loss_call *call, rotary_error *error);
 
 #endif

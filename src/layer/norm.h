@@ -2,7 +2,8 @@
  *
  * LayerNorm (Ba et al. 2016) and RMSNorm (Zhang and Sennrich 2019), fused with the residual sum before them:
  *
- *     sum = residual + dropout(branch);   normalised = gain * (sum - mean(sum)) / sqrt(var(sum) + epsilon) + bias
+ *     sum = residual + dropout(branch);   normalised = gain * (sum - mean(sum)) / sqrt(var(sum) + epsilon) +
+ * bias
  *
  * RMSNorm leaves out mean and bias. All arithmetic is f32.
  */
@@ -23,42 +24,46 @@ struct norm {
 };
 
 /* Adds "<name>.weight" (ones) and, for LayerNorm, "<name>.bias" (zeros). */
-ROTARY_CHECKED rotary_status norm_create(struct norm *norm, enum norm_kind kind, const char *name, int64_t width,
-                                         float epsilon, struct parameters *parameters, rotary_error *error);
+ROTARY_CHECKED rotary_status norm_create(struct norm *norm, enum norm_kind kind, const char *name,
+                                         int64_t width, float epsilon, struct parameters *parameters,
+                                         rotary_error *error);
 
 struct norm_forward_call {
     int64_t rows;
-    const float *residual;  /* [rows, width] */
-    struct matrix branch;   /* storage type; data NULL: sum = residual, and `sum` is not written */
-    struct dropout dropout; /* of the branch */
-    float *sum;             /* [rows, width]; may be residual itself */
+    const float *residual;    /* [rows, width] */
+    struct matrix branch;     /* storage type; data NULL: sum = residual, and `sum` is not written */
+    struct dropout dropout;   /* of the branch */
+    float *sum;               /* [rows, width]; may be residual itself */
     struct matrix normalised; /* storage type */
     float *normalised_f32;    /* [rows, width], for post-norm's residual stream; NULL: not wanted */
-    float *mean, *deviation;  /* [rows]: mean and 1/sqrt(var + epsilon), for the backward pass; NULL: not wanted */
+    float *mean,
+        *deviation; /* [rows]: mean and 1/sqrt(var + epsilon), for the backward pass; NULL: not wanted */
 };
 void norm_forward(const struct norm *norm, const struct compute *compute, const struct parameters *parameters,
                   const struct norm_forward_call *call);
 
 struct norm_backward_call {
     int64_t rows;
-    const float *sum;        /* what was normalised: `sum`, or `residual` when there was no branch */
+    const float *sum; /* what was normalised: `sum`, or `residual` when there was no branch */
     const float *mean, *deviation;
-    struct matrix d_normalised;      /* storage type; data NULL: none */
-    const float *d_normalised_f32;   /* added to the above; NULL: none. May be d_residual itself */
-    bool accumulate;                 /* d_residual += gradient of sum, as pre-norm wants, instead of = */
-    float *d_residual;               /* [rows, width]: the gradient of sum, which is that of residual */
-    struct matrix d_branch;          /* storage type: dropout's gradient of the finished d_residual; NULL: not wanted */
+    struct matrix d_normalised;    /* storage type; data NULL: none */
+    const float *d_normalised_f32; /* added to the above; NULL: none. May be d_residual itself */
+    bool accumulate;               /* d_residual += gradient of sum, as pre-norm wants, instead of = */
+    float *d_residual;             /* [rows, width]: the gradient of sum, which is that of residual */
+    struct matrix
+        d_branch; /* storage type: dropout's gradient of the finished d_residual; NULL: not wanted */
     struct dropout dropout;
     float *scratch; /* norm_scratch(norm, rows) floats */
 };
-/* Floats of scratch for `rows` rows: partial sums of d_gain and d_bias, combined in an order that depends on the
- * number of rows alone. */
+/* Floats of scratch for `rows` rows: partial sums of d_gain and d_bias, combined in an order that depends on
+ * the number of rows alone. */
 int64_t norm_scratch(const struct norm *norm, int64_t rows);
 void norm_backward(const struct norm *norm, const struct compute *compute, struct parameters *parameters,
                    const struct norm_backward_call *call);
 
-/* d_branch alone: out = dropout's gradient of d (f32), in the storage type. The gradient of a residual sum that no norm
- * follows. */
-void dropout_backward(const struct compute *compute, struct matrix out, const float *d, struct dropout dropout);
+/* d_branch alone: out = dropout's gradient of d (f32), in the storage type. The gradient of a residual sum
+ * that no norm follows. */
+void dropout_backward(const struct compute *compute, struct matrix out, const float *d,
+                      struct dropout dropout);
 
 #endif

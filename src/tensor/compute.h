@@ -8,22 +8,27 @@
 #include <rotary/types.h>
 
 struct layer_kernels; /* kernel/layer/layer.h */
+struct products;      /* tensor/matmul.h */
 
-/* Made once, passed down by pointer, never changed: safe to share. */
+/* Made once, passed down by pointer, never changed. It may be shared by many models, but they compute one at
+ * a time: they share the scratch memory of the matrix products. */
 struct compute {
     int threads;          /* at least 1 */
     rotary_isa isa;       /* never ROTARY_ISA_AUTO */
     rotary_dtype storage; /* of matrix products' operands and of stored activations: f32 or bf16 */
     const struct layer_kernels *kernels;
+    struct products *products; /* owned */
 };
 
 enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
 
-/* threads 0: all processors; isa ROTARY_ISA_AUTO: the best. PRECISION_AUTO picks bf16 where the machine has bf16
- * instructions (and `isa` allows them), else f32. ROTARY_UNSUPPORTED if `isa` cannot run here. Caps the instruction
- * set of the matrix products too. */
+/* threads 0: all processors; isa ROTARY_ISA_AUTO: the best. PRECISION_AUTO picks bf16 where the machine has
+ * bf16 instructions (and `isa` allows them), else f32. ROTARY_UNSUPPORTED if `isa` cannot run here. Caps the
+ * instruction set of the matrix products too (the first call in a process decides: tensor/matmul.h). */
 ROTARY_CHECKED rotary_status compute_create(struct compute *compute, int threads, rotary_isa isa,
                                             enum precision precision, rotary_error *error);
+
+void compute_destroy(struct compute *compute);
 
 /* [rows, columns], row-major, `stride` elements from a row to the next. data is borrowed. */
 struct matrix {

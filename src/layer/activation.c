@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/activation.h"
+
+#include "base/threads.h"
+#include "kernel/layer/layer.h"
+
+enum { BLOCK_ELEMENTS = 1 << 15 };
+
+struct rows {
+    const struct layer_kernels *kernels;
+    enum activation kind;
+    struct matrix out, pre;            /* forward */
+    struct matrix d_pre, d_out, saved; /* backward */
+    int64_t count, block;
+};
+
+static enum layer_activation kernel_of(enum activation kind)
+{
+    return kind == ACTIVATION_RELU ? LAYER_RELU : LAYER_GELU;
+}
+
+static void *row_of(const struct matrix *matrix, int64_t row)
+{
+    return matrix_rows(*matrix, row, 1).data;
+}
+
+static const char *second_half(const struct matrix *matrix, const void *row)
+{
+    return (const char *)row + (size_t)(matrix->columns / 2) * rotary_dtype_size(matrix->dtype);
+}
+
+static void forward_row(const struct rows *rows, int64_t row)
+{
+    const void *pre = row_of(&rows->pre, row);
+    void *out = row_of(&rows->out, row);
+    if (rows->kind == ACTIVATION_SWIGLU)
+        rows->kernels->gated(rows->out.dtype, out, pre, second_half(&rows->pre, pre), rows->out.columns);
+    else
+        rows->kernels->activate(kernel_of(rows->kind), rows->out.dtype, out, pre, rows->out.columns);
+}
+
+static void backward_row(const struct rows *rows, int64_t row)
+{
+    const void *d_out = row_of(&rows->d_out, row), *saved = row_of(&rows->saved, row);
+    char *d_pre = row_of(&rows->d_pre, row);
+    if (rows->kind == ACTIVATION_SWIGLU)
+        rows->kernels->gated_backward(rows->d_out.dtype, d_pre,
+                                      d_pre + (second_half(&rows->d_pre, d_pre) - d_pre), d_out, saved,
+                                      second_half(&rows->saved, saved), rows->d_out.columns);
+    else
+        rows->kernels->activate_backward(kernel_of(rows->kind), rows->d_out.dtype, d_pre, d_out, saved,
+                                         rows->d_out.columns);
+}
+
+static void block_of_rows(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct rows *rows = argument;
+    int64_t past = (index + 1) * rows->block;
+    for (int64_t row = index * rows->block; row < past && row < rows->count; row++)
+        if (rows->d_pre.data)
+            backward_row(rows, row);
+        else
+            forward_row(rows, row);
+}
+
+static void run(const struct compute *compute, struct rows *rows, struct matrix shape)
+{
+    rows->kernels = compute->kernels;
+    rows->count = shape.rows;
+    rows->block = shape.columns < BLOCK_ELEMENTS ? BLOCK_ELEMENTS / shape.columns : 1;
+    rotary_parallel_for(compute->threads, (rows->count + rows->block - 1) / rows->block, block_of_rows, rows);
+}
+
+void activation_forward(const struct compute *compute, enum activation kind, struct matrix out,
+                        struct matrix pre)
+{
+    struct rows rows = {.kind = kind, .out = out, .pre = pre};
+    run(compute, &rows, out);
+}
+
+void activation_backward(const struct compute *compute, enum activation kind, struct matrix d_pre,
+                         struct matrix d_out, struct matrix saved)
+{
+    struct rows rows = {.kind = kind, .d_pre = d_pre, .d_out = d_out, .saved = saved};
+    run(compute, &rows, d_out);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/linear.h"
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/threads.h"
+#include "kernel/layer/layer.h"
+#include "tensor/matmul.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BIAS_ROWS = 256 }; /* rows summed into one partial gradient of the bias */
+
+struct linear {
+    const struct compute *compute;
+    int64_t inputs, outputs, rows;
+    int weight, bias;               /* rows of the table; bias is -1 for none */
+    struct packed_weight *forward;  /* [inputs, outputs] */
+    struct packed_weight *backward; /* [outputs, inputs]; NULL unless training */
+    struct rotary_arena arena;
+    float *partial_bias; /* [blocks of BIAS_ROWS, outputs] */
+};
+
+static int64_t bias_blocks(int64_t rows)
+{
+    return (rows + BIAS_ROWS - 1) / BIAS_ROWS;
+}
+
+static rotary_status add_parameters(struct linear *linear, const struct linear_config *config,
+                                    struct parameters *parameters, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    linear->weight = config->tied_weight;
+    linear->bias = -1;
+    if (config->tied_weight < 0) {
+        struct parameter weight = {.rows = config->outputs,
+                                   .columns = config->inputs,
+                                   .initial = config->initial,
+                                   .scale = config->scale,
+                                   .decay = true};
+        snprintf(weight.name, sizeof weight.name, "%s.weight", config->name);
+        status = parameters_add(parameters, &weight, &linear->weight, error);
+    }
+    if (status == ROTARY_OK && config->bias) {
+        struct parameter bias = {
+            .rows = config->outputs, .initial = config->bias_initial, .scale = config->bias_scale};
+        snprintf(bias.name, sizeof bias.name, "%s.bias", config->name);
+        status = parameters_add(parameters, &bias, &linear->bias, error);
+    }
+    return status;
+}
+
+static void carve(struct linear *linear)
+{
+    linear->partial_bias =
+        rotary_arena_push(&linear->arena, bias_blocks(linear->rows) * linear->outputs, sizeof(float));
+}
+
+static rotary_status prepare_memory(struct linear *linear, bool training, rotary_error *error)
+{
+    const struct compute *compute = linear->compute;
+    rotary_status status =
+        packed_weight_create(&linear->forward, compute, linear->inputs, linear->outputs, true, error);
+    if (status != ROTARY_OK || !training)
+        return status;
+    status = packed_weight_create(&linear->backward, compute, linear->outputs, linear->inputs, false, error);
+    if (status == ROTARY_OK)
+        status = product_gradient_reserve(compute, linear->rows, linear->outputs, linear->inputs, error);
+    if (status != ROTARY_OK || linear->bias < 0)
+        return status;
+    carve(linear);
+    status = rotary_arena_allocate(&linear->arena, "the gradient of a bias", error);
+    if (status == ROTARY_OK)
+        carve(linear);
+    return status;
+}
+
+rotary_status linear_create(struct linear **linear, const struct compute *compute,
+                            const struct linear_config *config, struct parameters *parameters,
+                            rotary_error *error)
+{
+    if (config->inputs < 1 || config->outputs < 1 || config->rows < 1)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "linear layer \"%s\" of %lld inputs, %lld outputs, %lld rows: each must be at least 1",
+            config->name, (long long)config->inputs, (long long)config->outputs, (long long)config->rows);
+    struct linear *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for linear layer \"%s\"", config->name);
+    made->compute = compute;
+    made->inputs = config->inputs;
+    made->outputs = config->outputs;
+    made->rows = config->rows;
+    rotary_status status = add_parameters(made, config, parameters, error);
+    if (status == ROTARY_OK)
+        status = prepare_memory(made, config->training, error);
+    if (status != ROTARY_OK) {
+        linear_destroy(made);
+        return status;
+    }
+    *linear = made;
+    return ROTARY_OK;
+}
+
+void linear_destroy(struct linear *linear)
+{
+    if (!linear)
+        return;
+    packed_weight_destroy(linear->forward);
+    packed_weight_destroy(linear->backward);
+    rotary_arena_free(&linear->arena);
+    free(linear);
+}
+
+size_t linear_bytes(const struct linear *linear)
+{
+    return packed_weight_bytes(linear->forward) +
+           (linear->backward ? packed_weight_bytes(linear->backward) : 0) + linear->arena.capacity;
+}
+
+int linear_weight(const struct linear *linear)
+{
+    return linear->weight;
+}
+
+int64_t linear_outputs(const struct linear *linear)
+{
+    return linear->outputs;
+}
+
+rotary_status linear_prepare(struct linear *linear, const struct parameters *parameters, rotary_error *error)
+{
+    const float *weight = parameter_value(parameters, linear->weight);
+    rotary_status status = packed_weight_fill(linear->forward, linear->compute, weight, error);
+    if (status == ROTARY_OK && linear->backward)
+        status = packed_weight_fill(linear->backward, linear->compute, weight, error);
+    return status;
+}
+
+static rotary_status check_shapes(const struct linear *linear, struct matrix in, struct matrix out,
+                                  rotary_error *error)
+{
+    if (in.rows > linear->rows || out.rows != in.rows || in.columns != linear->inputs ||
+        out.columns != linear->outputs || in.dtype != linear->compute->storage)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "a linear layer of %lld inputs and %lld outputs in %s, made for %lld rows, was given "
+            "[%lld, %lld] in %s for [%lld, %lld]",
+            (long long)linear->inputs, (long long)linear->outputs,
+            rotary_dtype_name(linear->compute->storage), (long long)linear->rows, (long long)in.rows,
+            (long long)in.columns, rotary_dtype_name(in.dtype), (long long)out.rows, (long long)out.columns);
+    return ROTARY_OK;
+}
+
+rotary_status linear_forward(struct linear *linear, const struct parameters *parameters, struct matrix out,
+                             struct matrix in, enum activation activation, rotary_error *error)
+{
+    static const enum product_finish finish[] = {[ACTIVATION_NONE] = PRODUCT_PLAIN,
+                                                 [ACTIVATION_RELU] = PRODUCT_RELU,
+                                                 [ACTIVATION_GELU] = PRODUCT_GELU};
+    rotary_status status = check_shapes(linear, in, out, error);
+    if (status == ROTARY_OK && activation == ACTIVATION_SWIGLU)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a linear layer cannot apply SwiGLU by itself");
+    if (status != ROTARY_OK)
+        return status;
+    return product_run(linear->compute, out, in, linear->forward, parameter_value(parameters, linear->bias),
+                       finish[activation], error);
+}
+
+struct bias_sums {
+    const struct linear *linear;
+    struct matrix d_out;
+};
+
+static void sum_block(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct bias_sums *sums = argument;
+    int64_t first = index * BIAS_ROWS, rest = sums->d_out.rows - first, columns = sums->d_out.columns;
+    float *partial = sums->linear->partial_bias + index * columns;
+    struct matrix block = matrix_rows(sums->d_out, first, rest < BIAS_ROWS ? rest : BIAS_ROWS);
+    memset(partial, 0, (size_t)columns * sizeof(float));
+    sums->linear->compute->kernels->column_sums(partial, block.dtype, block.data, block.rows, columns,
+                                                block.stride);
+}
+
+static void bias_gradient(const struct linear *linear, float *gradient, struct matrix d_out)
+{
+    struct bias_sums sums = {.linear = linear, .d_out = d_out};
+    int64_t blocks = bias_blocks(d_out.rows);
+    rotary_parallel_for(linear->compute->threads, blocks, sum_block, &sums);
+    linear->compute->kernels->column_sums(gradient, ROTARY_F32, linear->partial_bias, blocks, d_out.columns,
+                                          d_out.columns);
+}
+
+rotary_status linear_backward(struct linear *linear, struct parameters *parameters, struct matrix d_in,
+                              struct matrix d_out, struct matrix in, rotary_error *error)
+{
+    rotary_status status = check_shapes(linear, in, d_out, error);
+    if (status == ROTARY_OK && !linear->backward)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "a linear layer made for inference has no backward pass");
+    if (status == ROTARY_OK && linear->bias >= 0)
+        bias_gradient(linear, parameter_gradient(parameters, linear->bias), d_out);
+    if (status == ROTARY_OK)
+        status = product_gradient(linear->compute, parameter_gradient(parameters, linear->weight), d_out, in,
+                                  error);
+    if (status == ROTARY_OK && d_in.data)
+        status = product_run(linear->compute, d_in, d_out, linear->backward, NULL, PRODUCT_PLAIN, error);
+    return status;
+}

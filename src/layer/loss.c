@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/loss.h"
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/threads.h"
+#include "kernel/layer/layer.h"
+
+#include <stdlib.h>
+
+enum {
+    LOGITS_MOST = 1 << 25, /* elements held at once, unless fewer than ROWS_LEAST rows would fit */
+    ROWS_LEAST = 256,
+    STRIDE_MULTIPLE = 32, /* rows of logits start on a cache line in either type */
+    TASK_ROWS = 64,       /* softmaxed by one thread in one go */
+};
+
+struct loss {
+    const struct compute *compute;
+    struct linear *output;
+    int64_t classes, stride, block_rows;
+    float smoothing;
+    bool training;
+    struct rotary_arena arena;
+    float *logits;                     /* [block_rows, stride] */
+    void *d_logits;                    /* [block_rows, stride], storage type */
+    struct layer_cross_entropy *tasks; /* [block_rows / TASK_ROWS] */
+};
+
+static int64_t tasks_of(int64_t rows)
+{
+    return (rows + TASK_ROWS - 1) / TASK_ROWS;
+}
+
+static int64_t choose_block_rows(int64_t rows, int64_t stride)
+{
+    int64_t fitting = LOGITS_MOST / stride / ROWS_LEAST * ROWS_LEAST;
+    if (fitting < ROWS_LEAST)
+        fitting = ROWS_LEAST;
+    return fitting < rows ? fitting : rows;
+}
+
+static void carve(struct loss *loss)
+{
+    loss->logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride, sizeof(float));
+    if (loss->training)
+        loss->d_logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride,
+                                           rotary_dtype_size(loss->compute->storage));
+    loss->tasks = rotary_arena_push(&loss->arena, tasks_of(loss->block_rows), sizeof *loss->tasks);
+}
+
+rotary_status loss_create(struct loss **loss, const struct compute *compute, struct linear *output,
+                          const struct loss_config *config, rotary_error *error)
+{
+    if (config->rows < 1 || !(config->label_smoothing >= 0.0f && config->label_smoothing < 1.0f))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "a loss of %lld rows with label smoothing %g: wanted at least 1 row, and smoothing of at "
+            "least 0 and below 1",
+            (long long)config->rows, (double)config->label_smoothing);
+    struct loss *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the loss");
+    made->compute = compute;
+    made->output = output;
+    made->classes = linear_outputs(output);
+    made->stride = (made->classes + STRIDE_MULTIPLE - 1) / STRIDE_MULTIPLE * STRIDE_MULTIPLE;
+    made->block_rows = choose_block_rows(config->rows, made->stride);
+    made->smoothing = config->label_smoothing;
+    made->training = config->training;
+    carve(made);
+    rotary_status status = rotary_arena_allocate(&made->arena, "logits", error);
+    if (status != ROTARY_OK) {
+        free(made);
+        return status;
+    }
+    carve(made);
+    *loss = made;
+    return ROTARY_OK;
+}
+
+void loss_destroy(struct loss *loss)
+{
+    if (loss)
+        rotary_arena_free(&loss->arena);
+    free(loss);
+}
+
+size_t loss_bytes(const struct loss *loss)
+{
+    return loss->arena.capacity;
+}
+
+struct softmax {
+    struct loss *loss;
+    const struct loss_call *call;
+    int64_t first, rows;
+};
+
+static void softmax_task(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct softmax *softmax = argument;
+    struct loss *loss = softmax->loss;
+    int64_t first = index * TASK_ROWS, rest = softmax->rows - first;
+    struct matrix d_logits = matrix_of(loss->d_logits, loss->compute->storage, softmax->rows, loss->stride);
+    struct layer_cross_entropy *task = &loss->tasks[index];
+    *task = (struct layer_cross_entropy){
+        .rows = rest < TASK_ROWS ? rest : TASK_ROWS,
+        .classes = loss->classes,
+        .logits = loss->logits + first * loss->stride,
+        .logits_stride = loss->stride,
+        .targets = softmax->call->targets + softmax->first + first,
+        .gradient_scale = softmax->call->gradient_scale,
+        .smoothing = loss->smoothing,
+        .storage = loss->compute->storage,
+        .gradient = softmax->call->d_hidden.data ? matrix_rows(d_logits, first, 1).data : NULL,
+        .gradient_stride = loss->stride};
+    loss->compute->kernels->cross_entropy(task);
+}
+
+static rotary_status run_block(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
+                               int64_t first, int64_t rows, rotary_error *error)
+{
+    struct matrix hidden = matrix_rows(call->hidden, first, rows);
+    struct matrix logits = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
+    logits.stride = loss->stride;
+    rotary_status status = linear_forward(loss->output, parameters, logits, hidden, ACTIVATION_NONE, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct softmax softmax = {.loss = loss, .call = call, .first = first, .rows = rows};
+    rotary_parallel_for(loss->compute->threads, tasks_of(rows), softmax_task, &softmax);
+    for (int64_t i = 0; i < tasks_of(rows); i++) {
+        *call->total += loss->tasks[i].loss;
+        *call->counted += loss->tasks[i].counted;
+        if (call->correct)
+            *call->correct += loss->tasks[i].correct;
+    }
+    if (!call->d_hidden.data)
+        return ROTARY_OK;
+    struct matrix d_logits = matrix_of(loss->d_logits, loss->compute->storage, rows, loss->classes);
+    d_logits.stride = loss->stride;
+    return linear_backward(loss->output, parameters, matrix_rows(call->d_hidden, first, rows), d_logits,
+                           hidden, error);
+}
+
+rotary_status loss_run(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
+                       rotary_error *error)
+{
+    if (call->d_hidden.data && !loss->training)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a loss made for inference has no backward pass");
+    rotary_status status = ROTARY_OK;
+    *call->total = 0.0;
+    *call->counted = 0;
+    if (call->correct)
+        *call->correct = 0;
+    for (int64_t first = 0; first < call->hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
+        int64_t rest = call->hidden.rows - first;
+        status = run_block(loss, parameters, call, first, rest < loss->block_rows ? rest : loss->block_rows,
+                           error);
+    }
+    return status;
+}

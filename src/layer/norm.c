@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/norm.h"
+
+#include "base/threads.h"
+#include "kernel/layer/layer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK_ROWS = 64 }; /* rows done by one thread in one go, summed into one partial gradient */
+
+static int64_t blocks_of(int64_t rows)
+{
+    return (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+}
+
+static int64_t rows_of_block(int64_t index, int64_t rows)
+{
+    int64_t rest = rows - index * BLOCK_ROWS;
+    return rest < BLOCK_ROWS ? rest : BLOCK_ROWS;
+}
+
+rotary_status norm_create(struct norm *norm, enum norm_kind kind, const char *name, int64_t width,
+                          float epsilon, struct parameters *parameters, rotary_error *error)
+{
+    struct norm made = {.kind = kind, .width = width, .epsilon = epsilon, .bias = -1};
+    struct parameter row = {.rows = width, .initial = INITIAL_ONE};
+    snprintf(row.name, sizeof row.name, "%s.weight", name);
+    rotary_status status = parameters_add(parameters, &row, &made.gain, error);
+    if (status == ROTARY_OK && kind == NORM_LAYER) {
+        row.initial = INITIAL_ZERO;
+        snprintf(row.name, sizeof row.name, "%s.bias", name);
+        status = parameters_add(parameters, &row, &made.bias, error);
+    }
+    if (status == ROTARY_OK)
+        *norm = made;
+    return status;
+}
+
+struct forward {
+    const struct layer_kernels *kernels;
+    struct layer_norm_forward all; /* of all rows; a block's is made from it */
+    struct matrix branch, normalised;
+};
+
+static void forward_block(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct forward *forward = argument;
+    struct layer_norm_forward work = forward->all;
+    int64_t first = index * BLOCK_ROWS, at = first * work.width;
+    work.first = first;
+    work.rows = rows_of_block(index, forward->all.rows);
+    work.residual += at;
+    if (forward->branch.data) {
+        work.branch = matrix_rows(forward->branch, first, work.rows).data;
+        work.sum += at;
+    }
+    work.normalised = matrix_rows(forward->normalised, first, work.rows).data;
+    if (work.normalised_f32)
+        work.normalised_f32 += at;
+    if (work.mean) {
+        work.mean += first;
+        work.deviation += first;
+    }
+    forward->kernels->norm_forward(&work);
+}
+
+void norm_forward(const struct norm *norm, const struct compute *compute, const struct parameters *parameters,
+                  const struct norm_forward_call *call)
+{
+    struct forward forward = {.kernels = compute->kernels,
+                              .branch = call->branch,
+                              .normalised = call->normalised,
+                              .all = {.rows = call->rows,
+                                      .width = norm->width,
+                                      .rms = norm->kind == NORM_RMS,
+                                      .epsilon = norm->epsilon,
+                                      .gain = parameter_value(parameters, norm->gain),
+                                      .bias = parameter_value(parameters, norm->bias),
+                                      .storage = compute->storage,
+                                      .residual = call->residual,
+                                      .branch_stride = call->branch.stride,
+                                      .mask = dropout_mask(call->dropout),
+                                      .sum = call->sum,
+                                      .normalised_stride = call->normalised.stride,
+                                      .normalised_f32 = call->normalised_f32,
+                                      .mean = call->mean,
+                                      .deviation = call->deviation}};
+    rotary_parallel_for(compute->threads, blocks_of(call->rows), forward_block, &forward);
+}
+
+int64_t norm_scratch(const struct norm *norm, int64_t rows)
+{
+    return blocks_of(rows) * 2 * norm->width;
+}
+
+struct backward {
+    const struct layer_kernels *kernels;
+    struct layer_norm_backward all;
+    struct matrix d_normalised, d_branch;
+    float *scratch; /* [blocks][2][width]: partial d_gain, d_bias */
+};
+
+static void backward_block(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct backward *backward = argument;
+    struct layer_norm_backward work = backward->all;
+    int64_t first = index * BLOCK_ROWS, at = first * work.width;
+    float *partial = backward->scratch + index * 2 * work.width;
+    memset(partial, 0, (size_t)(2 * work.width) * sizeof(float));
+    work.first = first;
+    work.rows = rows_of_block(index, backward->all.rows);
+    work.sum += at;
+    work.mean += first;
+    work.deviation += first;
+    if (backward->d_normalised.data)
+        work.d_normalised = matrix_rows(backward->d_normalised, first, work.rows).data;
+    if (work.d_normalised_f32)
+        work.d_normalised_f32 += at;
+    work.d_residual += at;
+    if (backward->d_branch.data)
+        work.d_branch = matrix_rows(backward->d_branch, first, work.rows).data;
+    work.d_gain = partial;
+    work.d_bias = work.rms ? NULL : partial + work.width;
+    backward->kernels->norm_backward(&work);
+}
+
+void norm_backward(const struct norm *norm, const struct compute *compute, struct parameters *parameters,
+                   const struct norm_backward_call *call)
+{
+    int64_t blocks = blocks_of(call->rows), width = norm->width;
+    struct backward backward = {.kernels = compute->kernels,
+                                .d_normalised = call->d_normalised,
+                                .d_branch = call->d_branch,
+                                .scratch = call->scratch,
+                                .all = {.rows = call->rows,
+                                        .width = width,
+                                        .rms = norm->kind == NORM_RMS,
+                                        .accumulate = call->accumulate,
+                                        .storage = compute->storage,
+                                        .gain = parameter_value(parameters, norm->gain),
+                                        .sum = call->sum,
+                                        .mean = call->mean,
+                                        .deviation = call->deviation,
+                                        .d_normalised_stride = call->d_normalised.stride,
+                                        .d_normalised_f32 = call->d_normalised_f32,
+                                        .d_residual = call->d_residual,
+                                        .d_branch_stride = call->d_branch.stride,
+                                        .mask = dropout_mask(call->dropout)}};
+    rotary_parallel_for(compute->threads, blocks, backward_block, &backward);
+    compute->kernels->column_sums(parameter_gradient(parameters, norm->gain), ROTARY_F32, call->scratch,
+                                  blocks, width, 2 * width);
+    if (norm->bias >= 0)
+        compute->kernels->column_sums(parameter_gradient(parameters, norm->bias), ROTARY_F32,
+                                      call->scratch + width, blocks, width, 2 * width);
+}
+
+struct dropped {
+    const struct layer_kernels *kernels;
+    struct matrix out;
+    const float *in;
+    struct layer_mask mask;
+};
+
+static void dropout_block(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct dropped *dropped = argument;
+    int64_t first = index * BLOCK_ROWS, width = dropped->out.columns;
+    struct matrix out = matrix_rows(dropped->out, first, rows_of_block(index, dropped->out.rows));
+    dropped->kernels->dropout(out.data, out.dtype, out.stride, dropped->in + first * width, first, out.rows,
+                              width, &dropped->mask);
+}
+
+void dropout_backward(const struct compute *compute, struct matrix out, const float *d,
+                      struct dropout dropout)
+{
+    struct dropped dropped = {
+        .kernels = compute->kernels, .out = out, .in = d, .mask = dropout_mask(dropout)};
+    rotary_parallel_for(compute->threads, blocks_of(out.rows), dropout_block, &dropped);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Matrix products, by oneDNN. matmul.c is the one file that knows it.
+ *
+ * Every product is cut into pieces by its size and each piece runs on one thread, so the result has the same
+ * bits for any number of threads. A piece is planned (oneDNN: a primitive is made) the first time its shape
+ * is seen and kept; after that a product allocates nothing of its own.
+ */
+#ifndef ROTARY_TENSOR_MATMUL_H
+#define ROTARY_TENSOR_MATMUL_H
+
+#include "tensor/compute.h"
+
+/* What the products of one compute share: planned pieces, and scratch memory for each worker. One product at
+ * a time. */
+struct products;
+
+/* Caps oneDNN at `isa`. oneDNN takes a cap only before its first use in the process: later calls keep the
+ * first. */
+ROTARY_CHECKED rotary_status products_create(struct products **products, int threads, rotary_isa isa,
+                                             rotary_error *error);
+void products_destroy(struct products *products);
+
+/* Whether the products multiply bf16 with instructions made for it; whether they can multiply it at all. */
+bool products_bf16_is_fast(const struct products *products);
+bool products_bf16_works(struct products *products);
+
+/* A weight [inner, columns] in storage type, in the layout the product wants, cut into panels of columns. */
+struct packed_weight;
+
+/* `transposed`: the f32 source is [columns, inner], else [inner, columns]. Zero until packed_weight_fill. */
+ROTARY_CHECKED rotary_status packed_weight_create(struct packed_weight **weight,
+                                                  const struct compute *compute, int64_t inner,
+                                                  int64_t columns, bool transposed, rotary_error *error);
+void packed_weight_destroy(struct packed_weight *weight);
+size_t packed_weight_bytes(const struct packed_weight *weight);
+ROTARY_CHECKED rotary_status packed_weight_fill(struct packed_weight *weight, const struct compute *compute,
+                                                const float *source, rotary_error *error);
+
+enum product_finish { PRODUCT_PLAIN, PRODUCT_RELU, PRODUCT_GELU };
+
+/* out[rows, columns] = finish(in[rows, inner] weight + bias). in is of the storage type, out of that or f32;
+ * bias [columns] f32 or NULL. Sums are f32. */
+ROTARY_CHECKED rotary_status product_run(const struct compute *compute, struct matrix out, struct matrix in,
+                                         const struct packed_weight *weight, const float *bias,
+                                         enum product_finish finish, rotary_error *error);
+
+/* gradient[left.columns, right.columns] += left^T right, f32; left and right [rows, ...] of the storage type.
+ */
+ROTARY_CHECKED rotary_status product_gradient(const struct compute *compute, float *gradient,
+                                              struct matrix left, struct matrix right, rotary_error *error);
+
+/* Makes room for product_gradient of up to this size, so that its first call allocates plans only. */
+ROTARY_CHECKED rotary_status product_gradient_reserve(const struct compute *compute, int64_t rows,
+                                                      int64_t left_columns, int64_t right_columns,
+                                                      rotary_error *error);
+
+#endif

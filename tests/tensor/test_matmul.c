@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Products against sums in double of the very operands (rounded to the storage type), for one instruction
+ * set.
+ */
+#include "base/half.h"
+#include "support/allocations.h"
+#include "support/check.h"
+#include "tensor/matmul.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct compute make(const char *isa_name, enum precision precision, int threads)
+{
+    rotary_isa isa;
+    struct compute compute = {0};
+    rotary_error error;
+    if (rotary_isa_from_name(&isa, isa_name, &error) != ROTARY_OK || !rotary_isa_available(isa))
+        check_skip("this machine cannot run %s", isa_name);
+    if (compute_create(&compute, threads, isa, precision, &error) != ROTARY_OK) {
+        if (precision != PRECISION_BF16)
+            CHECK_TEXT(error.message, "");
+        compute.threads = 0;
+    }
+    return compute;
+}
+
+static double element(struct matrix m, int64_t row, int64_t column)
+{
+    int64_t at = row * m.stride + column;
+    return (double)(m.dtype == ROTARY_BF16 ? rotary_bf16_to_float(((uint16_t *)m.data)[at])
+                                           : ((float *)m.data)[at]);
+}
+
+static struct matrix random_matrix(uint64_t seed, rotary_dtype dtype, int64_t rows, int64_t columns,
+                                   int64_t stride)
+{
+    struct matrix m = {.data = calloc((size_t)(rows * stride), sizeof(float)),
+                       .dtype = dtype,
+                       .rows = rows,
+                       .columns = columns,
+                       .stride = stride};
+    for (int64_t i = 0; i < rows * stride; i++) {
+        float x = check_random(seed, (uint64_t)i, 3);
+        if (dtype == ROTARY_BF16)
+            ((uint16_t *)m.data)[i] = rotary_bf16_from_float(x);
+        else
+            ((float *)m.data)[i] = x;
+    }
+    return m;
+}
+
+static double rounded(rotary_dtype dtype, float x)
+{
+    return (double)(dtype == ROTARY_BF16 ? rotary_bf16_to_float(rotary_bf16_from_float(x)) : x);
+}
+
+static double finished(enum product_finish finish, double x)
+{
+    if (finish == PRODUCT_RELU)
+        return x > 0.0 ? x : 0.0;
+    return finish == PRODUCT_GELU ? 0.5 * x * erfc(-x * sqrt(0.5)) : x;
+}
+
+struct sizes {
+    int64_t rows, inner, columns, padding;
+};
+
+/* Half a unit of the output's last place, and of an f32 sum of `terms` of size `magnitude`. */
+static double bound_of(rotary_dtype out, double wanted, double magnitude)
+{
+    return (out == ROTARY_BF16 ? 0x1.01p-9 : 0x1p-23) * fabs(wanted) + 0x1p-20 * magnitude;
+}
+
+static void test_product(struct compute *compute, struct sizes sizes, bool transposed, bool with_bias,
+                         rotary_dtype out_type, enum product_finish finish)
+{
+    rotary_error error;
+    struct matrix in =
+        random_matrix(1, compute->storage, sizes.rows, sizes.inner, sizes.inner + sizes.padding);
+    struct matrix source =
+        random_matrix(2, ROTARY_F32, 1, sizes.inner * sizes.columns, sizes.inner * sizes.columns);
+    struct matrix bias = random_matrix(3, ROTARY_F32, 1, sizes.columns, sizes.columns);
+    struct matrix out = random_matrix(4, out_type, sizes.rows, sizes.columns, sizes.columns + sizes.padding);
+    struct matrix before =
+        random_matrix(4, out_type, sizes.rows, sizes.columns, sizes.columns + sizes.padding);
+    const float *w = source.data, *b = with_bias ? bias.data : NULL;
+    struct packed_weight *weight = NULL;
+    check_about("%s %s rows %lld inner %lld columns %lld%s%s finish %d", rotary_isa_name(compute->isa),
+                rotary_dtype_name(compute->storage), (long long)sizes.rows, (long long)sizes.inner,
+                (long long)sizes.columns, transposed ? " transposed" : "", with_bias ? " bias" : "",
+                (int)finish);
+    if (!CHECK(packed_weight_create(&weight, compute, sizes.inner, sizes.columns, transposed, &error) ==
+               ROTARY_OK) ||
+        !CHECK(packed_weight_fill(weight, compute, w, &error) == ROTARY_OK) ||
+        !CHECK(product_run(compute, out, in, weight, b, finish, &error) == ROTARY_OK))
+        return;
+    for (int64_t row = 0; row<sizes.rows; row += sizes.rows> 64 ? 13 : 1)
+        for (int64_t column = 0; column < out.stride; column++) {
+            if (column >= sizes.columns) {
+                CHECK(element(out, row, column) == element(before, row, column));
+                continue;
+            }
+            double sum = with_bias ? (double)b[column] : 0.0, magnitude = fabs(sum);
+            for (int64_t k = 0; k < sizes.inner; k++) {
+                float value = w[transposed ? column * sizes.inner + k : k * sizes.columns + column];
+                double term = element(in, row, k) * rounded(compute->storage, value);
+                sum += term;
+                magnitude += fabs(term);
+            }
+            double wanted = finished(finish, sum);
+            CHECK_NEAR(element(out, row, column), wanted, bound_of(out_type, wanted, magnitude));
+        }
+    packed_weight_destroy(weight);
+    free(in.data);
+    free(source.data);
+    free(bias.data);
+    free(out.data);
+    free(before.data);
+}
+
+static void test_gradient(struct compute *compute, struct sizes sizes)
+{
+    rotary_error error;
+    struct matrix left =
+        random_matrix(5, compute->storage, sizes.rows, sizes.columns, sizes.columns + sizes.padding);
+    struct matrix right =
+        random_matrix(6, compute->storage, sizes.rows, sizes.inner, sizes.inner + sizes.padding);
+    struct matrix gradient = random_matrix(7, ROTARY_F32, sizes.columns, sizes.inner, sizes.inner);
+    struct matrix before = random_matrix(7, ROTARY_F32, sizes.columns, sizes.inner, sizes.inner);
+    check_about("%s %s gradient of %lld rows [%lld, %lld]", rotary_isa_name(compute->isa),
+                rotary_dtype_name(compute->storage), (long long)sizes.rows, (long long)sizes.columns,
+                (long long)sizes.inner);
+    CHECK(product_gradient(compute, gradient.data, left, right, &error) == ROTARY_OK);
+    int64_t step = sizes.rows * sizes.columns * sizes.inner > 50000000 ? 17 : 1;
+    for (int64_t i = 0; i < sizes.columns; i += step)
+        for (int64_t j = 0; j < sizes.inner; j++) {
+            double sum = element(before, i, j), magnitude = fabs(sum);
+            for (int64_t row = 0; row < sizes.rows; row++) {
+                double term = element(left, row, i) * element(right, row, j);
+                sum += term;
+                magnitude += fabs(term);
+            }
+            CHECK_NEAR(element(gradient, i, j), sum, bound_of(ROTARY_F32, sum, magnitude));
+        }
+    free(left.data);
+    free(right.data);
+    free(gradient.data);
+    free(before.data);
+}
+
+/* The bits of a product and a gradient for a number of threads; nothing is allocated the second time. */
+static void run_twice(const char *isa, enum precision precision, int threads, float *out, float *gradient,
+                      struct sizes sizes)
+{
+    rotary_error error;
+    struct compute compute = make(isa, precision, threads);
+    struct matrix in = random_matrix(8, compute.storage, sizes.rows, sizes.inner, sizes.inner);
+    struct matrix left = random_matrix(9, compute.storage, sizes.rows, sizes.columns, sizes.columns);
+    struct matrix source = random_matrix(10, ROTARY_F32, sizes.inner, sizes.columns, sizes.columns);
+    struct packed_weight *weight = NULL;
+    check_about("%s %s %d threads", isa, rotary_dtype_name(compute.storage), threads);
+    CHECK(packed_weight_create(&weight, &compute, sizes.inner, sizes.columns, false, &error) == ROTARY_OK);
+    struct matrix result = matrix_of(out, ROTARY_F32, sizes.rows, sizes.columns);
+    int64_t before = 0;
+    for (int call = 0; call < 2; call++) {
+        before = allocations_counted();
+        memset(gradient, 0, (size_t)(sizes.columns * sizes.inner) * sizeof(float));
+        CHECK(packed_weight_fill(weight, &compute, source.data, &error) == ROTARY_OK);
+        CHECK(product_run(&compute, result, in, weight, NULL, PRODUCT_PLAIN, &error) == ROTARY_OK);
+        CHECK(product_gradient(&compute, gradient, left, in, &error) == ROTARY_OK);
+        if (call == 0)
+            CHECK(allocations_counted() > before);
+    }
+    CHECK_INT(allocations_counted() - before, 0);
+    packed_weight_destroy(weight);
+    free(in.data);
+    free(left.data);
+    free(source.data);
+    compute_destroy(&compute);
+}
+
+static void test_threads(const char *isa, enum precision precision)
+{
+    struct sizes sizes = {4500, 130, 600, 0};
+    size_t out_bytes = (size_t)(sizes.rows * sizes.columns) * sizeof(float);
+    size_t gradient_bytes = (size_t)(sizes.inner * sizes.columns) * sizeof(float);
+    float *out[2] = {malloc(out_bytes), malloc(out_bytes)},
+          *gradient[2] = {malloc(gradient_bytes), malloc(gradient_bytes)};
+    const int threads[] = {1, 2, 3, 7};
+    for (int i = 0; i < 4; i++) {
+        run_twice(isa, precision, threads[i], out[i > 0], gradient[i > 0], sizes);
+        if (i > 0) {
+            CHECK(memcmp(out[0], out[1], out_bytes) == 0);
+            CHECK(memcmp(gradient[0], gradient[1], gradient_bytes) == 0);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        free(out[i]);
+        free(gradient[i]);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    const char *isa = count > 1 ? arguments[1] : "auto";
+    const struct sizes all[] = {{1, 1, 1, 0},    {1, 128, 128, 0},   {7, 5, 3, 2},      {300, 41, 97, 8},
+                                {40, 97, 41, 0}, {256, 128, 512, 0}, {515, 33, 600, 8}, {130, 700, 65, 0}};
+    for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++) {
+        struct compute compute = make(isa, (enum precision)precision, 2);
+        if (compute.threads == 0)
+            continue;
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            for (int variant = 0; variant < 12; variant++)
+                test_product(&compute, all[i], variant & 1, variant & 2, compute.storage,
+                             (enum product_finish)(variant / 4));
+            test_product(&compute, all[i], true, true, ROTARY_F32, PRODUCT_PLAIN);
+            test_gradient(&compute, all[i]);
+        }
+        test_gradient(&compute, (struct sizes){5000, 40, 300, 0});
+        test_gradient(&compute, (struct sizes){600, 530, 50, 4});
+        compute_destroy(&compute);
+        test_threads(isa, (enum precision)precision);
+    }
+    return check_report();
+}
