@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrix products, by oneDNN. matmul.c is the one file that knows it.
+ * Matrix products, by oneDNN (which onednn.c alone knows).
  *
  * Every product is cut into pieces by its size and each piece runs on one thread, so the result has the same
  * bits for any number of threads. A piece is planned (oneDNN: a primitive is made) the first time its shape
@@ -22,7 +22,7 @@ ROTARY_CHECKED rotary_status products_create(struct products **products, int thr
 void products_destroy(struct products *products);
 
 /* Whether the products multiply bf16 with instructions made for it; whether they can multiply it at all. */
-bool products_bf16_is_fast(const struct products *products);
+bool products_bf16_is_fast(void);
 bool products_bf16_works(struct products *products);
 
 /* A weight [inner, columns] in storage type, in the layout the product wants, cut into panels of columns. */

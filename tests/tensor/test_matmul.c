@@ -71,7 +71,7 @@ struct sizes {
 /* Half a unit of the output's last place, and of an f32 sum of `terms` of size `magnitude`. */
 static double bound_of(rotary_dtype out, double wanted, double magnitude)
 {
-    return (out == ROTARY_BF16 ? 0x1.01p-9 : 0x1p-23) * fabs(wanted) + 0x1p-20 * magnitude;
+    return (out == ROTARY_BF16 ? 0x1.01p-8 : 0x1p-23) * fabs(wanted) + 0x1p-20 * magnitude;
 }
 
 static void test_product(struct compute *compute, struct sizes sizes, bool transposed, bool with_bias,

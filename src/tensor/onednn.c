@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one file that includes oneDNN. Pieces are planned for one thread and run with memory that is handed to
+ * them.
+ */
+#include "tensor/onednn.h"
+
+#include "base/arena.h"
+#include "base/fail.h"
+
+#include <dnnl.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The two generations of oneDNN's C interface. Version 2 has descriptors by value, version 3 by handle.
+ * ---- */
+
+#if DNNL_VERSION_MAJOR >= 3
+typedef dnnl_memory_desc_t layout;
+
+static const_dnnl_memory_desc_t layout_handle(const layout *l)
+{
+    return *l;
+}
+
+static dnnl_status_t layout_strided(layout *l, const dnnl_dims_t dims, dnnl_data_type_t type,
+                                    const dnnl_dims_t strides)
+{
+    return dnnl_memory_desc_create_with_strides(l, 2, dims, type, strides);
+}
+
+static dnnl_status_t layout_any(layout *l, const dnnl_dims_t dims, dnnl_data_type_t type)
+{
+    return dnnl_memory_desc_create_with_tag(l, 2, dims, type, dnnl_format_tag_any);
+}
+
+static dnnl_status_t layout_copy(layout *l, const_dnnl_memory_desc_t from)
+{
+    return dnnl_memory_desc_clone(l, from);
+}
+
+static void layout_free(layout *l)
+{
+    dnnl_memory_desc_destroy(*l);
+}
+
+static dnnl_status_t plan_matmul(dnnl_primitive_desc_t *plan, dnnl_engine_t engine, const layout *source,
+                                 const layout *weights, const layout *bias, const layout *destination,
+                                 dnnl_primitive_attr_t attributes)
+{
+    return dnnl_matmul_primitive_desc_create(plan, engine, *source, *weights, bias ? *bias : NULL,
+                                             *destination, attributes);
+}
+
+static dnnl_status_t append_sum(dnnl_post_ops_t operations)
+{
+    return dnnl_post_ops_append_sum(operations, 1.0f, 0, dnnl_data_type_undef);
+}
+
+static dnnl_status_t append_activation(dnnl_post_ops_t operations, dnnl_alg_kind_t algorithm)
+{
+    return dnnl_post_ops_append_eltwise(operations, algorithm, 0.0f, 0.0f);
+}
+#else
+typedef dnnl_memory_desc_t layout;
+
+static const dnnl_memory_desc_t *layout_handle(const layout *l)
+{
+    return l;
+}
+
+static dnnl_status_t layout_strided(layout *l, const dnnl_dims_t dims, dnnl_data_type_t type,
+                                    const dnnl_dims_t strides)
+{
+    return dnnl_memory_desc_init_by_strides(l, 2, dims, type, strides);
+}
+
+static dnnl_status_t layout_any(layout *l, const dnnl_dims_t dims, dnnl_data_type_t type)
+{
+    return dnnl_memory_desc_init_by_tag(l, 2, dims, type, dnnl_format_tag_any);
+}
+
+static dnnl_status_t layout_copy(layout *l, const dnnl_memory_desc_t *from)
+{
+    *l = *from;
+    return dnnl_success;
+}
+
+static void layout_free(layout *l)
+{
+    (void)l;
+}
+
+static dnnl_status_t plan_matmul(dnnl_primitive_desc_t *plan, dnnl_engine_t engine, const layout *source,
+                                 const layout *weights, const layout *bias, const layout *destination,
+                                 dnnl_primitive_attr_t attributes)
+{
+    dnnl_matmul_desc_t description;
+    dnnl_status_t status = dnnl_matmul_desc_init(&description, source, weights, bias, destination);
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_create(plan, &description, attributes, engine, NULL);
+    return status;
+}
+
+static dnnl_status_t append_sum(dnnl_post_ops_t operations)
+{
+    return dnnl_post_ops_append_sum(operations, 1.0f);
+}
+
+static dnnl_status_t append_activation(dnnl_post_ops_t operations, dnnl_alg_kind_t algorithm)
+{
+    return dnnl_post_ops_append_eltwise(operations, 1.0f, algorithm, 0.0f, 0.0f);
+}
+#endif
+
+/* ---- What the pieces share. ---- */
+
+enum operand { SOURCE, WEIGHTS, DESTINATION, BIAS, SCRATCH, OPERANDS };
+enum {
+    PANEL_ROWS =
+        256 /* of the product a panel's layout is chosen for: oneDNN's choice is the same for fewer */
+};
+
+_Static_assert(PIECES_NO_MEMORY == (int)dnnl_out_of_memory, "oneDNN's own value");
+
+struct piece {
+    struct piece_shape shape;
+    dnnl_primitive_t primitive;
+    dnnl_memory_t (*memory)[OPERANDS]; /* [threads]; pointed at the operands of each run */
+    struct piece *next;
+};
+
+struct pieces {
+    dnnl_engine_t engine;
+    dnnl_stream_t *streams; /* [threads] */
+    int threads;
+    struct piece *first;
+    unsigned char *scratch; /* [threads][scratch_bytes] */
+    size_t scratch_bytes;
+};
+
+struct panel_plan {
+    layout layout, source;
+    int layouts; /* of those two, made */
+    dnnl_primitive_t fill;
+};
+
+struct panel {
+    const struct panel_plan *plan;
+    dnnl_memory_t memory, source;
+};
+
+rotary_status pieces_fail(rotary_error *error, int status, const char *what)
+{
+    if (status == PIECES_NO_MEMORY)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", what);
+    return rotary_fail(error, ROTARY_UNSUPPORTED, "oneDNN %d.%d cannot do %s here (its status %d)",
+                       DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, what, status);
+}
+
+int pieces_serial_begin(void)
+{
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
+    return threads;
+}
+
+void pieces_serial_end(int threads)
+{
+    omp_set_num_threads(threads);
+}
+
+static dnnl_data_type_t type_of(int64_t dtype)
+{
+    return dtype == ROTARY_BF16 ? dnnl_bf16 : dnnl_f32;
+}
+
+static void *writable(const void *data)
+{
+    return (void *)(uintptr_t)data; /* oneDNN's handles know no const */
+}
+
+#if defined(ROTARY_HAVE_X86)
+static void cap(rotary_isa isa)
+{
+    static const dnnl_cpu_isa_t caps[] = {[ROTARY_ISA_SCALAR] = dnnl_cpu_isa_sse41,
+                                          [ROTARY_ISA_AVX2] = dnnl_cpu_isa_avx2,
+                                          [ROTARY_ISA_AVX512] = dnnl_cpu_isa_avx512_core};
+    /* A processor may have more than its best `isa` says, such as bf16 without tiles: no cap then. */
+    bool best = isa == ROTARY_ISA_AMX || (isa == ROTARY_ISA_AVX512 && !rotary_isa_available(ROTARY_ISA_AMX));
+    if (!best)
+        dnnl_set_max_cpu_isa(caps[isa]); /* refused after oneDNN's first use: the header says so */
+}
+
+bool pieces_bf16_is_fast(void)
+{
+    return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+}
+#else
+static void cap(rotary_isa isa)
+{
+    (void)isa;
+}
+
+bool pieces_bf16_is_fast(void)
+{
+    return false;
+}
+#endif
+
+rotary_status pieces_create(struct pieces **pieces, int threads, rotary_isa isa, rotary_error *error)
+{
+    cap(isa);
+    struct pieces *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matrix products");
+    made->threads = threads;
+    made->streams = calloc((size_t)threads, sizeof(dnnl_stream_t));
+    dnnl_status_t status =
+        made->streams ? dnnl_engine_create(&made->engine, dnnl_cpu, 0) : dnnl_out_of_memory;
+    for (int worker = 0; status == dnnl_success && worker < threads; worker++)
+        status = dnnl_stream_create(&made->streams[worker], made->engine, dnnl_stream_default_flags);
+    if (status != dnnl_success) {
+        pieces_destroy(made);
+        return pieces_fail(error, (int)status, "matrix products");
+    }
+    *pieces = made;
+    return ROTARY_OK;
+}
+
+static void piece_destroy(struct piece *piece, int threads)
+{
+    for (int worker = 0; piece->memory && worker < threads; worker++)
+        for (int i = 0; i < OPERANDS; i++)
+            if (piece->memory[worker][i])
+                dnnl_memory_destroy(piece->memory[worker][i]);
+    free(piece->memory);
+    if (piece->primitive)
+        dnnl_primitive_destroy(piece->primitive);
+    free(piece);
+}
+
+void pieces_destroy(struct pieces *pieces)
+{
+    if (!pieces)
+        return;
+    while (pieces->first) {
+        struct piece *piece = pieces->first;
+        pieces->first = piece->next;
+        piece_destroy(piece, pieces->threads);
+    }
+    for (int worker = 0; pieces->streams && worker < pieces->threads; worker++)
+        if (pieces->streams[worker])
+            dnnl_stream_destroy(pieces->streams[worker]);
+    free(pieces->streams);
+    if (pieces->engine)
+        dnnl_engine_destroy(pieces->engine);
+    free(pieces->scratch);
+    free(pieces);
+}
+
+/* ---- Pieces. ---- */
+
+static dnnl_status_t finish_attributes(dnnl_primitive_attr_t *attributes, int64_t finish)
+{
+    dnnl_post_ops_t operations = NULL;
+    dnnl_status_t status = dnnl_primitive_attr_create(attributes);
+    if (status == dnnl_success)
+        status = dnnl_primitive_attr_set_scratchpad_mode(*attributes, dnnl_scratchpad_mode_user);
+    if (status == dnnl_success)
+        status = dnnl_post_ops_create(&operations);
+    if (status == dnnl_success && finish == PIECE_ADD)
+        status = append_sum(operations);
+    if (status == dnnl_success && finish == PIECE_RELU)
+        status = append_activation(operations, dnnl_eltwise_relu);
+    if (status == dnnl_success && finish == PIECE_GELU)
+        status = append_activation(operations, dnnl_eltwise_gelu_erf);
+    if (status == dnnl_success)
+        status = dnnl_primitive_attr_set_post_ops(*attributes, operations);
+    if (operations)
+        dnnl_post_ops_destroy(operations);
+    return status;
+}
+
+struct piece_layouts {
+    layout operand[BIAS + 1];
+    int made;
+};
+
+static dnnl_status_t piece_layouts(struct piece_layouts *l, const struct piece_shape *shape,
+                                   const layout *packed)
+{
+    const dnnl_dims_t source = {shape->rows, shape->inner}, weights = {shape->inner, shape->columns},
+                      destination = {shape->rows, shape->columns}, bias = {1, shape->columns},
+                      source_strides = {shape->source_row, shape->source_column},
+                      weights_strides = {shape->weights_row, 1},
+                      destination_strides = {shape->destination_row, 1}, bias_strides = {shape->columns, 1};
+    dnnl_data_type_t type = type_of(shape->type);
+    dnnl_status_t status = layout_strided(&l->operand[SOURCE], source, type, source_strides);
+    l->made += status == dnnl_success;
+    if (status == dnnl_success)
+        status = packed               ? layout_copy(&l->operand[WEIGHTS], layout_handle(packed))
+                 : shape->weights_row ? layout_strided(&l->operand[WEIGHTS], weights, type, weights_strides)
+                                      : layout_any(&l->operand[WEIGHTS], weights, type);
+    l->made += status == dnnl_success;
+    if (status == dnnl_success)
+        status = layout_strided(&l->operand[DESTINATION], destination, type_of(shape->destination_type),
+                                destination_strides);
+    l->made += status == dnnl_success;
+    if (status == dnnl_success)
+        status = layout_strided(&l->operand[BIAS], bias, dnnl_f32, bias_strides);
+    l->made += status == dnnl_success;
+    return status;
+}
+
+/* What oneDNN would do for a shape; with `packed` NULL and no stride the weights' layout is its choice. */
+static dnnl_status_t piece_plan(dnnl_primitive_desc_t *plan, struct piece_layouts *l, dnnl_engine_t engine,
+                                const struct piece_shape *shape, const layout *packed)
+{
+    dnnl_primitive_attr_t attributes = NULL;
+    dnnl_status_t status = piece_layouts(l, shape, packed);
+    if (status == dnnl_success)
+        status = finish_attributes(&attributes, shape->finish);
+    if (status == dnnl_success)
+        status = plan_matmul(plan, engine, &l->operand[SOURCE], &l->operand[WEIGHTS],
+                             shape->bias ? &l->operand[BIAS] : NULL, &l->operand[DESTINATION], attributes);
+    if (attributes)
+        dnnl_primitive_attr_destroy(attributes);
+    return status;
+}
+
+static void piece_layouts_free(struct piece_layouts *l)
+{
+    for (int i = 0; i < l->made; i++)
+        layout_free(&l->operand[i]);
+}
+
+static dnnl_status_t reserve_scratch(struct pieces *pieces, size_t bytes)
+{
+    bytes = rotary_align(bytes);
+    if (bytes <= pieces->scratch_bytes)
+        return dnnl_success;
+    unsigned char *scratch = aligned_alloc(ROTARY_ALIGNMENT, bytes * (size_t)pieces->threads);
+    if (!scratch)
+        return dnnl_out_of_memory;
+    free(pieces->scratch);
+    pieces->scratch = scratch;
+    pieces->scratch_bytes = bytes;
+    return dnnl_success;
+}
+
+static dnnl_status_t piece_make(struct pieces *pieces, struct piece *piece, const layout *packed)
+{
+    struct piece_layouts layouts = {0};
+    dnnl_primitive_desc_t plan = NULL;
+    dnnl_status_t status = piece_plan(&plan, &layouts, pieces->engine, &piece->shape, packed);
+    if (status == dnnl_success)
+        status = dnnl_primitive_create(&piece->primitive, plan);
+    if (status == dnnl_success && !(piece->memory = calloc((size_t)pieces->threads, sizeof *piece->memory)))
+        status = dnnl_out_of_memory;
+    for (int worker = 0; status == dnnl_success && worker < pieces->threads; worker++)
+        for (int i = 0; status == dnnl_success && i < OPERANDS; i++) {
+            if (i == WEIGHTS && packed)
+                continue; /* the packed weight has its own */
+            const void *handle =
+                i == SCRATCH ? (const void *)dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0)
+                             : (const void *)layout_handle(&layouts.operand[i]);
+            status = dnnl_memory_create(&piece->memory[worker][i], handle, pieces->engine, DNNL_MEMORY_NONE);
+        }
+    if (status == dnnl_success)
+        status = reserve_scratch(pieces, dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(
+                                             plan, dnnl_query_scratchpad_md, 0)));
+    if (plan)
+        dnnl_primitive_desc_destroy(plan);
+    piece_layouts_free(&layouts);
+    return status;
+}
+
+int piece_find(struct pieces *pieces, const struct piece **found, const struct piece_shape *shape,
+               const struct panel_plan *panels)
+{
+    for (const struct piece *piece = pieces->first; piece; piece = piece->next)
+        if (memcmp(&piece->shape, shape, sizeof *shape) == 0) {
+            *found = piece;
+            return dnnl_success;
+        }
+    struct piece *piece = calloc(1, sizeof *piece);
+    if (!piece)
+        return dnnl_out_of_memory;
+    piece->shape = *shape;
+    dnnl_status_t status = piece_make(pieces, piece, panels ? &panels->layout : NULL);
+    if (status != dnnl_success) {
+        piece_destroy(piece, pieces->threads);
+        return (int)status;
+    }
+    piece->next = pieces->first;
+    pieces->first = piece;
+    *found = piece;
+    return dnnl_success;
+}
+
+int piece_run(const struct pieces *pieces, const struct piece *piece, int worker, const void *source,
+              const void *weights, const struct panel *panel, const float *bias, void *destination)
+{
+    dnnl_memory_t *memory = piece->memory[worker];
+    dnnl_status_t status = dnnl_memory_set_data_handle(memory[SOURCE], writable(source));
+    if (status == dnnl_success && !panel)
+        status = dnnl_memory_set_data_handle(memory[WEIGHTS], writable(weights));
+    if (status == dnnl_success)
+        status = dnnl_memory_set_data_handle(memory[DESTINATION], destination);
+    if (status == dnnl_success && bias)
+        status = dnnl_memory_set_data_handle(memory[BIAS], writable(bias));
+    if (status == dnnl_success)
+        status = dnnl_memory_set_data_handle(memory[SCRATCH],
+                                             pieces->scratch + (size_t)worker * pieces->scratch_bytes);
+    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, memory[SOURCE]},
+                                         {DNNL_ARG_WEIGHTS, panel ? panel->memory : memory[WEIGHTS]},
+                                         {DNNL_ARG_DST, memory[DESTINATION]},
+                                         {DNNL_ARG_SCRATCHPAD, memory[SCRATCH]},
+                                         {DNNL_ARG_BIAS, memory[BIAS]}};
+    if (status == dnnl_success)
+        status = dnnl_primitive_execute(piece->primitive, pieces->streams[worker], bias ? 5 : 4, arguments);
+    return (int)status;
+}
+
+/* ---- Panels of weights. ---- */
+
+int panel_plan_create(struct panel_plan **plan, const struct pieces *pieces, rotary_dtype dtype,
+                      int64_t inner, int64_t columns, bool transposed, int64_t source_row)
+{
+    const struct piece_shape shape = {.rows = PANEL_ROWS,
+                                      .columns = columns,
+                                      .inner = inner,
+                                      .source_row = inner,
+                                      .source_column = 1,
+                                      .destination_row = columns,
+                                      .type = dtype,
+                                      .destination_type = dtype};
+    const dnnl_dims_t dims = {inner, columns}, plain = {source_row, 1}, turned = {1, source_row};
+    struct piece_layouts layouts = {0};
+    dnnl_primitive_desc_t product = NULL, fill = NULL;
+    struct panel_plan *made = calloc(1, sizeof *made);
+    if (!made)
+        return dnnl_out_of_memory;
+    dnnl_status_t status = piece_plan(&product, &layouts, pieces->engine, &shape, NULL);
+    if (status == dnnl_success)
+        status = layout_copy(&made->layout, dnnl_primitive_desc_query_md(product, dnnl_query_weights_md, 0));
+    made->layouts += status == dnnl_success;
+    if (status == dnnl_success)
+        status = layout_strided(&made->source, dims, dnnl_f32, transposed ? turned : plain);
+    made->layouts += status == dnnl_success;
+    if (status == dnnl_success)
+        status = dnnl_reorder_primitive_desc_create(&fill, layout_handle(&made->source), pieces->engine,
+                                                    layout_handle(&made->layout), pieces->engine, NULL);
+    if (status == dnnl_success)
+        status = dnnl_primitive_create(&made->fill, fill);
+    if (fill)
+        dnnl_primitive_desc_destroy(fill);
+    if (product)
+        dnnl_primitive_desc_destroy(product);
+    piece_layouts_free(&layouts);
+    if (status == dnnl_success)
+        *plan = made;
+    else
+        panel_plan_destroy(made);
+    return (int)status;
+}
+
+void panel_plan_destroy(struct panel_plan *plan)
+{
+    if (!plan)
+        return;
+    if (plan->fill)
+        dnnl_primitive_destroy(plan->fill);
+    if (plan->layouts > 0)
+        layout_free(&plan->layout);
+    if (plan->layouts > 1)
+        layout_free(&plan->source);
+    free(plan);
+}
+
+size_t panel_plan_bytes(const struct panel_plan *plan)
+{
+    return rotary_align(dnnl_memory_desc_get_size(layout_handle(&plan->layout)));
+}
+
+int panel_create(struct panel **panel, const struct pieces *pieces, const struct panel_plan *plan, void *data)
+{
+    struct panel *made = calloc(1, sizeof *made);
+    if (!made)
+        return dnnl_out_of_memory;
+    made->plan = plan;
+    dnnl_status_t status =
+        dnnl_memory_create(&made->memory, layout_handle(&plan->layout), pieces->engine, data);
+    if (status == dnnl_success)
+        status =
+            dnnl_memory_create(&made->source, layout_handle(&plan->source), pieces->engine, DNNL_MEMORY_NONE);
+    if (status == dnnl_success)
+        *panel = made;
+    else
+        panel_destroy(made);
+    return (int)status;
+}
+
+void panel_destroy(struct panel *panel)
+{
+    if (!panel)
+        return;
+    if (panel->memory)
+        dnnl_memory_destroy(panel->memory);
+    if (panel->source)
+        dnnl_memory_destroy(panel->source);
+    free(panel);
+}
+
+int panel_fill(const struct panel *panel, const struct pieces *pieces, int worker, const float *source)
+{
+    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, panel->source}, {DNNL_ARG_TO, panel->memory}};
+    dnnl_status_t status = dnnl_memory_set_data_handle(panel->source, writable(source));
+    if (status == dnnl_success)
+        status = dnnl_primitive_execute(panel->plan->fill, pieces->streams[worker], 2, arguments);
+    return (int)status;
+}
