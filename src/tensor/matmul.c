@@ -277,8 +277,8 @@ struct gradient_run {
     struct matrix left, right;
     float *gradient;
     int64_t tiles_left, tiles_right, groups, group_rows;
-    struct piece
-        *pieces[2][2][2][2]; /* full or last tile left, right; full or last chunk; overwriting or adding */
+    /* Of a full or last tile left, right; a full or last chunk; overwriting or adding. */
+    const struct piece *pieces[2][2][2][2];
     _Atomic int status;
 };
 
