@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A decoder-only transformer: embedding, blocks of attention and feed-forward, output projection; its loss and
- * gradients; and decoding over a key-value cache.
+ * A decoder-only transformer: embedding, blocks of attention and feed-forward, output projection; its loss
+ * and gradients; and decoding over a key-value cache.
  */
 #ifndef ROTARY_MODEL_DECODER_H
 #define ROTARY_MODEL_DECODER_H
@@ -18,11 +18,11 @@ struct decoder;
 struct decoder_config {
     int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim,
         intermediate_size, max_position_embeddings;
-    int hidden_act;    /* relu, gelu, swiglu */
-    int position;      /* none, learned, sinusoidal, rope, roper: layer/position.h */
-    int pairing;       /* half, interleaved */
-    int norm;          /* layer_norm, rms_norm */
-    int norm_position; /* pre, post */
+    int hidden_act;     /* relu, gelu, swiglu */
+    int position;       /* none, learned, sinusoidal, rope, roper: layer/position.h */
+    int pairing;        /* half, interleaved */
+    int norm;           /* layer_norm, rms_norm */
+    int norm_position;  /* pre, post */
     int initialisation; /* pytorch, normal */
     double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, initializer_range,
         label_smoothing;
@@ -32,8 +32,8 @@ struct decoder_config {
 void decoder_config_default(struct decoder_config *config);
 /* The settings table over `config`. */
 struct settings decoder_settings(struct decoder_config *config);
-/* Whether the members fit together (heads divide width, rotary dimensions are even, ...), filling in what follows from
- * others (head_dim, num_key_value_heads and intermediate_size of 0). */
+/* Whether the members fit together (heads divide width, rotary dimensions are even, ...), filling in what
+ * follows from others (head_dim, num_key_value_heads and intermediate_size of 0). */
 ROTARY_CHECKED rotary_status decoder_config_check(struct decoder_config *config, rotary_error *error);
 
 /* What a decoder is made to run: at most batch sequences of at most time tokens at once. */
@@ -85,9 +85,10 @@ void decoder_cache_destroy(struct decoder_cache *cache);
 /* Tokens seen of each sequence, [batch]. Setting one back forgets what came after. */
 int64_t *decoder_cache_lengths(struct decoder_cache *cache);
 
-/* Reads `time` tokens of every sequence, tokens [batch, time], appending them to the cache, and writes the logits that
- * follow the last, f32 [batch, vocab_size]. */
-ROTARY_CHECKED rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache, int64_t time,
-                                            const int32_t *tokens, float *logits, rotary_error *error);
+/* Reads `time` tokens of every sequence, tokens [batch, time], appending them to the cache, and writes the
+ * logits that follow the last, f32 [batch, vocab_size]. */
+ROTARY_CHECKED rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache,
+                                            int64_t time, const int32_t *tokens, float *logits,
+                                            rotary_error *error);
 
 #endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/attention_layer.h"
+
+#include <stdio.h>
+
+rotary_status attention_layer_create(struct attention_layer *layer, const struct compute *compute,
+                                     const rotary_attention *attention,
+                                     const struct attention_layer_config *config,
+                                     struct parameters *parameters, rotary_error *error)
+{
+    struct attention_layer made = {.attention = attention,
+                                   .heads = config->heads,
+                                   .key_value_heads = config->key_value_heads,
+                                   .head_dim = config->head_dim};
+    char name[96];
+    snprintf(name, sizeof name, "%s.query_key_value", config->name);
+    struct linear_config linear = {.name = name,
+                                   .inputs = config->width,
+                                   .outputs =
+                                       (config->heads + 2 * config->key_value_heads) * config->head_dim,
+                                   .rows = config->rows,
+                                   .bias = config->bias,
+                                   .training = config->training,
+                                   .tied_weight = -1,
+                                   .initial = config->initial,
+                                   .scale = config->scale,
+                                   .bias_initial = config->bias_initial,
+                                   .bias_scale = config->bias_scale};
+    rotary_status status = linear_create(&made.project, compute, &linear, parameters, error);
+    if (status != ROTARY_OK)
+        return status;
+    snprintf(name, sizeof name, "%s.output", config->name);
+    linear.inputs = config->heads * config->head_dim;
+    linear.outputs = config->width;
+    linear.scale = config->output_scale;
+    linear.bias_scale = config->output_bias_scale;
+    status = linear_create(&made.output, compute, &linear, parameters, error);
+    if (status == ROTARY_OK)
+        *layer = made;
+    else
+        attention_layer_destroy(&made);
+    return status;
+}
+
+void attention_layer_destroy(struct attention_layer *layer)
+{
+    linear_destroy(layer->project);
+    linear_destroy(layer->output);
+    *layer = (struct attention_layer){0};
+}
+
+rotary_status attention_layer_prepare(struct attention_layer *layer, const struct parameters *parameters,
+                                      rotary_error *error)
+{
+    rotary_status status = linear_prepare(layer->project, parameters, error);
+    return status == ROTARY_OK ? linear_prepare(layer->output, parameters, error) : status;
+}
+
+/* Heads first ... of rows that hold `matrix.stride` elements a token and `time` tokens a sequence. */
+static rotary_attention_view heads_of(const struct attention_layer *layer, struct matrix matrix, int64_t time,
+                                      int64_t first_head)
+{
+    size_t offset = (size_t)(first_head * layer->head_dim) * rotary_dtype_size(matrix.dtype);
+    return (rotary_attention_view){.data = (char *)matrix.data + offset,
+                                   .batch_stride = time * matrix.stride,
+                                   .time_stride = matrix.stride,
+                                   .head_stride = layer->head_dim};
+}
+
+static rotary_attention_const_view const_view(rotary_attention_view view)
+{
+    return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
+}
+
+struct query_key_value {
+    rotary_attention_view query, key, value;
+};
+
+static struct query_key_value split(const struct attention_layer *layer, struct matrix projected,
+                                    int64_t time)
+{
+    return (struct query_key_value){
+        .query = heads_of(layer, projected, time, 0),
+        .key = heads_of(layer, projected, time, layer->heads),
+        .value = heads_of(layer, projected, time, layer->heads + layer->key_value_heads)};
+}
+
+rotary_status attention_layer_forward(struct attention_layer *layer, const struct parameters *parameters,
+                                      struct matrix out, struct matrix in, int64_t batch, int64_t time,
+                                      struct attention_layer_saved saved, void *workspace,
+                                      rotary_error *error)
+{
+    rotary_status status =
+        linear_forward(layer->project, parameters, saved.projected, in, ACTIVATION_NONE, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct query_key_value part = split(layer, saved.projected, time);
+    rotary_attention_forward_call call = {.shape = {.batch = batch, .queries = time, .keys = time},
+                                          .query = const_view(part.query),
+                                          .key = const_view(part.key),
+                                          .value = const_view(part.value),
+                                          .output = heads_of(layer, saved.attended, time, 0),
+                                          .log_sum_exp = saved.log_sum_exp,
+                                          .workspace = workspace};
+    status = rotary_attention_forward(layer->attention, &call, error);
+    if (status != ROTARY_OK)
+        return status;
+    return linear_forward(layer->output, parameters, out, saved.attended, ACTIVATION_NONE, error);
+}
+
+rotary_status attention_layer_backward(struct attention_layer *layer, struct parameters *parameters,
+                                       struct matrix d_in, struct matrix d_out, struct matrix in,
+                                       int64_t batch, int64_t time, struct attention_layer_saved saved,
+                                       struct matrix d_projected, struct matrix d_attended, void *workspace,
+                                       rotary_error *error)
+{
+    rotary_status status =
+        linear_backward(layer->output, parameters, d_attended, d_out, saved.attended, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct query_key_value part = split(layer, saved.projected, time),
+                           d_part = split(layer, d_projected, time);
+    rotary_attention_backward_call call = {.shape = {.batch = batch, .queries = time, .keys = time},
+                                           .query = const_view(part.query),
+                                           .key = const_view(part.key),
+                                           .value = const_view(part.value),
+                                           .output = const_view(heads_of(layer, saved.attended, time, 0)),
+                                           .output_gradient =
+                                               const_view(heads_of(layer, d_attended, time, 0)),
+                                           .log_sum_exp = saved.log_sum_exp,
+                                           .query_gradient = d_part.query,
+                                           .key_gradient = d_part.key,
+                                           .value_gradient = d_part.value,
+                                           .workspace = workspace};
+    status = rotary_attention_backward(layer->attention, &call, error);
+    if (status != ROTARY_OK)
+        return status;
+    return linear_backward(layer->project, parameters, d_in, d_projected, in, error);
+}
+
+rotary_status attention_layer_decode(struct attention_layer *layer, const struct parameters *parameters,
+                                     struct matrix out, struct matrix in, int64_t batch, int64_t time,
+                                     struct attention_layer_cache cache, struct matrix projected,
+                                     struct matrix attended, void *workspace, rotary_error *error)
+{
+    rotary_status status = linear_forward(layer->project, parameters, projected, in, ACTIVATION_NONE, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct query_key_value part = split(layer, projected, time);
+    struct matrix rows = matrix_of(cache.key, projected.dtype, batch * cache.capacity,
+                                   layer->key_value_heads * layer->head_dim);
+    rotary_attention_decode_call call = {.batch = batch,
+                                         .queries = time,
+                                         .capacity = cache.capacity,
+                                         .lengths = cache.lengths,
+                                         .query = const_view(part.query),
+                                         .key = const_view(part.key),
+                                         .value = const_view(part.value),
+                                         .key_cache = heads_of(layer, rows, cache.capacity, 0),
+                                         .output = heads_of(layer, attended, time, 0),
+                                         .workspace = workspace};
+    rows.data = cache.value;
+    call.value_cache = heads_of(layer, rows, cache.capacity, 0);
+    status = rotary_attention_decode(layer->attention, &call, error);
+    if (status != ROTARY_OK)
+        return status;
+    return linear_forward(layer->output, parameters, out, attended, ACTIVATION_NONE, error);
+}

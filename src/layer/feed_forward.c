@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/feed_forward.h"
+
+#include "layer/activation.h"
+
+#include <stdio.h>
+
+int64_t feed_forward_before_columns(enum activation activation, int64_t hidden)
+{
+    switch (activation) {
+    case ACTIVATION_GELU:
+        return hidden;
+    case ACTIVATION_SWIGLU:
+        return 2 * hidden;
+    case ACTIVATION_NONE:
+    case ACTIVATION_RELU:
+        break;
+    }
+    return 0; /* relu's gradient can be told from its output */
+}
+
+rotary_status feed_forward_create(struct feed_forward *layer, const struct compute *compute,
+                                  const struct feed_forward_config *config, struct parameters *parameters,
+                                  rotary_error *error)
+{
+    struct feed_forward made = {
+        .activation = config->activation, .compute = compute, .hidden = config->hidden};
+    char name[96];
+    snprintf(name, sizeof name, "%s.up", config->name);
+    struct linear_config linear = {.name = name,
+                                   .inputs = config->width,
+                                   .outputs =
+                                       config->hidden * (config->activation == ACTIVATION_SWIGLU ? 2 : 1),
+                                   .rows = config->rows,
+                                   .bias = config->bias,
+                                   .training = config->training,
+                                   .tied_weight = -1,
+                                   .initial = config->initial,
+                                   .scale = config->up_scale,
+                                   .bias_initial = config->bias_initial,
+                                   .bias_scale = config->up_bias_scale};
+    rotary_status status = linear_create(&made.up, compute, &linear, parameters, error);
+    if (status != ROTARY_OK)
+        return status;
+    snprintf(name, sizeof name, "%s.down", config->name);
+    linear.inputs = config->hidden;
+    linear.outputs = config->width;
+    linear.scale = config->down_scale;
+    linear.bias_scale = config->down_bias_scale;
+    status = linear_create(&made.down, compute, &linear, parameters, error);
+    if (status == ROTARY_OK)
+        *layer = made;
+    else
+        feed_forward_destroy(&made);
+    return status;
+}
+
+void feed_forward_destroy(struct feed_forward *layer)
+{
+    linear_destroy(layer->up);
+    linear_destroy(layer->down);
+    *layer = (struct feed_forward){0};
+}
+
+rotary_status feed_forward_prepare(struct feed_forward *layer, const struct parameters *parameters,
+                                   rotary_error *error)
+{
+    rotary_status status = linear_prepare(layer->up, parameters, error);
+    return status == ROTARY_OK ? linear_prepare(layer->down, parameters, error) : status;
+}
+
+rotary_status feed_forward_forward(struct feed_forward *layer, const struct parameters *parameters,
+                                   struct matrix out, struct matrix in, struct feed_forward_saved saved,
+                                   rotary_error *error)
+{
+    rotary_status status;
+    if (layer->activation == ACTIVATION_RELU) {
+        status = linear_forward(layer->up, parameters, saved.after, in, ACTIVATION_RELU, error);
+    } else {
+        status = linear_forward(layer->up, parameters, saved.before, in, ACTIVATION_NONE, error);
+        if (status == ROTARY_OK)
+            activation_forward(layer->compute, layer->activation, saved.after, saved.before);
+    }
+    if (status != ROTARY_OK)
+        return status;
+    return linear_forward(layer->down, parameters, out, saved.after, ACTIVATION_NONE, error);
+}
+
+rotary_status feed_forward_backward(struct feed_forward *layer, struct parameters *parameters,
+                                    struct matrix d_in, struct matrix d_out, struct matrix in,
+                                    struct feed_forward_saved saved, struct matrix d_after,
+                                    struct matrix d_before, rotary_error *error)
+{
+    rotary_status status = linear_backward(layer->down, parameters, d_after, d_out, saved.after, error);
+    if (status != ROTARY_OK)
+        return status;
+    bool gated = layer->activation == ACTIVATION_SWIGLU;
+    struct matrix d_up = gated ? d_before : d_after; /* relu and gelu work in place */
+    activation_backward(layer->compute, layer->activation, d_up, d_after,
+                        layer->activation == ACTIVATION_RELU ? saved.after : saved.before);
+    return linear_backward(layer->up, parameters, d_in, d_up, in, error);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Decoding over a key-value cache.
+ */
+#include "base/fail.h"
+#include "model/decoder_parts.h"
+
+#include <stdlib.h>
+
+static void carve(struct decoder_cache *cache, const struct decoder *decoder)
+{
+    const struct decoder_config *config = &decoder->config;
+    int64_t layers = config->num_hidden_layers;
+    cache->keys = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
+    cache->values = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
+    cache->lengths = rotary_arena_push(&cache->arena, cache->batch, sizeof *cache->lengths);
+    int64_t most = decoder_rows(decoder->limits) / cache->batch;
+    size_t workspace = 0;
+    /* The workspace need not grow with the number of new tokens alone, so both ends are asked. */
+    const int64_t queries[] = {1, most};
+    for (int i = 0; i < 2; i++) {
+        size_t bytes = rotary_attention_decode_bytes(decoder->position.attention, cache->batch, queries[i],
+                                                     cache->capacity);
+        workspace = bytes > workspace ? bytes : workspace;
+    }
+    cache->workspace = rotary_arena_push(&cache->arena, (int64_t)workspace, 1);
+}
+
+rotary_status decoder_cache_create(struct decoder_cache **cache, const struct decoder *decoder, int64_t batch,
+                                   int64_t capacity, rotary_error *error)
+{
+    if (batch < 1 || batch > decoder_rows(decoder->limits) || capacity < 1)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "a cache for %lld sequences of %lld tokens: this model decodes 1 to %lld sequences at once, "
+            "of at least 1 token",
+            (long long)batch, (long long)capacity, (long long)decoder_rows(decoder->limits));
+    struct decoder_cache *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a cache");
+    made->batch = batch;
+    made->capacity = capacity;
+    size_t row = (size_t)(decoder->config.num_key_value_heads * decoder->config.head_dim) *
+                 rotary_dtype_size(decoder->compute->storage);
+    if (__builtin_mul_overflow((size_t)capacity, row * (size_t)batch, &made->layer_bytes))
+        made->layer_bytes = SIZE_MAX;
+    made->layer_bytes = rotary_align(made->layer_bytes);
+    carve(made, decoder);
+    rotary_status status = rotary_arena_allocate(&made->arena, "the key-value cache", error);
+    if (status != ROTARY_OK) {
+        decoder_cache_destroy(made);
+        return status;
+    }
+    carve(made, decoder);
+    *cache = made;
+    return ROTARY_OK;
+}
+
+void decoder_cache_destroy(struct decoder_cache *cache)
+{
+    if (!cache)
+        return;
+    rotary_arena_free(&cache->arena);
+    free(cache);
+}
+
+int64_t *decoder_cache_lengths(struct decoder_cache *cache)
+{
+    return cache->lengths;
+}
+
+struct attention_layer_cache decoder_cache_layer(const struct decoder_cache *cache, int64_t layer)
+{
+    return (struct attention_layer_cache){.key = cache->keys + (size_t)layer * cache->layer_bytes,
+                                          .value = cache->values + (size_t)layer * cache->layer_bytes,
+                                          .capacity = cache->capacity,
+                                          .lengths = cache->lengths};
+}
+
+rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache, int64_t time,
+                             const int32_t *tokens, float *logits, rotary_error *error)
+{
+    int64_t batch = cache->batch, width = decoder->config.hidden_size, longest = 0;
+    for (int64_t b = 0; b < batch; b++)
+        longest = cache->lengths[b] > longest ? cache->lengths[b] : longest;
+    if (time < 1 || time > decoder_rows(decoder->limits) / batch)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld new tokens for each of %lld sequences: this model reads 1 to %lld at once",
+                           (long long)time, (long long)batch,
+                           (long long)(decoder_rows(decoder->limits) / batch));
+    if (longest + time > cache->capacity)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%lld tokens after %lld: the cache holds %lld",
+                           (long long)time, (long long)longest, (long long)cache->capacity);
+    rotary_status status = decoder_check_tokens(decoder, tokens, batch * time, longest + time - 1, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct pass pass = {.decoder = decoder,
+                        .cache = cache,
+                        .batch = batch,
+                        .time = time,
+                        .rows = batch * time,
+                        .error = error};
+    status = decoder_forward(&pass, tokens);
+    if (status != ROTARY_OK)
+        return status;
+    for (int64_t b = 0; b < batch; b++)
+        cache->lengths[b] += time;
+    /* The last token of every sequence: every time-th row. */
+    struct matrix last = matrix_rows(decoder_hidden(&pass), time - 1, batch);
+    last.stride = time * width;
+    return linear_forward(decoder->output, &decoder->parameters,
+                          matrix_of(logits, ROTARY_F32, batch, decoder->config.vocab_size), last,
+                          ACTIVATION_NONE, error);
+}

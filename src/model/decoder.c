@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Putting a decoder together: parameters, then memory, sized before it is taken.
+ */
+#include "model/decoder.h"
+
+#include "base/fail.h"
+#include "model/decoder_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static rotary_status create_position(struct position_attention *position, const struct compute *compute,
+                                     const struct decoder_config *config, rotary_error *error)
+{
+    struct position_config row = {.position = (enum position)config->position,
+                                  .heads = config->num_attention_heads,
+                                  .key_value_heads = config->num_key_value_heads,
+                                  .head_dim = config->head_dim,
+                                  .pairing = (rotary_pairing)config->pairing,
+                                  .base = config->rope_theta,
+                                  .query_key_fraction = config->partial_rotary_factor,
+                                  .value_fraction = config->value_fraction,
+                                  .table_positions = config->max_position_embeddings};
+    return position_attention_create(position, compute, &row, error);
+}
+
+/* How a linear layer starts. PyTorch draws weight and bias uniformly within 1 / sqrt(inputs); GPT-2 draws the
+ * weight from a normal distribution, narrower by `depth` where the output joins the residual stream, and
+ * starts biases at zero. */
+struct start {
+    enum initialisation weight, bias;
+    float scale, bias_scale;
+};
+
+static struct start start_of(const struct decoder_config *config, int64_t inputs, double depth)
+{
+    if (config->initialisation == INITIALISE_PYTORCH) {
+        float bound = (float)(1.0 / sqrt((double)inputs));
+        return (struct start){INITIAL_UNIFORM, INITIAL_UNIFORM, bound, bound};
+    }
+    return (struct start){INITIAL_NORMAL, INITIAL_ZERO, (float)(config->initializer_range / sqrt(depth)),
+                          0.0f};
+}
+
+static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_error *error)
+{
+    const struct decoder_config *config = &decoder->config;
+    struct block *block = &decoder->blocks[layer];
+    int64_t rows = decoder_rows(decoder->limits), attended = config->num_attention_heads * config->head_dim;
+    double depth = 2.0 * (double)config->num_hidden_layers;
+    struct start in = start_of(config, config->hidden_size, 1.0);
+    struct start out = start_of(config, attended, depth);
+    char name[96];
+    snprintf(name, sizeof name, "layers.%lld.attention", (long long)layer);
+    struct attention_layer_config attention = {.name = name,
+                                               .width = config->hidden_size,
+                                               .heads = config->num_attention_heads,
+                                               .key_value_heads = config->num_key_value_heads,
+                                               .head_dim = config->head_dim,
+                                               .rows = rows,
+                                               .bias = config->bias,
+                                               .training = decoder->limits.training,
+                                               .initial = in.weight,
+                                               .bias_initial = in.bias,
+                                               .scale = in.scale,
+                                               .output_scale = out.scale,
+                                               .bias_scale = in.bias_scale,
+                                               .output_bias_scale = out.bias_scale};
+    rotary_status status =
+        attention_layer_create(&block->attention, decoder->compute, decoder->position.attention, &attention,
+                               &decoder->parameters, error);
+    if (status != ROTARY_OK)
+        return status;
+    out = start_of(config, config->intermediate_size, depth);
+    snprintf(name, sizeof name, "layers.%lld.feed_forward", (long long)layer);
+    struct feed_forward_config feed_forward = {.name = name,
+                                               .width = config->hidden_size,
+                                               .hidden = config->intermediate_size,
+                                               .rows = rows,
+                                               .activation = decoder_activation(config),
+                                               .bias = config->bias,
+                                               .training = decoder->limits.training,
+                                               .initial = in.weight,
+                                               .bias_initial = in.bias,
+                                               .up_scale = in.scale,
+                                               .down_scale = out.scale,
+                                               .up_bias_scale = in.bias_scale,
+                                               .down_bias_scale = out.bias_scale};
+    return feed_forward_create(&block->feed_forward, decoder->compute, &feed_forward, &decoder->parameters,
+                               error);
+}
+
+/* The norm at junction k, named after the sublayer it stands before (pre) or after (post). */
+static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *error)
+{
+    const struct decoder_config *config = &decoder->config;
+    bool before = config->norm_position == NORM_BEFORE;
+    int64_t sublayer = before ? k : k - 1;
+    if (sublayer < 0)
+        return ROTARY_OK;
+    char name[96];
+    if (sublayer == 2 * config->num_hidden_layers)
+        snprintf(name, sizeof name, "norm");
+    else
+        snprintf(name, sizeof name, "layers.%lld.%s_norm", (long long)(sublayer / 2),
+                 sublayer % 2 == 0 ? "attention" : "feed_forward");
+    return norm_create(&decoder->junctions[k].norm, (enum norm_kind)config->norm, name, config->hidden_size,
+                       (float)config->norm_epsilon, &decoder->parameters, error);
+}
+
+static rotary_status add_output(struct decoder *decoder, rotary_error *error)
+{
+    const struct decoder_config *config = &decoder->config;
+    struct start start = start_of(config, config->hidden_size, 1.0);
+    struct linear_config linear = {.name = "output",
+                                   .inputs = config->hidden_size,
+                                   .outputs = config->vocab_size,
+                                   .rows = decoder_rows(decoder->limits),
+                                   .bias = config->bias,
+                                   .training = decoder->limits.training,
+                                   .tied_weight = config->tie_word_embeddings ? decoder->embedding.table : -1,
+                                   .initial = start.weight,
+                                   .scale = start.scale,
+                                   .bias_initial = start.bias,
+                                   .bias_scale = start.bias_scale};
+    rotary_status status =
+        linear_create(&decoder->output, decoder->compute, &linear, &decoder->parameters, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct loss_config loss = {.rows = linear.rows,
+                               .label_smoothing = (float)config->label_smoothing,
+                               .training = decoder->limits.training};
+    return loss_create(&decoder->loss, decoder->compute, decoder->output, &loss, error);
+}
+
+static rotary_status add_parts(struct decoder *decoder, rotary_error *error)
+{
+    const struct decoder_config *config = &decoder->config;
+    bool normal = config->initialisation == INITIALISE_NORMAL;
+    struct embedding_config embedding = {
+        .name = "embedding",
+        .vocabulary = config->vocab_size,
+        .width = config->hidden_size,
+        .positions = config->max_position_embeddings,
+        .scale = config->scale_embedding ? (float)sqrt((double)config->hidden_size) : 1.0f,
+        .position = position_encoding((enum position)config->position)->embedding,
+        .initial_scale = normal ? (float)config->initializer_range : 1.0f,
+        .position_initial_scale = normal ? (float)config->initializer_range : 1.0f};
+    rotary_status status = embedding_create(&decoder->embedding, &embedding, &decoder->parameters, error);
+    for (int64_t layer = 0; status == ROTARY_OK && layer < config->num_hidden_layers; layer++)
+        status = add_block(decoder, layer, error);
+    for (int64_t k = 0; status == ROTARY_OK && k <= 2 * config->num_hidden_layers; k++)
+        status = add_norm(decoder, k, error);
+    return status == ROTARY_OK ? add_output(decoder, error) : status;
+}
+
+static struct matrix push_matrix(struct rotary_arena *arena, rotary_dtype dtype, int64_t rows,
+                                 int64_t columns)
+{
+    return matrix_of(columns ? rotary_arena_push(arena, rows * columns, rotary_dtype_size(dtype)) : NULL,
+                     dtype, rows, columns);
+}
+
+static float *push_floats(struct rotary_arena *arena, int64_t count)
+{
+    return rotary_arena_push(arena, count, sizeof(float));
+}
+
+static void carve_block(struct decoder *decoder, struct block *block)
+{
+    const struct decoder_config *config = &decoder->config;
+    struct rotary_arena *arena = &decoder->arena;
+    rotary_dtype storage = decoder->compute->storage;
+    int64_t rows = decoder_rows(decoder->limits), heads = config->num_attention_heads;
+    block->attention_saved.projected =
+        push_matrix(arena, storage, rows, (heads + 2 * config->num_key_value_heads) * config->head_dim);
+    block->attention_saved.attended = push_matrix(arena, storage, rows, heads * config->head_dim);
+    block->attention_saved.log_sum_exp = push_floats(arena, rows * heads);
+    block->feed_forward_saved.before =
+        push_matrix(arena, storage, rows,
+                    feed_forward_before_columns(decoder_activation(config), config->intermediate_size));
+    block->feed_forward_saved.after = push_matrix(arena, storage, rows, config->intermediate_size);
+}
+
+static void carve_junction(struct decoder *decoder, struct junction *junction)
+{
+    int64_t rows = decoder_rows(decoder->limits);
+    junction->sum = push_floats(&decoder->arena, rows * decoder->config.hidden_size);
+    junction->mean = push_floats(&decoder->arena, rows);
+    junction->deviation = push_floats(&decoder->arena, rows);
+    junction->normalised =
+        push_matrix(&decoder->arena, decoder->compute->storage, rows, decoder->config.hidden_size);
+}
+
+static size_t attention_workspace_bytes(const struct decoder *decoder)
+{
+    rotary_attention_shape shape = {
+        .batch = decoder->limits.batch, .queries = decoder->limits.time, .keys = decoder->limits.time};
+    size_t forward = rotary_attention_forward_bytes(decoder->position.attention, shape);
+    size_t backward =
+        decoder->limits.training ? rotary_attention_backward_bytes(decoder->position.attention, shape) : 0;
+    return forward > backward ? forward : backward;
+}
+
+/* Run twice, measuring and then for real (base/arena.h). Without training every block and junction shares the
+ * memory of the first: nothing needs to outlive the next sublayer. */
+static void carve(struct decoder *decoder)
+{
+    const struct decoder_config *config = &decoder->config;
+    struct rotary_arena *arena = &decoder->arena;
+    bool training = decoder->limits.training;
+    rotary_dtype storage = decoder->compute->storage;
+    int64_t layers = config->num_hidden_layers, rows = decoder_rows(decoder->limits),
+            width = config->hidden_size;
+    for (int64_t layer = 0; layer < layers; layer++) {
+        struct block *block = &decoder->blocks[layer];
+        if (training || layer == 0) {
+            carve_block(decoder, block);
+        } else {
+            block->attention_saved = decoder->blocks[0].attention_saved;
+            block->feed_forward_saved = decoder->blocks[0].feed_forward_saved;
+        }
+    }
+    for (int64_t k = 0; k <= 2 * layers; k++) {
+        struct norm norm = decoder->junctions[k].norm;
+        if (training || k == 0)
+            carve_junction(decoder, &decoder->junctions[k]);
+        else
+            decoder->junctions[k] = decoder->junctions[0];
+        decoder->junctions[k].norm = norm;
+    }
+    for (int turn = 0; turn < 2; turn++)
+        decoder->residual[turn] = push_floats(arena, rows * width);
+    decoder->branch = push_matrix(arena, storage, rows, width);
+    decoder->attention_workspace = rotary_arena_push(arena, (int64_t)attention_workspace_bytes(decoder), 1);
+    if (!training)
+        return;
+    const struct block *block = &decoder->blocks[0];
+    decoder->d_normalised = push_matrix(arena, storage, rows, width);
+    decoder->d_residual = push_floats(arena, rows * width);
+    decoder->d_after = push_matrix(arena, storage, rows, config->intermediate_size);
+    decoder->d_before = push_matrix(
+        arena, storage, rows,
+        decoder_activation(config) == ACTIVATION_SWIGLU ? block->feed_forward_saved.before.columns : 0);
+    decoder->d_projected = push_matrix(arena, storage, rows, block->attention_saved.projected.columns);
+    decoder->d_attended = push_matrix(arena, storage, rows, block->attention_saved.attended.columns);
+    decoder->norm_scratch = push_floats(arena, norm_scratch(&decoder->junctions[2 * layers].norm, rows));
+}
+
+/* A decoder that has its parts' places but neither parameters nor memory: enough to carve, measuring. */
+static rotary_status create_shell(struct decoder **decoder, const struct compute *compute,
+                                  const struct decoder_config *config, struct decoder_limits limits,
+                                  rotary_error *error)
+{
+    struct decoder *made = calloc(1, sizeof *made);
+    if (made) {
+        made->blocks = calloc((size_t)config->num_hidden_layers, sizeof *made->blocks);
+        made->junctions = calloc((size_t)(2 * config->num_hidden_layers + 1), sizeof *made->junctions);
+    }
+    if (!made || !made->blocks || !made->junctions) {
+        decoder_destroy(made);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a model of %lld layers",
+                           (long long)config->num_hidden_layers);
+    }
+    made->config = *config;
+    made->limits = limits;
+    made->compute = compute;
+    made->embedding.position_table = -1;
+    rotary_status status = decoder_config_check(&made->config, error);
+    if (status == ROTARY_OK &&
+        (limits.batch < 1 || limits.time < 1 || limits.batch > INT32_MAX / limits.time))
+        status =
+            rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                        "a batch of %lld sequences of %lld tokens: both must be at least 1 and their product "
+                        "below 2^31",
+                        (long long)limits.batch, (long long)limits.time);
+    if (status == ROTARY_OK)
+        status = create_position(&made->position, compute, &made->config, error);
+    if (status == ROTARY_OK)
+        *decoder = made;
+    else
+        decoder_destroy(made);
+    return status;
+}
+
+/* Elements of all parameters, and of those that are matrices of linear layers. */
+static void count_parameters(const struct decoder_config *config, double *all, double *linear)
+{
+    double width = (double)config->hidden_size, vocabulary = (double)config->vocab_size,
+           layers = (double)config->num_hidden_layers, hidden = (double)config->intermediate_size,
+           attended = (double)(config->num_attention_heads * config->head_dim),
+           keys = (double)(config->num_key_value_heads * config->head_dim);
+    double gates = decoder_activation(config) == ACTIVATION_SWIGLU ? 2.0 : 1.0;
+    double block = width * (attended + 2.0 * keys) + attended * width + (gates + 1.0) * width * hidden;
+    *linear = layers * block + width * vocabulary;
+    double biases = layers * (attended + 2.0 * keys + 2.0 * width + gates * hidden) + vocabulary;
+    double norms = 2.0 * layers + (config->norm_position == NORM_BEFORE ? 1.0 : 0.0);
+    *all = layers * block + vocabulary * width * (config->tie_word_embeddings ? 1.0 : 2.0) +
+           (config->bias ? biases : 0.0) + norms * width * (config->norm == NORM_LAYER ? 2.0 : 1.0);
+    if (position_encoding((enum position)config->position)->embedding == EMBEDDING_POSITION_LEARNED)
+        *all += (double)config->max_position_embeddings * width;
+}
+
+rotary_status decoder_bytes(const struct compute *compute, const struct decoder_config *config,
+                            struct decoder_limits limits, size_t *bytes, rotary_error *error)
+{
+    struct decoder *shell;
+    rotary_status status = create_shell(&shell, compute, config, limits, error);
+    if (status != ROTARY_OK)
+        return status;
+    double all, linear;
+    count_parameters(&shell->config, &all, &linear);
+    shell->junctions[2 * shell->config.num_hidden_layers].norm.width = shell->config.hidden_size;
+    carve(shell);
+    /* values, gradients, two moments; and each linear weight laid out for the product forward and backward */
+    double copies = limits.training ? 4.0 : 1.0, layouts = limits.training ? 2.0 : 1.0;
+    double total = (double)shell->arena.used + all * copies * sizeof(float) +
+                   linear * layouts * (double)rotary_dtype_size(compute->storage);
+    *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
+    decoder_destroy(shell);
+    return ROTARY_OK;
+}
+
+rotary_status decoder_create(struct decoder **decoder, const struct compute *compute,
+                             const struct decoder_config *config, struct decoder_limits limits, uint64_t seed,
+                             rotary_error *error)
+{
+    struct decoder *made;
+    rotary_status status = create_shell(&made, compute, config, limits, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = add_parts(made, error);
+    if (status == ROTARY_OK)
+        status = parameters_allocate(&made->parameters, limits.training, error);
+    if (status == ROTARY_OK) {
+        carve(made);
+        status = rotary_arena_allocate(&made->arena, "the activations of the model", error);
+    }
+    if (status == ROTARY_OK) {
+        carve(made);
+        parameters_initialise(&made->parameters, seed);
+        status = decoder_prepare(made, error);
+    }
+    if (status == ROTARY_OK)
+        *decoder = made;
+    else
+        decoder_destroy(made);
+    return status;
+}
+
+void decoder_destroy(struct decoder *decoder)
+{
+    if (!decoder)
+        return;
+    for (int64_t layer = 0; decoder->blocks && layer < decoder->config.num_hidden_layers; layer++) {
+        attention_layer_destroy(&decoder->blocks[layer].attention);
+        feed_forward_destroy(&decoder->blocks[layer].feed_forward);
+    }
+    loss_destroy(decoder->loss);
+    linear_destroy(decoder->output);
+    embedding_destroy(&decoder->embedding);
+    position_attention_destroy(&decoder->position);
+    parameters_free(&decoder->parameters);
+    rotary_arena_free(&decoder->arena);
+    free(decoder->blocks);
+    free(decoder->junctions);
+    free(decoder);
+}
+
+const struct decoder_config *decoder_configuration(const struct decoder *decoder)
+{
+    return &decoder->config;
+}
+
+struct parameters *decoder_parameters(struct decoder *decoder)
+{
+    return &decoder->parameters;
+}
+
+rotary_status decoder_prepare(struct decoder *decoder, rotary_error *error)
+{
+    rotary_status status = linear_prepare(decoder->output, &decoder->parameters, error);
+    for (int64_t layer = 0; status == ROTARY_OK && layer < decoder->config.num_hidden_layers; layer++) {
+        status = attention_layer_prepare(&decoder->blocks[layer].attention, &decoder->parameters, error);
+        if (status == ROTARY_OK)
+            status = feed_forward_prepare(&decoder->blocks[layer].feed_forward, &decoder->parameters, error);
+    }
+    return status;
+}
+
+rotary_status decoder_check_tokens(const struct decoder *decoder, const int32_t *tokens, int64_t count,
+                                   int64_t last, rotary_error *error)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (tokens[i] < 0 || tokens[i] >= decoder->config.vocab_size)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "token %lld is %d: the vocabulary has 0 ... %lld", (long long)i,
+                               (int)tokens[i], (long long)decoder->config.vocab_size - 1);
+    if (last >= decoder->config.max_position_embeddings &&
+        position_encoding((enum position)decoder->config.position)->embedding != EMBEDDING_POSITION_NONE)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "position %lld is beyond the %lld positions this model has", (long long)last,
+                           (long long)decoder->config.max_position_embeddings);
+    return ROTARY_OK;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The forward pass and, beside it, the backward pass. model/decoder_parts.h has the equations.
+ */
+#include "base/fail.h"
+#include "layer/residual.h"
+#include "model/decoder_parts.h"
+
+/* Dropout sites are numbered: 0 the embedding, k the output of sublayer k. */
+static struct dropout dropout_at(const struct pass *pass, int64_t site)
+{
+    struct dropout dropout = pass->dropout;
+    dropout.site = (uint32_t)site;
+    return dropout;
+}
+
+static struct attention_layer_saved attention_rows(const struct block *block, int64_t rows)
+{
+    struct attention_layer_saved saved = block->attention_saved;
+    saved.projected = first_rows(saved.projected, rows);
+    saved.attended = first_rows(saved.attended, rows);
+    return saved;
+}
+
+static struct feed_forward_saved feed_forward_rows(const struct block *block, int64_t rows)
+{
+    struct feed_forward_saved saved = block->feed_forward_saved;
+    saved.before = first_rows(saved.before, rows);
+    saved.after = first_rows(saved.after, rows);
+    return saved;
+}
+
+/* branch = sublayer k of h_(k-1), k = 1 ... 2 layers. */
+static rotary_status sublayer_forward(const struct pass *pass, int64_t k)
+{
+    struct decoder *decoder = pass->decoder;
+    struct block *block = &decoder->blocks[(k - 1) / 2];
+    struct matrix in = first_rows(decoder->junctions[k - 1].normalised, pass->rows);
+    struct matrix out = first_rows(decoder->branch, pass->rows);
+    if (k % 2 == 1 && pass->cache) {
+        struct attention_layer_saved saved = attention_rows(block, pass->rows);
+        return attention_layer_decode(&block->attention, &decoder->parameters, out, in, pass->batch,
+                                      pass->time, decoder_cache_layer(pass->cache, (k - 1) / 2),
+                                      saved.projected, saved.attended, pass->cache->workspace, pass->error);
+    }
+    if (k % 2 == 1)
+        return attention_layer_forward(&block->attention, &decoder->parameters, out, in, pass->batch,
+                                       pass->time, attention_rows(block, pass->rows),
+                                       decoder->attention_workspace, pass->error);
+    return feed_forward_forward(&block->feed_forward, &decoder->parameters, out, in,
+                                feed_forward_rows(block, pass->rows), pass->error);
+}
+
+/* d h_(k-1) from d branch. */
+static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
+{
+    struct decoder *decoder = pass->decoder;
+    struct block *block = &decoder->blocks[(k - 1) / 2];
+    struct matrix in = first_rows(decoder->junctions[k - 1].normalised, pass->rows);
+    struct matrix d_in = first_rows(decoder->d_normalised, pass->rows);
+    struct matrix d_out = first_rows(decoder->branch, pass->rows);
+    if (k % 2 == 1)
+        return attention_layer_backward(
+            &block->attention, &decoder->parameters, d_in, d_out, in, pass->batch, pass->time,
+            attention_rows(block, pass->rows), first_rows(decoder->d_projected, pass->rows),
+            first_rows(decoder->d_attended, pass->rows), decoder->attention_workspace, pass->error);
+    return feed_forward_backward(
+        &block->feed_forward, &decoder->parameters, d_in, d_out, in, feed_forward_rows(block, pass->rows),
+        first_rows(decoder->d_after, pass->rows), first_rows(decoder->d_before, pass->rows), pass->error);
+}
+
+static bool norms_before(const struct decoder *decoder)
+{
+    return decoder->config.norm_position == NORM_BEFORE;
+}
+
+/* sum_k and h_k (and, of post-norm, x_k) from the branch and what the residual stream held. */
+static void junction_forward(const struct pass *pass, int64_t k)
+{
+    struct decoder *decoder = pass->decoder;
+    struct junction *junction = &decoder->junctions[k];
+    struct norm_forward_call call = {
+        .rows = pass->rows,
+        .branch = first_rows(decoder->branch, pass->rows),
+        .dropout = dropout_at(pass, k),
+        .sum = junction->sum,
+        .normalised = first_rows(junction->normalised, pass->rows),
+        .mean = junction->mean,
+        .deviation = junction->deviation,
+    };
+    if (norms_before(decoder)) {
+        call.residual = decoder->junctions[k - 1].sum;
+    } else {
+        call.residual = decoder->residual[(k - 1) % 2];
+        call.normalised_f32 = decoder->residual[k % 2];
+    }
+    norm_forward(&junction->norm, decoder->compute, &decoder->parameters, &call);
+}
+
+/* d sum_k, and the gradient of the branch that was added there, from d h_k. In decoder->d_residual stands
+ * what came down the residual stream: for pre-norm the gradient of sum_k, to be added to; for post-norm that
+ * of x_k = h_k. */
+static void junction_backward(const struct pass *pass, int64_t k, bool last)
+{
+    struct decoder *decoder = pass->decoder;
+    struct junction *junction = &decoder->junctions[k];
+    struct norm_backward_call call = {
+        .rows = pass->rows,
+        .sum = junction->sum,
+        .mean = junction->mean,
+        .deviation = junction->deviation,
+        .d_normalised = first_rows(decoder->d_normalised, pass->rows),
+        .accumulate = norms_before(decoder) && !last,
+        .d_normalised_f32 = !norms_before(decoder) && !last ? decoder->d_residual : NULL,
+        .d_residual = decoder->d_residual,
+        .dropout = dropout_at(pass, k),
+        .scratch = decoder->norm_scratch,
+    };
+    if (k > 0)
+        call.d_branch = first_rows(decoder->branch, pass->rows);
+    norm_backward(&junction->norm, decoder->compute, &decoder->parameters, &call);
+}
+
+static void embed(const struct pass *pass, const int32_t *tokens)
+{
+    struct decoder *decoder = pass->decoder;
+    struct junction *first = &decoder->junctions[0];
+    float *stream = norms_before(decoder) ? first->sum : decoder->residual[0];
+    embedding_forward(&decoder->embedding, decoder->compute, &decoder->parameters, stream, tokens,
+                      pass->cache ? pass->cache->lengths : NULL, pass->batch, pass->time,
+                      dropout_at(pass, 0));
+    struct matrix normalised = first_rows(first->normalised, pass->rows);
+    if (!norms_before(decoder)) {
+        residual_read(decoder->compute, normalised, stream);
+        return;
+    }
+    struct norm_forward_call call = {.rows = pass->rows,
+                                     .residual = stream,
+                                     .normalised = normalised,
+                                     .mean = first->mean,
+                                     .deviation = first->deviation};
+    norm_forward(&first->norm, decoder->compute, &decoder->parameters, &call);
+}
+
+static void embed_backward(const struct pass *pass, const int32_t *tokens)
+{
+    struct decoder *decoder = pass->decoder;
+    if (norms_before(decoder))
+        junction_backward(pass, 0, false);
+    else
+        residual_add(decoder->compute, decoder->d_residual, first_rows(decoder->d_normalised, pass->rows));
+    embedding_backward(&decoder->embedding, decoder->compute, &decoder->parameters, decoder->d_residual,
+                       tokens, pass->batch, pass->time, dropout_at(pass, 0));
+}
+
+rotary_status decoder_forward(const struct pass *pass, const int32_t *tokens)
+{
+    embed(pass, tokens);
+    int64_t sublayers = 2 * pass->decoder->config.num_hidden_layers;
+    for (int64_t k = 1; k <= sublayers; k++) {
+        rotary_status status = sublayer_forward(pass, k);
+        if (status != ROTARY_OK)
+            return status;
+        junction_forward(pass, k);
+    }
+    return ROTARY_OK;
+}
+
+struct matrix decoder_hidden(const struct pass *pass)
+{
+    int64_t sublayers = 2 * pass->decoder->config.num_hidden_layers;
+    return first_rows(pass->decoder->junctions[sublayers].normalised, pass->rows);
+}
+
+static rotary_status backward(const struct pass *pass, const int32_t *tokens)
+{
+    int64_t sublayers = 2 * pass->decoder->config.num_hidden_layers;
+    for (int64_t k = sublayers; k >= 1; k--) {
+        junction_backward(pass, k, k == sublayers);
+        rotary_status status = sublayer_backward(pass, k);
+        if (status != ROTARY_OK)
+            return status;
+    }
+    embed_backward(pass, tokens);
+    return ROTARY_OK;
+}
+
+static rotary_status start(struct pass *pass, int64_t batch, int64_t time, const int32_t *tokens)
+{
+    struct decoder *decoder = pass->decoder;
+    if (batch < 1 || time < 1 || batch > decoder->limits.batch || time > decoder->limits.time)
+        return rotary_fail(
+            pass->error, ROTARY_INVALID_ARGUMENT,
+            "a batch of %lld sequences of %lld tokens: this model was made for at most %lld of %lld",
+            (long long)batch, (long long)time, (long long)decoder->limits.batch,
+            (long long)decoder->limits.time);
+    pass->batch = batch;
+    pass->time = time;
+    pass->rows = batch * time;
+    return decoder_check_tokens(decoder, tokens, pass->rows, time - 1, pass->error);
+}
+
+rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch,
+                          struct decoder_loss *loss, rotary_error *error)
+{
+    struct pass pass = {.decoder = decoder, .error = error};
+    if (batch->backward && !decoder->limits.training)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "gradients were asked of a model made for inference");
+    rotary_status status = start(&pass, batch->batch, batch->time, batch->tokens);
+    if (status != ROTARY_OK)
+        return status;
+    if (batch->backward)
+        pass.dropout = (struct dropout){
+            .probability = (float)decoder->config.dropout, .seed = batch->seed, .step = batch->micro_step};
+    status = decoder_forward(&pass, batch->tokens);
+    if (status != ROTARY_OK)
+        return status;
+    *loss = (struct decoder_loss){0};
+    struct loss_call call = {.hidden = decoder_hidden(&pass),
+                             .targets = batch->targets,
+                             .gradient_scale = batch->gradient_scale,
+                             .total = &loss->total,
+                             .counted = &loss->counted,
+                             .correct = &loss->correct};
+    if (batch->backward)
+        call.d_hidden = first_rows(decoder->d_normalised, pass.rows);
+    status = loss_run(decoder->loss, &decoder->parameters, &call, error);
+    if (status != ROTARY_OK || !batch->backward)
+        return status;
+    return backward(&pass, batch->tokens);
+}
+
+rotary_status decoder_logits(struct decoder *decoder, int64_t batch, int64_t time, const int32_t *tokens,
+                             float *logits, rotary_error *error)
+{
+    struct pass pass = {.decoder = decoder, .error = error};
+    rotary_status status = start(&pass, batch, time, tokens);
+    if (status == ROTARY_OK)
+        status = decoder_forward(&pass, tokens);
+    if (status != ROTARY_OK)
+        return status;
+    return linear_forward(decoder->output, &decoder->parameters,
+                          matrix_of(logits, ROTARY_F32, pass.rows, decoder->config.vocab_size),
+                          decoder_hidden(&pass), ACTIVATION_NONE, error);
+}
