@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Losses and gradients of small decoders by PyTorch's autograd in double precision.
+
+Writes tests/model/decoder_goldens.h. The model is written here from the formulas, attention with its whole matrix of
+scores; nothing of the C code is used but the names of the parameters. Parameters are no random numbers but
+0.3 sin(0.7 i + 0.05 i^2 + length of the name), so that both sides can make them.
+
+    /usr/bin/python3 tests/golden/make_decoder_goldens.py > tests/model/decoder_goldens.h
+"""
+import math
+import torch
+
+torch.set_default_dtype(torch.float64)
+VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, BATCH, TIME, POSITIONS = 13, 32, 4, 8, 40, 2, 3, 7, 16
+
+# position, norm_position, norm, act, bias, tied, key-value heads, query-key fraction, value fraction, pairing, scaled
+CASES = [
+    ("none", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0),
+    ("learned", "pre", "layer_norm", "gelu", 1, 1, 4, 1.0, 1.0, "half", 1),
+    ("sinusoidal", "post", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 1),
+    ("rope", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0),
+    ("rope", "post", "layer_norm", "relu", 1, 0, 2, 1.0, 1.0, "interleaved", 0),
+    ("rope", "pre", "rms_norm", "swiglu", 0, 1, 1, 0.5, 1.0, "half", 0),
+    ("roper", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0),
+    ("roper", "post", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0),
+    ("roper", "post", "rms_norm", "swiglu", 1, 1, 2, 0.5, 0.75, "interleaved", 0),
+    ("roper", "pre", "rms_norm", "gelu", 0, 0, 2, 1.0, 0.5, "half", 1),
+]
+
+
+def turn(x, fraction, pairing, direction):
+    """x [B, H, T, D]: the first floor(D fraction) channels turned by direction * position * 10000^(-2i/d)."""
+    d = int(math.floor(HEAD_DIM * fraction + 1e-9))
+    angle = torch.arange(TIME)[:, None] * 10000.0 ** (-2.0 * torch.arange(d // 2) / d)
+    c, s = torch.cos(angle), torch.sin(angle) * direction
+    part = x[..., :d]
+    first, second = (part[..., :d // 2], part[..., d // 2:]) if pairing == "half" else (part[..., 0::2], part[..., 1::2])
+    a, b = first * c - second * s, second * c + first * s
+    turned = torch.cat((a, b), -1) if pairing == "half" else torch.stack((a, b), -1).flatten(-2)
+    return torch.cat((turned, x[..., d:]), -1)
+
+
+def run(case):
+    position, norm_position, norm_kind, act, bias, tied, kv_heads, fraction, value_fraction, pairing, scaled = case
+    parameters = {}
+
+    def parameter(name, *shape):
+        if name not in parameters:
+            count = math.prod(shape)
+            i = torch.arange(count, dtype=torch.float64)
+            value = 0.3 * torch.sin(0.7 * i + 0.05 * i * i + len(name)).reshape(shape)
+            if "norm" in name and name.endswith("weight"):
+                value = 1.0 + value
+            parameters[name] = value.requires_grad_()
+        return parameters[name]
+
+    def linear(x, name, outputs):
+        y = x @ parameter(name + ".weight", outputs, x.shape[-1]).T
+        return y + parameter(name + ".bias", outputs) if bias else y
+
+    def norm(x, name):
+        gain = parameter(name + ".weight", WIDTH)
+        if norm_kind == "rms_norm":
+            return gain * x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-5)
+        return torch.nn.functional.layer_norm(x, (WIDTH,), gain, parameter(name + ".bias", WIDTH), 1e-5)
+
+    def attention(x, name):
+        widths = [HEADS * HEAD_DIM, kv_heads * HEAD_DIM, kv_heads * HEAD_DIM]
+        q, k, v = linear(x, name + ".query_key_value", sum(widths)).split(widths, -1)
+        q, k, v = (t.view(BATCH, TIME, -1, HEAD_DIM).transpose(1, 2) for t in (q, k, v))
+        if position in ("rope", "roper"):
+            q, k = turn(q, fraction, pairing, 1), turn(k, fraction, pairing, 1)
+        if position == "roper":
+            v = turn(v, value_fraction, pairing, 1)
+        k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
+        scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)
+        scores = scores.masked_fill(torch.ones(TIME, TIME, dtype=torch.bool).triu(1), -math.inf)
+        o = torch.softmax(scores, -1) @ v
+        if position == "roper":
+            o = turn(o, value_fraction, pairing, -1)
+        return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH)
+
+    def feed_forward(x, name):
+        if act == "swiglu":
+            gate, up = linear(x, name + ".up", 2 * HIDDEN).split(HIDDEN, -1)
+            h = torch.nn.functional.silu(gate) * up
+        else:
+            h = linear(x, name + ".up", HIDDEN)
+            h = torch.relu(h) if act == "relu" else torch.nn.functional.gelu(h)
+        return linear(h, name + ".down", WIDTH)
+
+    index = torch.arange(BATCH * TIME)
+    tokens = ((index * 7 + 3) % VOCABULARY).view(BATCH, TIME)
+    targets = ((index * 5 + 1) % VOCABULARY).view(BATCH, TIME)
+    embedding = parameter("embedding.weight", VOCABULARY, WIDTH)
+    x = embedding[tokens] * (math.sqrt(WIDTH) if scaled else 1.0)
+    if position == "learned":
+        x = x + parameter("embedding.position.weight", POSITIONS, WIDTH)[:TIME]
+    if position == "sinusoidal":
+        angle = torch.arange(TIME)[:, None] * 10000.0 ** (-2.0 * torch.arange(WIDTH // 2) / WIDTH)
+        x = x + torch.stack((torch.sin(angle), torch.cos(angle)), -1).flatten(-2)
+    for layer in range(LAYERS):
+        for sublayer, name in ((attention, "attention"), (feed_forward, "feed_forward")):
+            full = f"layers.{layer}.{name}"
+            if norm_position == "pre":
+                x = x + sublayer(norm(x, full + "_norm"), full)
+            else:
+                x = norm(x + sublayer(x, full), full + "_norm")
+    if norm_position == "pre":
+        x = norm(x, "norm")
+    if tied:
+        logits = x @ embedding.T + (parameter("output.bias", VOCABULARY) if bias else 0.0)
+    else:
+        logits = linear(x, "output", VOCABULARY)
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum")
+    loss.backward()
+    return loss.item(), {name: value.grad.flatten() for name, value in parameters.items()}
+
+
+def main():
+    print("/* SPDX-License-Identifier: Apache-2.0\n *\n * Made by tests/golden/make_decoder_goldens.py: do not edit. Of each "
+          "gradient its dot product with\n * cos(0.9 i + 0.5) and its norm.\n */")
+    for number, case in enumerate(CASES):
+        loss, gradients = run(case)
+        print(f"static const struct golden_gradient gradients_{number}[] = {{")
+        for name, gradient in gradients.items():
+            probe = torch.cos(0.9 * torch.arange(len(gradient)) + 0.5)
+            print(f'    {{"{name}", {(gradient * probe).sum().item():.12e}, {gradient.norm().item():.12e}}},')
+        print("};")
+        globals()[f"loss_{number}"] = loss
+    print("static const struct golden_case cases[] = {")
+    for number, case in enumerate(CASES):
+        texts = ", ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in case)
+        print(f"    {{{texts}, {globals()[f'loss_{number}']:.12e}, gradients_{number},\n"
+              f"     sizeof gradients_{number} / sizeof *gradients_{number}}},")
+    print("};")
+
+
+main()

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whole decoders: losses and gradients against PyTorch's autograd in double precision (tests/golden), on
+ * every instruction set, in f32 and bf16; dropout by finite differences; memory; determinism; refusals.
+ */
+#include "support/check.h"
+
+#include "base/random.h"
+#include "model/decoder_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct golden_gradient {
+    const char *name;
+    double probe, norm;
+};
+
+struct golden_case {
+    const char *position, *norm_position, *norm, *act;
+    int bias, tied, key_value_heads;
+    double fraction, value_fraction;
+    const char *pairing;
+    int scaled;
+    double loss;
+    const struct golden_gradient *gradients;
+    size_t count;
+};
+
+#include "decoder_goldens.h"
+
+enum { VOCABULARY = 13, BATCH = 3, TIME = 7, ROWS = BATCH * TIME };
+
+static const struct decoder_limits limits = {.batch = BATCH, .time = TIME, .training = true};
+
+static void configure(struct decoder_config *config, const struct golden_case *golden)
+{
+    decoder_config_default(config);
+    json_t *object = json_pack(
+        "{s:s,s:s,s:s,s:s,s:b,s:b,s:i,s:f,s:f,s:s,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "position",
+        golden->position, "norm_position", golden->norm_position, "norm", golden->norm, "hidden_act",
+        golden->act, "bias", golden->bias, "tie_word_embeddings", golden->tied, "num_key_value_heads",
+        golden->key_value_heads, "partial_rotary_factor", golden->fraction, "value_fraction",
+        golden->value_fraction, "pairing", golden->pairing, "scale_embedding", golden->scaled, "vocab_size",
+        VOCABULARY, "hidden_size", 32, "num_hidden_layers", 2, "num_attention_heads", 4, "head_dim", 8,
+        "intermediate_size", 40, "max_position_embeddings", 16);
+    struct settings settings = decoder_settings(config);
+    rotary_error error = {0};
+    if (!CHECK_INT(settings_read(&settings, 1, object, "test", &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    json_decref(object);
+}
+
+static struct decoder *create(const struct compute *compute, const struct decoder_config *config,
+                              uint64_t seed)
+{
+    rotary_error error = {0};
+    struct decoder *decoder = NULL;
+    if (!CHECK_INT(decoder_create(&decoder, compute, config, limits, seed, &error), ROTARY_OK)) {
+        printf("%s\n", error.message);
+        exit(1);
+    }
+    return decoder;
+}
+
+static struct decoder_loss run(struct decoder *decoder, struct decoder_batch batch)
+{
+    int32_t tokens[ROWS], targets[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        tokens[i] = (i * 7 + 3) % VOCABULARY;
+        targets[i] = (i * 5 + 1) % VOCABULARY;
+    }
+    batch.batch = BATCH;
+    batch.time = TIME;
+    batch.tokens = tokens;
+    batch.targets = targets;
+    struct decoder_loss loss = {0};
+    rotary_error error = {0};
+    if (!CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    return loss;
+}
+
+static void fill_parameters(struct decoder *decoder)
+{
+    struct parameters *parameters = decoder_parameters(decoder);
+    for (int row = 0; row < parameters->count; row++) {
+        const char *name = parameters->rows[row].name;
+        float *value = parameter_value(parameters, row);
+        bool gain = strstr(name, "norm") && strstr(name, "weight");
+        for (int64_t i = 0; i < parameter_elements(&parameters->rows[row]); i++) {
+            double x = (double)i;
+            double filled = 0.3 * sin(0.7 * x + 0.05 * x * x + (double)strlen(name));
+            value[i] = (float)(gain ? 1.0 + filled : filled);
+        }
+    }
+    rotary_error error;
+    CHECK_INT(decoder_prepare(decoder, &error), ROTARY_OK);
+}
+
+/* f32: a few hundred roundings of 6e-8 each, through two layers. bf16 keeps 8 bits: half a unit is 2e-3 of a
+ * number, and some dozens of stored activations and their gradients are rounded along the longest path. */
+static double bound_of(rotary_dtype storage)
+{
+    return storage == ROTARY_F32 ? 2e-5 : 6e-2;
+}
+
+static void test_golden(const struct compute *compute, const struct golden_case *golden)
+{
+    struct decoder_config config;
+    configure(&config, golden);
+    struct decoder *decoder = create(compute, &config, 1);
+    fill_parameters(decoder);
+    struct parameters *parameters = decoder_parameters(decoder);
+    CHECK_INT(parameters->count, (int64_t)golden->count);
+    struct decoder_loss loss = run(decoder, (struct decoder_batch){.backward = true, .gradient_scale = 1.0f});
+    double bound = bound_of(compute->storage);
+    CHECK_NEAR(loss.total, golden->loss, bound * golden->loss * 0.1);
+    CHECK_INT(loss.counted, ROWS);
+    for (size_t g = 0; g < golden->count; g++) {
+        int row = 0;
+        while (row < parameters->count && strcmp(parameters->rows[row].name, golden->gradients[g].name) != 0)
+            row++;
+        if (!CHECK(row < parameters->count))
+            continue;
+        const float *gradient = parameter_gradient(parameters, row);
+        double probe = 0.0, square = 0.0, norm = golden->gradients[g].norm;
+        for (int64_t i = 0; i < parameter_elements(&parameters->rows[row]); i++) {
+            probe += (double)gradient[i] * cos(0.9 * (double)i + 0.5);
+            square += (double)gradient[i] * (double)gradient[i];
+        }
+        check_about("%s %s %s-norm %s, %s", rotary_isa_name(compute->isa), golden->position,
+                    golden->norm_position, golden->act, golden->gradients[g].name);
+        CHECK_NEAR(probe, golden->gradients[g].probe, bound * (norm + fabs(golden->gradients[g].probe)));
+        CHECK_NEAR(sqrt(square), norm, bound * norm);
+    }
+    check_about("%s", "");
+    decoder_destroy(decoder);
+}
+
+/* With dropout the loss is still a function of the parameters, the mask being fixed by seed and step. */
+static void test_dropout(const struct compute *compute)
+{
+    for (int c = 6; c < 8; c++) {
+        struct decoder_config config;
+        configure(&config, &cases[c]);
+        config.dropout = 0.3;
+        struct decoder *decoder = create(compute, &config, 1);
+        fill_parameters(decoder);
+        struct parameters *parameters = decoder_parameters(decoder);
+        struct decoder_batch batch = {.backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
+        double slope = 0.0;
+        struct decoder_loss first = run(decoder, batch);
+        for (int64_t i = 0; i < parameters->elements; i++)
+            slope += (double)parameters->gradients[i] * sin(0.37 * (double)i);
+        double at[2];
+        const double step = 2e-4;
+        for (int side = 0; side < 2; side++) {
+            fill_parameters(decoder);
+            for (int64_t i = 0; i < parameters->elements; i++)
+                parameters->values[i] += (float)((side ? step : -step) * sin(0.37 * (double)i));
+            rotary_error error;
+            CHECK_INT(decoder_prepare(decoder, &error), ROTARY_OK);
+            at[side] = run(decoder, batch).total;
+        }
+        double difference = (at[1] - at[0]) / (2.0 * step);
+        check_about("%s-norm", cases[c].norm_position);
+        CHECK_NEAR(difference, slope, 1e-2 * (fabs(slope) + 10.0));
+        fill_parameters(decoder);
+        batch.micro_step = 10;
+        CHECK(run(decoder, batch).total != first.total);
+        batch.backward = false;
+        CHECK_NEAR(run(decoder, batch).total, cases[c].loss, 1e-4 * cases[c].loss);
+        decoder_destroy(decoder);
+    }
+    check_about("%s", "");
+}
+
+static void test_threads(enum precision precision)
+{
+    float *wanted = NULL;
+    for (int threads = 1; threads <= 3; threads++) {
+        rotary_error error = {0};
+        struct compute compute;
+        CHECK_INT(compute_create(&compute, threads, ROTARY_ISA_AUTO, precision, &error), ROTARY_OK);
+        struct decoder_config config;
+        configure(&config, &cases[8]);
+        config.dropout = 0.1;
+        struct decoder *decoder = create(&compute, &config, 3);
+        struct parameters *parameters = decoder_parameters(decoder);
+        run(decoder, (struct decoder_batch){.backward = true, .gradient_scale = 1.0f, .seed = 5});
+        size_t bytes = (size_t)parameters->elements * sizeof(float);
+        if (!wanted) {
+            wanted = malloc(bytes);
+            memcpy(wanted, parameters->gradients, bytes);
+        }
+        check_about("%d threads", threads);
+        CHECK(memcmp(wanted, parameters->gradients, bytes) == 0);
+        decoder_destroy(decoder);
+    }
+    check_about("%s", "");
+    free(wanted);
+}
+
+/* What decoder_bytes says before anything is taken is what is taken. */
+static void test_bytes(const struct compute *compute)
+{
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct decoder_config config;
+        configure(&config, &cases[c]);
+        config.hidden_size = 128;
+        config.head_dim = 32;
+        config.intermediate_size = 512;
+        size_t said = 0;
+        rotary_error error = {0};
+        CHECK_INT(decoder_bytes(compute, &config, limits, &said, &error), ROTARY_OK);
+        struct decoder *decoder = create(compute, &config, 1);
+        double taken = (double)decoder->parameters.arena.capacity + (double)decoder->arena.capacity;
+        check_about("%s: %zu bytes said", cases[c].position, said);
+        CHECK((double)said >= taken);
+        CHECK((double)said <= 1.35 * taken);
+        decoder_destroy(decoder);
+    }
+    check_about("%s", "");
+}
+
+/* The same seed starts two encodings equal wherever their shapes agree. */
+static void test_same_start(const struct compute *compute)
+{
+    struct decoder_config config[2];
+    configure(&config[0], &cases[3]);
+    configure(&config[1], &cases[6]);
+    struct decoder *rope = create(compute, &config[0], 11), *roper = create(compute, &config[1], 11),
+                   *other = create(compute, &config[0], 12);
+    size_t bytes = (size_t)rope->parameters.elements * sizeof(float);
+    CHECK_INT(rope->parameters.elements, roper->parameters.elements);
+    CHECK(memcmp(rope->parameters.values, roper->parameters.values, bytes) == 0);
+    CHECK(memcmp(rope->parameters.values, other->parameters.values, bytes) != 0);
+    struct decoder_batch batch = {.gradient_scale = 1.0f};
+    CHECK(run(rope, batch).total != run(roper, batch).total);
+    decoder_destroy(rope);
+    decoder_destroy(roper);
+    decoder_destroy(other);
+}
+
+static void refuse(const struct compute *compute, struct decoder_config config, const char *said)
+{
+    rotary_error error = {0};
+    struct decoder *decoder = NULL;
+    CHECK_INT(decoder_create(&decoder, compute, &config, limits, 1, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(!decoder);
+    check_about("%s", error.message);
+    CHECK(strstr(error.message, said));
+    check_about("%s", "");
+}
+
+static void test_refusals(const struct compute *compute)
+{
+    struct decoder_config good, bad;
+    configure(&good, &cases[1]);
+    bad = good;
+    bad.head_dim = 0;
+    bad.num_attention_heads = 5;
+    refuse(compute, bad, "hidden_size 32 is not a multiple of num_attention_heads 5");
+    bad = good;
+    bad.num_key_value_heads = 3;
+    refuse(compute, bad, "num_key_value_heads 3");
+    bad = good;
+    bad.position = POSITION_ROPER;
+    bad.head_dim = 9;
+    refuse(compute, bad, "turns 9 channels");
+    bad = good;
+    bad.vocab_size = 0;
+    refuse(compute, bad, "vocab_size is 0");
+
+    struct decoder *decoder = create(compute, &good, 1);
+    rotary_error error = {0};
+    struct decoder_loss loss;
+    int32_t tokens[ROWS + TIME] = {0};
+    struct decoder_batch batch = {.batch = BATCH + 1, .time = TIME, .tokens = tokens, .targets = tokens};
+    CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "made for at most 3 of 7"));
+    batch.batch = BATCH;
+    tokens[4] = VOCABULARY;
+    CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "token 4 is 13"));
+    decoder_destroy(decoder);
+}
+
+int main(void)
+{
+    rotary_error error = {0};
+    struct compute compute;
+    for (int isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++) {
+        if (!rotary_isa_available((rotary_isa)isa))
+            continue;
+        printf("on %s\n", rotary_isa_name((rotary_isa)isa));
+        CHECK_INT(compute_create(&compute, 2, (rotary_isa)isa, PRECISION_F32, &error), ROTARY_OK);
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+            test_golden(&compute, &cases[c]);
+        if (compute_create(&compute, 2, (rotary_isa)isa, PRECISION_BF16, &error) == ROTARY_OK)
+            for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+                test_golden(&compute, &cases[c]);
+    }
+    CHECK_INT(compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
+    test_dropout(&compute);
+    test_threads(PRECISION_F32);
+    test_threads(PRECISION_AUTO);
+    test_bytes(&compute);
+    test_same_start(&compute);
+    test_refusals(&compute);
+    return check_report();
+}
