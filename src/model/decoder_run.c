@@ -208,6 +208,11 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *b
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "gradients were asked of a model made for inference");
     rotary_status status = start(&pass, batch->batch, batch->time, batch->tokens);
+    for (int64_t i = 0; status == ROTARY_OK && i < pass.rows; i++)
+        if (batch->targets[i] < LOSS_IGNORED || batch->targets[i] >= decoder->config.vocab_size)
+            status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                 "target %lld is %d: the vocabulary has 0 ... %lld", (long long)i,
+                                 (int)batch->targets[i], (long long)decoder->config.vocab_size - 1);
     if (status != ROTARY_OK)
         return status;
     if (batch->backward)
