@@ -143,7 +143,7 @@ static void test_golden(const struct compute *compute, const struct golden_case 
 /* With dropout the loss is still a function of the parameters, the mask being fixed by seed and step. */
 static void test_dropout(const struct compute *compute)
 {
-    for (int c = 6; c < 8; c++) {
+    for (int c = 8; c < 10; c++) { /* smooth activations: a kink within the step would spoil the difference */
         struct decoder_config config;
         configure(&config, &cases[c]);
         config.dropout = 0.3;
@@ -217,10 +217,15 @@ static void test_bytes(const struct compute *compute)
         rotary_error error = {0};
         CHECK_INT(decoder_bytes(compute, &config, limits, &said, &error), ROTARY_OK);
         struct decoder *decoder = create(compute, &config, 1);
-        double taken = (double)decoder->parameters.arena.capacity + (double)decoder->arena.capacity;
-        check_about("%s: %zu bytes said", cases[c].position, said);
-        CHECK((double)said >= taken);
-        CHECK((double)said <= 1.35 * taken);
+        double taken = (double)decoder->parameters.arena.capacity + (double)decoder->arena.capacity +
+                       (double)linear_bytes(decoder->output);
+        for (int64_t layer = 0; layer < config.num_hidden_layers; layer++) {
+            const struct block *block = &decoder->blocks[layer];
+            taken += (double)(linear_bytes(block->attention.project) + linear_bytes(block->attention.output) +
+                              linear_bytes(block->feed_forward.up) + linear_bytes(block->feed_forward.down));
+        }
+        check_about("%s", cases[c].position);
+        CHECK_NEAR((double)said, taken, 0.2 * taken);
         decoder_destroy(decoder);
     }
     check_about("%s", "");
