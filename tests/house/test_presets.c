@@ -28,7 +28,7 @@ static void check_preset(const char *path, const char *task)
     if (!CHECK_INT(settings_read(settings, RUN_SETTINGS, object, path, &error), ROTARY_OK) ||
         !CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
         printf("%s\n", error.message);
-    CHECK_TEXT(task_names[config.task], task);
+    CHECK_TEXT(task_names[config.task.task], task);
     /* What a comparison varies is not a preset's to say. */
     CHECK(!json_object_get(object, "position"));
     CHECK(!json_object_get(object, "seed"));
