@@ -217,6 +217,72 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_apply(const rotary_rope *rop
                                                           const rotary_rope_apply_call *call,
                                                           rotary_error *error);
 
+/* A cache whose first tokens are dropped, or into which another is put, holds tokens that now stand `shift`
+ * positions further on (back, if negative). Keys and values that are cached turned are turned on by as much.
+ * With several axes all shift alike. */
+typedef struct rotary_rope_shift_call {
+    int64_t batch, time;
+    int64_t shift;
+    const int64_t *shifts; /* [batch], added to shift; NULL: none */
+    rotary_rope_tensor key, value;
+} rotary_rope_shift_call;
+
+/* Exact but for rounding, once each time. (Plans with f32 angles or 16-bit tables round each position for
+ * itself, so that a shifted cache is not quite what turning at the new position would give.) Errors as
+ * rotary_rope_apply. */
+ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_shift(const rotary_rope *rope,
+                                                          const rotary_rope_shift_call *call,
+                                                          rotary_error *error);
+
+/* Keys and values that were turned by one plan become what another plan would have made of them: after the
+ * scaling changed (dynamic NTK, LongRoPE), or the attention factor. Both plans turn the same channels. To get
+ * them back as they were before turning, rotary_rope_apply in direction ROTARY_INVERSE. */
+typedef struct rotary_rope_rebase_call {
+    int64_t batch, time;
+    rotary_rope_positions positions; /* where the tokens stand */
+    rotary_rope_tensor key, value;
+} rotary_rope_rebase_call;
+
+ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
+                                                           const rotary_rope_rebase_call *call,
+                                                           rotary_error *error);
+
+/* Gradients for those who learn frequencies or positions. (The gradient of the input is rotary_rope_apply to
+ * the gradient of the output in direction ROTARY_TRANSPOSE.) */
+typedef struct rotary_rope_gradient_tensor {
+    int64_t heads;
+    rotary_rope_const_view input, output_gradient; /* input.data NULL: absent */
+} rotary_rope_gradient_tensor;
+
+typedef struct rotary_rope_gradient_call {
+    int64_t batch, time;
+    rotary_rope_positions positions;
+    rotary_rope_gradient_tensor query, key, value; /* of the forward call */
+    double *frequency_gradient; /* [pairs], of the inverse frequencies as the plan has them; added to. NULL:
+                                   not wanted */
+    double *position_gradient;  /* [axes, batch, time], written. NULL: not wanted */
+} rotary_rope_gradient_call;
+
+ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_gradient(const rotary_rope *rope,
+                                                             const rotary_rope_gradient_call *call,
+                                                             rotary_error *error);
+
+/* Moves the rows of a query or key projection so that weights trained with one pairing work with the other.
+ * Within each head, rows inside the plan's rotary span move, the others stay. Values are not turned by RoPE
+ * and stay as they are; with RoPER, move the value projection's rows and the output projection's columns too.
+ */
+typedef struct rotary_rope_permute_call {
+    int64_t heads;
+    size_t row_bytes;  /* of one output channel: inputs * element size for weights, element size for biases */
+    const void *input; /* [heads * head_dim, row_bytes] */
+    void *output;      /* likewise; may not overlap input */
+    rotary_pairing from, to;
+} rotary_rope_permute_call;
+
+ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_permute(const rotary_rope *rope,
+                                                            const rotary_rope_permute_call *call,
+                                                            rotary_error *error);
+
 #ifdef __cplusplus
 }
 #endif

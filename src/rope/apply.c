@@ -3,8 +3,8 @@
  * Turning tensors forward and back, by the plan's angles or by a caller's tables.
  */
 #include "base/fail.h"
-#include "base/half.h"
 #include "kernel/rope/rope.h"
+#include "rope/element.h"
 #include "rope/positions.h"
 #include "rope/turn.h"
 
@@ -23,14 +23,6 @@ static void plan_row(const void *context, enum rotary_rope_role role, int64_t ba
     rotary_rope_finish_row(source->rope, position, role, source->call->direction, row);
 }
 
-static float table_entry(const void *table, int64_t at, rotary_dtype dtype)
-{
-    if (dtype == ROTARY_F32)
-        return ((const float *)table)[at];
-    uint16_t half = ((const uint16_t *)table)[at];
-    return dtype == ROTARY_F16 ? rotary_f16_to_float(half) : rotary_bf16_to_float(half);
-}
-
 static void table_row(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
                       struct rotary_row row)
 {
@@ -46,8 +38,8 @@ static void table_row(const void *context, enum rotary_rope_role role, int64_t b
         at = (int64_t)position[0] * stride;
     }
     for (int64_t pair = 0; pair < row.count; pair++) {
-        float cosine = table_entry(tables->cosine, at + row.first + pair, tables->dtype);
-        float sine = table_entry(tables->sine, at + row.first + pair, tables->dtype);
+        float cosine = rotary_element(tables->cosine, at + row.first + pair, tables->dtype);
+        float sine = rotary_element(tables->sine, at + row.first + pair, tables->dtype);
         float square = direction == ROTARY_INVERSE ? cosine * cosine + sine * sine : 1.0f;
         row.cosine[pair] = cosine / square;
         row.sine[pair] = (direction == ROTARY_FORWARD ? sine : -sine) / square;

@@ -92,9 +92,8 @@ static float round_to(rotary_dtype dtype, float value)
     return dtype == ROTARY_BF16 ? rotary_bf16_to_float(rotary_bf16_from_float(value)) : value;
 }
 
-/* The size of the numbers a vector of `role` is multiplied by when it is turned forward. */
-static double magnitude(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
-                        int64_t pair)
+double rotary_rope_magnitude(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
+                             int64_t pair)
 {
     if (role == ROTARY_ROLE_VALUE)
         return 1.0;
@@ -104,13 +103,18 @@ static double magnitude(const rotary_rope *rope, const double *position, enum ro
     return rope->attention_factor * exp(role == ROTARY_ROLE_QUERY ? grown : -grown);
 }
 
+bool rotary_rope_roles_alike(const rotary_rope *rope)
+{
+    return rope->attention_factor == 1.0 && !rope->growth;
+}
+
 void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
                             rotary_direction direction, struct rotary_row row)
 {
-    bool plain = role == ROTARY_ROLE_VALUE || (rope->attention_factor == 1.0 && !rope->growth);
+    bool plain = role == ROTARY_ROLE_VALUE || rotary_rope_roles_alike(rope);
     /* R = m O with O orthogonal has the inverse 1/m O^T and the transpose m O^T. */
     for (int64_t pair = 0; pair < row.count && !plain; pair++) {
-        double m = magnitude(rope, position, role, row.first + pair);
+        double m = rotary_rope_magnitude(rope, position, role, row.first + pair);
         float factor = (float)(direction == ROTARY_INVERSE ? 1.0 / m : m);
         row.cosine[pair] *= factor;
         row.sine[pair] *= factor;
@@ -121,11 +125,6 @@ void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enu
         row.cosine[pair] = round_to(rope->table_dtype, row.cosine[pair]);
         row.sine[pair] = round_to(rope->table_dtype, row.sine[pair]);
     }
-}
-
-bool rotary_rope_roles_alike(const rotary_rope *rope)
-{
-    return rope->attention_factor == 1.0 && !rope->growth;
 }
 
 void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count, enum rotary_rope_role role,

@@ -25,6 +25,10 @@ void rotary_rope_unit_row(const rotary_rope *rope, const double *position, struc
 void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
                             rotary_direction direction, struct rotary_row row);
 
+/* The size of the numbers a vector of `role` is multiplied by when it is turned forward. */
+double rotary_rope_magnitude(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
+                             int64_t pair);
+
 /* Whether finish_row does the same for every role. */
 bool rotary_rope_roles_alike(const rotary_rope *rope);
 

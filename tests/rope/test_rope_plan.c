@@ -2,36 +2,14 @@
  *
  * Plans: what is refused and how, and rows of cosines and sines against the formula in long double.
  */
-#include "support/check.h"
+#include "rope/plans.h"
 
 #include "rope/rope.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double UNIT = 0x1p-24; /* the largest relative error of rounding to f32 */
-
-static rotary_rope_config config_of(int64_t head_dim)
-{
-    rotary_rope_config config;
-    rotary_rope_config_default(&config);
-    config.head_dim = head_dim;
-    return config;
-}
-
-static rotary_rope *plan_of(const rotary_rope_config *config)
-{
-    rotary_rope *rope = NULL;
-    rotary_error error = {0};
-    if (rotary_rope_create(&rope, config, &error)) {
-        check_about("%s", error.message);
-        CHECK(rope != NULL);
-        exit(check_report());
-    }
-    return rope;
-}
 
 /* The plan is refused with `status` and a sentence that has all of `words` (separated by '|'). */
 static void refused(rotary_rope_config config, rotary_status status, const char *words)
@@ -53,11 +31,11 @@ static void refused(rotary_rope_config config, rotary_status status, const char 
 
 static void test_refusals(void)
 {
-    rotary_rope_config config = config_of(0);
+    rotary_rope_config config = plan_config(0);
     refused(config, ROTARY_INVALID_ARGUMENT, "head_dim|0|2 ...");
-    config = config_of(65);
+    config = plan_config(65);
     refused(config, ROTARY_INVALID_ARGUMENT, "65|whole head|even");
-    config = config_of(64);
+    config = plan_config(64);
     config.rotary_dim = 33;
     refused(config, ROTARY_INVALID_ARGUMENT, "rotary_dim|33|even");
     config.rotary_dim = 66;
@@ -69,27 +47,27 @@ static void test_refusals(void)
     refused(config, ROTARY_INVALID_ARGUMENT, "33 ... 64|0 ... 63");
     config.rotary_start = -1;
     refused(config, ROTARY_INVALID_ARGUMENT, "-1");
-    config = config_of(64);
+    config = plan_config(64);
     for (int i = 0; i < 4; i++) {
         config.base = (double[]){0, -1, NAN, INFINITY}[i];
         refused(config, ROTARY_INVALID_ARGUMENT, "base|finite");
     }
-    config = config_of(64);
+    config = plan_config(64);
     config.pairing = (rotary_pairing)7;
     refused(config, ROTARY_INVALID_ARGUMENT, "pairing|7");
-    config = config_of(64);
+    config = plan_config(64);
     config.table_positions = -1;
     refused(config, ROTARY_INVALID_ARGUMENT, "table_positions|-1");
-    config = config_of(64);
+    config = plan_config(64);
     config.threads = -1;
     refused(config, ROTARY_INVALID_ARGUMENT, "threads|-1");
-    config = config_of(64);
+    config = plan_config(64);
     config.struct_size = 0;
     refused(config, ROTARY_INVALID_ARGUMENT, "struct_size|0");
-    config = config_of(1 << 20);
+    config = plan_config(1 << 20);
     config.table_positions = 1 << 28;
     refused(config, ROTARY_OUT_OF_MEMORY, "table|MiB");
-    config = config_of(64);
+    config = plan_config(64);
     config.isa = rotary_isa_available(ROTARY_ISA_NEON) ? ROTARY_ISA_AVX2 : ROTARY_ISA_NEON;
     refused(config, ROTARY_UNSUPPORTED, rotary_isa_name(config.isa));
     rotary_rope_destroy(NULL);
@@ -125,11 +103,11 @@ static void test_rows(void)
     } plans[] = {
         {64, 0, 100, 10000}, {128, 0, 0, 500000}, {80, 20, 64, 1e6}, {2, 2, 7, 10000}, {6, 0, 3, 1.5}};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
-        rotary_rope_config config = config_of(plans[i].head_dim);
+        rotary_rope_config config = plan_config(plans[i].head_dim);
         config.rotary_dim = plans[i].rotary_dim;
         config.table_positions = plans[i].table;
         config.base = plans[i].base;
-        rotary_rope *rope = plan_of(&config);
+        rotary_rope *rope = plan_make(&config);
         check_about("head_dim %lld, base %g", (long long)config.head_dim, config.base);
         check_rows(rope, &config, 0, 130);
         check_rows(rope, &config, -70, 100);
@@ -145,9 +123,9 @@ static void test_rows(void)
 /* f32 angles are what the checkpoints had: frequency, product, cosine, each rounded to f32. */
 static void test_angles_f32(void)
 {
-    rotary_rope_config config = config_of(64);
+    rotary_rope_config config = plan_config(64);
     config.angles_f32 = true;
-    rotary_rope *rope = plan_of(&config);
+    rotary_rope *rope = plan_make(&config);
     float cosine[32], sine[32];
     rotary_rope_rows(rope, 100003, 1, true, cosine, sine);
     double largest = 0;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Caches turned on by a shift or to another plan are what turning at the new place, or by the new plan, would
+ * have made them; permuted weights give the scores of the weights they were made from.
+ */
+#include "rope/plans.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BATCH = 2, TIME = 13, HEADS = 2, HEAD_DIM = 40, COUNT = BATCH * TIME * HEADS * HEAD_DIM };
+static const double UNIT = 0x1p-24;
+
+static void succeeded(rotary_status status, const rotary_error *error)
+{
+    if (!CHECK(status == ROTARY_OK))
+        printf("    %s\n", error->message);
+}
+
+/* Keys and values as projected, turned into keys and values at positions first + 0, 1, 2, ... +
+ * offsets[batch]. */
+static void turn(const rotary_rope *rope, const float *raw, float *keys, float *values, int64_t first,
+                 const int64_t *offsets)
+{
+    rotary_rope_apply_call call = {
+        .batch = BATCH, .time = TIME, .positions = {.offset = first, .offsets = offsets}};
+    call.key = plan_tensor(raw, keys, TIME, HEADS, HEAD_DIM);
+    call.value = plan_tensor(raw, values, TIME, HEADS, HEAD_DIM);
+    rotary_error error = {0};
+    succeeded(rotary_rope_apply(rope, &call, &error), &error);
+}
+
+/* Two rotations, four roundings each, of numbers that grew by `magnitude`. */
+static void alike(const float *got, const float *wanted, const float *raw, double magnitude)
+{
+    double size = 0;
+    for (int i = 0; i < COUNT; i++)
+        size = fmax(size, fabs((double)raw[i]));
+    for (int i = 0; i < COUNT; i++)
+        CHECK_NEAR((double)got[i], (double)wanted[i], 24 * UNIT * size * magnitude);
+}
+
+static rotary_rope_config config_of(int variant)
+{
+    rotary_rope_config config = plan_config(HEAD_DIM);
+    config.rotary_dim = 36;
+    config.rotary_start = 2;
+    config.pairing = variant % 2 ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF;
+    if (variant >= 2) {
+        config.scaling = ROTARY_SCALING_YARN;
+        config.factor = 4;
+        config.original_positions = 2048;
+    }
+    if (variant >= 4)
+        config.xpos_scale = 512;
+    return config;
+}
+
+static void test_shift(int variant)
+{
+    rotary_rope_config config = config_of(variant);
+    rotary_rope *rope = plan_make(&config);
+    const int64_t shifts[BATCH] = {-300, 77}, offsets[BATCH] = {700, 0}, after[BATCH] = {400, 77};
+    float *raw = plan_random(11, COUNT, 3), *keys = malloc(COUNT * sizeof *keys),
+          *values = malloc(COUNT * sizeof *values);
+    float *wanted_keys = malloc(COUNT * sizeof *keys), *wanted_values = malloc(COUNT * sizeof *values);
+    turn(rope, raw, keys, values, 5, offsets);
+    turn(rope, raw, wanted_keys, wanted_values, 5 + 20, after);
+    rotary_rope_shift_call call = {.batch = BATCH, .time = TIME, .shift = 20, .shifts = shifts};
+    call.key = plan_tensor(keys, keys, TIME, HEADS, HEAD_DIM);
+    call.value = plan_tensor(values, values, TIME, HEADS, HEAD_DIM);
+    rotary_error error = {0};
+    succeeded(rotary_rope_shift(rope, &call, &error), &error);
+    double magnitude = variant >= 4 ? 1.5 * pow(0.4 / 1.4, -730.0 / 512) : variant >= 2 ? 1.5 : 1;
+    alike(keys, wanted_keys, raw, magnitude);
+    alike(values, wanted_values, raw, 1);
+    free(raw);
+    free(keys);
+    free(values);
+    free(wanted_keys);
+    free(wanted_values);
+    rotary_rope_destroy(rope);
+}
+
+/* From the plan for a short text to the plan for a long one and back to raw. */
+static void test_rebase(int variant)
+{
+    rotary_rope_config config = config_of(variant % 2);
+    config.scaling = ROTARY_SCALING_DYNAMIC_NTK;
+    config.factor = 2;
+    config.original_positions = 512;
+    rotary_rope *from = plan_make(&config);
+    if (variant < 2)
+        config.sequence_length = 2000;
+    else
+        config.scaling = ROTARY_SCALING_YARN;
+    rotary_rope *to = plan_make(&config);
+    float *raw = plan_random(12, COUNT, 3), *keys = malloc(COUNT * sizeof *keys),
+          *values = malloc(COUNT * sizeof *values);
+    float *wanted_keys = malloc(COUNT * sizeof *keys), *wanted_values = malloc(COUNT * sizeof *values);
+    turn(from, raw, keys, values, 490, NULL);
+    turn(to, raw, wanted_keys, wanted_values, 490, NULL);
+    double apart = 0;
+    for (int i = 0; i < COUNT; i++)
+        apart = fmax(apart, fabs((double)(keys[i] - wanted_keys[i])));
+    CHECK(apart > 0.1);
+    rotary_rope_rebase_call call = {.batch = BATCH, .time = TIME, .positions = {.offset = 490}};
+    call.key = plan_tensor(keys, keys, TIME, HEADS, HEAD_DIM);
+    call.value = plan_tensor(values, values, TIME, HEADS, HEAD_DIM);
+    rotary_error error = {0};
+    succeeded(rotary_rope_rebase(from, to, &call, &error), &error);
+    alike(keys, wanted_keys, raw, 1.1);
+    alike(values, wanted_values, raw, 1);
+    rotary_rope_apply_call back = {
+        .batch = BATCH, .time = TIME, .direction = ROTARY_INVERSE, .positions = {.offset = 490}};
+    back.key = call.key;
+    back.value = call.value;
+    succeeded(rotary_rope_apply(to, &back, &error), &error);
+    alike(keys, raw, raw, 2);
+    alike(values, raw, raw, 2);
+    free(raw);
+    free(keys);
+    free(values);
+    free(wanted_keys);
+    free(wanted_values);
+    rotary_rope_destroy(to);
+
+    config.rotary_start = 0;
+    to = plan_make(&config);
+    CHECK_INT(rotary_rope_rebase(from, to, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "2 ... 37 of 40 and 0 ... 35 of 40") != NULL);
+    rotary_rope_destroy(to);
+    rotary_rope_destroy(from);
+}
+
+/* Interleaved weights, permuted, turned half-split: the same queries, channel by channel, only in other
+ * places, so the same scores. And back again, to the bit. */
+static void test_permute(void)
+{
+    enum { INPUTS = 7, ROWS = HEADS * HEAD_DIM };
+    float *weights = plan_random(13, ROWS * INPUTS, 2), *moved = malloc(ROWS * INPUTS * sizeof *moved);
+    float *back = malloc(ROWS * INPUTS * sizeof *back);
+    rotary_rope_config config = config_of(1);
+    rotary_rope *interleaved = plan_make(&config);
+    config.pairing = ROTARY_PAIRING_HALF;
+    rotary_rope *half = plan_make(&config);
+    rotary_rope_permute_call call = {.heads = HEADS,
+                                     .row_bytes = INPUTS * sizeof(float),
+                                     .input = weights,
+                                     .output = moved,
+                                     .from = ROTARY_PAIRING_INTERLEAVED,
+                                     .to = ROTARY_PAIRING_HALF};
+    rotary_error error = {0};
+    succeeded(rotary_rope_permute(half, &call, &error), &error);
+    rotary_rope_permute_call undo = {.heads = HEADS,
+                                     .row_bytes = INPUTS * sizeof(float),
+                                     .input = moved,
+                                     .output = back,
+                                     .from = ROTARY_PAIRING_HALF,
+                                     .to = ROTARY_PAIRING_INTERLEAVED};
+    succeeded(rotary_rope_permute(half, &undo, &error), &error);
+    CHECK(memcmp(weights, back, ROWS * INPUTS * sizeof *weights) == 0);
+
+    /* Every column is a query of HEADS heads; rotary span 2 ... 37. */
+    for (int column = 0; column < INPUTS; column++) {
+        float query[ROWS], other[ROWS];
+        for (int row = 0; row < ROWS; row++) {
+            query[row] = weights[row * INPUTS + column];
+            other[row] = moved[row * INPUTS + column];
+        }
+        rotary_rope_apply_call apply = {.batch = 1, .time = 1, .positions = {.offset = 31 + column}};
+        apply.query = plan_tensor(query, query, 1, HEADS, HEAD_DIM);
+        succeeded(rotary_rope_apply(interleaved, &apply, &error), &error);
+        apply.query = plan_tensor(other, other, 1, HEADS, HEAD_DIM);
+        succeeded(rotary_rope_apply(half, &apply, &error), &error);
+        for (int head = 0; head < HEADS; head++)
+            for (int channel = 0; channel < HEAD_DIM; channel++) {
+                int inside = channel - 2;
+                int from = inside < 0 || inside >= 36 ? channel : 2 + (inside % 18) * 2 + inside / 18;
+                CHECK(other[head * HEAD_DIM + channel] == query[head * HEAD_DIM + from]);
+            }
+    }
+    call.output = weights;
+    CHECK_INT(rotary_rope_permute(half, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "one buffer") != NULL);
+    call.output = moved;
+    call.heads = 0;
+    CHECK_INT(rotary_rope_permute(half, &call, &error), ROTARY_INVALID_ARGUMENT);
+    free(weights);
+    free(moved);
+    free(back);
+    rotary_rope_destroy(interleaved);
+    rotary_rope_destroy(half);
+}
+
+int main(void)
+{
+    for (int variant = 0; variant < 6; variant++) {
+        check_about("shift, variant %d", variant);
+        test_shift(variant);
+    }
+    for (int variant = 0; variant < 4; variant++) {
+        check_about("rebase, variant %d", variant);
+        test_rebase(variant);
+    }
+    check_about("permutation");
+    test_permute();
+    return check_report();
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What must hold of a rotation whatever its angles: lengths are kept, the inverse undoes, the transpose is
+ * the adjoint, scores depend on distance alone; and the same bits come out for any number of threads.
+ */
+#include "rope/plans.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TIME = 40, HEADS = 3, HEAD_DIM = 72, COUNT = TIME * HEADS * HEAD_DIM };
+static const double UNIT = 0x1p-24;
+
+enum part { QUERY, KEY, VALUE };
+
+/* Turns a dense tensor that plays `part`, from position `offset` on. */
+static void turn(const rotary_rope *rope, const float *input, float *output, enum part part,
+                 rotary_direction direction, int64_t offset)
+{
+    rotary_rope_apply_call call = {
+        .batch = 1, .time = TIME, .direction = direction, .positions = {.offset = offset}};
+    rotary_rope_tensor tensor = plan_tensor(input, output, TIME, HEADS, HEAD_DIM);
+    *(part == QUERY ? &call.query : part == KEY ? &call.key : &call.value) = tensor;
+    rotary_error error = {0};
+    if (!CHECK(rotary_rope_apply(rope, &call, &error) == ROTARY_OK))
+        printf("    %s\n", error.message);
+}
+
+static double dot(const float *a, const float *b, int64_t count, double *size)
+{
+    double sum = 0;
+    *size = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += (double)a[i] * (double)b[i];
+        *size += fabs((double)a[i] * (double)b[i]);
+    }
+    return sum;
+}
+
+/* A rotation keeps lengths, so the errors of n products are bounded by a few units of the length. */
+static void test_rotation(const rotary_rope *rope)
+{
+    static const int64_t offsets[] = {0, -50, 131072, 1000000};
+    float *x = plan_random(1, COUNT, 3), *y = malloc(COUNT * sizeof *y), *z = malloc(COUNT * sizeof *z);
+    for (int i = 0; i < 4; i++) {
+        turn(rope, x, y, VALUE, ROTARY_FORWARD, offsets[i]);
+        turn(rope, y, z, VALUE, ROTARY_INVERSE, offsets[i]);
+        for (int64_t vector = 0; vector < TIME * HEADS; vector++) {
+            double size, before = dot(x + vector * HEAD_DIM, x + vector * HEAD_DIM, HEAD_DIM, &size);
+            double after = dot(y + vector * HEAD_DIM, y + vector * HEAD_DIM, HEAD_DIM, &size);
+            CHECK_NEAR(sqrt(after), sqrt(before), 6 * UNIT * sqrt(before));
+            double apart = 0;
+            for (int64_t k = vector * HEAD_DIM; k < (vector + 1) * HEAD_DIM; k++)
+                apart += pow((double)(z[k] - x[k]), 2);
+            CHECK_NEAR(sqrt(apart), 0, 12 * UNIT * sqrt(before));
+        }
+    }
+    free(x);
+    free(y);
+    free(z);
+}
+
+/* With magnitudes: the inverse undoes them, the transpose does not, <R x, y> = <x, R^T y> holds. */
+static void test_inverse_and_adjoint(const rotary_rope *rope, enum part part, bool has_magnitude)
+{
+    float *x = plan_random(2, COUNT, 2), *y = plan_random(3, COUNT, 2);
+    float *rx = malloc(COUNT * sizeof *rx), *back = malloc(COUNT * sizeof *back);
+    turn(rope, x, rx, part, ROTARY_FORWARD, 1000);
+    turn(rope, rx, back, part, ROTARY_INVERSE, 1000);
+    double inverse_off = 0, transpose_off = 0, size, other;
+    for (int i = 0; i < COUNT; i++)
+        inverse_off = fmax(inverse_off, fabs((double)(back[i] - x[i])));
+    turn(rope, rx, back, part, ROTARY_TRANSPOSE, 1000);
+    for (int i = 0; i < COUNT; i++)
+        transpose_off = fmax(transpose_off, fabs((double)(back[i] - x[i])));
+    CHECK_NEAR(inverse_off, 0, 1e-4); /* |x| is up to about 20 */
+    CHECK((transpose_off > 0.1) == has_magnitude);
+    turn(rope, y, back, part, ROTARY_TRANSPOSE, 1000);
+    double left = dot(rx, y, COUNT, &size), right = dot(x, back, COUNT, &other);
+    CHECK_NEAR(left, right, 12 * UNIT * (size + other));
+    free(x);
+    free(y);
+    free(rx);
+    free(back);
+}
+
+/* <R(m) q, R(n) k> with m - n the same and everything else not. */
+static void test_relative(const rotary_rope *rope)
+{
+    float *q = plan_random(4, COUNT, 1), *k = plan_random(5, COUNT, 1);
+    for (int64_t token = 1; token < TIME; token++) { /* one vector everywhere */
+        memcpy(q + token * HEADS * HEAD_DIM, q, HEADS * HEAD_DIM * sizeof *q);
+        memcpy(k + token * HEADS * HEAD_DIM, k, HEADS * HEAD_DIM * sizeof *k);
+    }
+    float *rq = malloc(COUNT * sizeof *rq), *rk = malloc(COUNT * sizeof *rk);
+    turn(rope, q, rq, QUERY, ROTARY_FORWARD, 500000);
+    turn(rope, k, rk, KEY, ROTARY_FORWARD, 499900);
+    double size, first = dot(rq, rk, HEAD_DIM, &size);
+    for (int64_t token = 1; token < TIME; token++) {
+        int64_t at = token * HEADS * HEAD_DIM;
+        CHECK_NEAR(dot(rq + at, rk + at, HEAD_DIM, &size), first, 20 * UNIT * 4 * size);
+    }
+    double far = dot(rq, rk + 20 * HEADS * HEAD_DIM, HEAD_DIM, &size);
+    CHECK(fabs(far - first) > 1e-3 * size); /* and on m - n it does depend */
+    free(q);
+    free(k);
+    free(rq);
+    free(rk);
+}
+
+static void test_threads(rotary_isa isa)
+{
+    float *x = plan_random(6, COUNT, 3), *results[3];
+    for (int threads = 1; threads <= 3; threads++) {
+        rotary_rope_config config = plan_config(HEAD_DIM);
+        config.threads = threads;
+        config.isa = isa;
+        rotary_rope *rope = plan_make(&config);
+        results[threads - 1] = malloc(COUNT * sizeof(float));
+        turn(rope, x, results[threads - 1], QUERY, ROTARY_FORWARD, 3);
+        rotary_rope_destroy(rope);
+    }
+    CHECK(memcmp(results[0], results[1], COUNT * sizeof(float)) == 0);
+    CHECK(memcmp(results[0], results[2], COUNT * sizeof(float)) == 0);
+    for (int i = 0; i < 3; i++)
+        free(results[i]);
+    free(x);
+}
+
+static void test_isa(rotary_isa isa)
+{
+    for (int pairing = 0; pairing < 2; pairing++) {
+        rotary_rope_config config = plan_config(HEAD_DIM);
+        config.isa = isa;
+        config.pairing = (rotary_pairing)pairing;
+        config.rotary_dim = 70;
+        config.rotary_start = pairing;
+        check_about("%s, pairing %d", rotary_isa_name(isa), pairing);
+        rotary_rope *rope = plan_make(&config);
+        test_rotation(rope);
+        test_inverse_and_adjoint(rope, QUERY, false);
+        test_relative(rope);
+        rotary_rope_destroy(rope);
+
+        config.scaling = ROTARY_SCALING_YARN;
+        config.factor = 16;
+        config.original_positions = 4096;
+        config.xpos_scale = 512;
+        rope = plan_make(&config);
+        test_inverse_and_adjoint(rope, QUERY, true);
+        test_inverse_and_adjoint(rope, KEY, true);
+        test_inverse_and_adjoint(rope, VALUE, false);
+        rotary_rope_destroy(rope);
+    }
+    test_threads(isa);
+}
+
+int main(void)
+{
+    for (rotary_isa isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++)
+        if (rotary_isa_available(isa))
+            test_isa(isa);
+    return check_report();
+}
