@@ -73,6 +73,83 @@ static void test_refusals(void)
     rotary_rope_destroy(NULL);
 }
 
+static void test_scaling_refusals(void)
+{
+    static const double given[32] = {1.0}, bad[32] = {1.0, 1.0, -2.0};
+    rotary_rope_config config = plan_config(64);
+    config.scaling = (rotary_scaling)99;
+    refused(config, ROTARY_INVALID_ARGUMENT, "scaling|99");
+    config.scaling = ROTARY_SCALING_LINEAR;
+    refused(config, ROTARY_INVALID_ARGUMENT, "factor|0|max_positions");
+    config.factor = -2;
+    refused(config, ROTARY_INVALID_ARGUMENT, "factor|-2");
+    config.factor = 2;
+    config.scaling = ROTARY_SCALING_YARN;
+    refused(config, ROTARY_INVALID_ARGUMENT, "original_positions|0");
+    config.original_positions = -5;
+    refused(config, ROTARY_INVALID_ARGUMENT, "original_positions|-5");
+    config.original_positions = 2048;
+    config.beta_slow = 64;
+    refused(config, ROTARY_INVALID_ARGUMENT, "beta_fast|32|64");
+    config.beta_slow = 1;
+    config.mscale = NAN;
+    refused(config, ROTARY_INVALID_ARGUMENT, "mscale|nan");
+    config.mscale = 0;
+    config.base = 1;
+    refused(config, ROTARY_INVALID_ARGUMENT, "base|1|YaRN");
+    config.base = 10000;
+    config.attention_factor = -1;
+    refused(config, ROTARY_INVALID_ARGUMENT, "attention_factor|-1");
+    config.attention_factor = 0;
+    config.scaling = ROTARY_SCALING_LLAMA3;
+    config.high_frequency_factor = 1;
+    refused(config, ROTARY_INVALID_ARGUMENT, "low_frequency_factor|low < high");
+    config.scaling = ROTARY_SCALING_DYNAMIC_NTK;
+    config.factor = 0.5;
+    refused(config, ROTARY_INVALID_ARGUMENT, "factor|0.5|dynamic");
+    config.scaling = ROTARY_SCALING_NTK;
+    config.rotary_dim = 2;
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_dim|2|4");
+    config.rotary_dim = 0;
+    config.scaling = ROTARY_SCALING_PROPORTIONAL;
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_fraction|0");
+    config.scaling = ROTARY_SCALING_LONGROPE;
+    refused(config, ROTARY_INVALID_ARGUMENT, "short_factors|32");
+    config.short_factors = bad;
+    refused(config, ROTARY_INVALID_ARGUMENT, "long_factors|32");
+    config.long_factors = bad;
+    refused(config, ROTARY_INVALID_ARGUMENT, "short_factors[2]|-2");
+    config.inverse_frequencies = given;
+    refused(config, ROTARY_INVALID_ARGUMENT, "inverse_frequencies|one of the two");
+    config = plan_config(64);
+    config.pair_factors = bad;
+    refused(config, ROTARY_INVALID_ARGUMENT, "pair_factors[2]|-2");
+    config = plan_config(64);
+    config.xpos_scale = -1;
+    refused(config, ROTARY_INVALID_ARGUMENT, "xpos_scale|-1");
+    config.xpos_scale = 512;
+    config.xpos_origin = INFINITY;
+    refused(config, ROTARY_INVALID_ARGUMENT, "xpos_origin|inf");
+    config = plan_config(64);
+    config.axes = ROTARY_AXES_SECTIONS;
+    config.sections[0] = 16;
+    refused(config, ROTARY_INVALID_ARGUMENT, "16, 0, 0, 0|together 16|32");
+    config.sections[1] = -1;
+    refused(config, ROTARY_INVALID_ARGUMENT, "sections[1]|-1");
+    config.axes = ROTARY_AXES_INTERLEAVED;
+    config.sections[1] = 8;
+    config.sections[3] = 8;
+    refused(config, ROTARY_INVALID_ARGUMENT, "sections[3]|8|three");
+    config.axes = (rotary_axes)9;
+    refused(config, ROTARY_INVALID_ARGUMENT, "axes|9");
+    config = plan_config(64);
+    config.table_dtype = (rotary_dtype)5;
+    refused(config, ROTARY_INVALID_ARGUMENT, "table_dtype|5");
+    config = plan_config(64);
+    config.compat = (rotary_compat)5;
+    refused(config, ROTARY_INVALID_ARGUMENT, "compat|5");
+}
+
 /* A row is the rounding of the exact cosine and sine: half a unit of f32, and the angle's own error, a few
  * units of double at its size. */
 static void check_rows(const rotary_rope *rope, const rotary_rope_config *config, int64_t first,
@@ -143,6 +220,7 @@ static void test_angles_f32(void)
 int main(void)
 {
     test_refusals();
+    test_scaling_refusals();
     test_rows();
     test_angles_f32();
     return check_report();

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls that make no sense: each is refused with a sentence that says what was got and what was wanted, and
+ * writes nothing.
+ */
+#include "rope/plans.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BATCH = 2, TIME = 3, HEADS = 2, HEAD_DIM = 8, COUNT = BATCH * TIME * HEADS * HEAD_DIM };
+
+static float before[COUNT], data[COUNT], output[COUNT];
+
+static rotary_rope_apply_call good(void)
+{
+    rotary_rope_apply_call call = {.batch = BATCH, .time = TIME};
+    call.query = plan_tensor(data, output, TIME, HEADS, HEAD_DIM);
+    return call;
+}
+
+static void refused(const rotary_rope *rope, rotary_rope_apply_call call, const char *words)
+{
+    rotary_error error = {0};
+    check_about("refusal \"%s\"", words);
+    CHECK_INT(rotary_rope_apply(rope, &call, &error), ROTARY_INVALID_ARGUMENT);
+    char copy[256], *rest = copy;
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *word; (word = strsep(&rest, "|"));)
+        if (!CHECK(strstr(error.message, word) != NULL))
+            printf("    the message is \"%s\"\n", error.message);
+    for (int i = 0; i < COUNT; i++)
+        CHECK(output[i] == 77.0f && data[i] == before[i]);
+    check_about("%s", "");
+}
+
+static void test_tensors(const rotary_rope *rope)
+{
+    rotary_rope_apply_call call = good();
+    call.batch = -1;
+    refused(rope, call, "batch|-1");
+    call = good();
+    call.direction = (rotary_direction)3;
+    refused(rope, call, "direction|3");
+    call = good();
+    call.query.output.data = NULL;
+    refused(rope, call, "query.output.data|NULL");
+    call = good();
+    call.query.input.dtype = (rotary_dtype)7;
+    refused(rope, call, "query.input.dtype|7");
+    call = good();
+    call.query.heads = 0;
+    refused(rope, call, "query.heads|0");
+    call = good();
+    call.query.output.time_stride = HEAD_DIM - 1;
+    refused(rope, call, "query.output.time_stride|7|8");
+    call = good();
+    call.query.output.head_stride = 0;
+    refused(rope, call, "head_stride|0");
+    call = good();
+    call.key = call.query;
+    call.key.output.data = data;
+    call.key.output.head_stride = -HEAD_DIM;
+    refused(rope, call, "key|in place");
+    call = good();
+    call.query.output.data = data;
+    call.query.output.dtype = ROTARY_BF16;
+    refused(rope, call, "query|in place|type");
+}
+
+static void test_positions(const rotary_rope *rope)
+{
+    rotary_rope_apply_call call = good();
+    static const int32_t late[] = {1, 3}, falling[] = {0, 2, 1, 3}, small[] = {0, 2};
+    static const float strange[BATCH * TIME] = {0, 1, 2, 3, INFINITY, 5};
+    call.positions.starts = late;
+    call.positions.sequences = 1;
+    refused(rope, call, "batch|2|1");
+    call.batch = 1;
+    refused(rope, call, "starts[0]|1");
+    call.positions.sequences = 0;
+    refused(rope, call, "sequences|0");
+    call.positions.starts = falling;
+    call.positions.sequences = 3;
+    refused(rope, call, "starts[2]|1 after 2");
+    call.positions.starts = small;
+    call.positions.sequences = 1;
+    refused(rope, call, "starts[1]|2|3");
+    call = good();
+    call.positions.array = strange;
+    call.positions.array_type = ROTARY_POSITION_F32;
+    call.positions.array_batch_stride = TIME;
+    refused(rope, call, "token 1 of sequence 1|inf");
+    call.positions.array_type = (rotary_position_type)4;
+    refused(rope, call, "array_type|4");
+}
+
+static void test_tables(const rotary_rope *rope)
+{
+    static const float table[16];
+    static const int32_t positions[] = {0, 1, 4};
+    rotary_rope_apply_call call = good();
+    call.tables = (rotary_rope_tables){.cosine = table, .rows = 4};
+    refused(rope, call, "tables.sine|NULL");
+    call.tables.sine = table;
+    call.positions.array = positions;
+    call.positions.array_type = ROTARY_POSITION_I32;
+    refused(rope, call, "token 2 of sequence 0|4|0 ... 3");
+    call.positions.offset = -1;
+    refused(rope, call, "token 0 of sequence 0|-1|0 ... 3");
+    call.tables.rows = 0;
+    refused(rope, call, "tables.rows|0");
+    call.tables.row_stride = 3;
+    refused(rope, call, "row_stride|3|4");
+    call.tables.dtype = (rotary_dtype)3;
+    refused(rope, call, "tables.dtype|3");
+}
+
+/* Nothing to do is not an error. */
+static void test_nothing(const rotary_rope *rope)
+{
+    rotary_rope_apply_call call = {.batch = 5, .time = 5};
+    CHECK_INT(rotary_rope_apply(rope, &call, NULL), ROTARY_OK);
+    call = good();
+    call.time = 0;
+    CHECK_INT(rotary_rope_apply(rope, &call, NULL), ROTARY_OK);
+    CHECK(output[0] == 77.0f);
+}
+
+int main(void)
+{
+    for (int i = 0; i < COUNT; i++) {
+        before[i] = data[i] = (float)i;
+        output[i] = 77.0f;
+    }
+    rotary_rope_config config = plan_config(HEAD_DIM);
+    rotary_rope *rope = plan_make(&config);
+    test_tensors(rope);
+    test_positions(rope);
+    test_tables(rope);
+    test_nothing(rope);
+    rotary_rope_destroy(rope);
+    return check_report();
+}
