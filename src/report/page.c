@@ -84,6 +84,13 @@ static const char *word_of(enum verdict verdict)
     return "";
 }
 
+static void write_reached(FILE *stream, const struct comparison *comparison, int index)
+{
+    html_text(stream, comparison->encodings[index].name);
+    fputc(' ', stream);
+    page_reached(stream, &comparison->encodings[index].reached, comparison->steps);
+}
+
 static void write_verdict(FILE *stream, const struct page *page, int index)
 {
     const struct comparison *comparison = page->collection->comparison;
@@ -105,7 +112,15 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
         fputs(word_of(VERDICT_TOO_FEW), stream);
     fputs("</p>\n<p>", stream);
     html_text(stream, page->verdicts[index - 1]);
-    fputs(".</p>\n</div>\n", stream);
+    fputs(".</p>\n", stream);
+    if (comparison->has_problems) {
+        fputs("<p>Steps to 90% right, and runs that got there: ", stream);
+        write_reached(stream, comparison, index);
+        fputs(", ", stream);
+        write_reached(stream, comparison, 0);
+        fputs(".</p>\n", stream);
+    }
+    fputs("</div>\n", stream);
 }
 
 /* One finished run has no verdict, but a score. */
@@ -153,13 +168,14 @@ static void write_curves(FILE *stream, const struct page *page, const struct ser
         return;
     open_figure(stream, title);
     chart_curves(stream, page->collection->comparison, series, kind, page->collection->comparison->steps);
-    close_figure(stream, caption);
+    fprintf(stream, "<figcaption>%s%s</figcaption>\n</figure>\n", caption,
+            page->collection->record_count > 1 ? " Thin: each run. Bold: the mean." : "");
 }
 
 static void write_held_out(FILE *stream, const struct page *page)
 {
     write_curves(stream, page, &page->held_out, SERIES_HELD_OUT_LOSS, "Held-out loss",
-                 "On sequences that never occur in training. Thin: each run. Bold: the mean.");
+                 "On sequences that never occur in training.");
 }
 
 static bool has_pairs(const struct comparison *comparison)
@@ -184,9 +200,8 @@ static void write_charts(FILE *stream, const struct page *page)
     enum measure measure = comparison_measure(comparison);
     fputs("<h2>Curves</h2>\n<section class=\"charts\">\n", stream);
     if (comparison->has_problems)
-        write_curves(
-            stream, page, &page->right, SERIES_RIGHT, "Learning to answer",
-            "Whole answers right, in percent of the problems. Thin: each run. Bold: the mean. Dotted: 90%.");
+        write_curves(stream, page, &page->right, SERIES_RIGHT, "Learning to answer",
+                     "Whole answers right, in percent of the problems. Dotted: 90%.");
     else
         write_held_out(stream, page);
     if (has_several_scores(comparison)) {
@@ -205,9 +220,7 @@ static void write_charts(FILE *stream, const struct page *page)
     if (comparison->has_problems)
         write_held_out(stream, page);
     write_curves(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
-                 "Averaged over shares of the steps; the steep beginning lies above the frame. Thin: each "
-                 "run. Bold: the "
-                 "mean.");
+                 "Averaged over shares of the steps; the steep beginning lies above the frame.");
     fputs("</section>\n", stream);
 }
 

@@ -24,6 +24,10 @@ void page_runs(FILE *stream, const struct collection *collection);
 void page_samples(FILE *stream, const struct collection *collection);
 void page_configuration(FILE *stream, const struct collection *collection);
 
+/* "550 (3 of 3)": the median of the steps, and how many of the runs got there; "> 600 (1 of 3)" where half of
+ * them or more did not within all their steps. */
+void page_reached(FILE *stream, const struct reached *reached, int64_t steps);
+
 /* The style sheet. */
 extern const char page_style[];
 

@@ -28,17 +28,16 @@ static void write_number(FILE *stream, double value, int decimals)
     fprintf(stream, "<td>%s</td>", html_number(number, value, decimals, 0));
 }
 
-static void write_reached(FILE *stream, const struct reached *reached, int64_t steps)
+void page_reached(FILE *stream, const struct reached *reached, int64_t steps)
 {
     char number[HTML_NUMBER_BYTES];
     if (!reached->count)
-        fputs("<td>–</td>", stream);
+        fputs("–", stream);
     else if (isinf(reached->median))
-        fprintf(stream, "<td>&gt; %s (%d of %d)</td>", html_count(number, steps), reached->reached,
-                reached->count);
+        fprintf(stream, "&gt; %s (%d of %d)", html_count(number, steps), reached->reached, reached->count);
     else
-        fprintf(stream, "<td>%s (%d of %d)</td>", html_count(number, (int64_t)reached->median),
-                reached->reached, reached->count);
+        fprintf(stream, "%s (%d of %d)", html_count(number, (int64_t)reached->median), reached->reached,
+                reached->count);
 }
 
 static void write_difference(FILE *stream, const struct paired_difference *difference, int decimals)
@@ -79,8 +78,11 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
         write_number(stream, statistics->least, decimals);
         write_number(stream, statistics->most, decimals);
         write_number(stream, statistics->without_worst, decimals);
-        if (measure == MEASURE_RIGHT)
-            write_reached(stream, &encoding->reached, comparison->steps);
+        if (measure == MEASURE_RIGHT) {
+            fputs("<td>", stream);
+            page_reached(stream, &encoding->reached, comparison->steps);
+            fputs("</td>", stream);
+        }
         if (i > 0)
             write_difference(stream, &encoding->difference[measure], decimals);
         else if (comparison->encoding_count > 1)
