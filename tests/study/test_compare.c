@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Comparisons of models so small that they train in a blink: order, continuation, what pairs share, what is
+ * refused.
+ */
+#include "study/synthetic.h"
+#include "support/check.h"
+
+#include "file/file.h"
+#include "layer/position.h"
+#include "study/collection.h"
+#include "study/compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct compute compute;
+static char folder[SYNTHETIC_PATH];
+
+static struct run_config small_config(void)
+{
+    struct run_config config;
+    rotary_error error = {0};
+    run_config_default(&config);
+    config.task.task = TASK_INDEX;
+    config.task.sequence_length = 48;
+    config.task.problems = 4;
+    config.model.hidden_size = 16;
+    config.model.num_hidden_layers = 1;
+    config.model.num_attention_heads = 2;
+    config.train.steps = 6;
+    config.train.batch_size = 2;
+    config.train.evaluate_every = 3;
+    config.train.checkpoint_every = 0;
+    config.train.log_every = 1;
+    config.train.held_out = 2;
+    config.train.seed = 5;
+    if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
+        printf("    %s\n", error.message);
+    return config;
+}
+
+static const int rope_and_roper[] = {POSITION_ROPE, POSITION_ROPER};
+
+/* What the progress calls told, and when to interrupt. */
+struct telling {
+    int calls, found, last_run;
+    int64_t first_step; /* told of run `stop_run` */
+    char order[256];    /* "rope-5 roper-5 ..." */
+    int stop_run;
+    int64_t stop_step;
+    atomic_bool interrupted;
+};
+
+static void listen(void *argument, const struct compare_progress *progress)
+{
+    struct telling *telling = argument;
+    telling->calls++;
+    if (progress->run != telling->last_run) {
+        size_t length = strlen(telling->order);
+        snprintf(telling->order + length, sizeof telling->order - length, "%s-%lld ", progress->position,
+                 (long long)progress->seed);
+        telling->last_run = progress->run;
+        if (progress->run == telling->stop_run && progress->train)
+            telling->first_step = progress->train->step;
+    }
+    if (!progress->train) {
+        telling->found++;
+        return;
+    }
+    if (progress->run == telling->stop_run && progress->train->step == telling->stop_step)
+        atomic_store(&telling->interrupted, true);
+}
+
+static struct compare_call call_of(const struct run_config *config, const char *place,
+                                   struct telling *telling)
+{
+    *telling = (struct telling){0};
+    return (struct compare_call){.config = config,
+                                 .positions = rope_and_roper,
+                                 .position_count = 2,
+                                 .runs = 2,
+                                 .compute = &compute,
+                                 .folder = place,
+                                 .command = "rotary compare index",
+                                 .progress = listen,
+                                 .argument = telling,
+                                 .interrupted = &telling->interrupted};
+}
+
+static void check_status(const struct compare_call *call, rotary_status wanted, const char *words)
+{
+    rotary_error error = {0};
+    bool good = CHECK_INT(compare(call, &error), wanted);
+    if (!(wanted == ROTARY_OK || CHECK(strstr(error.message, words) != NULL)) || !good)
+        printf("    %s\n", error.message);
+}
+
+/* Whether a file of two runs has the same bytes. */
+static bool same_file(const char *one, const char *other, const char *name)
+{
+    char path[2 * SYNTHETIC_PATH], *bytes[2] = {NULL, NULL};
+    size_t counts[2] = {0, 0};
+    rotary_error error;
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", i ? other : one, name);
+        CHECK_INT(file_read(path, 1 << 24, &bytes[i], &counts[i], &error), ROTARY_OK);
+    }
+    bool same = counts[0] && counts[0] == counts[1] && memcmp(bytes[0], bytes[1], counts[0]) == 0;
+    free(bytes[0]);
+    free(bytes[1]);
+    return same;
+}
+
+static void check_whole(const char *place)
+{
+    struct run_config config = small_config();
+    struct telling telling;
+    check_about("a comparison");
+    struct compare_call call = call_of(&config, place, &telling);
+    check_status(&call, ROTARY_OK, "");
+    CHECK_TEXT(telling.order, "rope-5 roper-5 rope-6 roper-6 "); /* seed by seed */
+    CHECK_INT(telling.calls, 4 * 6);
+
+    struct collection collection;
+    rotary_error error;
+    CHECK_INT(collection_read(&collection, &place, 1, &error), ROTARY_OK);
+    CHECK_INT(collection.comparison->encodings[1].run_count, 2);
+    CHECK_INT(collection.comparison->encodings[1].difference[MEASURE_LOSS].count, 2);
+    CHECK_INT(collection.comparison->problems, 4);
+    CHECK_INT(collection.records[0].point_count, 6);
+    CHECK_INT(collection.records[0].evaluation_count, 2);
+    CHECK_TEXT(json_string_value(json_object_get(collection.description, "command")), "rotary compare index");
+    collection_free(&collection);
+
+    check_about("a comparison asked for again");
+    call = call_of(&config, place, &telling);
+    check_status(&call, ROTARY_OK, "");
+    CHECK_INT(telling.found, 4);
+    CHECK_INT(telling.calls, 4);
+
+    check_about("one more seed");
+    call = call_of(&config, place, &telling);
+    call.runs = 3;
+    check_status(&call, ROTARY_OK, "");
+    CHECK_INT(telling.found, 4);
+    CHECK_INT(telling.calls, 4 + 2 * 6);
+}
+
+static void check_interrupted(const char *whole, const char *place)
+{
+    struct run_config config = small_config();
+    struct telling telling;
+    check_about("interrupted in the third run");
+    struct compare_call call = call_of(&config, place, &telling);
+    telling.stop_run = 3;
+    telling.stop_step = 4;
+    check_status(&call, ROTARY_INTERRUPTED, "");
+    CHECK_TEXT(telling.order, "rope-5 roper-5 rope-6 ");
+    check_about("continued");
+    call = call_of(&config, place, &telling);
+    telling.stop_run = 3; /* to be told its first step; step 0 never comes */
+    check_status(&call, ROTARY_OK, "");
+    CHECK_INT(telling.found, 2);
+    CHECK_INT(telling.first_step, 5);
+    static const char *const runs[] = {"rope-5", "roper-5", "rope-6", "roper-6"};
+    for (int i = 0; i < 4; i++) {
+        char one[2 * SYNTHETIC_PATH], other[2 * SYNTHETIC_PATH];
+        snprintf(one, sizeof one, "%s/%s", whole, runs[i]);
+        snprintf(other, sizeof other, "%s/%s", place, runs[i]);
+        CHECK(same_file(one, other, "model.safetensors"));
+    }
+    char rope[2 * SYNTHETIC_PATH], roper[2 * SYNTHETIC_PATH];
+    snprintf(rope, sizeof rope, "%s/rope-5", whole);
+    snprintf(roper, sizeof roper, "%s/roper-5", whole);
+    CHECK(!same_file(rope, roper, "model.safetensors"));
+}
+
+/* RoPER that turns no value is RoPE: if the two see the same data and start from the same weights, they end
+ * as one. */
+static void check_shared(const char *place)
+{
+    struct run_config config = small_config();
+    config.model.value_fraction = 0;
+    struct telling telling;
+    check_about("RoPER without its rotation");
+    struct compare_call call = call_of(&config, place, &telling);
+    call.runs = 3;
+    check_status(&call, ROTARY_OK, "");
+    struct collection collection;
+    rotary_error error;
+    CHECK_INT(collection_read(&collection, &place, 1, &error), ROTARY_OK);
+    const struct comparison_encoding *roper = &collection.comparison->encodings[1];
+    for (int i = 0; i < 3; i++)
+        CHECK_NEAR(roper->differences[MEASURE_LOSS][i], 0, 0);
+    CHECK(roper->values[MEASURE_LOSS][0] != roper->values[MEASURE_LOSS][1]);
+    char *sentence;
+    CHECK_INT(comparison_verdict(collection.comparison, 1, &sentence, &error), ROTARY_OK);
+    CHECK(strncmp(sentence, "no difference shown between roper and rope", 42) == 0);
+    free(sentence);
+    collection_free(&collection);
+}
+
+static void check_refused(const char *whole)
+{
+    struct run_config config = small_config();
+    struct telling telling;
+    check_about("what is refused");
+    struct compare_call call = call_of(&config, whole, &telling);
+    config.train.learning_rate *= 2;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "learning_rate");
+    config = small_config();
+    config.train.seed = 6;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "seed");
+    config = small_config();
+    call.positions = (const int[]){POSITION_ROPE, POSITION_ROPE};
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "rope is named twice");
+    call.positions = (const int[]){POSITION_ROPE, POSITIONS};
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "does not exist");
+    call.positions = rope_and_roper;
+    call.runs = 0;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "runs is 0");
+    call.runs = 2;
+    call.position_count = 0;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "no position encoding");
+
+    char place[2 * SYNTHETIC_PATH];
+    call = call_of(&config, place, &telling);
+    snprintf(place, sizeof place, "%s/rope-5", whole);
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "holds a single run");
+    snprintf(place, sizeof place, "%s/rope-5/config.json", whole); /* a file */
+    check_status(&call, ROTARY_IO_ERROR, "config.json");
+    snprintf(place, sizeof place, "%s/other", folder);
+    synthetic_write(place, "compare.json", "{\"format\":2}");
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "format 2");
+    CHECK_INT(telling.calls, 0);
+}
+
+int main(void)
+{
+    rotary_error error = {0};
+    if (!CHECK_INT(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK))
+        return check_report();
+    synthetic_folder(folder);
+    char whole[SYNTHETIC_PATH + 16], place[SYNTHETIC_PATH + 16];
+    snprintf(whole, sizeof whole, "%s/whole", folder);
+    check_whole(whole);
+    snprintf(place, sizeof place, "%s/interrupted", folder);
+    check_interrupted(whole, place);
+    snprintf(place, sizeof place, "%s/shared", folder);
+    check_shared(place);
+    check_refused(whole);
+    synthetic_remove(folder);
+    compute_destroy(&compute);
+    return check_report();
+}
