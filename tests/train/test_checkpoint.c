@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checkpoints: every state a kill can leave the folder in is made by hand and opened; what is damaged,
+ * foreign or does not belong together is refused and left as it is.
+ */
+#include "support/check.h"
+#include "support/scratch.h"
+#include "train/runs.h"
+
+#include "file/safetensors.h"
+#include "train/checkpoint.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#define MODEL     "model.safetensors"
+#define OPTIMIZER "optimizer.safetensors"
+
+static struct run_config config;
+
+static const char *new_folder(void)
+{
+    static int number;
+    char name[32];
+    snprintf(name, sizeof name, "folder%d", number++);
+    const char *folder = scratch_path(name);
+    CHECK(mkdir(folder, 0777) == 0);
+    return folder;
+}
+
+/* A table of three parameters whose contents are a function of the step. Step 0 is all zeros. */
+static void make_parameters(struct parameters *parameters, int64_t step)
+{
+    static const struct parameter rows[] = {{.name = "matrix", .rows = 7, .columns = 9},
+                                            {.name = "vector", .rows = 5},
+                                            {.name = "wide", .rows = 1, .columns = 33}};
+    *parameters = (struct parameters){0};
+    int index;
+    for (int i = 0; i < 3; i++)
+        CHECK(parameters_add(parameters, &rows[i], &index, NULL) == ROTARY_OK);
+    CHECK(parameters_allocate(parameters, true, NULL) == ROTARY_OK);
+    float *const arrays[] = {parameters->values, parameters->moment1, parameters->moment2};
+    for (int array = 0; step > 0 && array < 3; array++)
+        for (int i = 0; i < 3; i++)
+            for (int64_t j = 0; j < parameter_elements(&rows[i]); j++)
+                arrays[array][parameters->rows[i].offset + j] =
+                    check_random((uint64_t)(10 * step + array), (uint64_t)(100 * i + j), 20);
+}
+
+static bool same_parameters(const struct parameters *a, const struct parameters *b)
+{
+    size_t bytes = (size_t)a->elements * sizeof(float);
+    return memcmp(a->values, b->values, bytes) == 0 && memcmp(a->moment1, b->moment1, bytes) == 0 &&
+           memcmp(a->moment2, b->moment2, bytes) == 0;
+}
+
+static struct checkpoint_state state_at(int64_t step)
+{
+    return (struct checkpoint_state){
+        .step = step, .loss_total = 1.0 / 3.0 + (double)step, .loss_counted = 7 * step};
+}
+
+static const char *folder_at(int64_t step)
+{
+    const char *folder = new_folder();
+    struct parameters parameters;
+    make_parameters(&parameters, step);
+    struct checkpoint_state state = state_at(step);
+    CHECK(checkpoint_write(folder, &config, &parameters, &state, NULL) == ROTARY_OK);
+    parameters_free(&parameters);
+    return folder;
+}
+
+/* Opens and loads, and compares with what was written at `step`. */
+static void check_opens(const char *folder, int64_t step)
+{
+    struct checkpoint checkpoint;
+    rotary_error error = {0};
+    if (!CHECK(checkpoint_open(&checkpoint, folder, &config, &error) == ROTARY_OK)) {
+        printf("%s\n", error.message);
+        return;
+    }
+    struct checkpoint_state wanted = state_at(step);
+    CHECK_INT(checkpoint.state.step, step);
+    CHECK_NEAR(checkpoint.state.loss_total, wanted.loss_total, 0.0);
+    CHECK_INT(checkpoint.state.loss_counted, wanted.loss_counted);
+    struct parameters parameters, written;
+    make_parameters(&parameters, 0);
+    make_parameters(&written, step);
+    CHECK(checkpoint_load(&checkpoint, &parameters, &error) == ROTARY_OK);
+    CHECK(same_parameters(&parameters, &written));
+    checkpoint_close(&checkpoint);
+    parameters_free(&parameters);
+    parameters_free(&written);
+}
+
+/* Refused, with `words` in the sentence, and nothing in the folder changed. */
+static void check_refused(const char *folder, const char *words)
+{
+    uint64_t before = hash_folder(folder);
+    struct checkpoint checkpoint;
+    rotary_error error = {0};
+    CHECK_INT(checkpoint_open(&checkpoint, folder, &config, &error), ROTARY_BAD_FILE);
+    CHECK_INT(error.status, ROTARY_BAD_FILE);
+    if (!CHECK(strstr(error.message, words) != NULL))
+        printf("wanted \"%s\" in: %s\n", words, error.message);
+    CHECK(strchr(error.message, '\n') == NULL);
+    CHECK(hash_folder(folder) == before);
+    checkpoint_close(&checkpoint);
+}
+
+static void test_states_a_kill_leaves(void)
+{
+    const char *five = folder_at(5), *ten = folder_at(10);
+    check_about("no checkpoint yet");
+    struct checkpoint checkpoint;
+    const char *folder = new_folder();
+    CHECK(checkpoint_open(&checkpoint, folder, &config, NULL) == ROTARY_OK);
+    CHECK_INT(checkpoint.state.step, 0);
+    CHECK(checkpoint.model == NULL);
+
+    check_about("both in place");
+    check_opens(five, 5);
+    CHECK(!has_file(five, MODEL ".next"));
+    CHECK(!has_file(five, OPTIMIZER ".next"));
+
+    check_about("killed before the first renaming");
+    folder = folder_at(5);
+    copy_file(ten, MODEL, folder, MODEL ".next");
+    copy_file(ten, OPTIMIZER, folder, OPTIMIZER ".next");
+    check_opens(folder, 5);
+
+    check_about("killed in the middle of writing");
+    write_file(folder, MODEL ".next", "abc", 3);
+    write_file(folder, OPTIMIZER ".next", "", 0);
+    check_opens(folder, 5);
+
+    check_about("killed between the renamings");
+    folder = folder_at(5);
+    copy_file(ten, OPTIMIZER, folder, OPTIMIZER);
+    copy_file(ten, MODEL, folder, MODEL ".next");
+    check_opens(folder, 10);
+    CHECK(same_file(folder, ten, MODEL));
+    CHECK(!has_file(folder, MODEL ".next"));
+    check_opens(folder, 10);
+
+    check_about("killed between the renamings of the first checkpoint");
+    folder = new_folder();
+    copy_file(ten, OPTIMIZER, folder, OPTIMIZER);
+    copy_file(ten, MODEL, folder, MODEL ".next");
+    check_opens(folder, 10);
+    check_about("%s", "");
+}
+
+static void test_what_does_not_belong_together(void)
+{
+    const char *five = folder_at(5), *ten = folder_at(10);
+    const char *folder = folder_at(5);
+    copy_file(ten, OPTIMIZER, folder, OPTIMIZER);
+    check_refused(folder, "is of step 10, and ");
+    copy_file(five, MODEL, folder, MODEL ".next");
+    check_refused(folder, "do not belong together");
+    folder = folder_at(5);
+    copy_file(ten, MODEL, folder, MODEL);
+    check_refused(folder, "do not belong together");
+    folder = new_folder();
+    copy_file(ten, MODEL, folder, MODEL);
+    check_refused(folder, "no ");
+    folder = new_folder();
+    copy_file(ten, OPTIMIZER, folder, OPTIMIZER);
+    check_refused(folder, "there is no ");
+    copy_file(five, MODEL, folder, MODEL ".next");
+    check_refused(folder, "there is no ");
+}
+
+static void test_damage(void)
+{
+    static const char *const names[] = {MODEL, OPTIMIZER};
+    for (int i = 0; i < 2; i++) {
+        const char *folder = folder_at(5);
+        size_t count;
+        char *bytes = read_file(folder, names[i], &count);
+        for (size_t length = 0; length < count; length += 1 + count / 23) {
+            check_about("%s cut to %zu of %zu bytes", names[i], length, count);
+            write_file(folder, names[i], bytes, length);
+            check_refused(folder, names[i]);
+        }
+        for (size_t at = 0; at < count; at += 1 + count / 61) {
+            check_about("%s with another byte %zu", names[i], at);
+            bytes[at] = (char)(bytes[at] ^ 0x10);
+            write_file(folder, names[i], bytes, count);
+            check_refused(folder, names[i]);
+            bytes[at] = (char)(bytes[at] ^ 0x10);
+        }
+        free(bytes);
+    }
+    check_about("a damaged half of a half-done checkpoint");
+    const char *ten = folder_at(10), *folder = folder_at(5);
+    copy_file(ten, OPTIMIZER, folder, OPTIMIZER);
+    write_file(folder, MODEL ".next", "abc", 3);
+    check_refused(folder, MODEL ".next");
+    check_about("%s", "");
+}
+
+/* A file of ours in all but its metadata. */
+static void write_foreign(const char *folder, const char *format, const char *step, const char *configuration)
+{
+    json_t *metadata = json_pack("{s:s, s:s, s:s, s:s, s:s}", "format", format, "step", step, "configuration",
+                                 configuration, "loss_total", "0x0p+0", "loss_counted", "0");
+    float value = 1.0f;
+    struct safetensor tensor = {"matrix", ROTARY_F32, 1, {1}, &value};
+    char path[600];
+    snprintf(path, sizeof path, "%s/" OPTIMIZER, folder);
+    rotary_error error;
+    CHECK(safetensors_write(path, &tensor, 1, metadata, &error) == ROTARY_OK);
+    json_decref(metadata);
+}
+
+static void test_foreign(void)
+{
+    const char *folder = folder_at(5);
+    write_foreign(folder, "2", "5", "{}");
+    check_refused(folder, "has format 2, of another version of this program; this one reads format 1");
+    write_foreign(folder, "pt", "5", "{}");
+    check_refused(folder, "does not say its format");
+    write_foreign(folder, "1", "0", "{}");
+    check_refused(folder, "does not say its step");
+    write_foreign(folder, "1", "5", "{");
+    check_refused(folder, "does not say its configuration");
+    write_foreign(folder, "1", "5", "{\"hidden_size\":-3}");
+    check_refused(folder, "hidden_size");
+
+    folder = folder_at(5);
+    struct run_config mine = config;
+    config.train.learning_rate *= 2.0;
+    check_refused(folder, "learning_rate is 0.001 in ");
+    config = mine;
+    /* What may change does not count. */
+    config.train.steps++;
+    config.train.log_every++;
+    config.train.evaluate_every++;
+    config.train.checkpoint_every++;
+    check_opens(folder, 5);
+    config = mine;
+}
+
+static void test_other_model(void)
+{
+    const char *folder = folder_at(5);
+    struct checkpoint checkpoint;
+    CHECK(checkpoint_open(&checkpoint, folder, &config, NULL) == ROTARY_OK);
+    for (int variant = 0; variant < 4; variant++) {
+        struct parameters parameters;
+        make_parameters(&parameters, 0);
+        struct parameter *vector = &parameters.rows[1];
+        if (variant == 0)
+            vector->rows = 4;
+        if (variant == 1)
+            vector->columns = 1;
+        if (variant == 2)
+            strcpy(vector->name, "other");
+        if (variant == 3)
+            parameters.count = 2;
+        rotary_error error = {0};
+        CHECK_INT(checkpoint_load(&checkpoint, &parameters, &error), ROTARY_BAD_FILE);
+        static const char *const words[] = {"tensor vector is not f32 4 x 1",
+                                            "tensor vector is not f32 5 x 1", "has no tensor other",
+                                            "has 3 tensors, the model 2"};
+        if (!CHECK(strstr(error.message, words[variant]) != NULL))
+            printf("%s\n", error.message);
+        parameters_free(&parameters);
+    }
+    checkpoint_close(&checkpoint);
+
+    struct parameters parameters, written;
+    make_parameters(&parameters, 0);
+    make_parameters(&written, 5);
+    CHECK(checkpoint_load_model(folder, &parameters, NULL) == ROTARY_OK);
+    CHECK(memcmp(parameters.values, written.values, (size_t)written.elements * sizeof(float)) == 0);
+    rotary_error error = {0};
+    CHECK_INT(checkpoint_load_model(new_folder(), &parameters, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "holds no trained model yet") != NULL);
+    parameters_free(&parameters);
+    parameters_free(&written);
+}
+
+/* A disk that takes no more than a few bytes: the old checkpoint stays. */
+static void test_full_disk(void)
+{
+    const char *folder = folder_at(5);
+    struct parameters parameters;
+    make_parameters(&parameters, 10);
+    struct checkpoint_state state = state_at(10);
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit before, small;
+    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    size_t count;
+    char *model = read_file(folder, MODEL, &count);
+    free(model);
+    /* Less than a model, then enough for one but not for its moments. */
+    for (int i = 0; i < 2; i++) {
+        small = before;
+        small.rlim_cur = (rlim_t)(i == 0 ? 100 : count + 8);
+        CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+        rotary_error error = {0};
+        CHECK_INT(checkpoint_write(folder, &config, &parameters, &state, &error), ROTARY_IO_ERROR);
+        CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+        CHECK(strstr(error.message, i == 0 ? MODEL : OPTIMIZER) != NULL);
+        check_opens(folder, 5);
+    }
+    CHECK(checkpoint_write(folder, &config, &parameters, &state, NULL) == ROTARY_OK);
+    check_opens(folder, 10);
+    parameters_free(&parameters);
+}
+
+int main(void)
+{
+    tiny_config(&config);
+    test_states_a_kill_leaves();
+    test_what_does_not_belong_together();
+    test_damage();
+    test_foreign();
+    test_other_model();
+    test_full_disk();
+    return check_report();
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * metrics.jsonl: what is written can be read, and a file that goes too far, or stops in the middle of a line,
+ * is cut back.
+ */
+#include "support/check.h"
+#include "support/scratch.h"
+#include "train/runs.h"
+
+#include "train/metrics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *new_folder(const char *name)
+{
+    const char *folder = scratch_path(name);
+    CHECK(mkdir(folder, 0777) == 0);
+    return folder;
+}
+
+static void open_at(struct metrics *metrics, const char *folder, int64_t step)
+{
+    rotary_error error = {0};
+    if (!CHECK(metrics_read(metrics, folder, step, &error) == ROTARY_OK) ||
+        !CHECK(metrics_open(metrics, &error) == ROTARY_OK))
+        printf("%s\n", error.message);
+}
+
+static void write_steps(struct metrics *metrics, int64_t first, int64_t last)
+{
+    static struct evaluation_sample samples[2] = {
+        {.problem = {.prompt = "?s='ab\"c'; s[1:]==", .answer = "'b\"c'"},
+         .written = "'b\"c'#",
+         .answer = "'b\"c'",
+         .right = true},
+        {.problem = {.prompt = "?", .answer = "'c'"}, .written = "\\\n", .answer = ""},
+    };
+    for (int64_t step = first; step <= last; step++) {
+        struct metrics_line line = {.step = step,
+                                    .loss = 1.0 / (double)step,
+                                    .learning_rate = 2.5e-4,
+                                    .gradient_norm = 1e-30,
+                                    .tokens_per_second = 123456.78};
+        CHECK(metrics_write_line(metrics, &line, NULL) == ROTARY_OK);
+        struct evaluation evaluation = {.right = step,
+                                        .problems = 20,
+                                        .loss = 0.25,
+                                        .accuracy = 0.5,
+                                        .seconds = 1.5,
+                                        .sample_count = 2,
+                                        .samples = samples};
+        if (step % 4 == 0)
+            CHECK(metrics_write_evaluation(metrics, step, &evaluation, NULL) == ROTARY_OK);
+    }
+    CHECK(metrics_sync(metrics, NULL) == ROTARY_OK);
+    metrics_close(metrics);
+}
+
+static void test_lines(void)
+{
+    const char *folder = new_folder("lines");
+    struct metrics metrics;
+    open_at(&metrics, folder, 0);
+    CHECK(isnan(metrics.loss));
+    CHECK_INT(metrics.evaluated, 0);
+    write_steps(&metrics, 3, 4);
+    CHECK_NEAR(metrics.loss, 0.25, 0.0);
+    CHECK_INT(metrics.evaluated, 4);
+    size_t count;
+    char *text = read_file(folder, "metrics.jsonl", &count);
+    CHECK_TEXT(text,
+               "{\"step\":3,\"loss\":0.333333333,\"learning_rate\":0.00025,\"gradient_norm\":1e-30,"
+               "\"tokens_per_second\":123456.8}\n"
+               "{\"step\":4,\"loss\":0.25,\"learning_rate\":0.00025,\"gradient_norm\":1e-30,"
+               "\"tokens_per_second\":123456.8}\n"
+               "{\"step\":4,\"evaluation\":{\"right\":4,\"problems\":20,\"loss\":0.25,\"accuracy\":0.5,"
+               "\"seconds\":1.5},\"samples\":[{\"prompt\":\"?s='ab\\\"c'; s[1:]==\",\"answer\":\"'b\\\"c'\","
+               "\"written\":\"'b\\\"c'#\",\"right\":true},{\"prompt\":\"?\",\"answer\":\"'c'\","
+               "\"written\":\"\\\\\\n\",\"right\":false}]}\n");
+    free(text);
+}
+
+/* However far a killed process got, going on from an earlier step ends with the same file. */
+static void test_cut(void)
+{
+    const char *whole = new_folder("whole");
+    struct metrics metrics;
+    open_at(&metrics, whole, 0);
+    write_steps(&metrics, 1, 9);
+    size_t count;
+    char *text = read_file(whole, "metrics.jsonl", &count);
+    const char *folder = new_folder("cut");
+    for (int64_t step = 0; step <= 9; step++) {
+        /* The shortest file that holds everything up to `step`. */
+        size_t least = 0, length = 0;
+        for (char *line = text; *line; line += length) {
+            length = strcspn(line, "\n") + 1;
+            long long of = 0;
+            sscanf(line, "{\"step\":%lld", &of);
+            if (of <= step)
+                least = (size_t)(line - text) + length;
+        }
+        for (size_t written = least; written <= count; written += 29) {
+            check_about("step %lld of %zu bytes", (long long)step, written);
+            write_file(folder, "metrics.jsonl", text, written);
+            open_at(&metrics, folder, step);
+            CHECK_INT(metrics.evaluated, step / 4 * 4);
+            CHECK_INT(metrics.evaluation.right, step / 4 * 4);
+            if (step > 0)
+                CHECK_NEAR(metrics.loss, 1.0 / (double)step, 1e-9);
+            write_steps(&metrics, step + 1, 9);
+            CHECK(same_file(whole, folder, "metrics.jsonl"));
+        }
+    }
+    check_about("%s", "");
+    free(text);
+}
+
+static void test_damaged(void)
+{
+    const char *folder = new_folder("damaged");
+    static const char good[] = "{\"step\":1,\"loss\":2.5}\n";
+    static const char *const bad[] = {"nonsense\n", "{\"step\":\"2\",\"loss\":1}\n",   "{\"step\":2}\n",
+                                      "\n",         "{\"step\":2,\"evaluation\":3}\n", "[2]\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        check_about("%s", bad[i]);
+        char text[256];
+        /* In the middle it is damage; at the end, what a crash of the machine leaves. */
+        snprintf(text, sizeof text, "%s%s{\"step\":3,\"loss\":1.5}\n", good, bad[i]);
+        write_file(folder, "metrics.jsonl", text, strlen(text));
+        struct metrics metrics;
+        rotary_error error = {0};
+        CHECK_INT(metrics_read(&metrics, folder, 3, &error), ROTARY_BAD_FILE);
+        CHECK(strstr(error.message, "metrics.jsonl, line 2") != NULL);
+        open_at(&metrics, folder, 2);
+        metrics_close(&metrics);
+        size_t count;
+        char *left = read_file(folder, "metrics.jsonl", &count);
+        CHECK_TEXT(left, good);
+        free(left);
+    }
+    check_about("%s", "");
+}
+
+static void test_unwritable(void)
+{
+    struct metrics metrics;
+    rotary_error error = {0};
+    CHECK(metrics_read(&metrics, scratch_path("not/there"), 0, &error) == ROTARY_OK);
+    CHECK_INT(metrics_open(&metrics, &error), ROTARY_IO_ERROR);
+    CHECK(strstr(error.message, "not/there/metrics.jsonl") != NULL);
+    metrics_close(&metrics);
+    /* A disk without room. */
+    const char *folder = new_folder("full");
+    char path[600];
+    snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
+    open_at(&metrics, folder, 0);
+    metrics_close(&metrics);
+    FILE *full = fopen("/dev/full", "w");
+    if (full) {
+        metrics.file = fileno(full);
+        struct metrics_line line = {.step = 1};
+        CHECK_INT(metrics_write_line(&metrics, &line, &error), ROTARY_IO_ERROR);
+        CHECK(strstr(error.message, "No space left") != NULL);
+        fclose(full);
+    }
+}
+
+int main(void)
+{
+    test_lines();
+    test_cut();
+    test_damaged();
+    test_unwritable();
+    return check_report();
+}

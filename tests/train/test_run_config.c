@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A run's configuration: what follows from what, what is refused, and config.json there and back.
+ */
+#include "support/check.h"
+#include "support/scratch.h"
+#include "train/runs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *new_folder(const char *name)
+{
+    const char *folder = scratch_path(name);
+    CHECK(mkdir(folder, 0777) == 0);
+    return folder;
+}
+
+static void check_message(const rotary_error *error, const char *words)
+{
+    if (!CHECK(strstr(error->message, words) != NULL))
+        printf("wanted \"%s\" in: %s\n", words, error->message);
+    CHECK(strchr(error->message, '\n') == NULL);
+}
+
+static void test_what_follows(void)
+{
+    struct run_config config;
+    run_config_default(&config);
+    CHECK(run_config_check(&config, NULL) == ROTARY_OK);
+    CHECK_INT(config.model.max_position_embeddings, config.task.sequence_length);
+    CHECK(config.model.vocab_size > 26);
+    struct run_config again = config;
+    CHECK(run_config_check(&again, NULL) == ROTARY_OK);
+    again.train.steps++; /* free to change */
+    CHECK(run_config_same(&again, &config, "there", NULL) == ROTARY_OK);
+
+    struct task *task;
+    CHECK(task_create(&task, &config.task, NULL) == ROTARY_OK);
+    CHECK_INT(config.model.vocab_size, task_characters(task)->count);
+    task_destroy(task);
+}
+
+/* A configuration that was fine but for one change. */
+static void check_refused(void (*change)(struct run_config *config), const char *words)
+{
+    struct run_config config, before;
+    run_config_default(&config);
+    change(&config);
+    before = config;
+    rotary_error error = {0};
+    CHECK_INT(run_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+    check_message(&error, words);
+    CHECK(memcmp(&config, &before, sizeof config) == 0);
+}
+
+static void other_vocabulary(struct run_config *config)
+{
+    config->model.vocab_size = 12345;
+}
+static void few_positions(struct run_config *config)
+{
+    config->model.max_position_embeddings = config->task.sequence_length - 1;
+}
+static void inverted_rates(struct run_config *config)
+{
+    config->train.minimum_learning_rate = 1.0;
+}
+static void no_batch(struct run_config *config)
+{
+    config->train.batch_size = 0;
+}
+static void short_sequence(struct run_config *config)
+{
+    config->task.sequence_length = 16;
+}
+static void negative_sequence(struct run_config *config)
+{
+    config->task.sequence_length = -1;
+}
+static void many_batches(struct run_config *config)
+{
+    config->train.steps = 1 << 30;
+    config->train.accumulation = 16;
+}
+static void uneven_heads(struct run_config *config)
+{
+    config->model.hidden_size = 100;
+    config->model.num_attention_heads = 3;
+}
+static void whole_beta(struct run_config *config)
+{
+    config->train.beta2 = 1.0;
+}
+
+static void test_what_is_refused(void)
+{
+    check_refused(other_vocabulary, "vocab_size is 12345, but the task index has");
+    check_refused(few_positions, "max_position_embeddings is 639, less than sequence_length 640");
+    check_refused(inverted_rates,
+                  "minimum_learning_rate is 1, which is more than the learning_rate of 0.00025");
+    check_refused(no_batch, "batch_size");
+    check_refused(short_sequence, "sequence_length 16 is too short");
+    check_refused(negative_sequence, "sequence_length");
+    check_refused(many_batches, "steps times accumulation is 17179869184 batches");
+    check_refused(uneven_heads, "3");
+    check_refused(whole_beta, "beta2");
+}
+
+static void test_there_and_back(void)
+{
+    const char *folder = new_folder("written");
+    struct run_config config, read;
+    tiny_config(&config);
+    config.train.learning_rate = 0.1 + 0.2; /* seventeen digits */
+    config.train.schedule = 3;
+    config.train.seed = 9007199254740991;
+    config.model.dropout = 1.0 / 3.0;
+    CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+    rotary_error error = {0};
+    if (!CHECK(run_read_config(folder, &read, &error) == ROTARY_OK))
+        printf("%s\n", error.message);
+    CHECK(read.train.learning_rate == config.train.learning_rate);
+    CHECK(read.model.dropout == config.model.dropout);
+    CHECK_INT(read.train.seed, config.train.seed);
+    CHECK(run_config_same(&read, &config, "there", NULL) == ROTARY_OK);
+
+    size_t count;
+    char *text = read_file(folder, "config.json", &count);
+    CHECK(strncmp(text, "{\n  \"format\": 1,\n", 17) == 0);
+    CHECK(strstr(text, "\"schedule\": \"noam\"") != NULL);
+    free(text);
+
+    /* Every key of every table is there, once. */
+    json_t *object;
+    CHECK(run_config_to_json(&config, &object, NULL) == ROTARY_OK);
+    struct settings settings[RUN_SETTINGS];
+    run_settings(&config, settings);
+    int keys = 0;
+    for (int i = 0; i < RUN_SETTINGS; i++)
+        for (int j = 0; j < settings[i].count; j++, keys++)
+            CHECK(json_object_get(object, settings[i].table[j].key) != NULL);
+    CHECK_INT((int64_t)json_object_size(object), keys);
+    json_decref(object);
+}
+
+static void check_file_refused(const char *folder, const char *text, const char *words)
+{
+    if (text)
+        write_file(folder, "config.json", text, strlen(text));
+    struct run_config config;
+    memset(&config, 0x55, sizeof config);
+    rotary_error error = {0};
+    CHECK_INT(run_read_config(folder, &config, &error), text ? ROTARY_BAD_FILE : ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(error.status, text ? ROTARY_BAD_FILE : ROTARY_INVALID_ARGUMENT);
+    check_message(&error, words);
+    CHECK_INT(config.train.steps, 0x5555555555555555);
+}
+
+static void test_bad_files(void)
+{
+    const char *folder = new_folder("bad");
+    check_file_refused(folder, NULL, "is not the folder of a run: it has no config.json");
+    check_file_refused(folder, "{\"format\":2,\"something\":\"new\"}",
+                       "has format 2, of another version of this program; this one reads format 1");
+    check_file_refused(folder, "{\"hidden_size\":64}", "does not say its \"format\"");
+    check_file_refused(folder, "{\"format\":\"1\"}", "does not say its \"format\"");
+    check_file_refused(folder, "[1]", "config.json");
+    check_file_refused(folder, "{\"format\":1,", "config.json, line 1");
+    check_file_refused(folder, "{\"format\":1,\"learning_rat\":1}", "did you mean \"learning_rate\"?");
+    check_file_refused(folder, "{\"format\":1,\"steps\":0}", "\"steps\" is 0");
+    check_file_refused(folder, "{\"format\":1,\"num_attention_heads\":7}", "7");
+    check_file_refused(scratch_path("not there"), NULL, "is not the folder of a run");
+}
+
+static void test_same(void)
+{
+    struct run_config config, recorded;
+    tiny_config(&config);
+    recorded = config;
+    recorded.train.steps = 1;
+    recorded.train.log_every = 0;
+    recorded.train.evaluate_every = 77;
+    recorded.train.checkpoint_every = 99;
+    CHECK(run_config_same(&config, &recorded, "DIR", NULL) == ROTARY_OK);
+    rotary_error error = {0};
+    recorded.model.position = !config.model.position;
+    CHECK_INT(run_config_same(&config, &recorded, "DIR", &error), ROTARY_INVALID_ARGUMENT);
+    check_message(&error, "position is ");
+    recorded = config;
+    recorded.train.beta1 = 0.85;
+    CHECK_INT(run_config_same(&config, &recorded, "DIR", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message, "beta1 is 0.85 in DIR and 0.9 now; only steps, log_every, evaluate_every and "
+                              "checkpoint_every may change");
+}
+
+int main(void)
+{
+    test_what_follows();
+    test_what_is_refused();
+    test_there_and_back();
+    test_bad_files();
+    test_same();
+    return check_report();
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The training loop: it learns, whatever the configuration; the same seed gives the same bits on any number
+ * of threads; a step takes no memory; and no run is ever damaged by being asked for the wrong thing.
+ */
+#include "support/allocations.h"
+#include "support/check.h"
+#include "support/scratch.h"
+#include "train/runs.h"
+
+#include "train/checkpoint.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *numbered(const char *kind, int number)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s%d", kind, number);
+    return scratch_path(name);
+}
+
+/* Trains with everything the call can have; checks the status. */
+static struct train_result call_train(const struct run_config *config, const char *folder, bool resume,
+                                      rotary_status wanted, const char *words)
+{
+    struct compute compute;
+    rotary_error error = {0};
+    struct train_result result = {0};
+    CHECK(compute_create(&compute, 1, ROTARY_ISA_AUTO, (enum precision)config->train.precision, NULL) ==
+          ROTARY_OK);
+    struct train_call call = {.config = config, .compute = &compute, .folder = folder, .resume = resume};
+    if (!CHECK_INT(train(&call, &result, &error), wanted) || !CHECK(strstr(error.message, words) != NULL))
+        printf("wanted \"%s\" in: %s\n", words, error.message);
+    CHECK(strchr(error.message, '\n') == NULL);
+    return result;
+}
+
+static void test_learns(void)
+{
+    struct run_config config;
+    for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++) {
+        check_about("learning in %s", precision_names[precision]);
+        tiny_config(&config);
+        config.model.dropout = 0.0;
+        config.train.precision = precision;
+        config.train.batch_size = 8;
+        config.train.accumulation = 1;
+        config.train.learning_rate = 1e-2;
+        config.train.steps = 120;
+        config.train.log_every = 20;
+        struct train_result result = call_train(&config, numbered("learns", precision), false, ROTARY_OK, "");
+        /* About 3.8 nats at first; 1.6 is what knowing the letters' frequencies and the frame gives. */
+        CHECK(result.loss < 2.0);
+        CHECK(result.evaluation.loss < 2.0);
+        CHECK(result.evaluation.accuracy > 0.3);
+        CHECK_INT(result.evaluation.problems, 4);
+        CHECK_INT(result.steps_done, 120);
+        CHECK_INT(result.first_step, 0);
+    }
+    check_about("%s", "");
+}
+
+/* Every encoding with every norm, its place, and activation; optimizers, schedules, precisions and tasks by
+ * turns. */
+static void test_every_kind_of_model(void)
+{
+    for (int kind = 0; kind < 5 * 2 * 2 * 3; kind++) {
+        struct run_config config;
+        tiny_config(&config);
+        config.task.task = kind % TASK_KINDS;
+        config.task.sequence_length = 128;
+        config.task.addition_digits = 1;
+        config.model.vocab_size = 0;
+        config.model.max_position_embeddings = 0;
+        config.model.position = kind % 5;
+        config.model.norm = kind / 5 % 2;
+        config.model.norm_position = kind / 10 % 2;
+        config.model.hidden_act = kind / 20;
+        config.train.optimizer = kind % 2;
+        config.train.schedule = kind % 4;
+        config.train.precision = kind % 7 < 4 ? PRECISION_F32 : PRECISION_BF16;
+        config.train.weight_decay = 0.01;
+        config.train.steps = 3;
+        config.train.log_every = 1;
+        check_about("position %d, norm %d %d, act %d, task %s", config.model.position, config.model.norm,
+                    config.model.norm_position, config.model.hidden_act, task_names[config.task.task]);
+        CHECK(run_config_check(&config, NULL) == ROTARY_OK);
+        struct train_result result = call_train(&config, numbered("kind", kind), false, ROTARY_OK, "");
+        CHECK(result.loss > 0.5 && result.loss < 8.0);
+        CHECK(isfinite(result.evaluation.loss));
+    }
+    check_about("%s", "");
+}
+
+static void test_threads(void)
+{
+    for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++) {
+        struct run_config config;
+        tiny_config(&config);
+        config.train.precision = precision;
+        config.train.batch_size = 5;
+        config.train.steps = 20;
+        const char *one = numbered("one", precision);
+        train_to_end(&config, 1, one);
+        for (int threads = 2; threads <= 4; threads++) {
+            check_about("%s, %d threads", precision_names[precision], threads);
+            const char *folder = numbered(precision_names[precision], threads);
+            train_to_end(&config, threads, folder);
+            CHECK(same_file(folder, one, "model.safetensors"));
+            CHECK(same_file(folder, one, "optimizer.safetensors"));
+            char *lines = timeless_metrics(folder), *wanted = timeless_metrics(one);
+            CHECK_TEXT(lines, wanted);
+            free(lines);
+            free(wanted);
+        }
+    }
+    check_about("%s", "");
+}
+
+static void note_allocations(void *argument, const struct train_progress *progress)
+{
+    int64_t *counts = argument;
+    counts[progress->step] = allocations_counted();
+}
+
+static void test_allocations(void)
+{
+    for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++)
+        for (int threads = 1; threads <= 3; threads++) {
+            struct run_config config;
+            tiny_config(&config);
+            config.train.precision = precision;
+            config.train.steps = 8;
+            config.train.log_every = 1;
+            config.train.evaluate_every = config.train.checkpoint_every = 0;
+            struct compute compute;
+            CHECK(compute_create(&compute, threads, ROTARY_ISA_AUTO, (enum precision)precision, NULL) ==
+                  ROTARY_OK);
+            int64_t counts[9];
+            struct train_call call = {.config = &config,
+                                      .compute = &compute,
+                                      .folder = numbered(precision_names[precision], 100 + threads),
+                                      .progress = note_allocations,
+                                      .argument = counts};
+            struct train_result result;
+            CHECK(train(&call, &result, NULL) == ROTARY_OK);
+            for (int step = 2; step < 8; step++) {
+                check_about("%s, %d threads, step %d", precision_names[precision], threads, step);
+                CHECK_INT(counts[step] - counts[step - 1], 0);
+            }
+            CHECK(counts[1] > 0); /* the count does count */
+        }
+    check_about("%s", "");
+}
+
+static void test_refused(void)
+{
+    struct run_config config;
+    tiny_config(&config);
+    config.train.steps = 10;
+    const char *folder = scratch_path("kept");
+    struct train_result result = call_train(&config, folder, false, ROTARY_OK, "");
+    uint64_t before = hash_folder(folder);
+
+    /* What is finished already is said again. */
+    struct train_result again = call_train(&config, folder, true, ROTARY_OK, "");
+    CHECK_INT(again.steps_done, 10);
+    CHECK_INT(again.first_step, 10);
+    CHECK_NEAR(again.loss, result.loss, 1e-8);
+    CHECK_NEAR(again.evaluation.loss, result.evaluation.loss, 1e-8);
+    CHECK_INT(again.evaluation.right, result.evaluation.right);
+    CHECK_INT(again.evaluation.problems, 4);
+
+    call_train(&config, folder, false, ROTARY_INVALID_ARGUMENT, "holds a run already");
+    struct run_config other = config;
+    other.train.seed = 2;
+    call_train(&other, folder, true, ROTARY_INVALID_ARGUMENT, "seed is 1 in ");
+    other = config;
+    other.train.steps = 9;
+    call_train(&other, folder, true, ROTARY_INVALID_ARGUMENT,
+               "is at step 10 already, past the 9 steps wanted");
+    int lock = open(folder, O_RDONLY | O_DIRECTORY);
+    CHECK(flock(lock, LOCK_EX) == 0);
+    call_train(&config, folder, true, ROTARY_IO_ERROR, "another process is training in");
+    close(lock);
+    CHECK(hash_folder(folder) == before);
+
+    /* Damage is said, and not mended by overwriting. */
+    static const char *const names[] = {"model.safetensors", "optimizer.safetensors", "config.json"};
+    other = config;
+    other.train.steps = 20;
+    for (int i = 0; i < 3; i++) {
+        size_t count;
+        char *bytes = read_file(folder, names[i], &count);
+        write_file(folder, names[i], bytes, count / 2);
+        uint64_t damaged = hash_folder(folder);
+        call_train(&other, folder, true, ROTARY_BAD_FILE, names[i]);
+        CHECK(hash_folder(folder) == damaged);
+        write_file(folder, names[i], bytes, count);
+        free(bytes);
+    }
+    CHECK(hash_folder(folder) == before);
+    write_file(folder, "config.json", "{\"format\":7}", 12);
+    call_train(&config, folder, true, ROTARY_BAD_FILE, "has format 7");
+
+    folder = scratch_path("foreign");
+    CHECK(mkdir(folder, 0777) == 0);
+    write_file(folder, "model.safetensors", "mine", 4);
+    call_train(&config, folder, false, ROTARY_INVALID_ARGUMENT, "no config.json");
+    call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT, "no config.json");
+    write_file(scratch_folder(), "file", "mine", 4);
+    call_train(&config, scratch_path("file"), false, ROTARY_IO_ERROR, "is a file, wanted a folder");
+
+    /* Said before anything is taken or written. */
+    other = config;
+    other.model.hidden_size = 65536;
+    other.model.head_dim = 0;
+    other.model.intermediate_size = 0;
+    other.model.num_hidden_layers = 100;
+    CHECK(run_config_check(&other, NULL) == ROTARY_OK);
+    folder = scratch_path("large");
+    call_train(&other, folder, false, ROTARY_OUT_OF_MEMORY, "GiB of memory; this machine has");
+    CHECK(!has_file(folder, "config.json"));
+    call_train(&config, folder, false, ROTARY_OK, "");
+}
+
+/* Going on with more steps is the same as having wanted them at once; lines and evaluations come where they
+ * are due. */
+static void test_more_steps(void)
+{
+    struct run_config config;
+    tiny_config(&config);
+    config.train.steps = 40;
+    config.train.evaluate_every = config.train.checkpoint_every = 10;
+    const char *whole = scratch_path("at once"), *folder = scratch_path("in parts");
+    train_to_end(&config, 1, whole);
+    config.train.steps = 10;
+    train_to_end(&config, 1, folder);
+    config.train.steps = 20;
+    config.train.checkpoint_every = 0;
+    train_to_end(&config, 1, folder);
+    config.train.steps = 40;
+    config.train.checkpoint_every = 10;
+    train_to_end(&config, 1, folder);
+    CHECK(same_file(folder, whole, "model.safetensors"));
+    CHECK(same_file(folder, whole, "config.json"));
+
+    config.train.steps = 3;
+    config.train.log_every = config.train.evaluate_every = config.train.checkpoint_every = 0;
+    folder = scratch_path("only the end");
+    train_to_end(&config, 1, folder);
+    char *lines = timeless_metrics(folder);
+    CHECK(strncmp(lines, "{\"step\":3,\"loss\":", 17) == 0);
+    const char *second = strchr(lines, '\n') + 1;
+    CHECK(strncmp(second, "{\"step\":3,\"evaluation\":{\"right\":", 32) == 0);
+    CHECK(strchr(second, '\n')[1] == 0);
+    free(lines);
+}
+
+/* A weight that is no number: the run stops, and its last checkpoint stays. */
+static void test_diverged(void)
+{
+    struct run_config config;
+    tiny_config(&config);
+    config.train.steps = 10;
+    const char *folder = scratch_path("diverged");
+    train_to_end(&config, 1, folder);
+    struct compute compute;
+    CHECK(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    struct decoder *decoder;
+    CHECK(decoder_create(&decoder, &compute, &config.model, (struct decoder_limits){2, 48, true}, 1, NULL) ==
+          ROTARY_OK);
+    struct checkpoint checkpoint;
+    CHECK(checkpoint_open(&checkpoint, folder, &config, NULL) == ROTARY_OK);
+    CHECK(checkpoint_load(&checkpoint, decoder_parameters(decoder), NULL) == ROTARY_OK);
+    struct checkpoint_state state = checkpoint.state;
+    checkpoint_close(&checkpoint);
+    parameter_value(decoder_parameters(decoder), 0)[5] = NAN;
+    for (int64_t i = 0; i < parameter_elements(decoder_parameters(decoder)->rows); i++)
+        parameter_value(decoder_parameters(decoder), 0)[i] = NAN;
+    CHECK(checkpoint_write(folder, &config, decoder_parameters(decoder), &state, NULL) == ROTARY_OK);
+    decoder_destroy(decoder);
+    size_t count;
+    char *model = read_file(folder, "model.safetensors", &count);
+    config.train.steps = 20;
+    struct train_result result =
+        call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT,
+                   "is nan at step 11: training diverged; the checkpoint of step 10 in ");
+    CHECK_INT(result.steps_done, 10);
+    size_t after_count;
+    char *after = read_file(folder, "model.safetensors", &after_count);
+    CHECK(count == after_count && memcmp(model, after, count) == 0);
+    free(model);
+    free(after);
+}
+
+static void test_load(void)
+{
+    struct run_config config, loaded;
+    tiny_config(&config);
+    config.train.steps = 10;
+    const char *folder = scratch_path("loaded");
+    train_to_end(&config, 1, folder);
+    struct compute compute;
+    CHECK(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    struct decoder *decoder = NULL;
+    struct task *task = NULL;
+    rotary_error error = {0};
+    struct decoder_limits limits = {.batch = 4, .time = 48};
+    if (!CHECK(train_load(folder, &compute, limits, &loaded, &decoder, &task, &error) == ROTARY_OK)) {
+        printf("%s\n", error.message);
+        return;
+    }
+    CHECK(run_config_same(&loaded, &config, "there", NULL) == ROTARY_OK);
+    /* It scores what the run's last evaluation scored. */
+    struct train_result result = call_train(&config, folder, true, ROTARY_OK, "");
+    struct evaluation evaluation = {0};
+    struct evaluation_config how = {.seed = (uint64_t)config.train.seed, .problems = 4, .held_out = 2};
+    CHECK(task_evaluate(task, decoder, &how, &evaluation, NULL) == ROTARY_OK);
+    CHECK_NEAR(evaluation.loss, result.evaluation.loss, 1e-8);
+    CHECK_INT(evaluation.right, result.evaluation.right);
+    decoder_destroy(decoder);
+    task_destroy(task);
+
+    CHECK(remove(scratch_path("loaded/model.safetensors")) == 0);
+    CHECK_INT(train_load(folder, &compute, limits, &loaded, &decoder, &task, &error),
+              ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "holds no trained model yet") != NULL);
+    CHECK_INT(train_load(scratch_folder(), &compute, limits, &loaded, &decoder, &task, &error),
+              ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "is not the folder of a run") != NULL);
+}
+
+int main(void)
+{
+    test_allocations();
+    test_learns();
+    test_every_kind_of_model();
+    test_threads();
+    test_refused();
+    test_more_steps();
+    test_diverged();
+    test_load();
+    return check_report();
+}
