@@ -38,24 +38,15 @@ void tiny_config(struct run_config *config)
         printf("%s\n", error.message);
 }
 
-rotary_status train_tiny(const struct run_config *config, int threads, const char *folder,
-                         const atomic_bool *interrupted, struct train_result *result, rotary_error *error)
-{
-    struct compute compute;
-    rotary_status status =
-        compute_create(&compute, threads, ROTARY_ISA_AUTO, (enum precision)config->train.precision, error);
-    if (status != ROTARY_OK)
-        return status;
-    struct train_call call = {
-        .config = config, .compute = &compute, .folder = folder, .resume = true, .interrupted = interrupted};
-    return train(&call, result, error);
-}
-
 void train_to_end(const struct run_config *config, int threads, const char *folder)
 {
+    struct compute compute;
+    rotary_error error = {0};
+    CHECK(compute_create(&compute, threads, ROTARY_ISA_AUTO, (enum precision)config->train.precision, NULL) ==
+          ROTARY_OK);
+    struct train_call call = {.config = config, .compute = &compute, .folder = folder, .resume = true};
     struct train_result result;
-    rotary_error error;
-    if (!CHECK(train_tiny(config, threads, folder, NULL, &result, &error) == ROTARY_OK))
+    if (!CHECK(train(&call, &result, &error) == ROTARY_OK))
         printf("%s\n", error.message);
     CHECK_INT(result.steps_done, config->train.steps);
 }

@@ -11,11 +11,7 @@
  * dropout; 60 steps, a checkpoint every 5. Checked. */
 void tiny_config(struct run_config *config);
 
-/* Trains in `folder`, resuming. Without a progress function. */
-rotary_status train_tiny(const struct run_config *config, int threads, const char *folder,
-                         const atomic_bool *interrupted, struct train_result *result, rotary_error *error);
-/* As train_tiny, in a folder of its own in the scratch folder; fails the test if the status is not ROTARY_OK.
- */
+/* Trains in `folder`, resuming what is there; fails the test if it does not reach its last step. */
 void train_to_end(const struct run_config *config, int threads, const char *folder);
 
 /* Whole files. The caller frees *bytes. */

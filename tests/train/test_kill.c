@@ -3,8 +3,8 @@
  * A run that is killed, at any moment and as often as one likes, and resumed, ends with the same bytes as one
  * that was left alone; so does one that is asked to stop, and one that finds a checkpoint half renamed.
  *
- *     test_kill           a few rounds
- *     test_kill 20        as many rounds
+ *     test_kill           once
+ *     test_kill 20        as many times
  *
  * Everything is trained in child processes: a process that ran threads cannot fork another that does.
  */
@@ -18,16 +18,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 2, KILLS = 8 };
+enum { THREADS = 2, SIGNALS = 6, STEPS_BETWEEN = 12 };
 enum { CHILD_DONE, CHILD_INTERRUPTED, CHILD_FAILED };
 
 static struct rotary_random chance = {.key = {.seed = 1, .stream = ROTARY_STREAM_TEST}};
+
+/* What parent and child both see. */
+static struct {
+    _Atomic int64_t step;    /* the last the child took */
+    _Atomic int64_t started; /* where it began */
+} * shared;
 
 static double now(void)
 {
@@ -43,12 +49,6 @@ static void sleep_for(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* A moment between now and `longest` seconds from now. */
-static double some_moment(double longest)
-{
-    return longest * (double)(rotary_random_next(&chance) >> 8) * 0x1p-24;
-}
-
 static atomic_bool interrupted;
 
 static void interrupt(int signal)
@@ -57,21 +57,39 @@ static void interrupt(int signal)
     atomic_store(&interrupted, true);
 }
 
-/* Trains in a child, which is asked to stop after `alarm_after` seconds if that is not 0. */
-static pid_t start_child(const struct run_config *config, const char *folder, double alarm_after)
+static void note_step(void *argument, const struct train_progress *progress)
 {
+    (void)argument;
+    if (atomic_load(&shared->started) < 0)
+        atomic_store(&shared->started, progress->step);
+    atomic_store(&shared->step, progress->step);
+}
+
+/* Trains in a child, which stops when it gets a SIGTERM. */
+static pid_t start_child(const struct run_config *config, const char *folder)
+{
+    atomic_store(&shared->step, -1);
+    atomic_store(&shared->started, -1);
     fflush(stdout);
+    signal(SIGTERM, interrupt);
     pid_t child = fork();
-    if (child != 0)
+    if (child != 0) {
+        signal(SIGTERM, SIG_DFL);
         return child;
-    signal(SIGALRM, interrupt);
-    if (alarm_after > 0.0) {
-        struct itimerval timer = {.it_value = {.tv_usec = 1 + (suseconds_t)(1e6 * alarm_after)}};
-        setitimer(ITIMER_REAL, &timer, NULL);
     }
+    struct compute compute;
     struct train_result result;
     rotary_error error = {0};
-    rotary_status status = train_tiny(config, THREADS, folder, &interrupted, &result, &error);
+    rotary_status status =
+        compute_create(&compute, THREADS, ROTARY_ISA_AUTO, (enum precision)config->train.precision, &error);
+    struct train_call call = {.config = config,
+                              .compute = &compute,
+                              .folder = folder,
+                              .resume = true,
+                              .progress = note_step,
+                              .interrupted = &interrupted};
+    if (status == ROTARY_OK)
+        status = train(&call, &result, &error);
     if (status == ROTARY_OK)
         _exit(CHILD_DONE);
     if (status == ROTARY_INTERRUPTED)
@@ -82,16 +100,43 @@ static pid_t start_child(const struct run_config *config, const char *folder, do
 }
 
 /* The child's exit status; -1 if it was killed. */
-static int end_of(pid_t child)
+static int exit_of(int status)
 {
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static void finish(const struct run_config *config, const char *folder)
 {
-    CHECK_INT(end_of(start_child(config, folder, 0.0)), CHILD_DONE);
+    int status = 0;
+    pid_t child = start_child(config, folder);
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_INT(exit_of(status), CHILD_DONE);
+}
+
+/* Sends `number` some steps after the child's first, at any moment of a step; or, one time in four, before
+ * that. */
+static int signal_at_some_moment(pid_t child, int number)
+{
+    int64_t steps = rotary_random_below(&chance, STEPS_BETWEEN);
+    double share = (double)rotary_random_below(&chance, 1000) / 1000.0;
+    if (rotary_random_below(&chance, 4) == 0) {
+        sleep_for(0.02 * share);
+    } else {
+        double begin = now();
+        int64_t started;
+        while ((started = atomic_load(&shared->started)) < 0 ||
+               atomic_load(&shared->step) < started + steps) {
+            int ended;
+            if (waitpid(child, &ended, WNOHANG) == child)
+                return exit_of(ended);
+            sleep_for(1e-4);
+        }
+        sleep_for(share * (now() - begin) / (double)(steps + 1));
+    }
+    kill(child, number);
+    int ended = 0;
+    CHECK(waitpid(child, &ended, 0) == child);
+    return exit_of(ended);
 }
 
 static const char *folder_of(const char *kind, int round)
@@ -114,43 +159,26 @@ static void check_same(const char *folder, const char *reference)
     free(wanted);
 }
 
-static void test_killed(const struct run_config *config, const char *reference, double seconds, int round)
+/* Stops a run again and again by signal `number`, upon which it ends with `wanted`, and lets it finish at
+ * last. */
+static void test_stopped(const struct run_config *config, const char *reference, int number, int wanted,
+                         int round)
 {
-    check_about("killed, round %d", round);
-    const char *folder = folder_of("killed", round);
-    int kills = 0, end = -1;
-    while (end != CHILD_DONE && kills < KILLS) {
-        pid_t child = start_child(config, folder, 0.0);
-        sleep_for(some_moment(seconds / 3.0));
-        kill(child, SIGKILL);
-        end = end_of(child);
-        CHECK(end == -1 || end == CHILD_DONE);
-        kills += end == -1;
+    check_about("signal %d, round %d", number, round);
+    const char *folder = folder_of(number == SIGKILL ? "killed" : "asked", round);
+    int stops = 0, end = wanted;
+    for (int i = 0; i < SIGNALS && end == wanted; i++) {
+        end = signal_at_some_moment(start_child(config, folder), number);
+        stops += end == wanted;
     }
-    CHECK(kills > 1);
-    finish(config, folder);
-    check_same(folder, reference);
-    check_about("%s", "");
-}
-
-static void test_interrupted(const struct run_config *config, const char *reference, double seconds,
-                             int round)
-{
-    check_about("interrupted, round %d", round);
-    const char *folder = folder_of("interrupted", round);
-    int stops = 0, end = CHILD_INTERRUPTED;
-    while (end == CHILD_INTERRUPTED && stops < KILLS) {
-        end = end_of(start_child(config, folder, some_moment(seconds / 3.0)));
-        stops += end == CHILD_INTERRUPTED;
-    }
-    CHECK(end != CHILD_FAILED);
+    CHECK(end == wanted || end == CHILD_DONE);
     CHECK(stops > 1);
     finish(config, folder);
     check_same(folder, reference);
     check_about("%s", "");
 }
 
-/* The states between the renamings of the checkpoint of step 35, and before them; metrics.jsonl is far ahead,
+/* The states between the renamings of the checkpoint of step 36, and before them; metrics.jsonl is far ahead,
  * and its last line is torn. */
 static void test_half_renamed(const struct run_config *config, const char *reference)
 {
@@ -158,13 +186,13 @@ static void test_half_renamed(const struct run_config *config, const char *refer
     struct run_config shorter = *config;
     shorter.train.steps = 30;
     finish(&shorter, older);
-    shorter.train.steps = 35;
+    shorter.train.steps = 36;
     finish(&shorter, newer);
     size_t count;
     char *metrics = read_file(reference, "metrics.jsonl", &count);
     for (int state = 0; state < 4; state++) {
-        static const char *const names[] = {"before", "between", "first checkpoint", "after"};
-        check_about("half renamed: %s", names[state]);
+        static const char *const names[] = {"before", "between", "between, the first time", "after"};
+        check_about("renaming: %s", names[state]);
         const char *folder = folder_of("half", state);
         CHECK(mkdir(folder, 0777) == 0);
         copy_file(reference, "config.json", folder, "config.json");
@@ -185,16 +213,17 @@ static void test_half_renamed(const struct run_config *config, const char *refer
 
 int main(int count, char **arguments)
 {
-    int rounds = count > 1 ? atoi(arguments[1]) : 2;
+    int rounds = count > 1 ? atoi(arguments[1]) : 1;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!CHECK(shared != MAP_FAILED))
+        return check_report();
     struct run_config config;
     tiny_config(&config);
     const char *reference = scratch_path("reference");
-    double begin = now();
     finish(&config, reference);
-    double seconds = now() - begin;
     for (int round = 0; round < rounds; round++) {
-        test_killed(&config, reference, seconds, round);
-        test_interrupted(&config, reference, seconds, round);
+        test_stopped(&config, reference, SIGKILL, -1, round);
+        test_stopped(&config, reference, SIGTERM, CHILD_INTERRUPTED, round);
     }
     test_half_renamed(&config, reference);
     return check_report();

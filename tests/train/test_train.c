@@ -76,7 +76,7 @@ static void test_every_kind_of_model(void)
         tiny_config(&config);
         config.task.task = kind % TASK_KINDS;
         config.task.sequence_length = 128;
-        config.task.addition_digits = 1;
+        config.task.addition_digits = 2;
         config.model.vocab_size = 0;
         config.model.max_position_embeddings = 0;
         config.model.position = kind % 5;
@@ -221,7 +221,8 @@ static void test_refused(void)
     /* Said before anything is taken or written. */
     other = config;
     other.model.hidden_size = 65536;
-    other.model.head_dim = 0;
+    other.model.num_attention_heads = 1024;
+    other.model.head_dim = other.model.num_key_value_heads = 0;
     other.model.intermediate_size = 0;
     other.model.num_hidden_layers = 100;
     CHECK(run_config_check(&other, NULL) == ROTARY_OK);
