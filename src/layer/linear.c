@@ -66,8 +66,6 @@ static rotary_status prepare_memory(struct linear *linear, bool training, rotary
     if (status != ROTARY_OK || !training)
         return status;
     status = packed_weight_create(&linear->backward, compute, linear->outputs, linear->inputs, false, error);
-    if (status == ROTARY_OK)
-        status = product_gradient_reserve(compute, linear->rows, linear->outputs, linear->inputs, error);
     if (status != ROTARY_OK || linear->bias < 0)
         return status;
     carve(linear);

@@ -50,9 +50,8 @@ ROTARY_CHECKED rotary_status product_run(const struct compute *compute, struct m
 ROTARY_CHECKED rotary_status product_gradient(const struct compute *compute, float *gradient,
                                               struct matrix left, struct matrix right, rotary_error *error);
 
-/* Makes room for product_gradient of up to this size, so that its first call allocates plans only. */
-ROTARY_CHECKED rotary_status product_gradient_reserve(const struct compute *compute, int64_t rows,
-                                                      int64_t left_columns, int64_t right_columns,
-                                                      rotary_error *error);
+/* How many of the pieces planned so far oneDNN has nothing better for than its reference, which is very slow.
+ */
+int64_t products_slow(const struct products *products);
 
 #endif

@@ -128,6 +128,7 @@ struct piece {
     struct piece_shape shape;
     dnnl_primitive_t primitive;
     dnnl_memory_t (*memory)[OPERANDS]; /* [threads]; pointed at the operands of each run */
+    bool slow;
     struct piece *next;
 };
 
@@ -169,6 +170,14 @@ int pieces_serial_begin(void)
 void pieces_serial_end(int threads)
 {
     omp_set_num_threads(threads);
+}
+
+int64_t pieces_slow(const struct pieces *pieces)
+{
+    int64_t count = 0;
+    for (const struct piece *piece = pieces->first; piece; piece = piece->next)
+        count += piece->slow;
+    return count;
 }
 
 static dnnl_data_type_t type_of(int64_t dtype)
@@ -371,6 +380,11 @@ static dnnl_status_t piece_make(struct pieces *pieces, struct piece *piece, cons
     if (status == dnnl_success)
         status = reserve_scratch(pieces, dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(
                                              plan, dnnl_query_scratchpad_md, 0)));
+    const char *implementation;
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_query(plan, dnnl_query_impl_info_str, 0, (void *)&implementation);
+    if (status == dnnl_success)
+        piece->slow = strncmp(implementation, "ref", 3) == 0;
     if (plan)
         dnnl_primitive_desc_destroy(plan);
     piece_layouts_free(&layouts);

@@ -32,6 +32,8 @@ ROTARY_CHECKED rotary_status pieces_create(struct pieces **pieces, int threads, 
                                            rotary_error *error);
 void pieces_destroy(struct pieces *pieces);
 bool pieces_bf16_is_fast(void);
+/* How many pieces run oneDNN's reference code: correct, and very slow. */
+int64_t pieces_slow(const struct pieces *pieces);
 
 /* oneDNN plans for as many threads as OpenMP would start, and runs so too outside of parallel regions.
  * Between begin and end that is one; end takes what begin gave. */

@@ -206,8 +206,9 @@ static void test_threads(const char *isa, enum precision precision)
 int main(int count, char **arguments)
 {
     const char *isa = count > 1 ? arguments[1] : "auto";
-    const struct sizes all[] = {{1, 1, 1, 0},    {1, 128, 128, 0},   {7, 5, 3, 2},      {300, 41, 97, 8},
-                                {40, 97, 41, 0}, {256, 128, 512, 0}, {515, 33, 600, 8}, {130, 700, 65, 0}};
+    const struct sizes all[] = {{1, 1, 1, 0},      {1, 128, 128, 0},  {7, 5, 3, 2},
+                                {300, 41, 97, 8},  {40, 97, 41, 0},   {256, 128, 512, 0},
+                                {515, 33, 600, 8}, {130, 700, 65, 0}, {64, 2048, 130, 0}};
     for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++) {
         struct compute compute = make(isa, (enum precision)precision, 2);
         if (compute.threads == 0)
@@ -221,6 +222,8 @@ int main(int count, char **arguments)
         }
         test_gradient(&compute, (struct sizes){5000, 40, 300, 0});
         test_gradient(&compute, (struct sizes){600, 530, 50, 4});
+        check_about("%s %s", rotary_isa_name(compute.isa), rotary_dtype_name(compute.storage));
+        CHECK_INT(products_slow(compute.products), 0);
         compute_destroy(&compute);
         test_threads(isa, (enum precision)precision);
     }
