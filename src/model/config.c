@@ -19,7 +19,6 @@ void decoder_config_default(struct decoder_config *config)
     *config = (struct decoder_config){.hidden_size = 128,
                                       .num_hidden_layers = 3,
                                       .num_attention_heads = 4,
-                                      .max_position_embeddings = 512,
                                       .position = POSITION_ROPE,
                                       .rope_theta = 10000.0,
                                       .partial_rotary_factor = 1.0,
@@ -43,8 +42,8 @@ static const struct setting table[] = {
     {"head_dim", SETTING_INTEGER, MEMBER(head_dim), 0, 1024, NULL, "channels a head; 0: hidden_size / heads"},
     {"intermediate_size", SETTING_INTEGER, MEMBER(intermediate_size), 0, 1 << 22, NULL,
      "width of the feed-forward layer; 0: 4 hidden_size"},
-    {"max_position_embeddings", SETTING_INTEGER, MEMBER(max_position_embeddings), 1, 1 << 24, NULL,
-     "longest sequence, tokens"},
+    {"max_position_embeddings", SETTING_INTEGER, MEMBER(max_position_embeddings), 0, 1 << 24, NULL,
+     "longest sequence, tokens; 0: as long as the task's"},
     {"hidden_act", SETTING_CHOICE, MEMBER(hidden_act), 0, 0, hidden_acts,
      "activation of the feed-forward layer"},
     {"pairing", SETTING_CHOICE, MEMBER(pairing), 0, 0, pairings, "which channels turn together"},
@@ -101,6 +100,10 @@ rotary_status decoder_config_check(struct decoder_config *config, rotary_error *
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "vocab_size is %lld: a model needs at least 1 token",
                            (long long)config->vocab_size);
+    if (config->max_position_embeddings < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "max_position_embeddings is %lld: a model reads at least 1 token",
+                           (long long)config->max_position_embeddings);
     if (config->head_dim == 0) {
         if (config->hidden_size % config->num_attention_heads != 0)
             return rotary_fail(
