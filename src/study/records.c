@@ -259,7 +259,8 @@ int64_t record_steps_to(const struct record *record, double share)
 {
     for (int64_t i = 0; i < record->evaluation_count; i++) {
         const struct record_evaluation *evaluation = &record->evaluations[i];
-        if (evaluation->problems && (double)evaluation->right >= share * (double)evaluation->problems)
+        /* Divided, not multiplied: the nearest number to 99 / 110 is the nearest to 0.9. */
+        if (evaluation->problems && (double)evaluation->right / (double)evaluation->problems >= share)
             return evaluation->step;
     }
     return NOT_REACHED;

@@ -210,13 +210,22 @@ static void check_parts(const char *folder)
     snprintf(place, sizeof place, "%s/roper-3", folder);
     synthetic_run(place, &run);
     page = page_of(folder);
+    struct collection collection = collected(folder);
+    struct series series;
+    rotary_error error = {0};
+    CHECK_INT(series_create(&series, &collection, SERIES_RIGHT, &error), ROTARY_OK);
+    CHECK(series.curves[7].mean && series.curves[7].encoding == 1 && series.curves[5].count == 2);
+    CHECK_INT(series.curves[7].count, 6); /* of the two that are finished */
+    CHECK_NEAR(series.curves[7].points[5].value,
+               (series.curves[1].points[5].value + series.curves[3].points[5].value) / 2, 1e-12);
+    series_free(&series);
+    collection_free(&collection);
     CHECK(strstr(page, "5 of 6 runs are finished") != NULL);
     CHECK(strstr(page, "thin unfinished\"") != NULL && strstr(page, "roper, seed 3, unfinished") != NULL);
     free(page);
 
     check_about("damage");
     synthetic_append(place, "metrics.jsonl", "no JSON\n{}\n");
-    rotary_error error = {0};
     CHECK_INT(report_write(&folder, 1, NULL, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "metrics.jsonl, line ") != NULL);
     CHECK_INT(report_write(&(const char *){"/no/such/folder"}, 1, NULL, &error), ROTARY_IO_ERROR);

@@ -56,6 +56,9 @@ static void check_record(const char *folder)
     CHECK_INT(record_steps_to(&record, 0.9), 30); /* 115 of 128 is 89.8%, 116 is 90.6% */
     CHECK_INT(record_steps_to(&record, 0.89), 20);
     CHECK_INT(record_steps_to(&record, 0.95), NOT_REACHED);
+    record.evaluations[0].right = 99;
+    record.evaluations[0].problems = 110;
+    CHECK_INT(record_steps_to(&record, 0.9), 20); /* exactly */
     CHECK_INT(record.sample_count, 1);
     CHECK_TEXT(record.samples[0].prompt, "p");
     CHECK(record.samples[0].right);
@@ -204,8 +207,8 @@ static void check_unfinished(const char *folder)
 
 static void check_plain_runs(const char *folder)
 {
-    char paths[3][2 * SYNTHETIC_PATH];
-    const char *folders[3] = {paths[0], paths[1], paths[2]};
+    char paths[4][2 * SYNTHETIC_PATH];
+    const char *folders[4] = {paths[0], paths[1], paths[2], paths[3]};
     struct synthetic_run run = {.task = "prefix",
                                 .position = "rope",
                                 .seed = 1,
@@ -213,6 +216,7 @@ static void check_plain_runs(const char *folder)
                                 .done = 100,
                                 .evaluate_every = 50,
                                 .half = 80};
+    snprintf(paths[3], sizeof paths[3], "%s/run-3", folder);
     for (int i = 0; i < 3; i++) {
         snprintf(paths[i], sizeof paths[i], "%s/run-%d", folder, i);
         run.position = i == 1 ? "none" : "rope";
@@ -232,7 +236,31 @@ static void check_plain_runs(const char *folder)
     free(text);
     collection_free(&collection);
 
+    check_about("runs that share one seed of two");
+    run.seed = 3;
+    run.position = "none";
+    synthetic_run(paths[2], &run);
+    run.seed = 0;
+    run.position = "rope";
+    synthetic_run(paths[1], &run);
+
+    run.seed = 3;
+    synthetic_run(paths[3], &run);
+    CHECK_INT(collection_read(&collection, (const char *const[]){paths[1], paths[2], paths[3]}, 3, &error),
+              ROTARY_OK);
+    const struct comparison_encoding *none = &collection.comparison->encodings[1];
+    CHECK_INT(none->difference[MEASURE_LOSS].count, 1);
+    CHECK_INT(none->pair_seeds[0], 3);
+    CHECK_NEAR(none->differences[MEASURE_LOSS][0],
+               record_last_evaluation(&collection.records[1])->loss -
+                   record_last_evaluation(&collection.records[2])->loss,
+               0);
+    collection_free(&collection);
+
     check_about("runs that do not compare");
+    run.seed = 0;
+    synthetic_run(paths[0], &run);
+    synthetic_run(paths[1], &run);
     folders[2] = paths[0];
     CHECK_INT(collection_read(&collection, folders, 3, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "both rope with seed 0") != NULL);
