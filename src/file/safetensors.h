@@ -32,6 +32,8 @@ struct safetensors; /* an open file: memory-mapped, validated whole */
 ROTARY_CHECKED rotary_status safetensors_open(struct safetensors **file, const char *path,
                                               rotary_error *error);
 void safetensors_close(struct safetensors *file);
+/* As it was opened: for messages. */
+const char *safetensors_path(const struct safetensors *file);
 /* Whether the file carries our checksum, which then held: every file of ours does, another program's does
  * not. */
 bool safetensors_verified(const struct safetensors *file);

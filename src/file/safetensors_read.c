@@ -21,7 +21,7 @@
 static const uint64_t most_header_bytes = 100 * 1000 * 1000;
 
 struct safetensors {
-    const char *path; /* while opening */
+    char *path;
     unsigned char *bytes;
     size_t size;          /* of the whole file */
     size_t header_length; /* of its JSON text */
@@ -245,8 +245,10 @@ rotary_status safetensors_open(struct safetensors **file, const char *path, rota
     struct safetensors *opened = calloc(1, sizeof *opened);
     if (!opened)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to open %s", path);
-    opened->path = path;
-    rotary_status status = map_file(opened, error);
+    opened->path = strdup(path);
+    rotary_status status = opened->path
+                               ? map_file(opened, error)
+                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to open %s", path);
     if (status == ROTARY_OK)
         status = read_header(opened, error);
     if (status == ROTARY_OK)
@@ -255,7 +257,6 @@ rotary_status safetensors_open(struct safetensors **file, const char *path, rota
         status = read_tensors(opened, error);
     if (status == ROTARY_OK)
         status = verify(opened, error);
-    opened->path = NULL;
     if (status == ROTARY_OK)
         *file = opened;
     else
@@ -271,7 +272,13 @@ void safetensors_close(struct safetensors *file)
         munmap(file->bytes, file->size);
     json_decref(file->header);
     free(file->tensors);
+    free(file->path);
     free(file);
+}
+
+const char *safetensors_path(const struct safetensors *file)
+{
+    return file->path;
 }
 
 bool safetensors_verified(const struct safetensors *file)

@@ -57,6 +57,7 @@ struct nearest {
     const char *name; /* what was asked for */
     const char *best;
     int distance; /* of the best so far; what is not nearer is not taken */
+    int longer;   /* by how many letters its length differs: decides between equally near ones */
 };
 
 static struct nearest nearest_to(const char *name)
@@ -70,7 +71,9 @@ static void consider(struct nearest *nearest, const char *candidate)
     if (strlen(nearest->name) > NEAREST_BYTES || strlen(candidate) > NEAREST_BYTES)
         return;
     int far = distance(nearest->name, candidate);
-    if (far < nearest->distance) {
+    int longer = abs((int)strlen(candidate) - (int)strlen(nearest->name));
+    if (far < nearest->distance || (nearest->best && far == nearest->distance && longer < nearest->longer)) {
+        nearest->longer = longer;
         nearest->distance = far;
         nearest->best = candidate;
     }

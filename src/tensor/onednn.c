@@ -10,6 +10,7 @@
 
 #include <dnnl.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +206,30 @@ static void cap(rotary_isa isa)
 bool pieces_bf16_is_fast(void)
 {
     return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
+}
+
+void pieces_library(char *text, size_t bytes)
+{
+    static const struct {
+        dnnl_cpu_isa_t isa;
+        const char *name;
+    } names[] = {
+        {dnnl_cpu_isa_sse41, "sse41"},
+        {dnnl_cpu_isa_avx, "avx"},
+        {dnnl_cpu_isa_avx2, "avx2"},
+        {dnnl_cpu_isa_avx512_core, "avx512_core"},
+        {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
+        {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
+        {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
+    };
+    dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+    /* Each set of bits holds those before it. */
+    const char *name = "generic code";
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if ((isa & names[i].isa) == names[i].isa)
+            name = names[i].name;
+    const dnnl_version_t *version = dnnl_version();
+    snprintf(text, bytes, "oneDNN %d.%d.%d, %s", version->major, version->minor, version->patch, name);
 }
 #else
 static void cap(rotary_isa isa)

@@ -34,6 +34,8 @@ void pieces_destroy(struct pieces *pieces);
 bool pieces_bf16_is_fast(void);
 /* How many pieces run oneDNN's reference code: correct, and very slow. */
 int64_t pieces_slow(const struct pieces *pieces);
+/* "oneDNN 2.6.3, avx512_core_amx": what is linked, and the instruction set it computes with. */
+void pieces_library(char *text, size_t bytes);
 
 /* oneDNN plans for as many threads as OpenMP would start, and runs so too outside of parallel regions.
  * Between begin and end that is one; end takes what begin gave. */

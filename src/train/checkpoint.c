@@ -296,14 +296,15 @@ static rotary_status load_tensor(const struct safetensors *file, const struct pa
 {
     const struct safetensor *tensor = safetensors_find(file, name);
     if (!tensor)
-        return rotary_fail(error, ROTARY_BAD_FILE, "the checkpoint has no tensor %s", name);
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor %s", safetensors_path(file), name);
     struct safetensor wanted = tensor_of(row, name, array);
     bool same = tensor->dtype == wanted.dtype && tensor->dimensions == wanted.dimensions;
     for (int i = 0; same && i < wanted.dimensions; i++)
         same = tensor->shape[i] == wanted.shape[i];
     if (!same)
-        return rotary_fail(error, ROTARY_BAD_FILE, "the checkpoint's tensor %s is not f32 %lld x %lld", name,
-                           (long long)row->rows, (long long)(row->columns ? row->columns : 1));
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor %s is not f32 %lld x %lld",
+                           safetensors_path(file), name, (long long)row->rows,
+                           (long long)(row->columns ? row->columns : 1));
     memcpy(array + row->offset, tensor->data, (size_t)parameter_elements(row) * sizeof(float));
     return ROTARY_OK;
 }
@@ -313,7 +314,7 @@ static rotary_status load_arrays(const struct safetensors *file, const struct pa
 {
     int count = array_count * parameters->count;
     if (safetensors_count(file) != count)
-        return rotary_fail(error, ROTARY_BAD_FILE, "the checkpoint has %d tensors, the model %d",
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has %d tensors, the model %d", safetensors_path(file),
                            safetensors_count(file), count);
     rotary_status status = ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < count; i++) {

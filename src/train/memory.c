@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,23 +27,66 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* The least limit of the control groups this process is in, of either version. A container usually sees its
+ * own group as the root. */
+static size_t groups_limit(void)
+{
+    size_t limit = smaller(group_limit("/sys/fs/cgroup/memory.max"),
+                           group_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    if (!file)
+        return limit;
+    char line[4096], path[sizeof line + 64];
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        char *first = strchr(line, ':'), *second = first ? strchr(first + 1, ':') : NULL;
+        if (!second)
+            continue;
+        *second = 0;
+        if (strcmp(first + 1, "") == 0)
+            snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", second + 1);
+        else if (strcmp(first + 1, "memory") == 0)
+            snprintf(path, sizeof path, "/sys/fs/cgroup/memory%s/memory.limit_in_bytes", second + 1);
+        else
+            continue;
+        limit = smaller(limit, group_limit(path));
+    }
+    fclose(file);
+    return limit;
+}
+
 size_t memory_limit(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t limit = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
-    limit = smaller(limit, group_limit("/sys/fs/cgroup/memory.max"));
-    limit = smaller(limit, group_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    limit = smaller(limit, groups_limit());
     struct rlimit address_space;
     if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY)
         limit = smaller(limit, (size_t)address_space.rlim_cur);
     return limit;
 }
 
-rotary_status memory_check(size_t bytes, const char *what, rotary_error *error)
+size_t memory_available(void)
 {
     size_t limit = memory_limit();
-    if (bytes <= limit)
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (!file)
+        return limit;
+    char line[256];
+    uintmax_t kilobytes;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %ju kB", &kilobytes) == 1 && kilobytes < limit / 1024)
+            limit = (size_t)kilobytes * 1024;
+    fclose(file);
+    return limit;
+}
+
+rotary_status memory_check(size_t bytes, const char *what, rotary_error *error)
+{
+    size_t available = memory_available();
+    if (bytes <= available)
         return ROTARY_OK;
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s needs %.1f GiB of memory; this machine has %.1f GiB",
-                       what, (double)bytes / 0x1p30, (double)limit / 0x1p30);
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                       "%s needs %.1f GiB of memory; this machine has %.1f GiB available", what,
+                       (double)bytes / 0x1p30, (double)available / 0x1p30);
 }

@@ -12,7 +12,10 @@
  * say so. */
 size_t memory_limit(void);
 
-/* ROTARY_OUT_OF_MEMORY, with both numbers, if `bytes` for `what` are more than memory_limit(). */
+/* Bytes that can be had now without taking another program's: at most memory_limit(). */
+size_t memory_available(void);
+
+/* ROTARY_OUT_OF_MEMORY, with both numbers, if `bytes` for `what` are more than memory_available(). */
 ROTARY_CHECKED rotary_status memory_check(size_t bytes, const char *what, rotary_error *error);
 
 #endif

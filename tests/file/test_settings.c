@@ -181,6 +181,7 @@ static void test_nearest(void)
     static const char *const commands[] = {"train",  "evaluate", "generate", "compare",
                                            "report", "info",     "help",     NULL};
     CHECK_TEXT(settings_nearest("ropr", names), "rope");
+    CHECK_TEXT(settings_nearest("ropre", names), "roper");
     CHECK_TEXT(settings_nearest("roperr", names), "roper");
     CHECK_TEXT(settings_nearest("RoPER", names), "roper");
     CHECK_TEXT(settings_nearest("sinusodial", names), "sinusoidal");

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary compare: every position encoding from every seed, the table, and the page.
+ */
+#include "base/fail.h"
+#include "cli/command.h"
+#include "cli/plan.h"
+#include "cli/progress.h"
+#include "cli/result.h"
+#include "report/report.h"
+#include "study/collection.h"
+#include "study/compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_POSITIONS = 16,
+    MOST_RUNS = 1000,
+    NAME_BYTES = 64,
+    RUNS_QUICK = 3,
+    RUNS_OTHER = 10,
+    PATH_BYTES = 4096
+};
+
+struct compare_options {
+    const char *positions, *preset, *out;
+    struct option_integer runs, steps;
+    struct option_list assignments;
+};
+
+#define MEMBER(member) offsetof(struct compare_options, member)
+static const struct option compare_table[] = {
+    {.name = "--positions",
+     .type = OPTION_TEXT,
+     .value = "A,B,...",
+     .offset = MEMBER(positions),
+     .help = "position encodings, the first being what the others are measured against: none, learned, "
+             "sinusoidal, "
+             "rope, roper (default: rope,roper)"},
+    {.name = "--runs",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(runs),
+     .least = 1,
+     .most = MOST_RUNS,
+     .help = "seeds of each encoding (default: 3 for the preset quick, 10 for others)"},
+    {.name = "--preset",
+     .type = OPTION_TEXT,
+     .value = "NAME",
+     .offset = MEMBER(preset),
+     .help = "configuration to start from: quick or paper (default: quick)"},
+    {.name = "--steps",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(steps),
+     .least = 1,
+     .most = 4294967295.0,
+     .help = "updates of the parameters in each run (default: the preset's)"},
+    {.name = "--set",
+     .type = OPTION_LIST,
+     .value = "KEY=VALUE",
+     .offset = MEMBER(assignments),
+     .help = "any other key of the configuration; may be given again"},
+    {.name = "--out",
+     .type = OPTION_TEXT,
+     .value = "DIR",
+     .offset = MEMBER(out),
+     .help = "the comparison's folder (default: runs/TASK-PRESET)"},
+};
+
+struct compare_plan {
+    char default_folder[PLAN_FOLDER_BYTES];
+    const char *folder;
+    int positions[MOST_POSITIONS];
+    int position_count, runs;
+    struct run_config config;
+    struct compute compute;
+};
+
+/* "rope,roper" */
+static rotary_status plan_positions(const char *names, struct compare_plan *plan, rotary_error *error)
+{
+    plan->position_count = 0;
+    for (const char *next = names;; next++) {
+        size_t length = strcspn(next, ",");
+        char name[NAME_BYTES];
+        snprintf(name, sizeof name, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES - 1), next);
+        if (plan->position_count == MOST_POSITIONS)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--positions names more than %d encodings",
+                               MOST_POSITIONS);
+        int *position = &plan->positions[plan->position_count];
+        rotary_status status = plan_position(name, position, error);
+        if (status != ROTARY_OK)
+            return status;
+        for (int i = 0; i < plan->position_count; i++)
+            if (plan->positions[i] == *position)
+                return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--positions names %s twice", name);
+        plan->position_count++;
+        next += length;
+        if (*next == 0)
+            return ROTARY_OK;
+    }
+}
+
+static rotary_status plan(const struct invocation *invocation, struct compare_plan *plan, rotary_error *error)
+{
+    const struct compare_options *options = invocation->options;
+    struct plan_request request = {.task = invocation->operands.items[0],
+                                   .preset = options->preset ? options->preset : PLAN_PRESET,
+                                   .steps = options->steps,
+                                   .assignments = &options->assignments,
+                                   .common = &invocation->common};
+    rotary_status status = plan_config(&request, &plan->config, error);
+    if (status == ROTARY_OK)
+        status = plan_positions(options->positions ? options->positions : "rope,roper", plan, error);
+    if (status == ROTARY_OK)
+        status = plan_compute(&invocation->common, plan->config.train.precision, &plan->compute, error);
+    bool quick = strcmp(request.preset, "quick") == 0;
+    plan->runs = options->runs.given ? (int)options->runs.value : quick ? RUNS_QUICK : RUNS_OTHER;
+    plan_folder(&request, NULL, plan->default_folder);
+    plan->folder = options->out ? options->out : plan->default_folder;
+    return status;
+}
+
+static void show(void *argument, const struct compare_progress *now)
+{
+    struct progress *progress = argument;
+    char label[128];
+    snprintf(label, sizeof label, "%s, seed %lld (%d of %d)", now->position, (long long)now->seed, now->run,
+             now->runs);
+    if (now->train)
+        progress_step(progress, label, now->runs - now->run, now->train);
+    else
+        progress_note(progress, "%s: finished before", label);
+}
+
+static rotary_status print_text(const struct comparison *comparison, const char *page, rotary_error *error)
+{
+    char *text;
+    rotary_status status = comparison_text(comparison, &text, error);
+    if (status != ROTARY_OK)
+        return status;
+    printf("%s\n%s\n", text, page);
+    free(text);
+    return ROTARY_OK;
+}
+
+static rotary_status print_json(const struct comparison *comparison, const char *folder, const char *page,
+                                rotary_error *error)
+{
+    json_t *object;
+    rotary_status status = comparison_json(comparison, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    json_object_set_new(object, "folder", json_string(folder));
+    json_object_set_new(object, "report", json_string(page));
+    return result_print_json(object, error);
+}
+
+/* The results are read back from the folder, so that they are those of the whole comparison. */
+static rotary_status print_result(const struct invocation *invocation, const char *folder,
+                                  rotary_error *error)
+{
+    char page[PATH_BYTES];
+    snprintf(page, sizeof page, "%s/report.html", folder);
+    rotary_status status = report_write(&folder, 1, NULL, error);
+    struct collection collection;
+    if (status == ROTARY_OK)
+        status = collection_read(&collection, &folder, 1, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = invocation->common.json ? print_json(collection.comparison, folder, page, error)
+                                     : print_text(collection.comparison, page, error);
+    collection_free(&collection);
+    return status;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    struct compare_plan made;
+    rotary_error error = {0};
+    if (plan(invocation, &made, &error) != ROTARY_OK)
+        return command_refuse(invocation, &error);
+    struct progress progress;
+    progress_start(&progress);
+    struct compare_call call = {.config = &made.config,
+                                .positions = made.positions,
+                                .position_count = made.position_count,
+                                .runs = made.runs,
+                                .compute = &made.compute,
+                                .folder = made.folder,
+                                .command = invocation->command_line,
+                                .progress = show,
+                                .argument = &progress,
+                                .interrupted = invocation->interrupted};
+    rotary_status status = compare(&call, &error);
+    progress_end(&progress);
+    compute_destroy(&made.compute);
+    if (status == ROTARY_OK)
+        status = print_result(invocation, made.folder, &error);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .operands = "TASK",
+    .summary = "trains position encodings side by side and says which is better",
+    .more =
+        "TASK is addition, index or prefix. Runs of one seed see the same data and start from the same "
+        "weights.\n"
+        "Prints a table of the results and the paired differences, and writes report.html. A comparison that "
+        "was\n"
+        "stopped goes on when the same command is given again; more runs or encodings may be asked for then.",
+    .example = "rotary compare index --positions rope,roper --runs 3\n"
+               "trains six small models to index substrings and shows whether turning the values helped",
+    .options = compare_table,
+    .option_count = sizeof compare_table / sizeof compare_table[0],
+    .options_size = sizeof(struct compare_options),
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = run,
+};

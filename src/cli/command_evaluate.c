@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary evaluate: scores a trained model on its task.
+ */
+#include "base/fail.h"
+#include "cli/command.h"
+#include "cli/plan.h"
+#include "cli/result.h"
+#include "train/train.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_PROBLEMS = 1 << 16 };
+
+struct evaluate_options {
+    struct option_integer problems, show;
+    struct option_real temperature;
+};
+
+#define MEMBER(member) offsetof(struct evaluate_options, member)
+static const struct option evaluate_table[] = {
+    {.name = "--problems",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(problems),
+     .least = 1,
+     .most = MOST_PROBLEMS,
+     .help = "problems to solve, at most those of the run's configuration (default: all of them)"},
+    {.name = "--temperature",
+     .type = OPTION_REAL,
+     .value = "X",
+     .offset = MEMBER(temperature),
+     .least = 0,
+     .most = 100,
+     .help = "sample answers from softmax(logits / X); 0 takes the likeliest (default: 0)"},
+    {.name = "--show",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(show),
+     .least = 0,
+     .most = MOST_PROBLEMS,
+     .help = "show the first N problems with the model's answers (default: 0)"},
+};
+
+static void print_samples(const struct evaluation *evaluation)
+{
+    for (int64_t i = 0; i < evaluation->sample_count; i++) {
+        const struct evaluation_sample *sample = &evaluation->samples[i];
+        printf("%s  %s%s", sample->right ? "right" : "wrong", sample->problem.prompt, sample->written);
+        if (!sample->right)
+            printf("  wanted %s", sample->problem.answer);
+        putchar('\n');
+    }
+}
+
+static rotary_status print_result(const struct invocation *invocation, const struct run_config *config,
+                                  const struct evaluation *evaluation, rotary_error *error)
+{
+    const char *position = plan_choice(config, "position"), *task = task_names[config->task.task];
+    if (invocation->common.json)
+        return result_print_json(json_pack("{s:s, s:s, s:s, s:I, s:o}", "folder",
+                                           invocation->operands.items[0], "task", task, "position", position,
+                                           "seed", (json_int_t)config->train.seed, "evaluation",
+                                           result_evaluation_json(evaluation)),
+                                 error);
+    print_samples(evaluation);
+    printf("%s, %s: ", task, position);
+    result_print_evaluation(evaluation);
+    return ROTARY_OK;
+}
+
+static rotary_status evaluate(const struct invocation *invocation, const struct loaded_model *model,
+                              struct evaluation *evaluation, rotary_error *error)
+{
+    const struct evaluate_options *options = invocation->options;
+    const struct option_integer *seed = &invocation->common.seed;
+    struct evaluation_config how = {.seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed),
+                                    .problems = options->problems.given ? options->problems.value
+                                                                        : model->config.task.problems,
+                                    .held_out = model->config.train.held_out,
+                                    .temperature = (float)options->temperature.value,
+                                    .interrupted = invocation->interrupted};
+    rotary_status status = task_evaluate(model->task, model->decoder, &how, evaluation, error);
+    return status == ROTARY_OK ? print_result(invocation, &model->config, evaluation, error) : status;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    const struct evaluate_options *options = invocation->options;
+    rotary_error error = {0};
+    struct loaded_model model;
+    rotary_status status = plan_load(invocation->operands.items[0], &invocation->common, &model, &error);
+    if (status != ROTARY_OK)
+        return command_fail(&error);
+    struct evaluation evaluation = {.sample_count = options->show.value};
+    evaluation.samples = calloc((size_t)options->show.value + 1, sizeof *evaluation.samples);
+    if (evaluation.samples)
+        status = evaluate(invocation, &model, &evaluation, &error);
+    else
+        status = rotary_fail(&error, ROTARY_OUT_OF_MEMORY, "no memory to show %lld problems",
+                             (long long)options->show.value);
+    free(evaluation.samples);
+    plan_unload(&model);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const struct command command_evaluate = {
+    .name = "evaluate",
+    .operands = "DIR",
+    .summary = "scores a trained model on its task",
+    .more =
+        "DIR is a run's folder. Problems and held-out texts are those of the run's seed, none of which were\n"
+        "trained on; --seed draws others.",
+    .example = "rotary evaluate runs/mine --show 5\n"
+               "solves the problems and shows the first five with the model's answers",
+    .options = evaluate_table,
+    .option_count = sizeof evaluate_table / sizeof evaluate_table[0],
+    .options_size = sizeof(struct evaluate_options),
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = run,
+};

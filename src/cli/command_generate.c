@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary generate: continues a prompt.
+ */
+#include "base/fail.h"
+#include "cli/command.h"
+#include "cli/plan.h"
+#include "cli/result.h"
+#include "model/generate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_MOST = 100, LARGEST_MOST = 1 << 20 };
+
+struct generate_options {
+    const char *prompt, *stop;
+    struct option_integer most;
+    struct option_real temperature;
+};
+
+#define MEMBER(member) offsetof(struct generate_options, member)
+static const struct option generate_table[] = {
+    {.name = "--prompt",
+     .type = OPTION_TEXT,
+     .value = "TEXT",
+     .offset = MEMBER(prompt),
+     .help = "what to continue, in the characters of the task; must be given"},
+    {.name = "--most",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(most),
+     .least = 1,
+     .most = LARGEST_MOST,
+     .help = "characters to write at most (default: 100, or what the model has positions for)"},
+    {.name = "--stop",
+     .type = OPTION_TEXT,
+     .value = "C",
+     .offset = MEMBER(stop),
+     .help = "a character to stop behind (default: none)"},
+    {.name = "--temperature",
+     .type = OPTION_REAL,
+     .value = "X",
+     .offset = MEMBER(temperature),
+     .least = 0,
+     .most = 100,
+     .help = "sample from softmax(logits / X); 0 takes the likeliest (default: 0)"},
+};
+
+/* A prompt in tokens, and room for what is written behind it. */
+struct text {
+    int32_t *tokens;      /* the prompt's */
+    int32_t *written;     /* room for `most` */
+    char *characters;     /* room for `most` and a zero byte */
+    int64_t length, most; /* of the prompt; of what is written */
+    int32_t stop;
+};
+
+/* The options against the model: how much there is room for, which characters there are. */
+static rotary_status fit(const struct generate_options *options, const struct loaded_model *model,
+                         struct text *text, rotary_error *error)
+{
+    const struct characters *characters = task_characters(model->task);
+    int64_t positions = model->config.model.max_position_embeddings;
+    text->length = (int64_t)strlen(options->prompt);
+    int64_t room = positions - text->length;
+    int64_t most = options->most.given ? options->most.value : room < DEFAULT_MOST ? room : DEFAULT_MOST;
+    if (room < 1 || most > room)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "the model has %lld positions; the prompt takes %lld and leaves no room for %lld more",
+            (long long)positions, (long long)text->length, (long long)(most > 1 ? most : 1));
+    text->most = most;
+    text->stop = -1;
+    if (!options->stop)
+        return ROTARY_OK;
+    text->stop = characters->token[(unsigned char)options->stop[0]];
+    if (strlen(options->stop) != 1 || text->stop < 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--stop is \"%.80s\", wanted one character of the task", options->stop);
+    return ROTARY_OK;
+}
+
+static rotary_status print_result(const struct invocation *invocation, const struct text *text,
+                                  int64_t written, rotary_error *error)
+{
+    const struct generate_options *options = invocation->options;
+    if (invocation->common.json)
+        return result_print_json(json_pack("{s:s, s:s, s:s, s:I}", "folder", invocation->operands.items[0],
+                                           "prompt", options->prompt, "written", text->characters, "tokens",
+                                           (json_int_t)written),
+                                 error);
+    printf("%s%s\n", options->prompt, text->characters);
+    return ROTARY_OK;
+}
+
+static rotary_status write_on(const struct invocation *invocation, const struct loaded_model *model,
+                              struct text *text, rotary_error *error)
+{
+    const struct generate_options *options = invocation->options;
+    const struct option_integer *seed = &invocation->common.seed;
+    const struct characters *characters = task_characters(model->task);
+    text->tokens = calloc((size_t)text->length + 1, sizeof *text->tokens);
+    text->written = calloc((size_t)text->most, sizeof *text->written);
+    text->characters = calloc((size_t)text->most + 1, 1);
+    if (!text->tokens || !text->written || !text->characters)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld characters",
+                           (long long)text->most);
+    rotary_status status = characters_encode(characters, options->prompt, text->length, text->tokens, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct generate_config config = {.most = text->most,
+                                     .stop = text->stop,
+                                     .temperature = (float)options->temperature.value,
+                                     .seed =
+                                         (uint64_t)(seed->given ? seed->value : model->config.train.seed)};
+    const int32_t *prompt = text->tokens;
+    int64_t written = 0;
+    status = generate(model->decoder, &config, 1, &prompt, &text->length, &text->written, &written,
+                      invocation->interrupted, error);
+    if (status != ROTARY_OK)
+        return status;
+    characters_decode(characters, text->written, written, text->characters);
+    return print_result(invocation, text, written, error);
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    const struct generate_options *options = invocation->options;
+    rotary_error error = {0};
+    if (!options->prompt || !options->prompt[0]) {
+        (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT,
+                           "there is nothing to continue: give --prompt TEXT");
+        return command_refuse(invocation, &error);
+    }
+    struct loaded_model model;
+    if (plan_load(invocation->operands.items[0], &invocation->common, &model, &error) != ROTARY_OK)
+        return command_fail(&error);
+    struct text text = {0};
+    rotary_status status = fit(options, &model, &text, &error);
+    if (status == ROTARY_OK)
+        status = write_on(invocation, &model, &text, &error);
+    free(text.tokens);
+    free(text.written);
+    free(text.characters);
+    plan_unload(&model);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const struct command command_generate = {
+    .name = "generate",
+    .operands = "DIR",
+    .summary = "continues a prompt",
+    .more =
+        "DIR is a run's folder. The model writes on, character by character, from the cache of the keys and\n"
+        "values it has seen.",
+    .example = "rotary generate runs/mine --prompt \"?s='dyjeofuxvejmg'; s[8:]==\" --stop '#'\n"
+               "prints the prompt and what a model trained on the task index makes of it",
+    .options = generate_table,
+    .option_count = sizeof generate_table / sizeof generate_table[0],
+    .options_size = sizeof(struct generate_options),
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary info: the machine, what the kernels make of it, and what is linked.
+ */
+#include "base/threads.h"
+#include "cli/command.h"
+#include "cli/plan.h"
+#include "cli/result.h"
+#include "kernel/attention/kernels.h"
+#include "kernel/layer/layer.h"
+#include "kernel/rope/rope.h"
+#include "tensor/onednn.h"
+#include "train/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+enum { NAME_BYTES = 128, ISAS = ROTARY_ISA_AMX + 1 };
+
+/* What the kernel says the processor is called; its architecture where it says nothing. */
+static void read_processor(char name[NAME_BYTES])
+{
+    struct utsname system;
+    snprintf(name, NAME_BYTES, "%.*s", NAME_BYTES - 1, uname(&system) == 0 ? system.machine : "unknown");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    if (!file)
+        return;
+    char line[512];
+    while (fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", strlen("model name")) != 0 || !colon)
+            continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(name, NAME_BYTES, "%.*s", NAME_BYTES - 1, colon + 1 + strspn(colon + 1, " "));
+        break;
+    }
+    fclose(file);
+}
+
+static const void *rope_table(rotary_isa isa)
+{
+    return rotary_rope_kernels(isa);
+}
+
+static const void *attention_f32_table(rotary_isa isa)
+{
+    return rotary_attention_kernels(isa, ROTARY_F32);
+}
+
+static const void *attention_bf16_table(rotary_isa isa)
+{
+    return rotary_attention_kernels(isa, ROTARY_BF16);
+}
+
+static const void *layer_table(rotary_isa isa)
+{
+    return layer_kernels_for(isa);
+}
+
+static const struct {
+    const char *name;
+    const void *(*table)(rotary_isa isa);
+} groups[] = {
+    {"rotation", rope_table},
+    {"attention f32", attention_f32_table},
+    {"attention bf16", attention_bf16_table},
+    {"layers", layer_table},
+};
+enum { GROUPS = sizeof groups / sizeof groups[0] };
+
+/* The instruction set whose kernels a group uses for `isa`: the least with the same table. */
+static const char *group_isa(int group, rotary_isa isa)
+{
+    for (int i = ROTARY_ISA_SCALAR; i < (int)isa; i++)
+        if (rotary_isa_available((rotary_isa)i) &&
+            groups[group].table((rotary_isa)i) == groups[group].table(isa))
+            return rotary_isa_name((rotary_isa)i);
+    return rotary_isa_name(isa);
+}
+
+struct about {
+    char processor[NAME_BYTES], products[NAME_BYTES], openmp[NAME_BYTES];
+    struct compute compute;
+};
+
+static json_t *list_isas(void)
+{
+    json_t *list = json_array();
+    for (int i = ROTARY_ISA_SCALAR; i < ISAS; i++)
+        if (rotary_isa_available((rotary_isa)i))
+            json_array_append_new(list, json_string(rotary_isa_name((rotary_isa)i)));
+    return list;
+}
+
+static rotary_status print_json(const struct about *about, rotary_error *error)
+{
+    json_t *kernels = json_object();
+    for (int i = 0; i < GROUPS; i++)
+        json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->compute.isa)));
+    json_t *libraries = json_pack("{s:s, s:s, s:s}", "oneDNN", about->products, "jansson",
+                                  jansson_version_str(), "OpenMP", about->openmp);
+    return result_print_json(json_pack("{s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version",
+                                       ROTARY_VERSION, "processor", about->processor, "processors",
+                                       rotary_processors(), "threads", about->compute.threads, "isa",
+                                       rotary_isa_name(about->compute.isa), "isas", list_isas(), "kernels",
+                                       kernels, "precision", rotary_dtype_name(about->compute.storage),
+                                       "libraries", libraries, "memory_bytes", (json_int_t)memory_limit(),
+                                       "memory_available_bytes", (json_int_t)memory_available()),
+                             error);
+}
+
+static void print_text(const struct about *about)
+{
+    printf("rotary %s\n\n", ROTARY_VERSION);
+    printf("processor         %s\n", about->processor);
+    printf("threads           %d of %d processors\n", about->compute.threads, rotary_processors());
+    printf("memory            %.1f GiB, %.1f GiB available\n", (double)memory_limit() / 0x1p30,
+           (double)memory_available() / 0x1p30);
+    printf("instruction sets ");
+    for (int i = ROTARY_ISA_SCALAR; i < ISAS; i++)
+        if (rotary_isa_available((rotary_isa)i))
+            printf(" %s", rotary_isa_name((rotary_isa)i));
+    printf("\nprecision         %s\n\nkernels in use:\n", rotary_dtype_name(about->compute.storage));
+    for (int i = 0; i < GROUPS; i++)
+        printf("  %-15s %s\n", groups[i].name, group_isa(i, about->compute.isa));
+    printf("  %-15s %s\n\nlinked:\n", "matrix products", about->products);
+    printf("  %-15s %s\n  %-15s %s\n", "jansson", jansson_version_str(), "OpenMP", about->openmp);
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    struct about about;
+    rotary_error error = {0};
+    int precision = (int)invocation->common.precision.value;
+    if (plan_compute(&invocation->common, precision, &about.compute, &error) != ROTARY_OK)
+        return command_refuse(invocation, &error);
+    read_processor(about.processor);
+    pieces_library(about.products, sizeof about.products);
+    snprintf(about.openmp, sizeof about.openmp, "%d", _OPENMP);
+    rotary_status status = ROTARY_OK;
+    if (invocation->common.json)
+        status = print_json(&about, &error);
+    else
+        print_text(&about);
+    compute_destroy(&about.compute);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const struct command command_info = {
+    .name = "info",
+    .operands = "",
+    .summary = "shows the processor, what the kernels make of it, and what is linked",
+    .example = "rotary info --isa avx2\nshows which kernels a processor without AVX-512 would use",
+    .least_operands = 0,
+    .most_operands = 0,
+    .run = run,
+};

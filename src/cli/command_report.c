@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary report: the page of a comparison or of runs.
+ */
+#include "base/fail.h"
+#include "cli/command.h"
+#include "cli/result.h"
+#include "report/report.h"
+
+#include <stdio.h>
+
+enum { PATH_BYTES = 4096 };
+
+struct report_options {
+    const char *out;
+};
+
+static const struct option report_table[] = {
+    {.name = "--out",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = offsetof(struct report_options, out),
+     .help = "where to write the page (default: report.html in the first folder)"},
+};
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    const struct report_options *options = invocation->options;
+    const struct operands *folders = &invocation->operands;
+    rotary_error error = {0};
+    char page[PATH_BYTES];
+    snprintf(page, sizeof page, "%s%s", options->out ? options->out : folders->items[0],
+             options->out ? "" : "/report.html");
+    rotary_status status = report_write(folders->items, folders->count, options->out, &error);
+    if (status == ROTARY_OK && invocation->common.json)
+        status = result_print_json(json_pack("{s:s}", "report", page), &error);
+    else if (status == ROTARY_OK)
+        puts(page);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const struct command command_report = {
+    .name = "report",
+    .operands = "DIR...",
+    .summary = "writes the HTML page of a comparison or of runs",
+    .more = "The folders are one comparison, or runs of one task, which are then compared with each other. "
+            "The page\n"
+            "is one file with nothing to load; runs that are not finished are shown as far as they got.",
+    .example = "rotary report runs/index-quick\n"
+               "writes runs/index-quick/report.html: curves, table, and problems with the models' answers",
+    .options = report_table,
+    .option_count = sizeof report_table / sizeof report_table[0],
+    .options_size = sizeof(struct report_options),
+    .least_operands = 1,
+    .most_operands = -1,
+    .run = run,
+};

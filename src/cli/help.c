@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/help.h"
+
+#include "file/file.h"
+#include "train/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 100, OPTION_COLUMN = 27, COMMAND_COLUMN = 12, MOST_NAMES = 32 };
+#define SETTINGS_TOPIC "settings"
+
+const struct command *help_find(const char *name)
+{
+    for (int i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+const char *help_nearest(const char *name)
+{
+    const char *names[MOST_NAMES + 1] = {NULL};
+    for (int i = 0; commands[i] && i < MOST_NAMES; i++)
+        names[i] = commands[i]->name;
+    return settings_nearest(name, names);
+}
+
+/* Writes `text` from `column` on, where the cursor is, broken between words. */
+static void write_wrapped(FILE *file, const char *text, int column)
+{
+    int at = column;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (at > column && at + 1 + length > WIDTH) {
+            fprintf(file, "\n%*s", column, "");
+            at = column;
+        } else if (at > column) {
+            fputc(' ', file);
+            at++;
+        }
+        fprintf(file, "%.*s", length, text);
+        at += length;
+        text += length;
+        text += *text == ' ';
+    }
+    fputc('\n', file);
+}
+
+/* "  left    right", with `right` from `column` on. */
+static void write_row(FILE *file, const char *left, const char *right, int column)
+{
+    int used = fprintf(file, "  %s", left);
+    fprintf(file, "%*s", used + 2 > column ? 2 : column - used, "");
+    write_wrapped(file, right, used + 2 > column ? used + 2 : column);
+}
+
+void help_option(FILE *file, const struct option *option)
+{
+    char left[64];
+    snprintf(left, sizeof left, "%s%s%s", option->name, option->value ? " " : "",
+             option->value ? option->value : "");
+    write_row(file, left, option->help, OPTION_COLUMN);
+}
+
+void help_overview(FILE *file)
+{
+    fputs("rotary: which position encoding is better? Trains transformers that differ in nothing else, and "
+          "says.\n"
+          "\n"
+          "usage: rotary COMMAND [options]\n"
+          "\n",
+          file);
+    for (int i = 0; commands[i]; i++)
+        write_row(file, commands[i]->name, commands[i]->summary, COMMAND_COLUMN);
+    fputs(
+        "\n"
+        "rotary help COMMAND shows a command's options with an example; rotary help settings every key of a\n"
+        "configuration. Start with:\n"
+        "\n"
+        "  rotary compare index\n",
+        file);
+}
+
+void help_command(FILE *file, const struct command *command)
+{
+    fprintf(file, "usage: rotary %s%s%s [options]\n\nrotary %s %s.\n", command->name,
+            command->operands[0] ? " " : "", command->operands, command->name, command->summary);
+    if (command->more)
+        fprintf(file, "\n%s\n", command->more);
+    if (command->option_count > 0)
+        fputs("\noptions:\n", file);
+    for (int i = 0; i < command->option_count; i++)
+        help_option(file, &command->options[i]);
+    fputs("\noptions of every command:\n", file);
+    for (int i = 0; i < common_option_count; i++)
+        help_option(file, &common_options[i]);
+    fputs("\nexample:\n", file);
+    for (const char *line = command->example; *line;) {
+        int length = (int)strcspn(line, "\n");
+        fprintf(file, "  %.*s\n", length, line);
+        line += length;
+        line += *line == '\n';
+    }
+}
+
+/* ---- rotary help settings ---- */
+
+/* What a setting may be: "1 ... 64", "relu, gelu, swiglu". */
+static void describe_values(const struct setting *setting, char *text, size_t bytes)
+{
+    switch (setting->type) {
+    case SETTING_INTEGER:
+    case SETTING_REAL:
+        snprintf(text, bytes, "%.10g ... %.10g", setting->least, setting->most);
+        return;
+    case SETTING_BOOLEAN:
+        snprintf(text, bytes, "true, false");
+        return;
+    case SETTING_CHOICE: {
+        size_t used = 0;
+        for (int i = 0; setting->choices[i] && used < bytes; i++) {
+            int added = snprintf(text + used, bytes - used, "%s%s", i > 0 ? ", " : "", setting->choices[i]);
+            used += added > 0 ? (size_t)added : 0;
+        }
+        return;
+    }
+    case SETTING_TEXT:
+        snprintf(text, bytes, "text");
+        return;
+    }
+}
+
+static void write_setting(const struct setting *setting, const json_t *defaults)
+{
+    char values[256], right[768];
+    describe_values(setting, values, sizeof values);
+    char *value = file_json_text(json_object_get(defaults, setting->key), JSON_ENCODE_ANY);
+    /* Names are shown as --set takes them: without quotes. */
+    const char *shown = value ? value : "";
+    size_t length = strlen(shown);
+    bool quoted = length >= 2 && shown[0] == '"';
+    snprintf(right, sizeof right, "%s [%s] (default: %.*s)", setting->help, values,
+             (int)(quoted ? length - 2 : length), quoted ? shown + 1 : shown);
+    free(value);
+    write_row(stdout, setting->key, right, OPTION_COLUMN);
+}
+
+static rotary_status write_settings(rotary_error *error)
+{
+    static const char *const titles[RUN_SETTINGS] = {"the task", "the model", "training"};
+    struct run_config config;
+    run_config_default(&config);
+    json_t *defaults;
+    rotary_status status = run_config_to_json(&config, &defaults, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct settings settings[RUN_SETTINGS];
+    run_settings(&config, settings);
+    puts("Keys of a configuration, for --set KEY=VALUE. Presets set most of them; a default holds where the "
+         "preset\n"
+         "says nothing. A default of 0 where that makes no sense means: what follows from the other keys.");
+    for (int i = 0; i < RUN_SETTINGS; i++) {
+        printf("\n%s:\n", titles[i]);
+        for (int j = 0; j < settings[i].count; j++)
+            write_setting(&settings[i].table[j], defaults);
+    }
+    json_decref(defaults);
+    return ROTARY_OK;
+}
+
+/* ---- the command ---- */
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    rotary_error error = {0};
+    if (invocation->operands.count == 0) {
+        help_overview(stdout);
+        return EXIT_DONE;
+    }
+    const char *topic = invocation->operands.items[0];
+    const struct command *command = help_find(topic);
+    if (command) {
+        help_command(stdout, command);
+        return EXIT_DONE;
+    }
+    if (strcmp(topic, SETTINGS_TOPIC) == 0)
+        return write_settings(&error) == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+    return command_unknown(topic);
+}
+
+const struct command command_help = {
+    .name = "help",
+    .operands = "[COMMAND]",
+    .summary = "shows what a command does, its options and an example",
+    .more = "rotary help settings lists every key of a configuration.",
+    .example = "rotary help compare\nshows the options of rotary compare",
+    .least_operands = 0,
+    .most_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary: finds the command, reads its options, and lets it run. Results go to stdout, everything else to
+ * stderr.
+ */
+#include "base/fail.h"
+#include "cli/help.h"
+#include "train/run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct command *const commands[] = {
+    &command_compare, &command_train, &command_evaluate, &command_generate,
+    &command_report,  &command_info,  &command_help,     NULL};
+
+/* ---- Ctrl-C ---- */
+
+/* The one variable that outlives a call: a signal has no other way in. */
+static atomic_bool interrupted;
+
+/* The first signal asks for an end; the handler is then gone, and the second ends the program. */
+static void handle_signal(int signal)
+{
+    static const char message[] = "\nrotary: stopping as soon as all is saved; again to stop at once\n";
+    atomic_store(&interrupted, true);
+    if (signal == SIGINT)
+        (void)!write(STDERR_FILENO, message, sizeof message - 1);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = handle_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    /* A file that grows over its limit is then a failed write like any other. */
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* ---- what went wrong ---- */
+
+enum exit_status command_fail(const rotary_error *error)
+{
+    fprintf(stderr, "rotary: %s\n", error->message);
+    return error->status == ROTARY_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
+}
+
+enum exit_status command_refuse(const struct invocation *invocation, const rotary_error *error)
+{
+    if (error->status != ROTARY_INVALID_ARGUMENT)
+        return command_fail(error);
+    bool setting = strncmp(error->message, "--set", 5) == 0;
+    fprintf(stderr, "rotary: %s\n(see rotary help %s)\n", error->message,
+            setting ? "settings" : invocation->command->name);
+    return EXIT_USAGE;
+}
+
+enum exit_status command_unknown(const char *name)
+{
+    const char *nearest = help_nearest(name);
+    rotary_error error;
+    (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command \"%.80s\"%s%s%s", name,
+                      nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+    fprintf(stderr, "rotary: %s\n(see rotary help)\n", error.message);
+    return EXIT_USAGE;
+}
+
+/* ---- reading the command line ---- */
+
+static bool needs_quotes(const char *argument)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=+:@%";
+    return argument[0] == 0 || argument[strspn(argument, plain)] != 0;
+}
+
+/* The arguments as a shell would read them. The caller frees the text; NULL: no memory. */
+static char *join(int count, const char *const *arguments)
+{
+    size_t bytes = sizeof "rotary";
+    for (int i = 0; i < count; i++)
+        bytes += 4 * strlen(arguments[i]) + 3;
+    char *text = malloc(bytes);
+    if (!text)
+        return NULL;
+    char *next = stpcpy(text, "rotary");
+    for (int i = 0; i < count; i++) {
+        *next++ = ' ';
+        if (!needs_quotes(arguments[i])) {
+            next = stpcpy(next, arguments[i]);
+            continue;
+        }
+        *next++ = '\'';
+        for (const char *c = arguments[i]; *c; c++)
+            if (*c == '\'')
+                next = stpcpy(next, "'\\''");
+            else
+                *next++ = *c;
+        *next++ = '\'';
+        *next = 0;
+    }
+    return text;
+}
+
+static rotary_status check_operands(const struct invocation *invocation, rotary_error *error)
+{
+    const struct command *command = invocation->command;
+    const struct operands *operands = &invocation->operands;
+    if (operands->count < command->least_operands)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s wants %s", command->name, command->operands);
+    if (command->most_operands >= 0 && operands->count > command->most_operands)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s does not know what to do with \"%.80s\"",
+                           command->name, operands->items[command->most_operands]);
+    return ROTARY_OK;
+}
+
+static enum exit_status refuse_usage(const struct command *command, const struct option *about,
+                                     const rotary_error *error)
+{
+    fprintf(stderr, "rotary: %s\n", error->message);
+    if (about)
+        help_option(stderr, about);
+    else
+        fprintf(stderr, "usage: rotary %s%s%s [options]   (see rotary help %s)\n", command->name,
+                command->operands[0] ? " " : "", command->operands, command->name);
+    return EXIT_USAGE;
+}
+
+static enum exit_status read_and_run(struct invocation *invocation, void *options, int count,
+                                     const char *const *arguments)
+{
+    const struct command *command = invocation->command;
+    const struct option_set sets[] = {{command->options, command->option_count, options},
+                                      {common_options, common_option_count, &invocation->common}};
+    const struct option *about = NULL;
+    rotary_error error = {0};
+    rotary_status status = arguments_parse(sets, 2, count, arguments, &invocation->operands, &about, &error);
+    if (status == ROTARY_OK && invocation->common.help) {
+        help_command(stdout, command);
+        return EXIT_DONE;
+    }
+    if (status == ROTARY_OK) {
+        about = NULL;
+        status = check_operands(invocation, &error);
+    }
+    return status == ROTARY_OK ? command->run(invocation) : refuse_usage(command, about, &error);
+}
+
+static enum exit_status run_command(const struct command *command, int count, const char *const *arguments)
+{
+    char *line = join(count, arguments), *options = calloc(1, command->options_size + 1);
+    const char **operands = calloc((size_t)count + 1, sizeof *operands);
+    enum exit_status status;
+    if (line && options && operands) {
+        struct invocation invocation = {.command = command,
+                                        .options = options,
+                                        .operands = {.items = operands},
+                                        .command_line = line,
+                                        .interrupted = &interrupted};
+        status = read_and_run(&invocation, options, count - 1, arguments + 1);
+    } else {
+        rotary_error error;
+        (void)rotary_fail(&error, ROTARY_OUT_OF_MEMORY, "no memory for the command line");
+        status = command_fail(&error);
+    }
+    free(operands);
+    free(options);
+    free(line);
+    return status;
+}
+
+/* Results that could not be written are a failure, even if all else went well. */
+static enum exit_status finish(enum exit_status status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "rotary: cannot write the result: %s\n", strerror(errno));
+    return status == EXIT_DONE ? EXIT_FAILED : status;
+}
+
+int main(int count, char **arguments)
+{
+    catch_signals();
+    if (count < 2) {
+        help_overview(stderr);
+        return EXIT_USAGE;
+    }
+    const char *first = arguments[1];
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+        first = command_help.name;
+    if (strcmp(first, "--version") == 0) {
+        puts("rotary " ROTARY_VERSION);
+        return finish(EXIT_DONE);
+    }
+    const struct command *command = help_find(first);
+    if (!command)
+        return command_unknown(first);
+    return finish(run_command(command, count - 1, (const char *const *)(arguments + 1)));
+}

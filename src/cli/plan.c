@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/plan.h"
+
+#include "base/fail.h"
+#include "cli/presets.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_NAMES = 32, NAMES_BYTES = 256 };
+
+/* The distinct tasks of the presets, or the presets of one task; NULL-terminated. */
+static void list_names(const char *task, const char *names[MOST_NAMES + 1])
+{
+    int count = 0;
+    for (const struct preset *preset = presets; preset->task && count < MOST_NAMES; preset++) {
+        const char *name = task ? preset->name : preset->task;
+        bool wanted =
+            task ? strcmp(task, preset->task) == 0 : count == 0 || strcmp(names[count - 1], name) != 0;
+        if (wanted)
+            names[count++] = name;
+    }
+    names[count] = NULL;
+}
+
+/* Says that `name` is none of `names`: "there is no task \"indx\"; did you mean ...". */
+static rotary_status fail_name(const char *what, const char *name, const char *const *names,
+                               rotary_error *error)
+{
+    char known[NAMES_BYTES] = "";
+    size_t used = 0;
+    for (int i = 0; names[i]; i++) {
+        int added = snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", names[i]);
+        used += added > 0 && (size_t)added < sizeof known - used ? (size_t)added : 0;
+    }
+    const char *nearest = settings_nearest(name, names);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no %s \"%.80s\"%s%s%s (there are: %s)", what,
+                       name, nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "",
+                       known);
+}
+
+rotary_status plan_task(const char *task, rotary_error *error)
+{
+    const char *names[MOST_NAMES + 1];
+    list_names(NULL, names);
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], task) == 0)
+            return ROTARY_OK;
+    return fail_name("task", task, names, error);
+}
+
+static rotary_status find_preset(const char *task, const char *name, const struct preset **found,
+                                 rotary_error *error)
+{
+    for (const struct preset *preset = presets; preset->task; preset++)
+        if (strcmp(preset->task, task) == 0 && strcmp(preset->name, name) == 0) {
+            *found = preset;
+            return ROTARY_OK;
+        }
+    const char *names[MOST_NAMES + 1];
+    char what[NAMES_BYTES];
+    list_names(task, names);
+    snprintf(what, sizeof what, "preset of task %s named", task);
+    return fail_name(what, name, names, error);
+}
+
+static rotary_status apply_preset(const char *task, const char *name, struct run_config *config,
+                                  rotary_error *error)
+{
+    const struct preset *preset = NULL;
+    rotary_status status = find_preset(task, name, &preset, error);
+    if (status != ROTARY_OK)
+        return status;
+    char where[NAMES_BYTES];
+    snprintf(where, sizeof where, "preset %s/%s", task, name);
+    json_error_t wrong;
+    json_t *object = json_loads(preset->text, JSON_REJECT_DUPLICATES, &wrong);
+    if (!object)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d: %s", where, wrong.line, wrong.text);
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    status = settings_read(settings, RUN_SETTINGS, object, where, error);
+    json_decref(object);
+    return status;
+}
+
+/* One setting given by an option of its own. Takes the value over. */
+static rotary_status apply(struct run_config *config, const char *where, const char *key, json_t *value,
+                           rotary_error *error)
+{
+    json_t *object = json_pack("{s:o}", key, value);
+    if (!object)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the value of %s is not UTF-8 text", where);
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    rotary_status status = settings_read(settings, RUN_SETTINGS, object, where, error);
+    json_decref(object);
+    return status;
+}
+
+static rotary_status apply_options(const struct plan_request *request, struct run_config *config,
+                                   rotary_error *error)
+{
+    const struct common_options *common = request->common;
+    rotary_status status = ROTARY_OK;
+    if (request->position)
+        status = apply(config, "--position", "position", json_string(request->position), error);
+    if (status == ROTARY_OK && request->steps.given)
+        status = apply(config, "--steps", "steps", json_integer(request->steps.value), error);
+    if (status == ROTARY_OK && common->seed.given)
+        status = apply(config, "--seed", "seed", json_integer(common->seed.value), error);
+    if (status == ROTARY_OK && common->precision.given)
+        config->train.precision = (int)common->precision.value;
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    for (int i = 0; i < request->assignments->count && status == ROTARY_OK; i++)
+        status = settings_assign(settings, RUN_SETTINGS, request->assignments->items[i], error);
+    return status;
+}
+
+rotary_status plan_config(const struct plan_request *request, struct run_config *config, rotary_error *error)
+{
+    rotary_status status = plan_task(request->task, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct run_config planned;
+    if (request->base)
+        planned = *request->base;
+    else
+        run_config_default(&planned);
+    const char *preset = request->preset ? request->preset : request->base ? NULL : PLAN_PRESET;
+    if (preset)
+        status = apply_preset(request->task, preset, &planned, error);
+    if (status == ROTARY_OK)
+        status = apply_options(request, &planned, error);
+    if (status == ROTARY_OK && strcmp(task_names[planned.task.task], request->task) != 0)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the task is %s, but it is configured as %s",
+                             request->task, task_names[planned.task.task]);
+    if (status == ROTARY_OK)
+        status = run_config_check(&planned, error);
+    if (status == ROTARY_OK)
+        *config = planned;
+    return status;
+}
+
+rotary_status plan_position(const char *name, int *position, rotary_error *error)
+{
+    struct run_config config;
+    run_config_default(&config);
+    rotary_status status = apply(&config, "--positions", "position", json_string(name), error);
+    if (status == ROTARY_OK)
+        *position = config.model.position;
+    return status;
+}
+
+rotary_status plan_compute(const struct common_options *common, int precision, struct compute *compute,
+                           rotary_error *error)
+{
+    rotary_isa isa = common->isa.given ? (rotary_isa)common->isa.value : ROTARY_ISA_AUTO;
+    return compute_create(compute, (int)common->threads.value, isa, (enum precision)precision, error);
+}
+
+rotary_status plan_load(const char *folder, const struct common_options *common, struct loaded_model *model,
+                        rotary_error *error)
+{
+    rotary_status status = run_read_config(folder, &model->config, error);
+    if (status != ROTARY_OK)
+        return status;
+    int precision = common->precision.given ? (int)common->precision.value : model->config.train.precision;
+    status = plan_compute(common, precision, &model->compute, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct decoder_limits limits = {.batch = model->config.train.batch_size,
+                                    .time = model->config.task.sequence_length};
+    status =
+        train_load(folder, &model->compute, limits, &model->config, &model->decoder, &model->task, error);
+    if (status != ROTARY_OK)
+        compute_destroy(&model->compute);
+    return status;
+}
+
+void plan_unload(struct loaded_model *model)
+{
+    decoder_destroy(model->decoder);
+    task_destroy(model->task);
+    compute_destroy(&model->compute);
+}
+
+const char *plan_choice(const struct run_config *config, const char *key)
+{
+    struct run_config copy = *config;
+    struct settings settings[RUN_SETTINGS];
+    run_settings(&copy, settings);
+    for (int i = 0; i < RUN_SETTINGS; i++)
+        for (int j = 0; j < settings[i].count; j++) {
+            const struct setting *setting = &settings[i].table[j];
+            if (setting->type == SETTING_CHOICE && strcmp(setting->key, key) == 0)
+                return setting
+                    ->choices[*(const int *)(const void *)((char *)settings[i].structure + setting->offset)];
+        }
+    return "";
+}
+
+void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES])
+{
+    snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s-%.64s%s%.64s", request->task,
+             request->preset ? request->preset : PLAN_PRESET, position ? "-" : "", position ? position : "");
+}

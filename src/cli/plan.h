@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From what was asked for to a checked configuration: the preset, then --position, --steps, --seed and
+ * --precision, then every --set in order.
+ */
+#ifndef ROTARY_CLI_PLAN_H
+#define ROTARY_CLI_PLAN_H
+
+#include "cli/command.h"
+#include "train/train.h"
+
+struct plan_request {
+    const char *task;
+    const char *preset;            /* NULL: `base` alone if there is one, else PLAN_PRESET */
+    const struct run_config *base; /* what the preset is laid over; NULL: the defaults */
+    const char *position;          /* NULL: as configured */
+    struct option_integer steps;
+    const struct option_list *assignments;
+    const struct common_options *common;
+};
+
+#define PLAN_PRESET "quick"
+
+/* Whether there is such a task; says which is nearest if not. */
+ROTARY_CHECKED rotary_status plan_task(const char *task, rotary_error *error);
+ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,
+                                         rotary_error *error);
+/* The value of "position" that `name` names. */
+ROTARY_CHECKED rotary_status plan_position(const char *name, int *position, rotary_error *error);
+/* How --threads, --isa and `precision` want it computed. */
+ROTARY_CHECKED rotary_status plan_compute(const struct common_options *common, int precision,
+                                          struct compute *compute, rotary_error *error);
+
+/* A trained model, ready to be used. */
+struct loaded_model {
+    struct run_config config;
+    struct compute compute;
+    struct decoder *decoder;
+    struct task *task;
+};
+/* Loads the model of a run's folder, to be computed in the precision that trained it unless another is asked
+ * for. */
+ROTARY_CHECKED rotary_status plan_load(const char *folder, const struct common_options *common,
+                                       struct loaded_model *model, rotary_error *error);
+void plan_unload(struct loaded_model *model);
+
+/* The text of a setting of type SETTING_CHOICE: plan_choice(config, "position") may be "roper". */
+const char *plan_choice(const struct run_config *config, const char *key);
+
+/* The default folder: "runs/<task>-<preset>", and "-<position>" if that is not NULL. */
+enum { PLAN_FOLDER_BYTES = 256 };
+void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES]);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/progress.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 512, LEAST_BAR = 8, MOST_BAR = 40, DEFAULT_COLUMNS = 80 };
+
+static const double seconds_between_bars = 0.1, seconds_between_lines = 5.0;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void progress_start(struct progress *progress)
+{
+    const char *kind = getenv("TERM");
+    *progress = (struct progress){.terminal = isatty(STDERR_FILENO) && !(kind && strcmp(kind, "dumb") == 0)};
+}
+
+void progress_time(double seconds, char text[PROGRESS_TIME_BYTES])
+{
+    long whole = seconds > 0 && seconds < 1e12 ? (long)(seconds + 0.5) : 0;
+    if (whole < 60)
+        snprintf(text, PROGRESS_TIME_BYTES, "%lds", whole);
+    else if (whole < 3600)
+        snprintf(text, PROGRESS_TIME_BYTES, "%ldm%02lds", whole / 60, whole % 60);
+    else if (whole < 86400)
+        snprintf(text, PROGRESS_TIME_BYTES, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
+    else
+        snprintf(text, PROGRESS_TIME_BYTES, "%ldd%ldh", whole / 86400, whole / 3600 % 24);
+}
+
+static void clear(struct progress *progress)
+{
+    if (progress->drawn)
+        fputs("\r\033[K", stderr);
+    progress->drawn = false;
+}
+
+/* "loss 0.4123  51.2k tokens/s  1m12s left  6m40s in all" */
+static void describe(char text[LINE_BYTES], int runs_left, const struct train_progress *train)
+{
+    char left[PROGRESS_TIME_BYTES], all[PROGRESS_TIME_BYTES];
+    progress_time(train->seconds_left, left);
+    double speed = train->tokens_per_second;
+    int used =
+        snprintf(text, LINE_BYTES, "loss %.4f  %.*f%s tokens/s  %s left", train->loss, speed < 9999.5 ? 0 : 1,
+                 speed < 9999.5 ? speed : speed / 1000, speed < 9999.5 ? "" : "k", left);
+    if (runs_left == 0 || train->step >= train->steps || used < 0)
+        return;
+    double a_run = train->seconds_left * (double)train->steps / (double)(train->steps - train->step);
+    progress_time(train->seconds_left + runs_left * a_run, all);
+    snprintf(text + used, LINE_BYTES - (size_t)used, "  %s in all", all);
+}
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return DEFAULT_COLUMNS;
+}
+
+static void draw_bar(const char *label, const char *numbers, const struct train_progress *train)
+{
+    char steps[64], bar[MOST_BAR + 1] = "";
+    snprintf(steps, sizeof steps, "%lld/%lld", (long long)train->step, (long long)train->steps);
+    int columns = terminal_columns() - 1;
+    /* "label [bar] steps  numbers" */
+    int room = columns - (int)(strlen(label) + strlen(steps) + strlen(numbers)) - 6;
+    int width = room < MOST_BAR ? room : MOST_BAR;
+    if (width >= LEAST_BAR) {
+        int full = (int)((double)train->step / (double)train->steps * width);
+        for (int i = 0; i < width; i++)
+            bar[i] = i < full ? '#' : '.';
+        bar[width] = 0;
+    }
+    char line[2 * LINE_BYTES];
+    snprintf(line, sizeof line, "%s%s%s%s%s%s  %s", label, label[0] ? " " : "", bar[0] ? "[" : "", bar,
+             bar[0] ? "] " : "", steps, numbers);
+    fprintf(stderr, "\r\033[K%.*s", columns, line);
+}
+
+static void note_evaluation(struct progress *progress, const char *label, const struct train_progress *train)
+{
+    const struct evaluation *evaluation = train->evaluation;
+    char right[64] = "";
+    if (evaluation->problems > 0)
+        snprintf(right, sizeof right, "%lld of %lld right, ", (long long)evaluation->right,
+                 (long long)evaluation->problems);
+    progress_note(progress, "%s%sstep %lld: %sheld-out loss %.4f, %.1f%% of tokens right", label,
+                  label[0] ? ": " : "", (long long)train->step, right, evaluation->loss,
+                  100 * evaluation->accuracy);
+}
+
+void progress_step(struct progress *progress, const char *label, int runs_left,
+                   const struct train_progress *train)
+{
+    if (train->evaluation)
+        note_evaluation(progress, label, train);
+    double time = now();
+    bool due = time - progress->last >= (progress->terminal ? seconds_between_bars : seconds_between_lines);
+    if (!due || train->tokens_per_second <= 0)
+        return;
+    progress->last = time;
+    char numbers[LINE_BYTES];
+    describe(numbers, runs_left, train);
+    if (progress->terminal) {
+        draw_bar(label, numbers, train);
+        progress->drawn = true;
+    } else
+        fprintf(stderr, "%s%sstep %lld of %lld  %s\n", label, label[0] ? ": " : "", (long long)train->step,
+                (long long)train->steps, numbers);
+    fflush(stderr);
+}
+
+void progress_note(struct progress *progress, const char *format, ...)
+{
+    clear(progress);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    fflush(stderr);
+}
+
+void progress_end(struct progress *progress)
+{
+    clear(progress);
+    fflush(stderr);
+}

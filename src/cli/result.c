@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/result.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+rotary_status result_print_json(json_t *object, rotary_error *error)
+{
+    char *text = object ? file_json_text(object, JSON_INDENT(2)) : NULL;
+    json_decref(object);
+    if (!text)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the result");
+    puts(text);
+    free(text);
+    return ROTARY_OK;
+}
+
+json_t *result_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *result_evaluation_json(const struct evaluation *evaluation)
+{
+    json_t *object =
+        json_pack("{s:I, s:I, s:o, s:o, s:o}", "right", (json_int_t)evaluation->right, "problems",
+                  (json_int_t)evaluation->problems, "loss", result_number(evaluation->loss), "accuracy",
+                  result_number(evaluation->accuracy), "seconds", result_number(evaluation->seconds));
+    if (!object || evaluation->sample_count == 0)
+        return object;
+    json_t *samples = json_array();
+    for (int64_t i = 0; i < evaluation->sample_count; i++) {
+        const struct evaluation_sample *sample = &evaluation->samples[i];
+        json_array_append_new(samples, json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt,
+                                                 "answer", sample->problem.answer, "written", sample->written,
+                                                 "right", sample->right));
+    }
+    json_object_set_new(object, "samples", samples);
+    return object;
+}
+
+void result_print_evaluation(const struct evaluation *evaluation)
+{
+    if (evaluation->problems > 0)
+        printf("%lld of %lld right (%.1f%%), ", (long long)evaluation->right, (long long)evaluation->problems,
+               100.0 * (double)evaluation->right / (double)evaluation->problems);
+    printf("held-out loss %.4f, %.1f%% of tokens right\n", evaluation->loss, 100.0 * evaluation->accuracy);
+}

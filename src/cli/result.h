@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Results on stdout: as text, or as one JSON object.
+ */
+#ifndef ROTARY_CLI_RESULT_H
+#define ROTARY_CLI_RESULT_H
+
+#include "task/task.h"
+
+/* Prints `object` with a line's end, and drops it. ROTARY_OUT_OF_MEMORY if it is NULL. */
+ROTARY_CHECKED rotary_status result_print_json(json_t *object, rotary_error *error);
+
+/* {"right", "problems", "loss", "accuracy", "seconds"} as in metrics.jsonl, and "samples" if there are any.
+ */
+json_t *result_evaluation_json(const struct evaluation *evaluation);
+/* One line: "92 of 128 right (71.9%), held-out loss 0.3100, 93.0% of tokens right". */
+void result_print_evaluation(const struct evaluation *evaluation);
+
+/* A number; null if it is infinite or none. */
+json_t *result_number(double value);
+
+#endif

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# Help is what golden/ says. After a change that is meant: tests/cli/help.sh ROTARY JSON_GET golden writes it anew.
+golden=$(cd "$(dirname "$0")" && pwd)/golden
+renew=${3-}
+. "$(dirname "$0")/support.sh"
+
+for topic in '' compare train evaluate generate report info help settings; do
+    name=help${topic:+-$topic}.txt
+    # shellcheck disable=SC2086 # no topic is no argument
+    does 0 help $topic || continue
+    [ ! -s err ] || complain "help $topic: something on stderr"
+    if [ "$renew" = golden ]; then
+        cp out "$golden/$name"
+    elif ! diff -u "$golden/$name" out; then
+        complain "help $topic is not golden/$name"
+    fi
+    awk -v topic="$topic" 'length($0) > 120 { print "help " topic ": line " NR " is too wide"; bad = 1 } END { exit bad }' out ||
+        complain "help $topic: too wide"
+    # What a command shows for --help is the same.
+    if [ -n "$topic" ] && [ "$topic" != settings ]; then
+        cp out shown
+        does 0 "$topic" --help
+        cmp -s shown out || complain "$topic --help is not help $topic"
+    fi
+done
+finish

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the commands do when all is well: results on stdout, as text and as JSON; resuming, interrupting.
+. "$(dirname "$0")/support.sh"
+
+# One run.
+# shellcheck disable=SC2086 # a list of words
+does 0 train index --position roper --seed 3 $tiny --steps 5 --out run --json
+has task '"index"'
+has position '"roper"'
+has seed 3
+has steps 5
+has first_step 0
+has folder '"run"'
+has evaluation.problems 4
+for file in config.json metrics.jsonl model.safetensors optimizer.safetensors; do
+    [ -s run/$file ] || complain "the run has no $file"
+done
+grep -q 'step 5: .* of 4 right' err || complain "the evaluation is not shown while training"
+
+# The same in two parts, in the configuration that is in the folder.
+# shellcheck disable=SC2086
+does 0 train index --position roper --seed 3 $tiny --steps 2 --out parts
+does 0 train index --steps 5 --resume --out parts --json
+has first_step 2
+has steps 5
+cmp run/model.safetensors parts/model.safetensors || complain "a resumed run has other weights"
+# Once more: nothing is left to do.
+does 0 train index --resume --out parts
+says "5 steps"
+
+# Default folders.
+# shellcheck disable=SC2086
+does 0 train prefix --position none $tiny --set prefix_substring=8 --steps 1
+says "runs/prefix-quick-none"
+[ -s runs/prefix-quick-none/model.safetensors ] || complain "the default folder is another"
+
+# What can be done with a run.
+does 0 evaluate run
+says "index, roper: "
+does 0 evaluate run --json --show 2 --problems 3
+has evaluation.problems 3
+has seed 3
+has evaluation.samples.1.right false
+does 0 generate run --prompt "?s='" --most 7
+[ "$(wc -c <out)" = 12 ] || complain "not seven characters behind four"
+does 0 generate run --prompt "?s='" --most 7 --json
+has tokens 7
+cp out greedy
+does 0 generate run --prompt "?s='" --most 7 --json
+cmp -s out greedy || complain "the likeliest characters are not the same twice"
+does 0 generate run --prompt "?s='" --most 40 --temperature 5 --seed 1
+cp out sampled
+does 0 generate run --prompt "?s='" --most 40 --temperature 5 --seed 1
+cmp -s out sampled || complain "the same seed samples other characters"
+does 0 generate run --prompt "?s='" --most 40 --temperature 5 --seed 2
+cmp -s out sampled && complain "another seed samples the same characters"
+refuses 1 "!" generate run --prompt "hello!"
+refuses 1 "positions" generate run --prompt "?s='" --most 61
+refuses 1 "--stop" generate run --prompt "?s='" --stop ab
+does 0 report run --json
+has report '"run/report.html"'
+[ -s run/report.html ] || complain "no page"
+
+# A comparison, twice: the second time all of it is found finished.
+# shellcheck disable=SC2086
+compare="compare index --positions rope,roper,none --runs 2 $tiny --steps 2 --out both"
+# shellcheck disable=SC2086
+does 0 $compare
+says "rope"
+says "both/report.html"
+[ -s both/report.html ] || complain "no page"
+fingerprint both | grep -v -e report.html -e compare.json >kept
+# shellcheck disable=SC2086
+does 0 $compare --json
+has folder '"both"'
+"$json_get" '' <out >/dev/null || complain "the result is no JSON"
+grep -q 'finished before' err || complain "a finished run is not found finished"
+fingerprint both | grep -v -e report.html -e compare.json | cmp -s - kept || complain "a finished comparison is changed"
+refuses 1 "hidden_size" $compare --set hidden_size=32
+
+# Ctrl-C: the run is saved, the line says so, and it goes on from there.
+# shellcheck disable=SC2086
+"$rotary" train index $tiny --steps 1000000 --set checkpoint_every=0 --out long >out 2>err &
+process=$!
+tries=0
+until grep -q '"step":4' long/metrics.jsonl 2>/dev/null; do
+    tries=$((tries + 1))
+    [ $tries -lt 300 ] || break
+    sleep 0.1
+done
+kill -INT $process
+wait $process
+[ $? = 130 ] || complain "an interrupted run does not exit with 130"
+grep -q '^rotary: stopped after step .* resume' err || complain "an interrupted run does not say where it is"
+done=$(sed -n 's/^rotary: stopped after step \([0-9]*\) .*/\1/p' err)
+does 0 train index --resume --steps $((done + 2)) --out long --json
+has first_step "$done"
+
+# The machine.
+does 0 info
+says "kernels in use:"
+does 0 info --json --isa scalar --threads 1 --precision f32
+has isa '"scalar"'
+has kernels.rotation '"scalar"'
+has kernels.layers '"scalar"'
+has threads 1
+has precision '"f32"'
+finish

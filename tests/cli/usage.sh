@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# Wrong usage: exit status 2, what is wrong in one line, the nearest name, the help that mends it.
+. "$(dirname "$0")/support.sh"
+
+refuses 2 'there is no command "trian"; did you mean "train"?' trian
+refuses 2 'there is no command "--steps"' --steps 5
+refuses 2 'there is no command "cmopare"; did you mean "compare"?' help cmopare
+refuses 2 'train wants TASK' train
+refuses 2 'does not know what to do with "more"' train index more
+refuses 2 'there is no option --stpes; did you mean --steps?' train index --stpes 5
+grep -q '^  --steps N  *updates' err || complain "the help of --steps is not shown"
+refuses 2 '--steps is "many", wanted a whole number' train index --steps many
+refuses 2 '--steps wants a value' train index --steps
+refuses 2 '--isa is "avx21", wanted auto, scalar, neon, avx2, avx512 or amx; did you mean "avx2"?' info --isa avx21
+refuses 2 '--precision is "f16", wanted auto, f32 or bf16' info --precision f16
+refuses 2 '--threads is "-1"' info --threads -1
+refuses 2 '--seed is "x"' train index --seed x
+refuses 2 '--json takes no value' info --json=yes
+
+# Unknown task, preset, position, key: the nearest valid name is suggested.
+refuses 2 'there is no task "indx"; did you mean "index"?' train indx
+refuses 2 'there is no task "bicycle" (there are: addition, index, prefix)' compare bicycle
+refuses 2 'there is no preset of task index named "quikc"; did you mean "quick"?' train index --preset quikc
+refuses 2 'there is no preset of task index named "papr"; did you mean "paper"?' compare index --preset papr
+refuses 2 'did you mean "roper"?' train index --position ropre
+refuses 2 '"position" is "ropee"' train index --position ropee
+refuses 2 'did you mean "sinusoidal"?' compare index --positions rope,sinusodial
+refuses 2 '--positions names rope twice' compare index --positions rope,roper,rope
+refuses 2 '"position" is ""' compare index --positions rope,
+refuses 2 'there is no key "hiden_size"; did you mean "hidden_size"?' train index --set hiden_size=64
+refuses 2 'there is no key "steep"; did you mean "steps"?' compare index --set steep=64
+refuses 2 '"hidden_act" is "gleu"' train index --set hidden_act=gleu
+refuses 2 '"hidden_size" is "wide", wanted a whole number' train index --set hidden_size=wide
+refuses 2 '"nonsense" is not key=value' train index --set nonsense
+refuses 2 'the task is index, but it is configured as prefix' train index --set task=prefix
+refuses 2 'there is nothing to continue' generate absent
+
+# Members that do not fit together.
+refuses 2 'rotary' train index --set hidden_size=36 --set num_attention_heads=4 --set num_key_value_heads=4
+refuses 2 'num_attention_heads' train index --set hidden_size=130 --set num_attention_heads=4
+refuses 2 'num_key_value_heads' train index --set num_key_value_heads=3
+refuses 2 'sequence_length' train index --set sequence_length=16
+refuses 2 'head' compare index --positions rope,none --set hidden_size=130
+
+# Nothing was made of any of it.
+[ -z "$(find . -mindepth 1 -not -name out -not -name err)" ] || complain "something was left behind: $(ls)"
+
+# Help is asked for, not complained with.
+does 0 help
+says "rotary compare index"
+does 0 --help
+does 0 train --help
+says "usage: rotary train TASK"
+does 0 --version
+says "rotary 0."
+does 2
+finish
