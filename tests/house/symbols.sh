@@ -11,7 +11,7 @@ status=0
 exported=$(nm -D --defined-only "$library" | awk '{ print $NF }' | sed 's/@.*//' | sort)
 wanted=$(sort "$list")
 if [ "$exported" != "$wanted" ]; then
-    echo "exported and not in $list, or in it and not exported:"
+    echo "exported and not in $list, or in it and not exported (if that is meant, change the list):"
     { echo "$exported"; echo "$wanted"; } | sort | uniq -u
     status=1
 fi
