@@ -278,6 +278,12 @@ static void test_axes(void)
         rotary_rope_destroy(rope);
     }
 
+    rope = sectioned(ROTARY_AXES_INTERLEAVED, 64, 4, 14, 14, ROTARY_COMPAT_GGML);
+    CHECK_INT(rotary_rope_axis(rope, 9), 0);
+    CHECK_INT(rotary_rope_axis(rope, 12), 3); /* the first that time has no room for */
+    CHECK_INT(rotary_rope_axis(rope, 13), 1);
+    rotary_rope_destroy(rope);
+
     /* Vision: rows, then columns, each with the frequencies of half the head. */
     rope = sectioned(ROTARY_AXES_SEPARATE, 80, 20, 20, 0, ROTARY_COMPAT_NONE);
     plain = config_of(40, ROTARY_SCALING_NONE);
