@@ -23,6 +23,20 @@ static void plan_row(const void *context, enum rotary_rope_role role, int64_t ba
     rotary_rope_finish_row(source->rope, position, role, source->call->direction, row);
 }
 
+/* Tokens counted one by one stand at neighbouring rows of the plan's table. */
+static bool plan_ready(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
+                       int64_t times, const float **cosine, const float **sine)
+{
+    const struct source *source = context;
+    const rotary_rope_positions *positions = &source->call->positions;
+    double position[ROTARY_MOST_AXES];
+    if (positions->array || positions->starts || source->call->direction != ROTARY_FORWARD ||
+        source->rope->axes != 1)
+        return false;
+    rotary_rope_position(positions, batch, time, 1, position);
+    return rotary_rope_table_rows(source->rope, position[0], times, role, cosine, sine);
+}
+
 static void table_row(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
                       struct rotary_row row)
 {
@@ -98,6 +112,7 @@ rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply
         .time = call->time,
         .tensors = {&call->query, &call->key, &call->value},
         .source = call->tables.cosine ? table_row : plan_row,
+        .ready = call->tables.cosine ? NULL : plan_ready,
         .context = &source,
         .same_rows = call->tables.cosine || rotary_rope_roles_alike(rope),
     };

@@ -127,6 +127,18 @@ void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enu
     }
 }
 
+bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count, enum rotary_rope_role role,
+                            const float **cosine, const float **sine)
+{
+    bool unit =
+        (role == ROTARY_ROLE_VALUE || rotary_rope_roles_alike(rope)) && rope->table_dtype == ROTARY_F32;
+    if (!unit || !in_table(rope, &first) || first + (double)count > (double)rope->table_positions)
+        return false;
+    *cosine = rope->cosine + (int64_t)first * rope->pairs;
+    *sine = rope->sine + (int64_t)first * rope->pairs;
+    return true;
+}
+
 void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count, enum rotary_rope_role role,
                            float *cosine, float *sine)
 {

@@ -20,6 +20,11 @@ void rotary_rope_angles(const rotary_rope *rope, const double *position, int64_t
 /* Cosine and sine of the angles, from the table where it has them. */
 void rotary_rope_unit_row(const rotary_rope *rope, const double *position, struct rotary_row row);
 
+/* Where the table has the rows of positions first ... first + count - 1 of a tensor of `role`, turned
+ * forward; false if it has not, or if they are not all there is to it. */
+bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count, enum rotary_rope_role role,
+                            const float **cosine, const float **sine);
+
 /* Turns a unit row into what a tensor of `role` is turned by in `direction`: with its magnitudes, rounded to
  * the plan's table type. */
 void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enum rotary_rope_role role,

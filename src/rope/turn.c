@@ -5,6 +5,8 @@
 #include "base/threads.h"
 #include "kernel/rope/rope.h"
 
+#include <stdlib.h>
+
 /* Rows of cosines and sines live on the stack of the thread that uses them: SCRATCH floats of each. A piece
  * of work is about PIECE elements of one sequence, big enough to be worth handing to a thread. */
 enum { SCRATCH = 2048, PIECE = 32768, LARGEST_BLOCK = 64 };
@@ -119,22 +121,37 @@ static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *ten
                           int64_t first_pair, int64_t pairs, const float *cosine, const float *sine)
 {
     const struct rotary_span *span = &rope->span;
+    const rotary_rope_const_view *input = &tensor->input;
+    const rotary_rope_view *output = &tensor->output;
+    rotary_rope_turn *turn = rope->kernels->turn[span->pairing][input->dtype][output->dtype];
     int64_t channel = span->start + (span->pairing == ROTARY_PAIRING_HALF ? first_pair : 2 * first_pair);
-    struct rotary_rope_tile tile = {
-        .input = input_at(&tensor->input, block.batch, block.time, channel),
-        .output = output_at(&tensor->output, block.batch, block.time, channel),
-        .times = block.times,
-        .heads = tensor->heads,
-        .pairs = pairs,
-        .input_time_stride = tensor->input.time_stride,
-        .input_head_stride = tensor->input.head_stride,
-        .output_time_stride = tensor->output.time_stride,
-        .output_head_stride = tensor->output.head_stride,
-        .partner = rope->pairs,
-        .cosine = cosine,
-        .sine = sine,
-    };
-    rope->kernels->turn[span->pairing][tensor->input.dtype][tensor->output.dtype](&tile);
+    /* Memory is walked in its own order: a head's tokens one after another where they are neighbours. */
+    bool by_head = llabs(input->head_stride) > llabs(input->time_stride);
+    int64_t heads = by_head ? 1 : tensor->heads;
+    for (int64_t head = 0; head < tensor->heads; head += heads) {
+        struct rotary_rope_tile tile = {
+            .input = input_at(input, block.batch, block.time, head * input->head_stride + channel),
+            .output = output_at(output, block.batch, block.time, head * output->head_stride + channel),
+            .times = block.times,
+            .heads = heads,
+            .pairs = pairs,
+            .input_time_stride = input->time_stride,
+            .input_head_stride = input->head_stride,
+            .output_time_stride = output->time_stride,
+            .output_head_stride = output->head_stride,
+            .partner = rope->pairs,
+            .cosine = cosine,
+            .sine = sine,
+        };
+        turn(&tile);
+    }
+}
+
+static bool rows_ready(const struct rotary_rope_turning *turning, enum rotary_rope_role role,
+                       struct block block, int64_t count, const float **cosine, const float **sine)
+{
+    return turning->ready && count == turning->rope->pairs &&
+           turning->ready(turning->context, role, block.batch, block.time, block.times, cosine, sine);
 }
 
 /* One block of tokens, pairs first ... first + count - 1, of every tensor. */
@@ -144,13 +161,19 @@ static void turn_block(const struct rotary_rope_turning *turning, struct block b
     float cosine[SCRATCH], sine[SCRATCH];
     bool filled = false;
     for (int role = 0; role < ROTARY_ROLES; role++) {
-        if (!turning->tensors[role]->input.data)
+        const rotary_rope_tensor *tensor = turning->tensors[role];
+        const float *ready_cosine, *ready_sine;
+        if (!tensor->input.data)
             continue;
+        if (rows_ready(turning, (enum rotary_rope_role)role, block, count, &ready_cosine, &ready_sine)) {
+            turn_channels(turning->rope, tensor, block, first, count, ready_cosine, ready_sine);
+            continue;
+        }
         for (int64_t row = 0; row < block.times && !(filled && turning->same_rows); row++)
             turning->source(turning->context, (enum rotary_rope_role)role, block.batch, block.time + row,
                             (struct rotary_row){first, count, cosine + row * count, sine + row * count});
         filled = true;
-        turn_channels(turning->rope, turning->tensors[role], block, first, count, cosine, sine);
+        turn_channels(turning->rope, tensor, block, first, count, cosine, sine);
     }
 }
 

@@ -12,11 +12,17 @@
 typedef void rotary_rope_row_source(const void *context, enum rotary_rope_role role, int64_t batch,
                                     int64_t time, struct rotary_row row);
 
+/* Where the rows of tokens time ... time + times - 1 stand ready, one behind another, all pairs of each;
+ * false if they do not. */
+typedef bool rotary_rope_ready_rows(const void *context, enum rotary_rope_role role, int64_t batch,
+                                    int64_t time, int64_t times, const float **cosine, const float **sine);
+
 struct rotary_rope_turning {
     const rotary_rope *rope; /* says which channels are pairs */
     int64_t batch, time;
     const rotary_rope_tensor *tensors[ROTARY_ROLES]; /* absent where input.data is NULL */
     rotary_rope_row_source *source;
+    rotary_rope_ready_rows *ready; /* NULL: never */
     const void *context;
     bool same_rows; /* source does not look at the role */
 };

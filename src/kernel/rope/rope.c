@@ -105,24 +105,46 @@ INLINE void turn_pairs(const struct rotary_rope_tile *tile, rotary_pairing pairi
         turn_interleaved(tile, from, to, cosine, sine, count, in, out);
 }
 
+/* `count` pairs from `pair` on, at most a vector, in every head of a token. */
+INLINE void turn_heads(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
+                       int64_t pair, int64_t count, rotary_dtype in, rotary_dtype out)
+{
+    const float *cosine = tile->cosine + time * tile->pairs + pair,
+                *sine = tile->sine + time * tile->pairs + pair;
+    const int64_t channel = pairing == ROTARY_PAIRING_HALF ? pair : 2 * pair;
+    int64_t from = time * tile->input_time_stride + channel, to = time * tile->output_time_stride + channel;
+    for (int64_t head = 0; head < tile->heads; head++) {
+        turn_pairs(tile, pairing, from, to, cosine, sine, count, in, out);
+        from += tile->input_head_stride;
+        to += tile->output_head_stride;
+    }
+}
+
+/* Every whole vector of pairs, head by head. */
+INLINE void turn_token(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
+                       rotary_dtype in, rotary_dtype out)
+{
+    const int64_t step = pairing == ROTARY_PAIRING_HALF ? 1 : 2;
+    const float *cosine = tile->cosine + time * tile->pairs, *sine = tile->sine + time * tile->pairs;
+    int64_t from = time * tile->input_time_stride, to = time * tile->output_time_stride;
+    for (int64_t head = 0; head < tile->heads; head++) {
+        for (int64_t pair = 0; pair + LANES <= tile->pairs; pair += LANES)
+            turn_pairs(tile, pairing, from + pair * step, to + pair * step, cosine + pair, sine + pair, LANES,
+                       in, out);
+        from += tile->input_head_stride;
+        to += tile->output_head_stride;
+    }
+}
+
 INLINE void turn(const struct rotary_rope_tile *given, rotary_pairing pairing, rotary_dtype in,
                  rotary_dtype out)
 {
     const struct rotary_rope_tile tile = *given; /* a copy, so that no store can be thought to change it */
-    const int64_t step = pairing == ROTARY_PAIRING_HALF ? 1 : 2, pairs = tile.pairs;
+    const int64_t rest = tile.pairs % LANES;
     for (int64_t time = 0; time < tile.times; time++) {
-        const float *cosine = tile.cosine + time * pairs, *sine = tile.sine + time * pairs;
-        for (int64_t head = 0; head < tile.heads; head++) {
-            int64_t from = time * tile.input_time_stride + head * tile.input_head_stride;
-            int64_t to = time * tile.output_time_stride + head * tile.output_head_stride;
-            int64_t pair = 0;
-            for (; pair + LANES <= pairs; pair += LANES)
-                turn_pairs(&tile, pairing, from + pair * step, to + pair * step, cosine + pair, sine + pair,
-                           LANES, in, out);
-            if (pair < pairs)
-                turn_pairs(&tile, pairing, from + pair * step, to + pair * step, cosine + pair, sine + pair,
-                           pairs - pair, in, out);
-        }
+        turn_token(&tile, pairing, time, in, out);
+        if (rest)
+            turn_heads(&tile, pairing, time, tile.pairs - rest, rest, in, out);
     }
 }
 
