@@ -4,7 +4,7 @@ golden=$(cd "$(dirname "$0")" && pwd)/golden
 renew=${3-}
 . "$(dirname "$0")/support.sh"
 
-for topic in '' compare train evaluate generate report info help settings; do
+for topic in '' compare train evaluate generate report info help; do
     name=help${topic:+-$topic}.txt
     # shellcheck disable=SC2086 # no topic is no argument
     does 0 help $topic || continue
@@ -17,7 +17,7 @@ for topic in '' compare train evaluate generate report info help settings; do
     awk -v topic="$topic" 'length($0) > 120 { print "help " topic ": line " NR " is too wide"; bad = 1 } END { exit bad }' out ||
         complain "help $topic: too wide"
     # What a command shows for --help is the same.
-    if [ -n "$topic" ] && [ "$topic" != settings ]; then
+    if [ -n "$topic" ]; then
         cp out shown
         does 0 "$topic" --help
         cmp -s shown out || complain "$topic --help is not help $topic"

@@ -34,6 +34,15 @@ does 0 train prefix --position none $tiny --set prefix_substring=8 --steps 1
 says "runs/prefix-quick-none"
 [ -s runs/prefix-quick-none/model.safetensors ] || complain "the default folder is another"
 
+# Help knows every key of a run's configuration.
+does 0 help settings
+keys=0
+for key in $(sed -n 's/^  "\([a-z0-9_]*\)": .*/\1/p' run/config.json); do
+    keys=$((keys + 1))
+    [ "$key" = format ] || grep -q "^  $key  " out || complain "help settings does not have $key"
+done
+[ $keys -gt 30 ] || complain "config.json has $keys keys"
+
 # What can be done with a run.
 does 0 evaluate run
 says "index, roper: "

@@ -30,11 +30,6 @@ static size_t numpy_file(char bytes[152])
     return 152;
 }
 
-static void put(const char *path, const char *bytes, size_t count)
-{
-    CHECK_INT(file_write_parts(path, &(struct file_part){bytes, count}, 1, NULL), ROTARY_OK);
-}
-
 static void test_numpy_bytes(void)
 {
     const char *path = scratch_path("numpy.npy");
@@ -42,7 +37,7 @@ static void test_numpy_bytes(void)
     size_t count = numpy_file(bytes);
     rotary_error error = {0};
     struct npy array;
-    put(path, bytes, count);
+    scratch_write(path, bytes, count);
     if (!CHECK(npy_read(path, &array, &error) == ROTARY_OK))
         return;
     CHECK_INT(array.type, NPY_F32);
@@ -105,7 +100,7 @@ static rotary_status read_made(const char *dictionary, size_t data_bytes, int ve
     bytes[8] = (char)(length & 0xff);
     bytes[9] = (char)(length >> 8);
     memcpy(bytes + start, dictionary, length);
-    put(path, bytes, start + length + data_bytes);
+    scratch_write(path, bytes, start + length + data_bytes);
     return npy_read(path, array, error);
 }
 
@@ -169,7 +164,7 @@ static void test_damage(void)
     struct npy array;
     rotary_error error = {0};
     for (size_t length = 0; length < count; length++) {
-        put(path, good, length);
+        scratch_write(path, good, length);
         CHECK_INT(npy_read(path, &array, &error), ROTARY_BAD_FILE);
         CHECK(strstr(error.message, path) != NULL);
     }
@@ -179,7 +174,7 @@ static void test_damage(void)
         memcpy(bytes, good, count);
         for (int j = 0; j < 1 + i % 3; j++)
             bytes[rotary_random_below(&random, 128)] = (char)rotary_random_below(&random, 256);
-        put(path, bytes, count);
+        scratch_write(path, bytes, count);
         rotary_status status = npy_read(path, &array, &error);
         CHECK(status == ROTARY_OK || status == ROTARY_BAD_FILE);
         refused += status != ROTARY_OK;

@@ -121,7 +121,7 @@ static void test_write_refused(void)
 static rotary_status open_bytes(const char *path, const char *bytes, size_t count, struct safetensors **file,
                                 rotary_error *error)
 {
-    CHECK_INT(file_write_parts(path, &(struct file_part){bytes, count}, 1, NULL), ROTARY_OK);
+    scratch_write(path, bytes, count);
     *file = NULL;
     *error = (rotary_error){0};
     rotary_status status = safetensors_open(file, path, error);

@@ -2,7 +2,7 @@
 #include "support/scratch.h"
 
 #include <ftw.h>
-#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -44,4 +44,14 @@ const char *scratch_path(const char *name)
     char *buffer = buffers[next++ % BUFFERS];
     snprintf(buffer, sizeof buffers[0], "%s/%s", scratch_folder(), name);
     return buffer;
+}
+
+void scratch_write(const char *path, const void *bytes, size_t count)
+{
+    FILE *file = fopen(path, "w");
+    bool good = file && fwrite(bytes, 1, count, file) == count;
+    if (!file || fclose(file) != 0 || !good) {
+        perror(path);
+        exit(1);
+    }
 }
