@@ -147,7 +147,7 @@ static rotary_status read_line(struct record *record, const struct line *line, r
 {
     if (!json_is_object(line->object))
         return bad_line(line, error, "not a line of metrics", "a JSON object");
-    int64_t step;
+    int64_t step = 0;
     rotary_status status = read_count(line, line->object, "step", 0, &step, error);
     if (status != ROTARY_OK)
         return status;
