@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PATH_BYTES = 4096, RUNS_MOST = 10000 };
+enum { PATH_BYTES = 4096, RUNS_MOST = 10000, POSITIONS_MOST = 100 };
 
 static rotary_status path_of(char path[PATH_BYTES], const char *folder, const char *name, rotary_error *error)
 {
@@ -45,7 +45,7 @@ static rotary_status read_description(struct description *description, const jso
     const json_t *positions = json_object_get(object, "positions"), *runs = json_object_get(object, "runs"),
                  *seed = json_object_get(json_object_get(object, "config"), "seed");
     size_t count = json_array_size(positions);
-    if (count == 0 || count > RUNS_MOST || !json_is_integer(runs) || json_integer_value(runs) < 1 ||
+    if (count == 0 || count > POSITIONS_MOST || !json_is_integer(runs) || json_integer_value(runs) < 1 ||
         json_integer_value(runs) > RUNS_MOST || !json_is_integer(seed) ||
         !json_is_string(json_object_get(object, "command")))
         return rotary_fail(

@@ -44,6 +44,7 @@ static rotary_status no_memory(rotary_error *error)
 static rotary_status check_records(struct comparison *comparison, const struct record *records, int count,
                                    rotary_error *error)
 {
+    const struct record *scored = NULL;
     for (int i = 0; i < count; i++) {
         if (strcmp(records[i].task, records[0].task) != 0)
             return rotary_fail(
@@ -51,14 +52,15 @@ static rotary_status check_records(struct comparison *comparison, const struct r
                 "%s is a run of task %s and %s one of %s: only runs of one task can be compared",
                 records[0].folder, records[0].task, records[i].folder, records[i].task);
         const struct record_evaluation *last = record_last_evaluation(&records[i]);
-        if (!record_finished(&records[i]) || last->problems == comparison->problems)
+        if (!last)
             continue;
-        if (comparison->problems)
-            return rotary_fail(
-                error, ROTARY_INVALID_ARGUMENT,
-                "%s was scored on %lld problems and others on %lld: only the same number compares",
-                records[i].folder, (long long)last->problems, (long long)comparison->problems);
+        if (scored && last->problems != comparison->problems)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s was scored on %lld problems and %s on %lld: only the same number compares",
+                               records[i].folder, (long long)last->problems, scored->folder,
+                               (long long)comparison->problems);
         comparison->problems = last->problems;
+        scored = &records[i];
     }
     comparison->has_problems = comparison->problems > 0;
     return ROTARY_OK;

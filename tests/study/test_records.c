@@ -197,6 +197,19 @@ static void check_unfinished(const char *folder)
     free(text);
     collection_free(&collection);
 
+    check_about("nothing finished yet");
+    static const char *const finished[] = {"rope-1", "roper-1", "rope-2"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(place, sizeof place, "%s/%s", folder, finished[i]);
+        synthetic_remove(place);
+    }
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
+    CHECK_INT(collection.comparison->problems, 128); /* known from an unfinished run */
+    CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
+    CHECK(strstr(text, "nothing to say of roper and rope yet") != NULL);
+    free(text);
+    collection_free(&collection);
+
     check_about("another version's comparison");
     synthetic_write(folder, "compare.json", "{\"format\":99}");
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
@@ -256,6 +269,14 @@ static void check_plain_runs(const char *folder)
                    record_last_evaluation(&collection.records[2])->loss,
                0);
     collection_free(&collection);
+
+    check_about("scored on different numbers of problems");
+    run.problems = 64;
+    synthetic_run(paths[3], &run);
+    CHECK_INT(collection_read(&collection, (const char *const[]){paths[1], paths[3]}, 2, &error),
+              ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "scored on 64 problems") != NULL);
+    run.problems = 0;
 
     check_about("runs that do not compare");
     run.seed = 0;
