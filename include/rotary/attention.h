@@ -5,10 +5,10 @@
  *     score(m, n) = scale * (R_m q_m) . (R_n k_n)
  *     output(m)   = U_m^-1 sum_n softmax_n(score(m, n)) U_n v_n
  *
- * R is the rotation of `rope` (RoPE), U that of `value_rope` (RoPER: rotary values, Harik and Jayasiri 2022); each
- * is left out where its plan is NULL. No T x T matrix is ever stored: scores live in tiles, the softmax is computed
- * online (Milakov and Gimelshein 2018; Dao et al. 2022), and the backward pass makes the scores again from the
- * saved log-sum-exp.
+ * R is the rotation of `rope` (RoPE), U that of `value_rope` (RoPER: rotary values, Harik and Jayasiri 2022);
+ * each is left out where its plan is NULL. No T x T matrix is ever stored: scores live in tiles, the softmax
+ * is computed online (Milakov and Gimelshein 2018; Dao et al. 2022), and the backward pass makes the scores
+ * again from the saved log-sum-exp.
  */
 #ifndef ROTARY_ATTENTION_H
 #define ROTARY_ATTENTION_H
@@ -22,23 +22,24 @@ extern "C" {
 typedef struct rotary_attention rotary_attention;
 
 typedef struct rotary_attention_config {
-    size_t struct_size;           /* set by rotary_attention_config_default */
-    int64_t heads;                /* query heads */
-    int64_t key_value_heads;      /* divides heads; query head h reads key-value head h / (heads / key_value_heads) */
+    size_t struct_size; /* set by rotary_attention_config_default */
+    int64_t heads;      /* query heads */
+    int64_t
+        key_value_heads; /* divides heads; query head h reads key-value head h / (heads / key_value_heads) */
     int64_t head_dim;
-    rotary_dtype dtype;           /* of query, key, value, output and their gradients: f32 or bf16 */
-    float scale;                  /* 0 means 1 / sqrt(head_dim) */
-    bool causal;                  /* a query sees keys at its own position and before */
-    int64_t window;               /* with causal: the last `window` positions only; 0 means all */
-    float softcap;                /* score = softcap * tanh(score / softcap); 0 means none */
-    const rotary_rope *rope;      /* borrowed; NULL: queries and keys are not turned */
+    rotary_dtype dtype;            /* of query, key, value, output and their gradients: f32 or bf16 */
+    float scale;                   /* 0 means 1 / sqrt(head_dim) */
+    bool causal;                   /* a query sees keys at its own position and before */
+    int64_t window;                /* with causal: the last `window` positions only; 0 means all */
+    float softcap;                 /* score = softcap * tanh(score / softcap); 0 means none */
+    const rotary_rope *rope;       /* borrowed; NULL: queries and keys are not turned */
     const rotary_rope *value_rope; /* borrowed; NULL: values are not turned */
-    int threads;                  /* 0: all processors */
+    int threads;                   /* 0: all processors */
     rotary_isa isa;
 } rotary_attention_config;
 
-/* A tensor [batch, time, heads, head_dim] whose channels are contiguous; strides count elements, so that a slice of
- * a fused query-key-value projection is a view like any other. */
+/* A tensor [batch, time, heads, head_dim] whose channels are contiguous; strides count elements, so that a
+ * slice of a fused query-key-value projection is a view like any other. */
 typedef struct rotary_attention_view {
     void *data;
     int64_t batch_stride, time_stride, head_stride;
@@ -61,10 +62,12 @@ typedef struct rotary_attention_shape {
     int64_t first_query, first_key;
 } rotary_attention_shape;
 
-/* Bytes of scratch memory the calls need for `shape`; forward, backward. Any 64-byte aligned block will do, and
- * nothing is kept in it between calls. */
-ROTARY_API size_t rotary_attention_forward_bytes(const rotary_attention *attention, rotary_attention_shape shape);
-ROTARY_API size_t rotary_attention_backward_bytes(const rotary_attention *attention, rotary_attention_shape shape);
+/* Bytes of scratch memory the calls need for `shape`; forward, backward. Any 64-byte aligned block will do,
+ * and nothing is kept in it between calls. */
+ROTARY_API size_t rotary_attention_forward_bytes(const rotary_attention *attention,
+                                                 rotary_attention_shape shape);
+ROTARY_API size_t rotary_attention_backward_bytes(const rotary_attention *attention,
+                                                  rotary_attention_shape shape);
 
 typedef struct rotary_attention_forward_call {
     rotary_attention_shape shape;
@@ -81,8 +84,9 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_forward(const rotary_at
 typedef struct rotary_attention_backward_call {
     rotary_attention_shape shape;
     rotary_attention_const_view query, key, value, output, output_gradient;
-    const float *log_sum_exp;                                        /* from the forward pass */
-    rotary_attention_view query_gradient, key_gradient, value_gradient; /* overwritten; may not overlap the inputs */
+    const float *log_sum_exp; /* from the forward pass */
+    rotary_attention_view query_gradient, key_gradient,
+        value_gradient; /* overwritten; may not overlap the inputs */
     void *workspace;
 } rotary_attention_backward_call;
 
@@ -90,10 +94,11 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_a
                                                                   const rotary_attention_backward_call *call,
                                                                   rotary_error *error);
 
-/* One step of decoding: `shape.queries` new tokens a sequence, the first at position lengths[b] of sequence b. Their
- * keys and values are turned and appended to the caches, then attended to with everything before them. A cache is
- * [batch, capacity, key_value_heads, head_dim] and holds keys and values turned; position p stands in row
- * p % capacity, so that with a window a capacity of window + queries - 1 is enough (a ring). lengths is not changed. */
+/* One step of decoding: `shape.queries` new tokens a sequence, the first at position lengths[b] of sequence
+ * b. Their keys and values are turned and appended to the caches, then attended to with everything before
+ * them. A cache is [batch, capacity, key_value_heads, head_dim] and holds keys and values turned; position p
+ * stands in row p % capacity, so that with a window a capacity of window + queries - 1 is enough (a ring).
+ * lengths is not changed. */
 typedef struct rotary_attention_decode_call {
     int64_t batch, queries, capacity;
     const int64_t *lengths; /* [batch]: tokens already in the cache */
@@ -102,8 +107,8 @@ typedef struct rotary_attention_decode_call {
     void *workspace; /* rotary_attention_decode_bytes */
 } rotary_attention_decode_call;
 
-ROTARY_API size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t batch, int64_t queries,
-                                                int64_t capacity);
+ROTARY_API size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t batch,
+                                                int64_t queries, int64_t capacity);
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_decode(const rotary_attention *attention,
                                                                 const rotary_attention_decode_call *call,
                                                                 rotary_error *error);

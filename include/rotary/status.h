@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define ROTARY_API __attribute__((visibility("default")))
+#define ROTARY_API     __attribute__((visibility("default")))
 #define ROTARY_CHECKED __attribute__((warn_unused_result))
 #else
 #define ROTARY_API

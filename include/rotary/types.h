@@ -29,7 +29,7 @@ typedef enum rotary_isa {
     ROTARY_ISA_NEON = 2,   /* 64-bit Arm */
     ROTARY_ISA_AVX2 = 3,   /* AVX2, FMA, F16C */
     ROTARY_ISA_AVX512 = 4, /* AVX-512 F, BW, DQ, VL */
-    ROTARY_ISA_AMX = 5,    /* AVX-512, AVX512-BF16, AMX-TILE, AMX-BF16, and the kernel's permission for tiles */
+    ROTARY_ISA_AMX = 5, /* AVX-512, AVX512-BF16, AMX-TILE, AMX-BF16, and the kernel's permission for tiles */
 } rotary_isa;
 
 /* "scalar", "avx2", ...; "unknown" for a value that is none of the above. */

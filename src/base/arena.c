@@ -39,8 +39,8 @@ rotary_status rotary_arena_allocate(struct rotary_arena *arena, const char *what
     /* aligned_alloc wants a multiple of the alignment; SIZE_MAX, the mark of an overflow, is not one. */
     void *memory = bytes == SIZE_MAX ? NULL : aligned_alloc(ROTARY_ALIGNMENT, bytes);
     if (!memory)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s needs %.1f MiB of memory, which cannot be had", what,
-                           (double)bytes / 1048576.0);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s needs %.1f MiB of memory, which cannot be had",
+                           what, (double)bytes / 1048576.0);
     memset(memory, 0, bytes);
     arena->memory = memory;
     arena->capacity = bytes;

@@ -2,10 +2,10 @@
  *
  * An arena: one block of memory, sized first, then carved.
  *
- * The same carving code runs twice. Run first over an arena that was only zero-initialised, it measures: every
- * push returns NULL and `used` grows. arena_allocate then takes exactly that much, and the second run hands
- * out the pointers. Nothing is ever allocated while a step runs, and a step that would overrun its arena
- * is a failed push, not a write past the end.
+ * The same carving code runs twice. Run first over an arena that was only zero-initialised, it measures:
+ * every push returns NULL and `used` grows. arena_allocate then takes exactly that much, and the second run
+ * hands out the pointers. Nothing is ever allocated while a step runs, and a step that would overrun its
+ * arena is a failed push, not a write past the end.
  */
 #ifndef ROTARY_BASE_ARENA_H
 #define ROTARY_BASE_ARENA_H

@@ -78,7 +78,8 @@ rotary_status rotary_isa_from_name(rotary_isa *isa, const char *name, rotary_err
             return ROTARY_OK;
         }
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "unknown instruction set \"%s\"; known are auto, scalar, neon, avx2, avx512, amx", name);
+                       "unknown instruction set \"%s\"; known are auto, scalar, neon, avx2, avx512, amx",
+                       name);
 }
 
 bool rotary_isa_available(rotary_isa isa)

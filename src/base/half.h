@@ -61,7 +61,8 @@ static inline uint16_t rotary_f16_from_float(float value)
         uint32_t rebased = magnitude - ((127u - 15u) << 23);
         return (uint16_t)(sign | (rebased + 0xfffu + (rebased >> 13 & 1u)) >> 13);
     }
-    /* Adding 0.5 leaves exactly the 24 - 10 bits of a subnormal f16 in the low mantissa, rounded by hardware. */
+    /* Adding 0.5 leaves exactly the 24 - 10 bits of a subnormal f16 in the low mantissa, rounded by hardware.
+     */
     float shifted = rotary_float_from_bits(magnitude) + 0.5f;
     return (uint16_t)(sign | (rotary_float_bits(shifted) - 0x3f000000u));
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random numbers from a counter: Philox-4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy
- * as 1, 2, 3", SC 2011).
+ * Random numbers from a counter: Philox-4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as
+ * easy as 1, 2, 3", SC 2011).
  *
- * A number is a pure function of (seed, stream, step, index), so there is no state to save, any thread can make
- * any number, and a resumed run draws what an uninterrupted one would have drawn.
+ * A number is a pure function of (seed, stream, step, index), so there is no state to save, any thread can
+ * make any number, and a resumed run draws what an uninterrupted one would have drawn.
  */
 #ifndef ROTARY_BASE_RANDOM_H
 #define ROTARY_BASE_RANDOM_H
@@ -19,7 +19,7 @@ struct rotary_random_key {
 
 /* Streams, so that no two uses of a seed draw the same numbers. Values are part of what a seed means. */
 enum rotary_random_stream {
-    ROTARY_STREAM_INITIAL = 1,  /* parameters; step is a hash of the parameter's name */
+    ROTARY_STREAM_INITIAL = 1, /* parameters; step is a hash of the parameter's name */
     ROTARY_STREAM_DROPOUT = 2,
     ROTARY_STREAM_TASK = 3,     /* training data */
     ROTARY_STREAM_EVALUATE = 4, /* held-out data */

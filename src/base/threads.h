@@ -15,8 +15,8 @@ typedef void rotary_work(void *argument, int64_t index, int worker);
 /* The number of processors this process may use, at least 1. */
 int rotary_processors(void);
 
-/* Calls work(argument, index, worker) once for every index, on at most `threads` threads (1 runs in the caller
- * alone; 0 means rotary_processors()). Returns when all are done. Allocates nothing itself. */
+/* Calls work(argument, index, worker) once for every index, on at most `threads` threads (1 runs in the
+ * caller alone; 0 means rotary_processors()). Returns when all are done. Allocates nothing itself. */
 void rotary_parallel_for(int threads, int64_t count, rotary_work *work, void *argument);
 
 #endif

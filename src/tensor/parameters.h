@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one table of parameters. It drives allocation, initialisation, the optimizer, checkpoints and the gradient
- * tests. Layers add rows while a model is put together; parameters_allocate then gives every row its place in four
- * flat arrays of f32: values, gradients and the optimizer's two moments.
+ * The one table of parameters. It drives allocation, initialisation, the optimizer, checkpoints and the
+ * gradient tests. Layers add rows while a model is put together; parameters_allocate then gives every row its
+ * place in four flat arrays of f32: values, gradients and the optimizer's two moments.
  */
 #ifndef ROTARY_TENSOR_PARAMETERS_H
 #define ROTARY_TENSOR_PARAMETERS_H
@@ -28,19 +28,20 @@ struct parameter {
 struct parameters {
     struct parameter *rows;
     int count, capacity;
-    int64_t elements; /* of each flat array, gaps for alignment included (they stay zero) */
-    float *values, *gradients;     /* gradients is NULL in a model made for inference */
-    float *moment1, *moment2;      /* likewise; first and second moments of Adam */
+    int64_t elements;          /* of each flat array, gaps for alignment included (they stay zero) */
+    float *values, *gradients; /* gradients is NULL in a model made for inference */
+    float *moment1, *moment2;  /* likewise; first and second moments of Adam */
     struct rotary_arena arena;
 };
 
 /* Adds a row (its name, shape, initial, scale, decay are read) and gives its index in `index`. */
-ROTARY_CHECKED rotary_status parameters_add(struct parameters *parameters, const struct parameter *row, int *index,
-                                            rotary_error *error);
+ROTARY_CHECKED rotary_status parameters_add(struct parameters *parameters, const struct parameter *row,
+                                            int *index, rotary_error *error);
 /* Allocates the flat arrays, zeroed. */
-ROTARY_CHECKED rotary_status parameters_allocate(struct parameters *parameters, bool training, rotary_error *error);
-/* Initialises every value from the seed and the parameter's name alone: two models that share a name and a shape
- * start equal there. */
+ROTARY_CHECKED rotary_status parameters_allocate(struct parameters *parameters, bool training,
+                                                 rotary_error *error);
+/* Initialises every value from the seed and the parameter's name alone: two models that share a name and a
+ * shape start equal there. */
 void parameters_initialise(struct parameters *parameters, uint64_t seed);
 void parameters_free(struct parameters *parameters);
 

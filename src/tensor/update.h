@@ -16,7 +16,8 @@ double update_gradient_square(const struct compute *compute, const struct parame
  *     m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
  *     value -= learning_rate * (m / correction1) / (sqrt(v / correction2) + epsilon)
  *              [+ learning_rate * weight_decay * value, if decoupled]
- * Weight decay applies to rows with `decay` only. Gradients are set to zero in the same pass, ready for the next step. */
+ * Weight decay applies to rows with `decay` only. Gradients are set to zero in the same pass, ready for the
+ * next step. */
 struct adam {
     float learning_rate, beta1, beta2, epsilon, weight_decay;
     bool decoupled;

@@ -8,16 +8,16 @@
 #include <rotary/status.h>
 
 struct characters {
-    int32_t count;        /* tokens 0 ... count - 1 */
-    char character[256];  /* of a token */
-    int16_t token[256];   /* of a byte; -1: not in the alphabet */
+    int32_t count;       /* tokens 0 ... count - 1 */
+    char character[256]; /* of a token */
+    int16_t token[256];  /* of a byte; -1: not in the alphabet */
 };
 
 /* The distinct bytes of `alphabet`, in order of first appearance. */
 void characters_create(struct characters *characters, const char *alphabet);
 /* ROTARY_INVALID_ARGUMENT names the first byte that is not in the alphabet, and its place. */
-ROTARY_CHECKED rotary_status characters_encode(const struct characters *characters, const char *text, int64_t bytes,
-                                               int32_t *tokens, rotary_error *error);
+ROTARY_CHECKED rotary_status characters_encode(const struct characters *characters, const char *text,
+                                               int64_t bytes, int32_t *tokens, rotary_error *error);
 /* Writes count characters and a terminating zero. */
 void characters_decode(const struct characters *characters, const int32_t *tokens, int64_t count, char *text);
 
