@@ -29,10 +29,14 @@ static const char *task_of(const struct collection *collection)
 
 static void write_head(FILE *stream, const struct collection *collection)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    fputs("<!DOCTYPE html>\n"
+          "<html lang=\"en\">\n"
+          "<head>\n"
+          "<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<link rel=\"icon\" href=\"data:,\">\n<title>",
+          "<link rel=\"icon\" href=\"data:,\">\n"
+          "<title>",
           stream);
     write_names(stream, collection->comparison);
     fputs(": ", stream);
@@ -63,8 +67,7 @@ static void write_progress(FILE *stream, const struct collection *collection)
         return;
     fprintf(stream,
             "<p class=\"card banner\">%d of %d runs %s finished. Unfinished ones are drawn dashed as far as "
-            "they got, and "
-            "count in no number.</p>\n",
+            "they got, and count in no number.</p>\n",
             finished, collection->wanted, finished == 1 ? "is" : "are");
 }
 
@@ -123,7 +126,7 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
     fputs("</div>\n", stream);
 }
 
-/* One finished run has no verdict, but a score. */
+/* One encoding alone has no verdict, but a score. */
 static void write_score(FILE *stream, const struct comparison *comparison)
 {
     enum measure measure = comparison_measure(comparison);
@@ -133,6 +136,8 @@ static void write_score(FILE *stream, const struct comparison *comparison)
     char number[HTML_NUMBER_BYTES];
     fprintf(stream, "<div class=\"card verdict e0\">\n<p class=\"eyebrow\">");
     html_text(stream, comparison->encodings[0].name);
+    if (statistics->count > 1)
+        fprintf(stream, ", mean of %d runs", statistics->count);
     fprintf(stream, "</p>\n<p class=\"big\">%s <small>%s</small></p>\n</div>\n",
             html_number(number, statistics->mean, measure == MEASURE_RIGHT ? 1 : 4, 0),
             measure == MEASURE_RIGHT ? "% right answers" : "nats a token, held out");
@@ -214,8 +219,8 @@ static void write_charts(FILE *stream, const struct page *page)
         chart_differences(stream, comparison, measure);
         close_figure(
             stream,
-            "A mark for each seed: how much more the encoding scored than the first one. Below it their "
-            "mean and its 95% interval.");
+            "A mark for each seed: how much more the encoding scored than the first one. Below it their mean "
+            "and its 95% interval.");
     }
     if (comparison->has_problems)
         write_held_out(stream, page);
@@ -247,19 +252,20 @@ static void write_making(FILE *stream, const struct collection *collection)
     fputs("<ul class=\"note\">\n", stream);
     if (collection->comparison->encoding_count > 1)
         fputs("<li>Runs of one seed see the same data in the same order, and start from the same weights "
-              "wherever "
-              "parameters agree in name and shape. So differences are taken seed by seed, against the first "
-              "encoding.</li>\n"
+              "wherever parameters agree in name and shape. So differences are taken seed by seed, against "
+              "the first encoding.</li>\n"
               "<li>The interval is the percentile bootstrap of the mean difference: 10,000 resamples, 2.5% "
-              "cut off at "
-              "either end. Where it holds zero, no difference is claimed.</li>\n",
+              "cut off at either end. Where it holds zero, no difference is claimed.</li>\n",
+              stream);
+    if (collection->wanted > 1)
+        fputs("<li>W/o worst: the mean of all runs but the worst of each encoding, as the published numbers "
+              "have it.</li>\n",
               stream);
     if (collection->comparison->has_problems)
         fputs("<li>An answer is decoded greedily and counts only if it is right to the last character.</li>\n"
               "<li>Steps to 90%: the first evaluation with nine of ten answers right. A run that never got "
-              "there counts as "
-              "slower than any that did; a median that is not reached is written as more than all "
-              "steps.</li>\n",
+              "there counts as slower than any that did; a median that is not reached is written as more "
+              "than all steps.</li>\n",
               stream);
     fputs("</ul>\n", stream);
 }
@@ -282,7 +288,9 @@ void page_write(FILE *stream, const struct page *page)
     page_samples(stream, collection);
     write_making(stream, collection);
     fputs("<footer class=\"note\">Made by rotary from the records of the runs. Nothing on this page is "
-          "loaded from "
-          "elsewhere.</footer>\n</main>\n</body>\n</html>\n",
+          "loaded from elsewhere.</footer>\n"
+          "</main>\n"
+          "</body>\n"
+          "</html>\n",
           stream);
 }

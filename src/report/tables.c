@@ -60,12 +60,13 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
         fprintf(stream, "Right answers, %% of %s problems", html_count(problems, comparison->problems));
     else
         fputs("Held-out loss, nats a token", stream);
-    fprintf(
-        stream,
-        "</caption>\n<thead><tr><th>encoding</th><th>runs</th><th>mean</th><th>median</th><th>st. dev.</th>"
-        "<th>min</th><th>max</th><th>w/o worst</th>%s%s</tr></thead>\n<tbody>\n",
-        measure == MEASURE_RIGHT ? "<th>steps to 90%</th>" : "",
-        comparison->encoding_count > 1 ? "<th>difference [95% interval]</th>" : "");
+    fprintf(stream,
+            "</caption>\n"
+            "<thead><tr><th>encoding</th><th>runs</th><th>mean</th><th>median</th>"
+            "<th>st. dev.</th><th>min</th><th>max</th><th>w/o worst</th>%s%s</tr></thead>\n"
+            "<tbody>\n",
+            measure == MEASURE_RIGHT ? "<th>steps to 90%</th>" : "",
+            comparison->encoding_count > 1 ? "<th>difference [95% interval]</th>" : "");
     for (int i = 0; i < comparison->encoding_count; i++) {
         const struct comparison_encoding *encoding = &comparison->encodings[i];
         const struct statistics *statistics = &encoding->statistics[measure];
@@ -123,9 +124,10 @@ void page_runs(FILE *stream, const struct collection *collection)
 {
     const struct comparison *comparison = collection->comparison;
     char problems[HTML_NUMBER_BYTES];
-    fprintf(stream,
-            "<details>\n<summary>Every run</summary>\n<div class=\"scroll\"><table class=\"sticky\">\n"
-            "<thead><tr><th>encoding</th><th>seed</th><th>steps</th>");
+    fprintf(stream, "<details>\n"
+                    "<summary>Every run</summary>\n"
+                    "<div class=\"scroll\"><table class=\"sticky\">\n"
+                    "<thead><tr><th>encoding</th><th>seed</th><th>steps</th>");
     if (comparison->has_problems)
         fprintf(stream, "<th>right of %s</th><th>steps to 90%%</th>",
                 html_count(problems, comparison->problems));
@@ -187,9 +189,10 @@ void page_samples(FILE *stream, const struct collection *collection)
     if (!first)
         return;
     fprintf(stream,
-            "<h2>Problems and answers</h2>\n<p class=\"note\">The first problems of the last evaluation with "
-            "seed %lld, and "
-            "what the model%s wrote.</p>\n<section class=\"grid2\">\n",
+            "<h2>Problems and answers</h2>\n"
+            "<p class=\"note\">The first problems of the last evaluation with seed %lld, and what the "
+            "model%s wrote.</p>\n"
+            "<section class=\"grid2\">\n",
             (long long)first->seed, collection->comparison->encoding_count > 1 ? "s" : "");
     for (int64_t i = 0; i < first->sample_count; i++)
         write_sample(stream, collection, first, i);
@@ -227,8 +230,9 @@ void page_configuration(FILE *stream, const struct collection *collection)
         return;
     json_t *config = collection->records[0].config, *value;
     const char *key;
-    fputs("<details>\n<summary>The whole configuration</summary>\n<div class=\"scroll\"><table "
-          "class=\"settings\"><tbody>\n",
+    fputs("<details>\n"
+          "<summary>The whole configuration</summary>\n"
+          "<div class=\"scroll\"><table class=\"settings\"><tbody>\n",
           stream);
     json_object_foreach (config, key, value) {
         fputs("<tr><th scope=\"row\">", stream);

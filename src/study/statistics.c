@@ -9,8 +9,7 @@
 #include <string.h>
 
 const char statistics_caution[] = "An interval of few pairs is narrower than its name: of 3 pairs it holds "
-                                  "the true difference about 75 times in 100, "
-                                  "of 5 pairs 84, of 10 pairs 90.";
+                                  "the true difference about 75 times in 100, of 5 pairs 84, of 10 pairs 90.";
 
 static double mean_of(const double *values, int count)
 {
