@@ -55,6 +55,12 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
             if (call->positions[i] == call->positions[j])
                 return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                    "%s is named twice: wanted each encoding once", name);
+        /* What an encoding cannot do is better known before the others have been trained. */
+        struct run_config config = *call->config;
+        config.model.position = call->positions[i];
+        rotary_status status = run_config_check(&config, error);
+        if (status != ROTARY_OK)
+            return status;
     }
     return ROTARY_OK;
 }
@@ -157,6 +163,21 @@ static void pass_on(void *argument, const struct train_progress *train)
     watch->call->progress(watch->call->argument, &watch->progress);
 }
 
+/* Names the run that a failure is about, where the sentence does not. */
+static rotary_status fail_in_run(const struct compare_progress *run, const char *name, rotary_status status,
+                                 rotary_error *error)
+{
+    if (!error || status == ROTARY_OK)
+        return status;
+    if (status == ROTARY_INTERRUPTED)
+        return rotary_fail(error, status, "stopped in run %d of %d, %s; the same command goes on from there",
+                           run->run, run->runs, name);
+    rotary_error inner = *error;
+    if (!strstr(inner.message, name))
+        rotary_fail(error, status, "%s: %.400s", name, inner.message);
+    return status;
+}
+
 static rotary_status train_one(const struct compare_call *call, int index, rotary_error *error)
 {
     struct run_config config = *call->config;
@@ -189,7 +210,7 @@ static rotary_status train_one(const struct compare_call *call, int index, rotar
     status = train(&run, &result, error);
     if (status == ROTARY_OK && call->progress && result.first_step >= config.train.steps)
         pass_on(&watch, NULL);
-    return status;
+    return fail_in_run(&watch.progress, name, status, error);
 }
 
 rotary_status compare(const struct compare_call *call, rotary_error *error)

@@ -156,7 +156,7 @@ static void check_interrupted(const char *whole, const char *place)
     struct compare_call call = call_of(&config, place, &telling);
     telling.stop_run = 3;
     telling.stop_step = 4;
-    check_status(&call, ROTARY_INTERRUPTED, "");
+    check_status(&call, ROTARY_INTERRUPTED, "stopped in run 3 of 4, rope-6; the same command goes on");
     CHECK_TEXT(telling.order, "rope-5 roper-5 rope-6 ");
     check_about("continued");
     call = call_of(&config, place, &telling);
@@ -226,6 +226,16 @@ static void check_refused(const char *whole)
     check_status(&call, ROTARY_INVALID_ARGUMENT, "no position encoding");
 
     char place[2 * SYNTHETIC_PATH];
+    snprintf(place, sizeof place, "%s/odd", folder);
+    call = call_of(&config, place, &telling);
+    config.model.value_fraction = 0.4; /* 3 of 8 channels: RoPE does not mind */
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "value_fraction");
+    CHECK(!file_exists(place));
+    config = small_config();
+    config.train.batch_size = 1 << 20;
+    check_status(&call, ROTARY_OUT_OF_MEMORY, "rope-5: ");
+    config = small_config();
+
     call = call_of(&config, place, &telling);
     snprintf(place, sizeof place, "%s/rope-5", whole);
     check_status(&call, ROTARY_INVALID_ARGUMENT, "holds a single run");
