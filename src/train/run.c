@@ -80,7 +80,6 @@ void run_config_default(struct run_config *config)
     *config = (struct run_config){0};
     task_config_default(&config->task);
     decoder_config_default(&config->model);
-    config->model.max_position_embeddings = 0; /* what the task asks for */
     train_config_default(&config->train);
 }
 

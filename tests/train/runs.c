@@ -49,6 +49,7 @@ void train_to_end(const struct run_config *config, int threads, const char *fold
     if (!CHECK(train(&call, &result, &error) == ROTARY_OK))
         printf("%s\n", error.message);
     CHECK_INT(result.steps_done, config->train.steps);
+    compute_destroy(&compute);
 }
 
 static void join(char path[PATH_BYTES], const char *folder, const char *name)

@@ -13,6 +13,7 @@
 #include "train/runs.h"
 
 #include "base/random.h"
+#include "file/safetensors.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -33,7 +34,40 @@ static struct rotary_random chance = {.key = {.seed = 1, .stream = ROTARY_STREAM
 static struct {
     _Atomic int64_t step;    /* the last the child took */
     _Atomic int64_t started; /* where it began */
+    _Atomic int64_t moments; /* it has passed, just before and just after files are changed */
+    _Atomic int64_t dies_at; /* the moment at which it kills itself; 0: none */
 } * shared;
+
+/* The linker's --wrap leads the library's calls here. */
+rotary_status __real_file_rename(const char *from, const char *to, rotary_error *error);
+rotary_status __wrap_file_rename(const char *from, const char *to, rotary_error *error);
+rotary_status __real_safetensors_write(const char *path, const struct safetensor *tensors, int count,
+                                       const json_t *metadata, rotary_error *error);
+rotary_status __wrap_safetensors_write(const char *path, const struct safetensor *tensors, int count,
+                                       const json_t *metadata, rotary_error *error);
+
+static void pass_moment(void)
+{
+    if (atomic_fetch_add(&shared->moments, 1) + 1 == atomic_load(&shared->dies_at))
+        raise(SIGKILL);
+}
+
+rotary_status __wrap_file_rename(const char *from, const char *to, rotary_error *error)
+{
+    pass_moment();
+    rotary_status status = __real_file_rename(from, to, error);
+    pass_moment();
+    return status;
+}
+
+rotary_status __wrap_safetensors_write(const char *path, const struct safetensor *tensors, int count,
+                                       const json_t *metadata, rotary_error *error)
+{
+    pass_moment();
+    rotary_status status = __real_safetensors_write(path, tensors, count, metadata, error);
+    pass_moment();
+    return status;
+}
 
 static double now(void)
 {
@@ -70,6 +104,7 @@ static pid_t start_child(const struct run_config *config, const char *folder)
 {
     atomic_store(&shared->step, -1);
     atomic_store(&shared->started, -1);
+    atomic_store(&shared->moments, 0);
     fflush(stdout);
     signal(SIGTERM, interrupt);
     pid_t child = fork();
@@ -178,37 +213,44 @@ static void test_stopped(const struct run_config *config, const char *reference,
     check_about("%s", "");
 }
 
-/* The states between the renamings of the checkpoint of step 36, and before them; metrics.jsonl is far ahead,
- * and its last line is torn. */
-static void test_half_renamed(const struct run_config *config, const char *reference)
+/* Killed at moment `moment` of the changes to files of one checkpoint after another, each time later. */
+static void test_every_moment(const struct run_config *config, const char *reference, int64_t moments)
 {
-    const char *older = scratch_path("older"), *newer = scratch_path("newer");
-    struct run_config shorter = *config;
-    shorter.train.steps = 30;
-    finish(&shorter, older);
-    shorter.train.steps = 36;
-    finish(&shorter, newer);
-    size_t count;
-    char *metrics = read_file(reference, "metrics.jsonl", &count);
-    for (int state = 0; state < 4; state++) {
-        static const char *const names[] = {"before", "between", "between, the first time", "after"};
-        check_about("renaming: %s", names[state]);
-        const char *folder = folder_of("half", state);
-        CHECK(mkdir(folder, 0777) == 0);
-        copy_file(reference, "config.json", folder, "config.json");
-        write_file(folder, "metrics.jsonl", metrics, count - 5);
-        copy_file(state == 0 ? older : newer, "optimizer.safetensors", folder, "optimizer.safetensors");
-        if (state != 2)
-            copy_file(state == 3 ? newer : older, "model.safetensors", folder, "model.safetensors");
-        if (state != 3)
-            copy_file(newer, "model.safetensors", folder, "model.safetensors.next");
-        if (state == 0)
-            copy_file(newer, "optimizer.safetensors", folder, "optimizer.safetensors.next");
+    for (int64_t moment = 1; moment <= moments; moment++) {
+        check_about("killed at moment %lld", (long long)moment);
+        const char *folder = folder_of("moment", (int)moment);
+        int status = 0;
+        atomic_store(&shared->dies_at, moment);
+        pid_t child = start_child(config, folder);
+        CHECK(waitpid(child, &status, 0) == child);
+        CHECK_INT(exit_of(status), -1);
+        atomic_store(&shared->dies_at, 0);
         finish(config, folder);
         check_same(folder, reference);
     }
     check_about("%s", "");
+}
+
+/* Killed between the renamings by a machine that had got much further with metrics.jsonl, and tore its last
+ * line. */
+static void test_torn_metrics(const struct run_config *config, const char *reference)
+{
+    const char *folder = scratch_path("torn");
+    int status = 0;
+    /* A checkpoint passes eight moments: writing and renaming, of two files. */
+    atomic_store(&shared->dies_at, 8 + 6);
+    pid_t child = start_child(config, folder);
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_INT(exit_of(status), -1);
+    atomic_store(&shared->dies_at, 0);
+    CHECK(has_file(folder, "model.safetensors.next"));
+    CHECK(!has_file(folder, "optimizer.safetensors.next"));
+    size_t count;
+    char *metrics = read_file(reference, "metrics.jsonl", &count);
+    write_file(folder, "metrics.jsonl", metrics, count - 5);
     free(metrics);
+    finish(config, folder);
+    check_same(folder, reference);
 }
 
 int main(int count, char **arguments)
@@ -221,10 +263,13 @@ int main(int count, char **arguments)
     tiny_config(&config);
     const char *reference = scratch_path("reference");
     finish(&config, reference);
+    int64_t moments = atomic_load(&shared->moments);
     for (int round = 0; round < rounds; round++) {
         test_stopped(&config, reference, SIGKILL, -1, round);
         test_stopped(&config, reference, SIGTERM, CHILD_INTERRUPTED, round);
     }
-    test_half_renamed(&config, reference);
+    /* Two checkpoints and the start of a third; or all of them. */
+    test_every_moment(&config, reference, rounds > 1 ? moments : 18);
+    test_torn_metrics(&config, reference);
     return check_report();
 }

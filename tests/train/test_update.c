@@ -191,5 +191,6 @@ int main(void)
             test_steps(&optimizer, &compute);
         }
     test_not_finite(&compute);
+    compute_destroy(&compute);
     return check_report();
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a step and an evaluation of the paper's experiments take: prefix under 1 GB, addition under 8 GB, and
+ * no more than was said before.
+ */
+#include "support/check.h"
+#include "support/scratch.h"
+#include "train/runs.h"
+
+#include "file/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void read_preset(struct run_config *config, const char *name)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/presets/%s/paper.json", getenv("ROTARY_SOURCE_DIR"), name);
+    json_t *object = NULL;
+    CHECK(file_read_json(path, &object, NULL) == ROTARY_OK);
+    CHECK(run_config_from_json(config, object, path, NULL) == ROTARY_OK);
+    json_decref(object);
+    config->train.steps = 1;
+    CHECK(run_config_check(config, NULL) == ROTARY_OK);
+}
+
+/* The largest memory of a child that trains, in bytes. */
+static double measure(const struct run_config *config, const char *folder)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        train_to_end(config, 0, folder);
+        _exit(check_report());
+    }
+    int status = 0;
+    struct rusage usage;
+    CHECK(wait4(child, &status, 0, &usage) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return 1024.0 * (double)usage.ru_maxrss;
+}
+
+static size_t bytes_said(const struct run_config *config)
+{
+    struct compute compute;
+    CHECK(compute_create(&compute, 0, ROTARY_ISA_AUTO, PRECISION_AUTO, NULL) == ROTARY_OK);
+    struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
+    size_t said = 0;
+    CHECK(decoder_bytes(&compute, &config->model, limits, &said, NULL) == ROTARY_OK);
+    compute_destroy(&compute);
+    return said;
+}
+
+int main(void)
+{
+    static struct {
+        const char *name;
+        double most, used;
+        struct run_config config;
+    } tests[] = {{.name = "prefix", .most = 1e9}, {.name = "addition", .most = 8e9}};
+    /* Children first: a process that ran threads cannot fork another that does. */
+    for (int i = 0; i < 2; i++) {
+        read_preset(&tests[i].config, tests[i].name);
+        tests[i].used = measure(&tests[i].config, scratch_path(tests[i].name));
+    }
+    for (int i = 0; i < 2; i++) {
+        check_about("%s/paper", tests[i].name);
+        double said = (double)bytes_said(&tests[i].config);
+        printf("%s/paper: %.0f MB used, %.0f MB said\n", tests[i].name, 1e-6 * tests[i].used, 1e-6 * said);
+        CHECK(tests[i].used < tests[i].most);
+        CHECK(tests[i].used > 0.8 * said);
+        /* Beside the model: the program and its libraries, and the keys and values of an evaluation. */
+        CHECK(tests[i].used < 1.25 * said + 64e6);
+    }
+    return check_report();
+}
