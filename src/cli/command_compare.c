@@ -124,9 +124,16 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
     return status;
 }
 
+struct watch {
+    struct progress progress;
+    int run; /* the last that was heard of */
+};
+
 static void show(void *argument, const struct compare_progress *now)
 {
-    struct progress *progress = argument;
+    struct watch *watch = argument;
+    struct progress *progress = &watch->progress;
+    watch->run = now->run;
     char label[128];
     snprintf(label, sizeof label, "%s, seed %lld (%d of %d)", now->position, (long long)now->seed, now->run,
              now->runs);
@@ -183,8 +190,8 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    struct progress progress;
-    progress_start(&progress);
+    struct watch watch = {.run = 1};
+    progress_start(&watch.progress);
     struct compare_call call = {.config = &made.config,
                                 .positions = made.positions,
                                 .position_count = made.position_count,
@@ -193,10 +200,14 @@ static enum exit_status run(const struct invocation *invocation)
                                 .folder = made.folder,
                                 .command = invocation->command_line,
                                 .progress = show,
-                                .argument = &progress,
+                                .argument = &watch,
                                 .interrupted = invocation->interrupted};
     rotary_status status = compare(&call, &error);
-    progress_end(&progress);
+    progress_end(&watch.progress);
+    if (status == ROTARY_INTERRUPTED)
+        (void)rotary_fail(&error, status,
+                          "stopped in run %d of %d, and saved in %s; the same command goes on from there",
+                          watch.run, made.runs * made.position_count, made.folder);
     compute_destroy(&made.compute);
     if (status == ROTARY_OK)
         status = print_result(invocation, made.folder, &error);

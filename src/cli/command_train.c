@@ -2,6 +2,7 @@
  *
  * rotary train: one run.
  */
+#include "base/fail.h"
 #include "cli/command.h"
 #include "cli/plan.h"
 #include "cli/progress.h"
@@ -133,6 +134,12 @@ static enum exit_status run(const struct invocation *invocation)
     struct train_result result;
     rotary_status status = train(&call, &result, &error);
     progress_end(&progress);
+    if (status == ROTARY_INTERRUPTED)
+        (void)rotary_fail(
+            &error, status,
+            "stopped after step %lld of %lld, and saved; to go on: rotary train %s --resume --out %s",
+            (long long)result.steps_done, (long long)made.config.train.steps, invocation->operands.items[0],
+            made.folder);
     if (status == ROTARY_OK)
         status = print_result(invocation, &made, &result, &error);
     compute_destroy(&made.compute);

@@ -100,10 +100,27 @@ done
 kill -INT $process
 wait $process
 [ $? = 130 ] || complain "an interrupted run does not exit with 130"
-grep -q '^rotary: stopped after step .* resume' err || complain "an interrupted run does not say where it is"
+grep -q '^rotary: stopped after step [0-9]* of 1000000, and saved; to go on: rotary train index --resume --out long$' err || complain "an interrupted run does not say where it is"
 done=$(sed -n 's/^rotary: stopped after step \([0-9]*\) .*/\1/p' err)
 does 0 train index --resume --steps $((done + 2)) --out long --json
 has first_step "$done"
+
+# A comparison likewise.
+# shellcheck disable=SC2086
+"$rotary" compare index $tiny --steps 1000000 --runs 1 --set checkpoint_every=0 --out broken >out 2>err &
+process=$!
+tries=0
+until grep -q '"step":4' broken/rope-1/metrics.jsonl 2>/dev/null; do
+    tries=$((tries + 1))
+    [ $tries -lt 300 ] || break
+    sleep 0.1
+done
+kill -INT $process
+wait $process
+[ $? = 130 ] || complain "an interrupted comparison does not exit with 130"
+grep -q '^rotary: stopped in run 1 of 2, and saved in broken; the same command goes on from there$' err ||
+    complain "an interrupted comparison does not say how to go on"
+[ -s broken/rope-1/model.safetensors ] || complain "an interrupted comparison saves nothing"
 
 # The machine.
 does 0 info
