@@ -78,7 +78,7 @@ typedef struct rotary_rope_config {
     int64_t original_positions; /* L0, the context before scaling; 0: max_positions */
     int64_t max_positions;      /* the context after scaling; 0: unknown */
     int64_t sequence_length;    /* dynamic NTK, LongRoPE: the length the plan is to serve; 0: at most L0 */
-    double attention_factor;    /* YaRN, LongRoPE: multiplies cosine and sine; 0: by the variant's formula */
+    double attention_factor;    /* multiplies cosine and sine; 0: by the variant's formula, else 1 */
     /* YaRN: pairs that turn more than beta_fast times (32) within L0 keep their frequency, those that turn
      * less than beta_slow times (1) have it divided by s. */
     double beta_fast, beta_slow;
@@ -90,8 +90,7 @@ typedef struct rotary_rope_config {
     double rotary_fraction; /* proportional: above 0, at most 1 */
     /* [rotary_dim / 2]: frequencies are divided by these at last. NULL: none. */
     const double *pair_factors;
-    /* [rotary_dim / 2]: take the place of the formula (learned frequencies, pixel frequencies). NULL: none.
-     */
+    /* [rotary_dim / 2]: take the place of the formula (learned or pixel frequencies). NULL: none. */
     const double *inverse_frequencies;
     /* xPos (Sun et al., arXiv 2212.10554): queries times zeta^((p - origin) / xpos_scale), keys divided by
      * it, zeta = (2i + 0.4 d) / (1.4 d). 512 is usual; 0: none. The origin is fixed, so that keys in a cache
@@ -191,8 +190,8 @@ typedef struct rotary_rope_tables {
 } rotary_rope_tables;
 
 /* Zeroed but for what is needed. Each of query, key and value is turned unless its input.data is NULL; a
- * tensor that is none of them may stand in any place. Values are turned without magnitudes (attention
- * factor). */
+ * tensor that is none of them may stand in any place. Values are turned without magnitudes (attention factor,
+ * xPos). */
 typedef struct rotary_rope_apply_call {
     int64_t batch, time;
     rotary_direction direction;
@@ -207,10 +206,10 @@ typedef struct rotary_rope_apply_call {
  *     y0 = x0 cos(a) - x1 sin(a)
  *     y1 = x0 sin(a) + x1 cos(a)
  *
- * Computed in f32 whatever the types. The error of y0 is at most 4u (|x0 cos(a)| + |x1 sin(a)|) + e (|x0| +
- * |x1|), that of y1 likewise, plus one rounding to the output's type; u = 2^-24, e = |a| 2^-51 for the angle
- * computed in double. (With bf16 output and AMX or AVX512-BF16 instructions, results below 2^-126 may become
- * 0.)
+ * and both by a magnitude m where the variant has one. Computed in f32 whatever the types: the error of y0 is
+ * at most m k u (|x0 cos(a)| + |x1 sin(a)|) + m e (|x0| + |x1|), that of y1 likewise, plus one rounding to
+ * the output's type. u = 2^-24; k = 4, or 6 with a magnitude; e = |a| 2^-50, for the angle is computed in
+ * double. (With bf16 output and AVX512-BF16 instructions, results below 2^-126 may become 0.)
  *
  * ROTARY_INVALID_ARGUMENT if a shape, stride, type or position is wrong; nothing has been written then. */
 ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_apply(const rotary_rope *rope,
@@ -258,9 +257,9 @@ typedef struct rotary_rope_gradient_call {
     int64_t batch, time;
     rotary_rope_positions positions;
     rotary_rope_gradient_tensor query, key, value; /* of the forward call */
-    double *frequency_gradient; /* [pairs], of the inverse frequencies as the plan has them; added to. NULL:
-                                   not wanted */
-    double *position_gradient;  /* [axes, batch, time], written. NULL: not wanted */
+    /* [pairs], of the inverse frequencies as the plan has them; added to. NULL: not wanted. */
+    double *frequency_gradient;
+    double *position_gradient; /* [axes, batch, time], written. NULL: not wanted */
 } rotary_rope_gradient_call;
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_gradient(const rotary_rope *rope,
