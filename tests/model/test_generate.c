@@ -168,7 +168,10 @@ int main(void)
         decoder_destroy(small);
     }
     check_about("%s", "");
-    if (compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_BF16, &error) == ROTARY_OK)
+    compute_destroy(&compute);
+    if (compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_BF16, &error) == ROTARY_OK) {
         test_chunks(&compute, POSITION_ROPER, 0.5);
+        compute_destroy(&compute);
+    }
     return check_report();
 }
