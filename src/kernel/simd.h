@@ -21,8 +21,8 @@
 
 /* ROTARY_VARIANT is scalar, neon, avx2, avx512 or amx; it names this compilation's functions and tables. */
 #define ROTARY_JOIN_(name, variant) name##_##variant
-#define ROTARY_JOIN(name, variant) ROTARY_JOIN_(name, variant)
-#define ROTARY_KERNEL(name) ROTARY_JOIN(name, ROTARY_VARIANT)
+#define ROTARY_JOIN(name, variant)  ROTARY_JOIN_(name, variant)
+#define ROTARY_KERNEL(name)         ROTARY_JOIN(name, ROTARY_VARIANT)
 
 #if defined(__AVX512F__)
 #define LANES 16
@@ -139,19 +139,19 @@ static inline float v_max_lane(vfloat v)
 
 /* Two vectors of neighbours (a0 b0 a1 b1 ...) taken apart into a and b, and put together again. */
 #if LANES == 16
-#define V_EVEN 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
-#define V_ODD 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
-#define V_ZIP_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define V_EVEN     0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define V_ODD      1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define V_ZIP_LOW  0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define V_ZIP_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #elif LANES == 8
-#define V_EVEN 0, 2, 4, 6, 8, 10, 12, 14
-#define V_ODD 1, 3, 5, 7, 9, 11, 13, 15
-#define V_ZIP_LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define V_EVEN     0, 2, 4, 6, 8, 10, 12, 14
+#define V_ODD      1, 3, 5, 7, 9, 11, 13, 15
+#define V_ZIP_LOW  0, 8, 1, 9, 2, 10, 3, 11
 #define V_ZIP_HIGH 4, 12, 5, 13, 6, 14, 7, 15
 #else
-#define V_EVEN 0, 2, 4, 6
-#define V_ODD 1, 3, 5, 7
-#define V_ZIP_LOW 0, 4, 1, 5
+#define V_EVEN     0, 2, 4, 6
+#define V_ODD      1, 3, 5, 7
+#define V_ZIP_LOW  0, 4, 1, 5
 #define V_ZIP_HIGH 2, 6, 3, 7
 #endif
 
@@ -187,8 +187,8 @@ static inline vint v_blend(vint mask, vint a, vint b)
 #endif
 }
 
-/* 16-bit lanes widened to 32 with zeros, and back again (lanes of 0 ... 65535). The compiler's own way of both takes
- * several times as many instructions. */
+/* 16-bit lanes widened to 32 with zeros, and back again (lanes of 0 ... 65535). The compiler's own way of
+ * both takes several times as many instructions. */
 static inline vint v_widen(vhalf half)
 {
 #if defined(__AVX512F__)
@@ -317,7 +317,7 @@ static inline vfloat v_exp(vfloat x)
 {
     const vfloat log2e = v_set(0x1.715476p+0f), magic = v_set(0x1.8p+23f);
     const vfloat ln2_high = v_set(0x1.62e4p-1f), ln2_low = v_set(0x1.7f7d1cp-20f);
-    vint too_low = x < v_set(-0x1.5d589ep+6f), too_high = x > v_set(0x1.62e42ep+6f);
+    vint too_low = x<v_set(-0x1.5d589ep+6f), too_high = x> v_set(0x1.62e42ep+6f);
     vfloat n = (x * log2e + magic) - magic;
     vfloat r = v_fma(n, -ln2_low, v_fma(n, -ln2_high, x));
     vfloat p = v_set(0x1.6850e4p-10f);

@@ -229,8 +229,7 @@ rotary_status run_config_same(const struct run_config *config, const struct run_
     if (status == ROTARY_OK) {
         const char *key;
         json_t *value;
-        json_object_foreach(before, key, value)
-        {
+        json_object_foreach (before, key, value) {
             const json_t *other = json_object_get(now, key);
             if (!json_equal(value, other)) {
                 status = say_difference(key, value, other, where, error);
