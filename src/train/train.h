@@ -9,6 +9,8 @@
 
 struct train_progress {
     int64_t step, steps;
+    /* Of this step, but for tokens_per_second: since the last line of metrics. All 0 when a resumed run makes
+     * up for an evaluation it was stopped before. */
     double loss, learning_rate, gradient_norm, tokens_per_second, seconds_left;
     const struct evaluation *evaluation; /* just made at this step; NULL otherwise */
 };
@@ -21,8 +23,8 @@ struct train_call {
     /* Called after every step, from the calling thread. May be NULL. */
     void (*progress)(void *argument, const struct train_progress *progress);
     void *argument;
-    const atomic_bool
-        *interrupted; /* when it becomes true: checkpoint and return ROTARY_INTERRUPTED. May be NULL */
+    /* When it becomes true: checkpoint and return ROTARY_INTERRUPTED. May be NULL. */
+    const atomic_bool *interrupted;
 };
 
 /* Filled in whatever the status. */
@@ -39,7 +41,8 @@ struct train_result {
  * is ROTARY_INVALID_ARGUMENT, and the last checkpoint stays.
  *
  * Stopped at any moment and resumed, the run ends with the same bytes in model.safetensors, and with the same
- * lines in metrics.jsonl but for the times. A precision of `auto` is settled by compute->storage and written
+ * lines in metrics.jsonl but for the times. Evaluations draw their problems from the run's seed, so that runs
+ * of one seed are asked the same. A precision of `auto` is settled by compute->storage and written
  * down so. */
 ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,
                                    rotary_error *error);

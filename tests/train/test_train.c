@@ -12,10 +12,12 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -234,6 +236,30 @@ static void test_refused(void)
     call_train(&config, folder, false, ROTARY_OK, "");
 }
 
+/* A disk that has no room for a model: said, and once there is room the run goes on as if nothing had been.
+ */
+static void test_full_disk(void)
+{
+    struct run_config config;
+    tiny_config(&config);
+    const char *folder = scratch_path("full"), *whole = scratch_path("roomy");
+    struct rlimit before, small;
+    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    signal(SIGXFSZ, SIG_IGN);
+    small = before;
+    small.rlim_cur = 6000;
+    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    struct train_result result =
+        call_train(&config, folder, false, ROTARY_IO_ERROR, "model.safetensors.next");
+    CHECK_INT(result.steps_done, 5);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(!has_file(folder, "model.safetensors.next"));
+    train_to_end(&config, 1, folder);
+    train_to_end(&config, 1, whole);
+    CHECK(same_file(folder, whole, "model.safetensors"));
+    call_train(&config, "/proc/rotary", false, ROTARY_IO_ERROR, "cannot make the folder /proc/rotary");
+}
+
 /* Going on with more steps is the same as having wanted them at once; lines and evaluations come where they
  * are due. */
 static void test_more_steps(void)
@@ -349,6 +375,7 @@ int main(void)
     test_every_kind_of_model();
     test_threads();
     test_refused();
+    test_full_disk();
     test_more_steps();
     test_diverged();
     test_load();
