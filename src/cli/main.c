@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct command *const commands[] = {
-    &command_compare, &command_train, &command_evaluate, &command_generate,
-    &command_report,  &command_info,  &command_help,     NULL};
+const struct command *const commands[] = {&command_compare,  &command_train,  &command_evaluate,
+                                          &command_generate, &command_report, &command_bench,
+                                          &command_info,     &command_help,   NULL};
 
 /* ---- Ctrl-C ---- */
 

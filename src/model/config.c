@@ -81,6 +81,11 @@ enum activation decoder_activation(const struct decoder_config *config)
     return of[config->hidden_act];
 }
 
+bool decoder_is_gated(const struct decoder_config *config)
+{
+    return decoder_activation(config) == ACTIVATION_SWIGLU;
+}
+
 static rotary_status check_rotary(const struct decoder_config *config, const char *key, double fraction,
                                   rotary_error *error)
 {

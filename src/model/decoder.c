@@ -241,9 +241,8 @@ static void carve(struct decoder *decoder)
     decoder->d_normalised = push_matrix(arena, storage, rows, width);
     decoder->d_residual = push_floats(arena, rows * width);
     decoder->d_after = push_matrix(arena, storage, rows, config->intermediate_size);
-    decoder->d_before = push_matrix(
-        arena, storage, rows,
-        decoder_activation(config) == ACTIVATION_SWIGLU ? block->feed_forward_saved.before.columns : 0);
+    decoder->d_before = push_matrix(arena, storage, rows,
+                                    decoder_is_gated(config) ? block->feed_forward_saved.before.columns : 0);
     decoder->d_projected = push_matrix(arena, storage, rows, block->attention_saved.projected.columns);
     decoder->d_attended = push_matrix(arena, storage, rows, block->attention_saved.attended.columns);
     decoder->norm_scratch = push_floats(arena, norm_scratch(&decoder->junctions[2 * layers].norm, rows));
@@ -292,7 +291,7 @@ static void count_parameters(const struct decoder_config *config, double *all, d
            layers = (double)config->num_hidden_layers, hidden = (double)config->intermediate_size,
            attended = (double)(config->num_attention_heads * config->head_dim),
            keys = (double)(config->num_key_value_heads * config->head_dim);
-    double gates = decoder_activation(config) == ACTIVATION_SWIGLU ? 2.0 : 1.0;
+    double gates = decoder_is_gated(config) ? 2.0 : 1.0;
     double block = width * (attended + 2.0 * keys) + attended * width + (gates + 1.0) * width * hidden;
     *linear = layers * block + width * vocabulary;
     double biases = layers * (attended + 2.0 * keys + 2.0 * width + gates * hidden) + vocabulary;

@@ -36,6 +36,9 @@ struct settings decoder_settings(struct decoder_config *config);
  * follows from others (head_dim, num_key_value_heads and intermediate_size of 0). */
 ROTARY_CHECKED rotary_status decoder_config_check(struct decoder_config *config, rotary_error *error);
 
+/* Whether the feed-forward layer has a gate beside its first projection (swiglu). */
+bool decoder_is_gated(const struct decoder_config *config);
+
 /* What a decoder is made to run: at most batch sequences of at most time tokens at once. */
 struct decoder_limits {
     int64_t batch, time;

@@ -3,13 +3,10 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "train/batch.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
-#include "train/memory.h"
+#include "train/learner.h"
 #include "train/metrics.h"
-#include "train/optimizer.h"
-#include "train/schedule.h"
 
 #include <math.h>
 #include <time.h>
@@ -22,14 +19,9 @@ struct session {
     struct run_config config; /* the call's, with the precision that is really used */
     int lock;
     bool writes_config; /* config.json is not there yet, or is to say something else */
-    struct task *task;
-    struct decoder *decoder;
-    struct rotary_arena arena;
-    struct batch batch;
-    struct evaluation_sample *samples; /* [SAMPLES] */
+    struct learner learner;
+    struct evaluation_sample samples[SAMPLES];
     struct metrics metrics;
-    struct schedule schedule;
-    struct optimizer optimizer;
 
     struct checkpoint_state state; /* now */
     int64_t first_step;            /* where this call started */
@@ -109,89 +101,7 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
     return status;
 }
 
-static void carve(struct session *session)
-{
-    batch_carve(&session->batch, &session->arena);
-    session->samples = rotary_arena_push(&session->arena, SAMPLES, sizeof *session->samples);
-}
-
-static rotary_status create_model(struct session *session, rotary_error *error)
-{
-    const struct run_config *config = &session->config;
-    const struct compute *compute = session->call->compute;
-    struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
-    rotary_status status = task_create(&session->task, &config->task, error);
-    if (status != ROTARY_OK)
-        return status;
-    session->batch = (struct batch){.task = session->task, .rows = limits.batch, .time = limits.time};
-    carve(session);
-    size_t bytes;
-    status = decoder_bytes(compute, &config->model, limits, &bytes, error);
-    if (status == ROTARY_OK)
-        status = memory_check(__builtin_add_overflow(bytes, session->arena.used, &bytes) ? SIZE_MAX : bytes,
-                              "training", error);
-    if (status == ROTARY_OK)
-        status = rotary_arena_allocate(&session->arena, "a batch", error);
-    if (status != ROTARY_OK)
-        return status;
-    carve(session);
-    return decoder_create(&session->decoder, compute, &config->model, limits, (uint64_t)config->train.seed,
-                          error);
-}
-
-static void plan_updates(struct session *session)
-{
-    const struct train_config *train = &session->config.train;
-    session->schedule = (struct schedule){
-        .kind = (enum schedule_kind)train->schedule,
-        .rate = train->learning_rate,
-        .minimum = train->minimum_learning_rate,
-        .warmup = train->warmup_steps,
-        .steps = train->steps,
-        .width = session->config.model.hidden_size,
-    };
-    session->optimizer = (struct optimizer){
-        .kind = (enum optimizer_kind)train->optimizer,
-        .beta1 = train->beta1,
-        .beta2 = train->beta2,
-        .epsilon = train->epsilon,
-        .weight_decay = train->weight_decay,
-        .clip = train->clip,
-    };
-}
-
 /* ---- one step ---- */
-
-static rotary_status run_batches(struct session *session, int64_t step, struct decoder_loss *sum,
-                                 rotary_error *error)
-{
-    const struct train_config *train = &session->config.train;
-    const struct batch *batch = &session->batch;
-    double targets = (double)train->accumulation * (double)batch->rows * (double)batch->time;
-    *sum = (struct decoder_loss){0};
-    for (int64_t micro = 0; micro < train->accumulation; micro++) {
-        batch_fill(batch, session->call->compute->threads, (uint64_t)train->seed, (uint32_t)step,
-                   micro * batch->rows);
-        struct decoder_batch run = {
-            .batch = batch->rows,
-            .time = batch->time,
-            .tokens = batch->tokens,
-            .targets = batch->targets,
-            .backward = true,
-            .gradient_scale = (float)(1.0 / targets),
-            .seed = (uint64_t)train->seed,
-            .micro_step = (uint32_t)((step - 1) * train->accumulation + micro),
-        };
-        struct decoder_loss loss;
-        rotary_status status = decoder_run(session->decoder, &run, &loss, error);
-        if (status != ROTARY_OK)
-            return status;
-        sum->total += loss.total;
-        sum->counted += loss.counted;
-        sum->correct += loss.correct;
-    }
-    return ROTARY_OK;
-}
 
 static rotary_status fail_diverged(const struct session *session, const char *what, double value,
                                    int64_t step, rotary_error *error)
@@ -212,24 +122,19 @@ static rotary_status take_step(struct session *session, struct train_progress *p
 {
     double begin = now();
     int64_t step = session->state.step + 1;
-    struct decoder_loss loss;
-    rotary_status status = run_batches(session, step, &loss, error);
+    struct learner_step taken;
+    rotary_status status = learner_step(&session->learner, step, &taken, error);
     if (status != ROTARY_OK)
         return status;
-    double mean = loss.total / (double)loss.counted, norm;
-    if (!isfinite(mean))
+    double mean = taken.loss.total / (double)taken.loss.counted;
+    if (taken.diverged && !isfinite(mean))
         return fail_diverged(session, "loss", mean, step, error);
-    double rate = schedule_rate(&session->schedule, step);
-    if (!optimizer_step(&session->optimizer, session->call->compute, decoder_parameters(session->decoder),
-                        step, rate, &norm))
-        return fail_diverged(session, "gradient's norm", norm, step, error);
-    status = decoder_prepare(session->decoder, error);
-    if (status != ROTARY_OK)
-        return status;
+    if (taken.diverged)
+        return fail_diverged(session, "gradient's norm", taken.gradient_norm, step, error);
     session->state.step = step;
-    session->state.loss_total += loss.total;
-    session->state.loss_counted += loss.counted;
-    session->tokens += loss.counted;
+    session->state.loss_total += taken.loss.total;
+    session->state.loss_counted += taken.loss.counted;
+    session->tokens += taken.loss.counted;
     double end = now();
     session->stepping += end - begin;
     int64_t steps = session->config.train.steps;
@@ -237,8 +142,8 @@ static rotary_status take_step(struct session *session, struct train_progress *p
         .step = step,
         .steps = steps,
         .loss = mean,
-        .learning_rate = rate,
-        .gradient_norm = norm,
+        .learning_rate = taken.learning_rate,
+        .gradient_norm = taken.gradient_norm,
         .tokens_per_second = (double)session->tokens / session->stepping,
         .seconds_left =
             (end - session->start) / (double)(step - session->first_step) * (double)(steps - step),
@@ -271,7 +176,7 @@ static rotary_status save(struct session *session, rotary_error *error)
     rotary_status status = metrics_sync(&session->metrics, error);
     if (status == ROTARY_OK)
         status = checkpoint_write(session->call->folder, &session->config,
-                                  decoder_parameters(session->decoder), &session->state, error);
+                                  decoder_parameters(session->learner.decoder), &session->state, error);
     if (status == ROTARY_OK)
         session->saved_step = session->state.step;
     return status;
@@ -287,7 +192,8 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
         .interrupted = session->call->interrupted,
     };
     *evaluation = (struct evaluation){.sample_count = SAMPLES, .samples = session->samples};
-    rotary_status status = task_evaluate(session->task, session->decoder, &how, evaluation, error);
+    rotary_status status =
+        task_evaluate(session->learner.task, session->learner.decoder, &how, evaluation, error);
     if (status != ROTARY_OK)
         return status;
     if (!isfinite(evaluation->loss))
@@ -401,12 +307,11 @@ static rotary_status look_back(struct session *session, struct checkpoint *check
 /* Nothing in the folder changes before everything that can fail for lack of memory is done. */
 static rotary_status set_up(struct session *session, const struct checkpoint *checkpoint, rotary_error *error)
 {
-    plan_updates(session);
-    rotary_status status = create_model(session, error);
+    rotary_status status = learner_create(&session->learner, &session->config, session->call->compute, error);
     if (status == ROTARY_OK && checkpoint->model)
-        status = checkpoint_load(checkpoint, decoder_parameters(session->decoder), error);
+        status = checkpoint_load(checkpoint, decoder_parameters(session->learner.decoder), error);
     if (status == ROTARY_OK)
-        status = decoder_prepare(session->decoder, error);
+        status = decoder_prepare(session->learner.decoder, error);
     return status;
 }
 
@@ -451,9 +356,7 @@ rotary_status train(const struct train_call *call, struct train_result *result, 
         .evaluation = session.metrics.evaluation,
     };
     metrics_close(&session.metrics);
-    decoder_destroy(session.decoder);
-    task_destroy(session.task);
-    rotary_arena_free(&session.arena);
+    learner_destroy(&session.learner);
     folder_unlock(session.lock);
     return status;
 }
