@@ -4,11 +4,22 @@ set(ROTARY_LIBRARY_OBJECTS
     $<TARGET_OBJECTS:rotary_base> ${KERNEL_OBJECTS_rope} ${KERNEL_OBJECTS_attention} $<TARGET_OBJECTS:rotary_rope>
     $<TARGET_OBJECTS:rotary_attention>)
 
+# The name a program is linked to changes with every ABI (docs/abi.md): with each minor version before 1.0.
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(ROTARY_ABI 0.${PROJECT_VERSION_MINOR})
+else()
+    set(ROTARY_ABI ${PROJECT_VERSION_MAJOR})
+endif()
+
 add_library(rotary_shared SHARED ${ROTARY_LIBRARY_OBJECTS})
-set_target_properties(rotary_shared PROPERTIES OUTPUT_NAME rotary VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR})
+set_target_properties(rotary_shared PROPERTIES OUTPUT_NAME rotary EXPORT_NAME rotary VERSION ${PROJECT_VERSION}
+    SOVERSION ${ROTARY_ABI})
 target_link_libraries(rotary_shared PRIVATE OpenMP::OpenMP_C m)
 
 add_library(rotary_static STATIC ${ROTARY_LIBRARY_OBJECTS})
 set_target_properties(rotary_static PROPERTIES OUTPUT_NAME rotary)
 target_link_libraries(rotary_static PUBLIC OpenMP::OpenMP_C m)
+
+foreach(target rotary_shared rotary_static)
+    target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()

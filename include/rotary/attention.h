@@ -50,7 +50,12 @@ typedef struct rotary_attention_const_view {
     int64_t batch_stride, time_stride, head_stride;
 } rotary_attention_const_view;
 
-ROTARY_API void rotary_attention_config_default(rotary_attention_config *config);
+/* Fills the first struct_size bytes of a configuration with defaults, as rotary_rope_config_default_sized. */
+ROTARY_API void rotary_attention_config_default_sized(rotary_attention_config *config, size_t struct_size);
+static inline void rotary_attention_config_default(rotary_attention_config *config)
+{
+    rotary_attention_config_default_sized(config, sizeof *config);
+}
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_create(rotary_attention **attention,
                                                                 const rotary_attention_config *config,
                                                                 rotary_error *error);

@@ -102,7 +102,13 @@ typedef struct rotary_rope_config {
     rotary_dtype table_dtype;
 } rotary_rope_config;
 
-ROTARY_API void rotary_rope_config_default(rotary_rope_config *config);
+/* Fills the first struct_size bytes of a configuration with defaults: as many as the caller was compiled
+ * with, so that a library whose struct has grown writes no further. */
+ROTARY_API void rotary_rope_config_default_sized(rotary_rope_config *config, size_t struct_size);
+static inline void rotary_rope_config_default(rotary_rope_config *config)
+{
+    rotary_rope_config_default_sized(config, sizeof *config);
+}
 /* ROTARY_INVALID_ARGUMENT for a configuration that makes no sense, ROTARY_UNSUPPORTED for an instruction set
  * this machine does not have, ROTARY_OUT_OF_MEMORY. *rope is written on success only; destroy it with
  * rotary_rope_destroy. */

@@ -13,9 +13,10 @@
 
 enum { LARGEST_HEADS = 1 << 16 };
 
-void rotary_attention_config_default(rotary_attention_config *config)
+void rotary_attention_config_default_sized(rotary_attention_config *config, size_t struct_size)
 {
-    *config = (rotary_attention_config){.struct_size = sizeof *config};
+    memset(config, 0, struct_size);
+    config->struct_size = struct_size;
 }
 
 static rotary_status check_heads(const rotary_attention_config *config, rotary_error *error)

@@ -12,6 +12,7 @@
 #include "tensor/onednn.h"
 #include "train/memory.h"
 
+#include <rotary/version.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -101,7 +102,7 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
     json_t *libraries = json_pack("{s:s, s:s, s:s}", "oneDNN", about->products, "jansson",
                                   jansson_version_str(), "OpenMP", about->openmp);
     return result_print_json(json_pack("{s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version",
-                                       ROTARY_VERSION, "processor", about->processor, "processors",
+                                       rotary_version(), "processor", about->processor, "processors",
                                        rotary_processors(), "threads", about->compute.threads, "isa",
                                        rotary_isa_name(about->compute.isa), "isas", list_isas(), "kernels",
                                        kernels, "precision", rotary_dtype_name(about->compute.storage),
@@ -112,7 +113,7 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
 
 static void print_text(const struct about *about)
 {
-    printf("rotary %s\n\n", ROTARY_VERSION);
+    printf("rotary %s\n\n", rotary_version());
     printf("processor         %s\n", about->processor);
     printf("threads           %d of %d processors\n", about->compute.threads, rotary_processors());
     printf("memory            %.1f GiB, %.1f GiB available\n", (double)memory_limit() / 0x1p30,

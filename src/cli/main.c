@@ -8,6 +8,7 @@
 #include "train/run.h"
 
 #include <errno.h>
+#include <rotary/version.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,7 +194,7 @@ int main(int count, char **arguments)
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
         first = command_help.name;
     if (strcmp(first, "--version") == 0) {
-        puts("rotary " ROTARY_VERSION);
+        printf("rotary %s\n", rotary_version());
         return finish(EXIT_DONE);
     }
     const struct command *command = help_find(first);

@@ -7,13 +7,14 @@
 #include "rope/plan.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { LARGEST_HEAD = 1 << 20, LARGEST_TABLE = 1 << 28 };
 
-void rotary_rope_config_default(rotary_rope_config *config)
+void rotary_rope_config_default_sized(rotary_rope_config *config, size_t struct_size)
 {
-    *config = (rotary_rope_config){
-        .struct_size = sizeof *config,
+    const rotary_rope_config defaults = {
+        .struct_size = struct_size,
         .pairing = ROTARY_PAIRING_HALF,
         .base = 10000.0,
         .table_positions = 2048,
@@ -23,6 +24,8 @@ void rotary_rope_config_default(rotary_rope_config *config)
         .low_frequency_factor = 1.0,
         .high_frequency_factor = 4.0,
     };
+    memset(config, 0, struct_size);
+    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
 }
 
 static rotary_status wrong(rotary_error *error, const char *name, double got, const char *wanted)

@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# alone.sh ROOT COMPILER: with ROTARY_TRAINER=OFF the library is configured and built by itself, and asks for neither
+# oneDNN nor jansson.
+set -eu
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cmake -S "$1" -B "$scratch/build" -G Ninja -DCMAKE_C_COMPILER="$2" -DCMAKE_C_FLAGS_RELEASE=-O0 -DROTARY_TRAINER=OFF \
+    -DROTARY_WERROR=ON -DCMAKE_DISABLE_FIND_PACKAGE_dnnl=ON >"$scratch/log" 2>&1 ||
+    { cat "$scratch/log"; exit 1; }
+if grep -i -e jansson -e dnnl "$scratch/build/build.ninja"; then
+    echo "the library alone asks for these"
+    exit 1
+fi
+cmake --build "$scratch/build" -j2 --target rotary_shared rotary_static >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+cmake --install "$scratch/build" --prefix "$scratch/prefix" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+[ ! -e "$scratch/prefix/bin" ] || { echo "a program was installed"; exit 1; }
+sh "$1/tests/house/symbols.sh" "$scratch/build/librotary.so" "$1/tests/house/symbols.txt"
