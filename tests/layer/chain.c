@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/chain.h"
+
+#include "support/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(rotary_status status, const rotary_error *error)
+{
+    if (!CHECK(status == ROTARY_OK))
+        check_skip("%s", error->message);
+}
+
+static struct linear_config linear_of(const char *name, int64_t inputs, int64_t outputs, int64_t rows,
+                                      int tied)
+{
+    return (struct linear_config){.name = name,
+                                  .inputs = inputs,
+                                  .outputs = outputs,
+                                  .rows = rows,
+                                  .bias = true,
+                                  .training = true,
+                                  .tied_weight = tied};
+}
+
+static void create_layers(struct chain *chain)
+{
+    rotary_error error;
+    const struct chain_config *config = &chain->config;
+    struct parameters *parameters = &chain->parameters;
+    const struct embedding_config embedding = {.name = "embedding",
+                                               .vocabulary = CHAIN_VOCABULARY,
+                                               .width = CHAIN_WIDTH,
+                                               .positions = CHAIN_POSITIONS,
+                                               .scale = 1.5f,
+                                               .position = config->position};
+    must(embedding_create(&chain->embedding, &embedding, parameters, &error), &error);
+    const char *const names[] = {"norm1", "norm2", "norm3"};
+    for (int i = 0; i < 3; i++)
+        must(norm_create(&chain->norm[i], config->norm, names[i], CHAIN_WIDTH, 1e-5f, parameters, &error),
+             &error);
+    int64_t wide = CHAIN_HIDDEN * (config->activation == ACTIVATION_SWIGLU ? 2 : 1);
+    const struct linear_config first = linear_of("first", CHAIN_WIDTH, wide, chain->rows, -1),
+                               second = linear_of("second", CHAIN_HIDDEN, CHAIN_WIDTH, chain->rows, -1),
+                               output = linear_of("output", CHAIN_WIDTH, CHAIN_VOCABULARY, chain->rows,
+                                                  chain->embedding.table);
+    must(linear_create(&chain->first, &chain->compute, &first, parameters, &error), &error);
+    must(linear_create(&chain->second, &chain->compute, &second, parameters, &error), &error);
+    must(linear_create(&chain->output, &chain->compute, &output, parameters, &error), &error);
+    const struct loss_config loss = {
+        .rows = chain->rows, .label_smoothing = config->smoothing, .training = true};
+    must(loss_create(&chain->loss, &chain->compute, chain->output, &loss, &error), &error);
+}
+
+static void carve(struct chain *chain)
+{
+    struct rotary_arena *arena = &chain->arena;
+    int64_t narrow = chain->rows * CHAIN_WIDTH, hidden = chain->rows * CHAIN_HIDDEN;
+    size_t size = rotary_dtype_size(chain->compute.storage);
+    float **streams[] = {&chain->stream, &chain->sum, &chain->middle, &chain->d_stream};
+    for (int i = 0; i < 4; i++)
+        *streams[i] = rotary_arena_push(arena, narrow, sizeof(float));
+    for (int i = 0; i < 3; i++) {
+        chain->mean[i] = rotary_arena_push(arena, chain->rows, sizeof(float));
+        chain->deviation[i] = rotary_arena_push(arena, chain->rows, sizeof(float));
+        chain->normalised[i] = rotary_arena_push(arena, narrow, size);
+    }
+    chain->scratch = rotary_arena_push(arena, norm_scratch(&chain->norm[0], chain->rows), sizeof(float));
+    chain->branch = rotary_arena_push(arena, narrow, size);
+    chain->d_narrow = rotary_arena_push(arena, narrow, size);
+    chain->up = rotary_arena_push(arena, 2 * hidden, size);
+    chain->d_wide = rotary_arena_push(arena, 2 * hidden, size);
+    chain->after = rotary_arena_push(arena, hidden, size);
+    chain->d_after = rotary_arena_push(arena, hidden, size);
+    chain->tokens = rotary_arena_push(arena, chain->rows, sizeof(int32_t));
+    chain->targets = rotary_arena_push(arena, chain->rows, sizeof(int32_t));
+}
+
+void chain_create(struct chain *chain, const struct chain_config *config, int threads, rotary_isa isa,
+                  enum precision precision)
+{
+    rotary_error error;
+    *chain = (struct chain){.config = *config, .rows = config->batch * config->time};
+    must(compute_create(&chain->compute, threads, isa, precision, &error), &error);
+    create_layers(chain);
+    must(parameters_allocate(&chain->parameters, true, &error), &error);
+    for (int i = 0; i < chain->parameters.count; i++) {
+        const struct parameter *row = &chain->parameters.rows[i];
+        bool gain = strncmp(row->name, "norm", 4) == 0 && strstr(row->name, "weight");
+        for (int64_t j = 0; j < parameter_elements(row); j++) {
+            double angle = 0.7 * (double)j + 0.05 * (double)(j * j) + (double)strlen(row->name);
+            parameter_value(&chain->parameters, i)[j] = (float)(0.3 * sin(angle) + (gain ? 1.0 : 0.0));
+        }
+    }
+    carve(chain);
+    must(rotary_arena_allocate(&chain->arena, "the chain", &error), &error);
+    carve(chain);
+    for (int64_t i = 0; i < chain->rows; i++) {
+        chain->tokens[i] = (int32_t)((3 * i + i * i / 4) % CHAIN_VOCABULARY);
+        chain->targets[i] = i % 5 == 3 ? LOSS_IGNORED : (int32_t)((5 * i + i / 3) % CHAIN_VOCABULARY);
+    }
+}
+
+void chain_destroy(struct chain *chain)
+{
+    embedding_destroy(&chain->embedding);
+    linear_destroy(chain->first);
+    linear_destroy(chain->second);
+    linear_destroy(chain->output);
+    loss_destroy(chain->loss);
+    parameters_free(&chain->parameters);
+    rotary_arena_free(&chain->arena);
+    compute_destroy(&chain->compute);
+}
+
+static struct matrix storage(const struct chain *chain, void *data, int64_t columns)
+{
+    return matrix_of(data, chain->compute.storage, chain->rows, columns);
+}
+
+static struct dropout dropout_at(const struct chain *chain, uint32_t site)
+{
+    return (struct dropout){.probability = chain->config.dropout, .seed = 5, .step = 2, .site = site};
+}
+
+static int64_t wide_of(const struct chain *chain)
+{
+    return chain->config.activation == ACTIVATION_SWIGLU ? 2 * CHAIN_HIDDEN : CHAIN_HIDDEN;
+}
+
+static void forward(struct chain *chain, const float *residual, int which, void *branch, float *sum,
+                    float *f32)
+{
+    struct norm_forward_call call = {.rows = chain->rows,
+                                     .residual = residual,
+                                     .sum = sum,
+                                     .normalised = storage(chain, chain->normalised[which], CHAIN_WIDTH),
+                                     .normalised_f32 = f32,
+                                     .mean = chain->mean[which],
+                                     .deviation = chain->deviation[which]};
+    if (branch) {
+        call.branch = storage(chain, branch, CHAIN_WIDTH);
+        call.dropout = dropout_at(chain, 1);
+    }
+    norm_forward(&chain->norm[which], &chain->compute, &chain->parameters, &call);
+}
+
+static void run_forward(struct chain *chain)
+{
+    rotary_error error;
+    const struct compute *compute = &chain->compute;
+    struct parameters *parameters = &chain->parameters;
+    struct linear *linears[] = {chain->first, chain->second, chain->output};
+    for (int i = 0; i < 3; i++)
+        must(linear_prepare(linears[i], parameters, &error), &error);
+    embedding_forward(&chain->embedding, compute, parameters, chain->stream, chain->tokens, NULL,
+                      chain->config.batch, chain->config.time, dropout_at(chain, 0));
+    forward(chain, chain->stream, 0, NULL, NULL, NULL);
+    struct matrix in = storage(chain, chain->normalised[0], CHAIN_WIDTH);
+    struct matrix up = storage(chain, chain->up, wide_of(chain)),
+                  after = storage(chain, chain->after, CHAIN_HIDDEN);
+    if (chain->config.activation == ACTIVATION_RELU) {
+        must(linear_forward(chain->first, parameters, after, in, ACTIVATION_RELU, &error), &error);
+    } else {
+        must(linear_forward(chain->first, parameters, up, in, ACTIVATION_NONE, &error), &error);
+        activation_forward(compute, chain->config.activation, after, up);
+    }
+    must(linear_forward(chain->second, parameters, storage(chain, chain->branch, CHAIN_WIDTH), after,
+                        ACTIVATION_NONE, &error),
+         &error);
+    forward(chain, chain->stream, 1, chain->branch, chain->sum, chain->middle);
+    forward(chain, chain->middle, 2, NULL, NULL, NULL);
+}
+
+static void backward(struct chain *chain, int which, const float *sum, void *d_normalised, const float *d_f32,
+                     bool accumulate, void *d_branch)
+{
+    struct norm_backward_call call = {.rows = chain->rows,
+                                      .sum = sum,
+                                      .mean = chain->mean[which],
+                                      .deviation = chain->deviation[which],
+                                      .d_normalised_f32 = d_f32,
+                                      .accumulate = accumulate,
+                                      .d_residual = chain->d_stream,
+                                      .scratch = chain->scratch};
+    if (d_normalised)
+        call.d_normalised = storage(chain, d_normalised, CHAIN_WIDTH);
+    if (d_branch) {
+        call.d_branch = storage(chain, d_branch, CHAIN_WIDTH);
+        call.dropout = dropout_at(chain, 1);
+    }
+    norm_backward(&chain->norm[which], &chain->compute, &chain->parameters, &call);
+}
+
+static void run_backward(struct chain *chain)
+{
+    rotary_error error;
+    struct parameters *parameters = &chain->parameters;
+    struct matrix narrow = storage(chain, chain->d_narrow, CHAIN_WIDTH),
+                  d_after = storage(chain, chain->d_after, CHAIN_HIDDEN),
+                  d_wide = storage(chain, chain->d_wide, wide_of(chain)),
+                  up = storage(chain, chain->up, wide_of(chain)),
+                  after = storage(chain, chain->after, CHAIN_HIDDEN);
+    backward(chain, 2, chain->middle, chain->d_narrow, NULL, false, NULL);
+    backward(chain, 1, chain->sum, NULL, chain->d_stream, false, chain->d_narrow);
+    must(linear_backward(chain->second, parameters, d_after, narrow, after, &error), &error);
+    enum activation kind = chain->config.activation;
+    activation_backward(&chain->compute, kind, d_wide, d_after, kind == ACTIVATION_RELU ? after : up);
+    must(linear_backward(chain->first, parameters, narrow, d_wide,
+                         storage(chain, chain->normalised[0], CHAIN_WIDTH), &error),
+         &error);
+    backward(chain, 0, chain->stream, chain->d_narrow, NULL, true, NULL);
+    embedding_backward(&chain->embedding, &chain->compute, parameters, chain->d_stream, chain->tokens,
+                       chain->config.batch, chain->config.time, dropout_at(chain, 0));
+}
+
+void chain_run(struct chain *chain, bool with_backward)
+{
+    rotary_error error;
+    run_forward(chain);
+    struct loss_call call = {.hidden = storage(chain, chain->normalised[2], CHAIN_WIDTH),
+                             .targets = chain->targets,
+                             .gradient_scale = 1.0f,
+                             .total = &chain->total,
+                             .counted = &chain->counted,
+                             .correct = &chain->correct};
+    if (with_backward)
+        call.d_hidden = storage(chain, chain->d_narrow, CHAIN_WIDTH);
+    must(loss_run(chain->loss, &chain->parameters, &call, &error), &error);
+    if (with_backward)
+        run_backward(chain);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A small network of every layer of this floor but attention, run forward and backward:
+ *
+ *     stream = dropout(embedding);  up = first(norm1(stream));  branch = second(activation(up))
+ *     middle = norm2(stream + dropout(branch));  loss = cross-entropy(output(norm3(middle)))
+ *
+ * where output shares the embedding's table.
+ */
+#ifndef TESTS_LAYER_CHAIN_H
+#define TESTS_LAYER_CHAIN_H
+
+#include "layer/activation.h"
+#include "layer/embedding.h"
+#include "layer/loss.h"
+#include "layer/norm.h"
+
+struct chain_config {
+    int64_t batch, time;
+    enum embedding_position position;
+    enum norm_kind norm;
+    enum activation activation;
+    float dropout, smoothing;
+};
+
+struct chain {
+    struct chain_config config;
+    struct compute compute;
+    struct parameters parameters;
+    struct embedding embedding;
+    struct norm norm[3];
+    struct linear *first, *second, *output;
+    struct loss *loss;
+    int64_t rows;
+    int32_t *tokens, *targets;
+    struct rotary_arena arena;
+    float *stream, *sum, *middle, *d_stream, *mean[3], *deviation[3], *scratch;
+    void *normalised[3], *up, *after, *branch, *d_wide, *d_after, *d_narrow;
+    double total;
+    int64_t counted, correct;
+};
+
+enum { CHAIN_VOCABULARY = 11, CHAIN_WIDTH = 24, CHAIN_HIDDEN = 40, CHAIN_POSITIONS = 64 };
+
+/* Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), gains 1 more; tokens and targets follow a
+ * rule. */
+void chain_create(struct chain *chain, const struct chain_config *config, int threads, rotary_isa isa,
+                  enum precision precision);
+void chain_destroy(struct chain *chain);
+/* Sets total, counted and correct; adds to the gradients if `backward`. */
+void chain_run(struct chain *chain, bool backward);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every loop of every instruction set this machine has, against its specification in double precision; widths
+ * that leave a part of a vector over, and canaries behind every row that is written.
+ */
+#include "base/half.h"
+#include "kernel/layer/layer.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 5, GAP = 3, WIDEST = 200 };
+
+/* Storage or f32 rows with a gap between them: one filled by the specification, one by the variant. */
+struct pair {
+    rotary_dtype dtype;
+    int64_t width, stride;
+    unsigned char wanted[ROWS * (WIDEST + GAP) * 4], got[ROWS * (WIDEST + GAP) * 4];
+};
+
+static double value_at(const struct pair *pair, const unsigned char *data, int64_t row, int64_t column)
+{
+    int64_t at = row * pair->stride + column;
+    if (pair->dtype == ROTARY_BF16)
+        return (double)rotary_bf16_to_float(((const uint16_t *)(const void *)data)[at]);
+    return (double)((const float *)(const void *)data)[at];
+}
+
+static void fill(struct pair *pair, rotary_dtype dtype, int64_t width, int64_t gap, uint64_t seed,
+                 int octaves)
+{
+    pair->dtype = dtype;
+    pair->width = width;
+    pair->stride = width + gap;
+    for (int64_t i = 0; i < ROWS * pair->stride; i++) {
+        float value = check_random(seed, (uint64_t)i, octaves);
+        if (dtype == ROTARY_BF16)
+            ((uint16_t *)(void *)pair->wanted)[i] = rotary_bf16_from_float(value);
+        else
+            ((float *)(void *)pair->wanted)[i] = value;
+    }
+    memcpy(pair->got, pair->wanted, sizeof pair->got);
+}
+
+/* |got - wanted| <= bound * largest of the row, one rounding of bf16 more; the gaps are as they were. */
+static void compare(const struct pair *pair, int64_t rows, double bound)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        double largest = 0.0;
+        for (int64_t i = 0; i < pair->width; i++)
+            largest = fmax(largest, fabs(value_at(pair, pair->wanted, row, i)));
+        for (int64_t i = 0; i < pair->width; i++) {
+            double wanted = value_at(pair, pair->wanted, row, i);
+            double rounding = pair->dtype == ROTARY_BF16 ? 0x1.02p-7 * fabs(wanted) : 0.0;
+            CHECK_NEAR(value_at(pair, pair->got, row, i), wanted, bound * largest + rounding + 1e-37);
+        }
+        size_t size = rotary_dtype_size(pair->dtype), gap = (size_t)(row * pair->stride + pair->width) * size;
+        CHECK(memcmp(pair->wanted + gap, pair->got + gap, (size_t)(pair->stride - pair->width) * size) == 0);
+    }
+}
+
+static struct pair a, b, c, d, e, f, g, h;
+
+static struct layer_mask mask_of(bool drop)
+{
+    struct layer_mask mask = {.key = {.seed = 99, .stream = 2, .step = 3}, .scale = 1.0f};
+    if (drop) {
+        mask.threshold = 0x40000000u;
+        mask.scale = 4.0f / 3.0f;
+    }
+    return mask;
+}
+
+static const struct layer_kernels *both[2];
+
+static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, bool branch, bool drop)
+{
+    fill(&a, ROTARY_F32, width, 0, 1, 2); /* residual */
+    fill(&b, storage, width, GAP, 2, 2);  /* branch */
+    fill(&c, ROTARY_F32, width, 0, 3, 0); /* sum */
+    fill(&d, storage, width, GAP, 4, 0);  /* normalised */
+    fill(&e, ROTARY_F32, width, 0, 5, 0); /* normalised_f32 */
+    fill(&f, ROTARY_F32, ROWS, 0, 6, 0);  /* mean, deviation */
+    fill(&g, ROTARY_F32, width, 0, 7, 1); /* gain, bias */
+    float *gain = (float *)(void *)g.got;
+    for (int i = 0; i < 2; i++) {
+        struct pair *pairs[] = {&a, &b, &c, &d, &e, &f};
+        void *data[6];
+        for (int j = 0; j < 6; j++)
+            data[j] = i ? pairs[j]->got : pairs[j]->wanted;
+        const struct layer_norm_forward work = {.first = 7,
+                                                .rows = ROWS,
+                                                .width = width,
+                                                .rms = rms,
+                                                .epsilon = 1e-5f,
+                                                .gain = gain,
+                                                .bias = rms ? NULL : gain + width,
+                                                .storage = storage,
+                                                .residual = data[0],
+                                                .branch = branch ? data[1] : NULL,
+                                                .branch_stride = width + GAP,
+                                                .mask = mask_of(drop),
+                                                .sum = data[2],
+                                                .normalised = data[3],
+                                                .normalised_stride = width + GAP,
+                                                .normalised_f32 = data[4],
+                                                .mean = data[5],
+                                                .deviation = (float *)data[5] + ROWS};
+        both[i]->norm_forward(&work);
+    }
+    compare(&c, ROWS, 1e-6);
+    compare(&d, ROWS, 2e-6);
+    compare(&e, ROWS, 2e-6);
+    compare(&f, 2, 2e-6);
+}
+
+static void test_norm_backward(rotary_dtype storage, int64_t width, bool rms, int given, bool accumulate,
+                               bool drop)
+{
+    fill(&a, ROTARY_F32, width, 0, 11, 2); /* sum */
+    fill(&b, storage, width, GAP, 12, 2);  /* d_normalised */
+    fill(&c, ROTARY_F32, width, 0, 13, 2); /* d_normalised_f32 and d_residual */
+    fill(&d, storage, width, GAP, 14, 0);  /* d_branch */
+    fill(&e, ROTARY_F32, width, 0, 15, 0); /* d_gain, d_bias */
+    fill(&g, ROTARY_F32, width, 0, 16, 1); /* gain */
+    float mean[ROWS], deviation[ROWS];
+    for (int row = 0; row < ROWS; row++) {
+        mean[row] = rms ? 0.0f : 0.1f * (float)row;
+        deviation[row] = 0.5f + 0.1f * (float)row;
+    }
+    for (int i = 0; i < 2; i++) {
+        float *residual = (float *)(void *)(i ? c.got : c.wanted),
+              *gains = (float *)(void *)(i ? e.got : e.wanted);
+        const struct layer_norm_backward work = {.first = 2,
+                                                 .rows = ROWS,
+                                                 .width = width,
+                                                 .rms = rms,
+                                                 .accumulate = accumulate,
+                                                 .storage = storage,
+                                                 .gain = (float *)(void *)g.got,
+                                                 .sum = (float *)(void *)a.got,
+                                                 .mean = mean,
+                                                 .deviation = deviation,
+                                                 .d_normalised = given & 1 ? b.got : NULL,
+                                                 .d_normalised_stride = width + GAP,
+                                                 .d_normalised_f32 = given & 2 ? residual : NULL,
+                                                 .d_residual = residual,
+                                                 .d_branch = i ? d.got : d.wanted,
+                                                 .d_branch_stride = width + GAP,
+                                                 .mask = mask_of(drop),
+                                                 .d_gain = gains,
+                                                 .d_bias = rms ? NULL : gains + width};
+        both[i]->norm_backward(&work);
+    }
+    compare(&c, ROWS, 5e-6);
+    compare(&d, ROWS, 5e-6);
+    compare(&e, rms ? 1 : 2, 5e-6);
+}
+
+static void test_dropout(rotary_dtype storage, int64_t width)
+{
+    const struct layer_mask mask = mask_of(true);
+    fill(&a, ROTARY_F32, width, 0, 21, 4);
+    fill(&b, storage, width, GAP, 22, 0);
+    for (int i = 0; i < 2; i++)
+        both[i]->dropout(i ? b.got : b.wanted, storage, width + GAP, (float *)(void *)a.got, 1, ROWS, width,
+                         &mask);
+    compare(&b, ROWS, 1e-7);
+}
+
+static void test_activation(enum layer_activation kind, rotary_dtype storage, int64_t count)
+{
+    /* Every size of input: 2^-8 to 2^5, where the tails of the normal distribution and of the sigmoid have
+     * died. */
+    fill(&a, storage, count, GAP, 31, 5);
+    fill(&b, storage, count, GAP, 32, 2);
+    fill(&c, storage, count, GAP, 33, 0);
+    fill(&d, storage, count, GAP, 34, 0);
+    fill(&e, storage, count, GAP, 35, 0);
+    fill(&f, storage, count, GAP, 36, 0);
+    fill(&g, storage, count, GAP, 37, 0);
+    for (int i = 0; i < 2; i++) {
+        both[i]->activate(kind, storage, i ? c.got : c.wanted, a.got, count);
+        both[i]->activate_backward(kind, storage, i ? d.got : d.wanted, b.got, a.got, count);
+        both[i]->gated(storage, i ? e.got : e.wanted, a.got, b.got, count);
+        both[i]->gated_backward(storage, i ? f.got : f.wanted, i ? g.got : g.wanted, h.got, a.got, b.got,
+                                count);
+    }
+    compare(&c, 1, 2e-7);
+    compare(&d, 1, 1e-6);
+    compare(&e, 1, 2e-7);
+    compare(&f, 1, 1e-6);
+    compare(&g, 1, 2e-7);
+    memcpy(a.wanted, b.got, sizeof a.wanted); /* in place */
+    both[1]->activate_backward(kind, storage, a.wanted, a.wanted, a.got, count);
+    CHECK(memcmp(a.wanted, d.got, (size_t)count * rotary_dtype_size(storage)) == 0);
+}
+
+static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoothing, bool backward)
+{
+    const int32_t targets[ROWS] = {0, (int32_t)classes - 1, -1, (int32_t)classes / 2, 0};
+    struct layer_cross_entropy work[2];
+    smoothing = classes > 1 ? smoothing : 0.0f;
+    fill(&a, ROTARY_F32, classes, GAP, 41, 3);
+    fill(&b, storage, classes, GAP, 42, 0);
+    for (int i = 0; i < 2; i++) {
+        float *logits = (float *)(void *)(i ? a.got : a.wanted);
+        for (int64_t j = 0; j < classes; j++)
+            logits[4 * a.stride + j] = 2.0f; /* all equal: the first is the largest */
+        logits[3 * a.stride + targets[3]] = 90.0f;
+        work[i] = (struct layer_cross_entropy){.rows = ROWS,
+                                               .classes = classes,
+                                               .logits = logits,
+                                               .logits_stride = a.stride,
+                                               .targets = targets,
+                                               .gradient_scale = 0.125f,
+                                               .smoothing = smoothing,
+                                               .storage = storage,
+                                               .gradient = backward ? (i ? b.got : b.wanted) : NULL,
+                                               .gradient_stride = b.stride};
+        both[i]->cross_entropy(&work[i]);
+    }
+    compare(&b, ROWS, 1e-6);
+    CHECK_NEAR(work[1].loss, work[0].loss, 1e-6 * work[0].loss + 1e-6);
+    CHECK_INT(work[1].counted, 4);
+    CHECK_INT(work[1].correct, work[0].correct);
+    CHECK(work[1].correct >= 2);
+}
+
+static void test_sums(rotary_dtype storage, int64_t width)
+{
+    fill(&a, storage, width, GAP, 51, 3);
+    fill(&b, ROTARY_F32, width, GAP, 52, 1);
+    for (int i = 0; i < 2; i++)
+        both[i]->column_sums((float *)(void *)(i ? b.got : b.wanted), storage, a.got, ROWS, width, a.stride);
+    compare(&b, 1, 1e-6);
+    const float *values = (float *)(void *)b.got;
+    double wanted = both[0]->sum_of_squares(values, width);
+    CHECK_NEAR(both[1]->sum_of_squares(values, width), wanted, 1e-6 * wanted);
+
+    fill(&c, storage, width, GAP, 53, 1);
+    fill(&d, ROTARY_F32, width, GAP, 54, 1);
+    for (int i = 0; i < 2; i++) {
+        both[i]->to_storage(storage, i ? c.got : c.wanted, values, width);
+        both[i]->from_storage(storage, (float *)(void *)(i ? d.got : d.wanted), a.got, width);
+    }
+    compare(&c, 1, 0.0);
+    compare(&d, 1, 0.0);
+}
+
+static void test_embed(int64_t width, bool add, bool drop)
+{
+    const struct layer_mask mask = mask_of(drop);
+    fill(&a, ROTARY_F32, width, GAP, 61, 2);
+    fill(&b, ROTARY_F32, width, GAP, 62, 2);
+    fill(&c, ROTARY_F32, width, GAP, 63, 2);
+    fill(&d, ROTARY_F32, width, GAP, 64, 2);
+    const float *in = (float *)(void *)a.got;
+    for (int i = 0; i < 2; i++) {
+        float *to = (float *)(void *)(i ? b.got : b.wanted), *out = (float *)(void *)(i ? c.got : c.wanted),
+              *added = (float *)(void *)(i ? d.got : d.wanted);
+        both[i]->embed(out, in, add ? in + a.stride : NULL, 0.7f, 9, 64, width, &mask);
+        both[i]->embed_backward(to, add ? added : NULL, in, 0.7f, 9, 64, width, &mask);
+    }
+    compare(&b, 1, 1e-6);
+    compare(&c, 1, 1e-6);
+    compare(&d, 1, 1e-6);
+}
+
+static void test_adam(int64_t count, float coupled, float decoupled)
+{
+    struct pair *pairs[] = {&a, &b, &c, &d};
+    for (int j = 0; j < 4; j++)
+        fill(pairs[j], ROTARY_F32, count, GAP, (uint64_t)(71 + j), 2);
+    for (int64_t j = 0; j < count; j++)
+        ((float *)(void *)d.got)[j] = ((float *)(void *)d.wanted)[j] = fabsf(((float *)(void *)d.got)[j]);
+    for (int i = 0; i < 2; i++) {
+        float *data[4];
+        for (int j = 0; j < 4; j++)
+            data[j] = (float *)(void *)(i ? pairs[j]->got : pairs[j]->wanted);
+        const struct layer_adam work = {.count = count,
+                                        .value = data[0],
+                                        .gradient = data[1],
+                                        .moment1 = data[2],
+                                        .moment2 = data[3],
+                                        .learning_rate = 0.01f,
+                                        .beta1 = 0.9f,
+                                        .beta2 = 0.999f,
+                                        .epsilon = 1e-8f,
+                                        .coupled_decay = coupled,
+                                        .decoupled_decay = decoupled,
+                                        .gradient_scale = 0.5f,
+                                        .inverse_correction1 = 1.3f,
+                                        .inverse_correction2 = 2.5f};
+        both[i]->adam(&work);
+    }
+    for (int j = 0; j < 4; j++)
+        compare(pairs[j], 1, 1e-6);
+}
+
+/* What is not a number stays visible; what is infinite does not become a number. */
+static void test_not_numbers(void)
+{
+    float in[3] = {NAN, INFINITY, -INFINITY}, out[3], loss_row[3] = {NAN, 1.0f, 2.0f};
+    both[1]->activate(LAYER_RELU, ROTARY_F32, out, in, 3);
+    CHECK(isnan(out[0]) && isinf(out[1]) && out[2] == 0.0f);
+    both[1]->activate(LAYER_GELU, ROTARY_F32, out, in, 1);
+    CHECK(isnan(out[0]));
+    uint16_t half[3];
+    both[1]->to_storage(ROTARY_BF16, half, in, 3);
+    both[1]->from_storage(ROTARY_BF16, out, half, 3);
+    CHECK(isnan(out[0]) && out[1] > 1e38f && out[2] < -1e38f);
+    const int32_t target = 1;
+    struct layer_cross_entropy work = {.rows = 1, .classes = 3, .logits = loss_row, .targets = &target};
+    both[1]->cross_entropy(&work);
+    CHECK(isnan(work.loss));
+}
+
+static void test_all(rotary_dtype storage, int64_t width)
+{
+    fill(&h, storage, width, GAP, 30, 2);
+    for (int flags = 0; flags < 8; flags++) {
+        test_norm_forward(storage, width, flags & 1, flags & 2, flags & 4);
+        test_norm_backward(storage, width, flags & 1, 1, flags & 2, flags & 4);
+        test_norm_backward(storage, width, flags & 1, 2, false, flags & 4);
+        test_norm_backward(storage, width, flags & 1, 3, false, flags & 4);
+        test_cross_entropy(storage, width, flags & 1 ? 0.1f : 0.0f, flags & 2);
+        test_embed(width, flags & 1, flags & 2);
+    }
+    test_dropout(storage, width);
+    for (int kind = LAYER_RELU; kind <= LAYER_SILU; kind++)
+        test_activation((enum layer_activation)kind, storage, width);
+    test_sums(storage, width);
+    test_adam(width, 0.01f, 0.0f);
+    test_adam(width, 0.0f, 0.001f);
+}
+
+int main(void)
+{
+    const int64_t widths[] = {1, 3, 16, 31, 64, 97, 128, 200};
+    both[0] = &layer_kernels_reference;
+    for (int isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++) {
+        if (!rotary_isa_available((rotary_isa)isa))
+            continue;
+        both[1] = layer_kernels_for((rotary_isa)isa);
+        for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+            for (int bf16 = 0; bf16 < 2; bf16++) {
+                check_about("%s %s width %lld", rotary_isa_name((rotary_isa)isa), bf16 ? "bf16" : "f32",
+                            (long long)widths[i]);
+                test_all(bf16 ? ROTARY_BF16 : ROTARY_F32, widths[i]);
+            }
+        check_about("%s", rotary_isa_name((rotary_isa)isa));
+        test_not_numbers();
+    }
+    return check_report();
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The layers of this floor in a chain (chain.h): against PyTorch, by finite differences, on every instruction
+ * set; the same bits on any number of threads; nothing allocated after the first run; dropout.
+ */
+#include "layer/chain.h"
+#include "support/allocations.h"
+#include "support/check.h"
+#include "tensor/matmul.h"
+#include "tensor/update.h"
+
+#include "layer/layer_goldens.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct chain_config plain = {.batch = 3,
+                                          .time = 50,
+                                          .position = EMBEDDING_POSITION_LEARNED,
+                                          .activation = ACTIVATION_GELU,
+                                          .smoothing = 0.1f};
+
+static struct chain_config config_of(const struct golden *golden)
+{
+    struct chain_config config = plain;
+    config.position = (enum embedding_position)golden->position;
+    config.norm = (enum norm_kind)golden->norm;
+    config.activation = (enum activation)golden->activation;
+    config.smoothing = golden->smoothing;
+    return config;
+}
+
+static int row_named(const struct parameters *parameters, const char *name)
+{
+    for (int i = 0; i < parameters->count; i++)
+        if (strcmp(parameters->rows[i].name, name) == 0)
+            return i;
+    CHECK(false);
+    return 0;
+}
+
+static void test_golden(const struct golden *golden, rotary_isa isa, enum precision precision)
+{
+    /* bf16: each of some ten roundings between a parameter and the loss is off by 2^-9, with signs of their
+     * own. */
+    double bound = precision == PRECISION_BF16 ? 0.02 : 1e-5;
+    const struct chain_config config = config_of(golden);
+    struct chain chain;
+    chain_create(&chain, &config, 2, isa, precision);
+    check_about("%s %s activation %d", rotary_isa_name(isa), rotary_dtype_name(chain.compute.storage),
+                golden->activation);
+    chain_run(&chain, true);
+    CHECK_NEAR(chain.total, golden->loss, (precision == PRECISION_BF16 ? 2e-3 : 2e-6) * golden->loss);
+    CHECK_INT(chain.counted, 120);
+    if (precision == PRECISION_F32)
+        CHECK_INT(chain.correct, golden->correct);
+    int rows = 0;
+    for (const struct golden_gradient *wanted = golden->gradients; rows < 13 && wanted->name;
+         wanted++, rows++) {
+        int row = row_named(&chain.parameters, wanted->name);
+        const float *gradient = parameter_gradient(&chain.parameters, row);
+        int64_t count = parameter_elements(&chain.parameters.rows[row]);
+        double along = 0.0, square = 0.0, direction = 0.0;
+        for (int64_t j = 0; j < count; j++) {
+            double c = cos(0.3 * (double)j + 0.01 * (double)(j * j));
+            along += (double)gradient[j] * c;
+            square += (double)gradient[j] * (double)gradient[j];
+            direction += c * c;
+        }
+        CHECK_NEAR(sqrt(square), wanted->norm, bound * wanted->norm);
+        CHECK_NEAR(along, wanted->along, bound * wanted->norm * sqrt(direction));
+    }
+    CHECK_INT(rows, chain.parameters.count);
+    CHECK_INT(products_slow(chain.compute.products), 0);
+    chain_destroy(&chain);
+}
+
+/* Along a random direction in each parameter: (loss(+) - loss(-)) / 2 step, against the gradient's. */
+static void test_finite_differences(const struct chain_config *config, rotary_isa isa)
+{
+    const float step = 0x1p-6f;
+    struct chain chain;
+    chain_create(&chain, config, 2, isa, PRECISION_F32);
+    chain_run(&chain, true);
+    struct parameters *parameters = &chain.parameters;
+    for (int i = 0; i < parameters->count; i++) {
+        check_about("%s dropout %g, along %s", rotary_isa_name(isa), (double)config->dropout,
+                    parameters->rows[i].name);
+        float *value = parameter_value(parameters, i);
+        int64_t count = parameter_elements(&parameters->rows[i]);
+        double predicted = 0.0, size = 0.0, loss[2];
+        float *saved = malloc((size_t)count * sizeof *saved);
+        memcpy(saved, value, (size_t)count * sizeof *saved);
+        for (int sign = 0; sign < 2; sign++) {
+            for (int64_t j = 0; j < count; j++)
+                value[j] = saved[j] + (sign ? -step : step) * check_random((uint64_t)i, (uint64_t)j, 0);
+            chain_run(&chain, false);
+            loss[sign] = chain.total;
+        }
+        for (int64_t j = 0; j < count; j++) {
+            double direction = (double)check_random((uint64_t)i, (uint64_t)j, 0);
+            predicted += direction * (double)parameter_gradient(parameters, i)[j];
+            size += pow((double)parameter_gradient(parameters, i)[j], 2.0);
+        }
+        memcpy(value, saved, (size_t)count * sizeof *saved);
+        free(saved);
+        CHECK_NEAR((loss[0] - loss[1]) / (2.0 * (double)step), predicted, 0.02 * sqrt(size) + 1e-2);
+    }
+    chain_destroy(&chain);
+}
+
+static void test_threads(enum precision precision)
+{
+    struct chain_config config = plain;
+    const int threads[] = {1, 2, 3, 7};
+    double total = 0.0;
+    float *gradients = NULL;
+    config.dropout = 0.2f;
+    config.batch = 12;
+    for (int i = 0; i < 4; i++) {
+        struct chain chain;
+        chain_create(&chain, &config, threads[i], ROTARY_ISA_AUTO, precision);
+        size_t bytes = (size_t)chain.parameters.elements * sizeof(float);
+        check_about("%d threads, %s", threads[i], rotary_dtype_name(chain.compute.storage));
+        chain_run(&chain, true);
+        int64_t before = allocations_counted();
+        memset(chain.parameters.gradients, 0, bytes);
+        chain_run(&chain, true);
+        CHECK_INT(allocations_counted() - before, 0);
+        if (i == 0) {
+            gradients = malloc(bytes);
+            memcpy(gradients, chain.parameters.gradients, bytes);
+            total = chain.total;
+        }
+        CHECK(chain.total == total);
+        CHECK(memcmp(gradients, chain.parameters.gradients, bytes) == 0);
+        chain_destroy(&chain);
+    }
+    free(gradients);
+}
+
+enum { DROPPED_ROWS = 300, DROPPED_WIDTH = 100 };
+
+static double dropped(float out[DROPPED_ROWS][DROPPED_WIDTH], const struct compute *compute,
+                      struct dropout dropout)
+{
+    static float ones[DROPPED_ROWS][DROPPED_WIDTH];
+    double sum = 0.0;
+    for (int i = 0; i < DROPPED_ROWS; i++)
+        for (int j = 0; j < DROPPED_WIDTH; j++)
+            ones[i][j] = 1.0f;
+    dropout_backward(compute, matrix_of(out, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH), &ones[0][0], dropout);
+    for (int i = 0; i < DROPPED_ROWS; i++)
+        for (int j = 0; j < DROPPED_WIDTH; j++)
+            sum += (double)out[i][j];
+    return sum / (DROPPED_ROWS * DROPPED_WIDTH);
+}
+
+static void test_dropout(void)
+{
+    static float one[DROPPED_ROWS][DROPPED_WIDTH], two[DROPPED_ROWS][DROPPED_WIDTH];
+    const struct dropout base = {.probability = 0.3f, .seed = 1, .step = 1, .site = 1};
+    struct dropout other[] = {base, base, base};
+    struct compute compute;
+    rotary_error error;
+    CHECK(compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error) == ROTARY_OK);
+    check_about("dropout");
+    /* Four standard deviations of the mean of 30,000 such elements. */
+    CHECK_NEAR(dropped(one, &compute, base), 1.0, 4.0 * sqrt(0.3 / 0.7 / (DROPPED_ROWS * DROPPED_WIDTH)));
+    for (int i = 0; i < DROPPED_ROWS; i++)
+        for (int j = 0; j < DROPPED_WIDTH; j++)
+            CHECK(one[i][j] == 0.0f || fabsf(one[i][j] - 1.0f / 0.7f) < 1e-6f);
+    other[0].seed++;
+    other[1].step++;
+    other[2].site++;
+    for (int k = 0; k < 3; k++) {
+        int64_t agree = 0;
+        dropped(two, &compute, other[k]);
+        for (int i = 0; i < DROPPED_ROWS; i++)
+            for (int j = 0; j < DROPPED_WIDTH; j++)
+                agree += one[i][j] == two[i][j];
+        /* Independent masks agree in 0.7^2 + 0.3^2 of the elements. */
+        CHECK_NEAR((double)agree / (DROPPED_ROWS * DROPPED_WIDTH), 0.58, 0.015);
+    }
+    CHECK_NEAR(dropped(one, &compute, (struct dropout){.probability = 0.0f}), 1.0, 0.0);
+    compute_destroy(&compute);
+}
+
+/* A norm drops the elements of its branch that dropout_backward drops, in all rows. */
+static void test_same_mask(void)
+{
+    static float ones[DROPPED_ROWS][DROPPED_WIDTH], mask[DROPPED_ROWS][DROPPED_WIDTH],
+        sum[DROPPED_ROWS][DROPPED_WIDTH], out[DROPPED_ROWS][DROPPED_WIDTH];
+    const struct dropout dropout = {.probability = 0.3f, .seed = 1, .step = 1, .site = 1};
+    struct parameters table = {0};
+    struct compute compute;
+    struct norm norm;
+    rotary_error error;
+    CHECK(compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error) == ROTARY_OK);
+    CHECK(norm_create(&norm, NORM_RMS, "norm", DROPPED_WIDTH, 1e-5f, &table, &error) == ROTARY_OK);
+    CHECK(parameters_allocate(&table, false, &error) == ROTARY_OK);
+    dropped(mask, &compute, dropout);
+    for (int i = 0; i < DROPPED_ROWS; i++)
+        for (int j = 0; j < DROPPED_WIDTH; j++)
+            ones[i][j] = 1.0f;
+    const struct norm_forward_call call = {.rows = DROPPED_ROWS,
+                                           .residual = &sum[0][0],
+                                           .dropout = dropout,
+                                           .sum = &sum[0][0],
+                                           .branch = matrix_of(ones, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH),
+                                           .normalised =
+                                               matrix_of(out, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH)};
+    norm_forward(&norm, &compute, &table, &call);
+    check_about("the mask of a norm's branch");
+    CHECK(memcmp(sum, mask, sizeof sum) == 0);
+    parameters_free(&table);
+    compute_destroy(&compute);
+}
+
+static void test_adam(bool decoupled, const double *wanted)
+{
+    struct parameters table = {0};
+    struct compute compute;
+    rotary_error error;
+    int index;
+    const struct parameter row = {.name = "x.weight", .rows = 20, .columns = 1, .decay = true};
+    CHECK(compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error) == ROTARY_OK);
+    CHECK(parameters_add(&table, &row, &index, &error) == ROTARY_OK);
+    CHECK(parameters_allocate(&table, true, &error) == ROTARY_OK);
+    for (int i = 0; i < 20; i++)
+        table.values[i] = (float)sin(i);
+    for (int step = 1; step <= 10; step++) {
+        const struct adam adam = {.learning_rate = 0.01f,
+                                  .beta1 = 0.9f,
+                                  .beta2 = 0.98f,
+                                  .epsilon = 1e-6f,
+                                  .weight_decay = 0.1f,
+                                  .decoupled = decoupled,
+                                  .gradient_scale = 1.0f,
+                                  .correction1 = (float)(1.0 - pow(0.9, step)),
+                                  .correction2 = (float)(1.0 - pow(0.98, step))};
+        for (int i = 0; i < 20; i++)
+            table.gradients[i] = (float)(cos(0.9 * i * step) * exp2(i % 7 - 3));
+        update_adam(&compute, &table, &adam);
+    }
+    check_about("%s of PyTorch", decoupled ? "AdamW" : "Adam");
+    for (int i = 0; i < 20; i++)
+        CHECK_NEAR((double)table.values[i], wanted[i], 1e-6);
+    parameters_free(&table);
+    compute_destroy(&compute);
+}
+
+static void test_refusals(void)
+{
+    struct chain chain;
+    rotary_error error = {0};
+    chain_create(&chain, &plain, 1, ROTARY_ISA_AUTO, PRECISION_F32);
+    check_about("refusals");
+    struct matrix in = matrix_of(chain.normalised[0], ROTARY_F32, chain.rows, CHAIN_WIDTH);
+    struct matrix out = matrix_of(chain.up, ROTARY_F32, chain.rows, CHAIN_HIDDEN);
+    CHECK(linear_forward(chain.first, &chain.parameters, out, in, ACTIVATION_SWIGLU, &error) ==
+          ROTARY_INVALID_ARGUMENT);
+    out.columns++;
+    CHECK(linear_forward(chain.first, &chain.parameters, out, in, ACTIVATION_NONE, &error) ==
+          ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "24 inputs and 40 outputs") != NULL);
+    out.columns--;
+    out.rows = in.rows = chain.rows + 1;
+    CHECK(linear_forward(chain.first, &chain.parameters, out, in, ACTIVATION_NONE, &error) ==
+          ROTARY_INVALID_ARGUMENT);
+    struct loss *loss = NULL;
+    const struct loss_config config = {.rows = 4, .label_smoothing = 1.0f};
+    CHECK(loss_create(&loss, &chain.compute, chain.output, &config, &error) == ROTARY_INVALID_ARGUMENT);
+    chain_destroy(&chain);
+}
+
+int main(void)
+{
+    struct compute best;
+    rotary_error error;
+    CHECK(compute_create(&best, 1, ROTARY_ISA_AUTO, PRECISION_AUTO, &error) == ROTARY_OK);
+    bool bf16 = best.storage == ROTARY_BF16;
+    compute_destroy(&best);
+    struct chain_config with_dropout = plain;
+    with_dropout.dropout = 0.25f;
+    with_dropout.smoothing = 0.0f; /* the total leaves smoothing out, the gradient does not */
+    for (int isa = ROTARY_ISA_AMX; isa >= ROTARY_ISA_SCALAR; isa--) {
+        if (!rotary_isa_available((rotary_isa)isa))
+            continue;
+        for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
+            for (int half = 0; half <= bf16; half++)
+                test_golden(&goldens[i], (rotary_isa)isa, half ? PRECISION_BF16 : PRECISION_F32);
+        test_finite_differences(&with_dropout, (rotary_isa)isa);
+    }
+    test_threads(PRECISION_F32);
+    if (bf16)
+        test_threads(PRECISION_BF16);
+    test_dropout();
+    test_same_mask();
+    test_adam(false, golden_adam);
+    test_adam(true, golden_adamw);
+    test_refusals();
+    return check_report();
+}
