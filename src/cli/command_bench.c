@@ -5,15 +5,18 @@
 #include "cli/command.h"
 #include "cli/plan.h"
 #include "cli/result.h"
+#include "tensor/profile.h"
 #include "train/benchmark.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct bench_options {
     const char *task, *position, *preset;
     struct option_integer steps;
     struct option_list assignments;
+    bool profile;
 };
 
 enum { STEPS = 10 };
@@ -47,6 +50,10 @@ static const struct option bench_table[] = {
      .value = "KEY=VALUE",
      .offset = MEMBER(assignments),
      .help = "any other key of the configuration; may be given again"},
+    {.name = "--profile",
+     .type = OPTION_FLAG,
+     .offset = MEMBER(profile),
+     .help = "show where the time of a step goes, by operation"},
 };
 
 struct bench_plan {
@@ -101,6 +108,36 @@ static rotary_status print_result(const struct invocation *invocation, const str
     return ROTARY_OK;
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const struct profile_row *x = a, *y = b;
+    return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+/* Rates are of the time an operation took; the limit is the rate of large matrix products alone. */
+static void print_profile(struct profile *profile, const struct benchmark *result)
+{
+    double total = 0.0;
+    for (int i = 0; i < profile->count; i++)
+        total += profile->rows[i].seconds;
+    qsort(profile->rows, (size_t)profile->count, sizeof *profile->rows, by_time);
+    printf("\n%-50s %9s %6s %8s %6s %6s\n", "operation", "ms a step", "share", "GFLOP/s", "limit", "GB/s");
+    for (int i = 0; i < profile->count; i++) {
+        const struct profile_row *row = &profile->rows[i];
+        double rate = row->operations / row->seconds;
+        printf("%-50s %9.3f %5.1f%%", row->what, 1e3 * row->seconds / (double)result->steps,
+               100.0 * row->seconds / total);
+        if (row->operations > 0.0)
+            printf(" %8.1f %5.0f%%", rate / 1e9, 100.0 * rate / result->product_rate);
+        else
+            printf(" %8s %6s", "", "");
+        if (row->bytes > 0.0)
+            printf(" %6.1f", row->bytes / row->seconds / 1e9);
+        printf("\n");
+    }
+    printf("%-50s %9.3f\n", "all of these", 1e3 * total / (double)result->steps);
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const char *what = invocation->operands.items[0];
@@ -114,9 +151,15 @@ static enum exit_status run(const struct invocation *invocation)
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     struct benchmark result;
+    struct profile profile = {0};
+    const struct bench_options *options = invocation->options;
+    if (options->profile)
+        made.compute.profile = &profile;
     rotary_status status = benchmark_train(&made.config, &made.compute, made.steps, &result, &error);
     if (status == ROTARY_OK)
         status = print_result(invocation, &made, &result, &error);
+    if (status == ROTARY_OK && options->profile && !invocation->common.json)
+        print_profile(&profile, &result);
     compute_destroy(&made.compute);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/attention_layer.h"
 
+#include "tensor/profile.h"
+
 #include <stdio.h>
 
 rotary_status attention_layer_create(struct attention_layer *layer, const struct compute *compute,
@@ -8,7 +10,8 @@ rotary_status attention_layer_create(struct attention_layer *layer, const struct
                                      const struct attention_layer_config *config,
                                      struct parameters *parameters, rotary_error *error)
 {
-    struct attention_layer made = {.attention = attention,
+    struct attention_layer made = {.compute = compute,
+                                   .attention = attention,
                                    .heads = config->heads,
                                    .key_value_heads = config->key_value_heads,
                                    .head_dim = config->head_dim};
@@ -85,6 +88,17 @@ static struct query_key_value split(const struct attention_layer *layer, struct 
         .value = heads_of(layer, projected, time, layer->heads + layer->key_value_heads)};
 }
 
+/* A product is head_dim by (time + 1) / 2 keys for each query. Bytes: everything that goes in and out. */
+static void account(const struct attention_layer *layer, double begin, const char *what, int64_t batch,
+                    int64_t time, double products)
+{
+    double rows = (double)(batch * time), channels = (double)(layer->heads * layer->head_dim),
+           all = (double)((2 * layer->heads + 2 * layer->key_value_heads) * layer->head_dim);
+    profile_end(
+        layer->compute->profile, begin, "attention", what, products * rows * channels * (double)(time + 1),
+        rows * all * (products > 2.0 ? 2.0 : 1.0) * (double)rotary_dtype_size(layer->compute->storage));
+}
+
 rotary_status attention_layer_forward(struct attention_layer *layer, const struct parameters *parameters,
                                       struct matrix out, struct matrix in, int64_t batch, int64_t time,
                                       struct attention_layer_saved saved, void *workspace,
@@ -102,7 +116,9 @@ rotary_status attention_layer_forward(struct attention_layer *layer, const struc
                                           .output = heads_of(layer, saved.attended, time, 0),
                                           .log_sum_exp = saved.log_sum_exp,
                                           .workspace = workspace};
+    double begin = profile_begin(layer->compute->profile);
     status = rotary_attention_forward(layer->attention, &call, error);
+    account(layer, begin, "forward", batch, time, 2.0);
     if (status != ROTARY_OK)
         return status;
     return linear_forward(layer->output, parameters, out, saved.attended, ACTIVATION_NONE, error);
@@ -132,7 +148,9 @@ rotary_status attention_layer_backward(struct attention_layer *layer, struct par
                                            .key_gradient = d_part.key,
                                            .value_gradient = d_part.value,
                                            .workspace = workspace};
+    double begin = profile_begin(layer->compute->profile);
     status = rotary_attention_backward(layer->attention, &call, error);
+    account(layer, begin, "backward", batch, time, 5.0);
     if (status != ROTARY_OK)
         return status;
     return linear_backward(layer->project, parameters, d_in, d_projected, in, error);

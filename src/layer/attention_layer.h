@@ -15,6 +15,7 @@
 #include <rotary/attention.h>
 
 struct attention_layer {
+    const struct compute *compute;
     const rotary_attention *attention; /* borrowed: layers share it */
     struct linear *project, *output;   /* "<name>.query_key_value", "<name>.output" */
     int64_t heads, key_value_heads, head_dim;

@@ -2,6 +2,7 @@
 #include "layer/feed_forward.h"
 
 #include "layer/activation.h"
+#include "tensor/profile.h"
 
 #include <stdio.h>
 
@@ -69,6 +70,14 @@ rotary_status feed_forward_prepare(struct feed_forward *layer, const struct para
     return status == ROTARY_OK ? linear_prepare(layer->down, parameters, error) : status;
 }
 
+/* Bytes: what was kept, and the gradient there and back or the result. */
+static void account(const struct feed_forward *layer, double begin, const char *what, struct matrix a,
+                    struct matrix b)
+{
+    profile_end(layer->compute->profile, begin, "feed_forward.activation", what, 0.0,
+                (double)(a.rows * (a.columns + 2 * b.columns)) * (double)rotary_dtype_size(b.dtype));
+}
+
 rotary_status feed_forward_forward(struct feed_forward *layer, const struct parameters *parameters,
                                    struct matrix out, struct matrix in, struct feed_forward_saved saved,
                                    rotary_error *error)
@@ -78,8 +87,10 @@ rotary_status feed_forward_forward(struct feed_forward *layer, const struct para
         status = linear_forward(layer->up, parameters, saved.after, in, ACTIVATION_RELU, error);
     } else {
         status = linear_forward(layer->up, parameters, saved.before, in, ACTIVATION_NONE, error);
+        double begin = profile_begin(layer->compute->profile);
         if (status == ROTARY_OK)
             activation_forward(layer->compute, layer->activation, saved.after, saved.before);
+        account(layer, begin, "forward", saved.before, saved.after);
     }
     if (status != ROTARY_OK)
         return status;
@@ -96,7 +107,9 @@ rotary_status feed_forward_backward(struct feed_forward *layer, struct parameter
         return status;
     bool gated = layer->activation == ACTIVATION_SWIGLU;
     struct matrix d_up = gated ? d_before : d_after; /* relu and gelu work in place */
-    activation_backward(layer->compute, layer->activation, d_up, d_after,
-                        layer->activation == ACTIVATION_RELU ? saved.after : saved.before);
+    struct matrix kept = layer->activation == ACTIVATION_RELU ? saved.after : saved.before;
+    double begin = profile_begin(layer->compute->profile);
+    activation_backward(layer->compute, layer->activation, d_up, d_after, kept);
+    account(layer, begin, "backward", kept, d_after);
     return linear_backward(layer->up, parameters, d_in, d_up, in, error);
 }

@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "kernel/layer/layer.h"
 #include "tensor/matmul.h"
+#include "tensor/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct linear {
     struct packed_weight *backward; /* [outputs, inputs]; NULL unless training */
     struct rotary_arena arena;
     float *partial_bias; /* [blocks of BIAS_ROWS, outputs] */
+    char role[64];       /* its name without the number of the layer, for profiles */
 };
 
 static int64_t bias_blocks(int64_t rows)
@@ -50,6 +52,15 @@ static rotary_status add_parameters(struct linear *linear, const struct linear_c
         status = parameters_add(parameters, &bias, &linear->bias, error);
     }
     return status;
+}
+
+/* "layers.3.attention.output" is "attention.output" in every layer. */
+static const char *role_of(const char *name)
+{
+    if (strncmp(name, "layers.", 7) != 0)
+        return name;
+    const char *rest = strchr(name + 7, '.');
+    return rest ? rest + 1 : name;
 }
 
 static void carve(struct linear *linear)
@@ -91,6 +102,7 @@ rotary_status linear_create(struct linear **linear, const struct compute *comput
     made->inputs = config->inputs;
     made->outputs = config->outputs;
     made->rows = config->rows;
+    snprintf(made->role, sizeof made->role, "%s", role_of(config->name));
     rotary_status status = add_parameters(made, config, parameters, error);
     if (status == ROTARY_OK)
         status = prepare_memory(made, config->training, error);
@@ -152,6 +164,15 @@ static rotary_status check_shapes(const struct linear *linear, struct matrix in,
     return ROTARY_OK;
 }
 
+/* Bytes: both matrices of activations and the weight, or one of them. */
+static void account(const struct linear *linear, double begin, const char *what, int64_t rows, bool product)
+{
+    double ins = (double)linear->inputs, outs = (double)linear->outputs, all = (double)rows,
+           size = (double)rotary_dtype_size(linear->compute->storage);
+    profile_end(linear->compute->profile, begin, linear->role, what, product ? 2.0 * all * ins * outs : 0.0,
+                size * (product ? all * (ins + outs) + ins * outs : all * outs));
+}
+
 rotary_status linear_forward(struct linear *linear, const struct parameters *parameters, struct matrix out,
                              struct matrix in, enum activation activation, rotary_error *error)
 {
@@ -163,8 +184,11 @@ rotary_status linear_forward(struct linear *linear, const struct parameters *par
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a linear layer cannot apply SwiGLU by itself");
     if (status != ROTARY_OK)
         return status;
-    return product_run(linear->compute, out, in, linear->forward, parameter_value(parameters, linear->bias),
-                       finish[activation], error);
+    double begin = profile_begin(linear->compute->profile);
+    status = product_run(linear->compute, out, in, linear->forward, parameter_value(parameters, linear->bias),
+                         finish[activation], error);
+    account(linear, begin, "forward", in.rows, true);
+    return status;
 }
 
 struct bias_sums {
@@ -200,12 +224,21 @@ rotary_status linear_backward(struct linear *linear, struct parameters *paramete
     if (status == ROTARY_OK && !linear->backward)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                              "a linear layer made for inference has no backward pass");
-    if (status == ROTARY_OK && linear->bias >= 0)
+    if (status != ROTARY_OK)
+        return status;
+    double begin = profile_begin(linear->compute->profile);
+    if (linear->bias >= 0) {
         bias_gradient(linear, parameter_gradient(parameters, linear->bias), d_out);
-    if (status == ROTARY_OK)
-        status = product_gradient(linear->compute, parameter_gradient(parameters, linear->weight), d_out, in,
-                                  error);
-    if (status == ROTARY_OK && d_in.data)
-        status = product_run(linear->compute, d_in, d_out, linear->backward, NULL, PRODUCT_PLAIN, error);
+        account(linear, begin, "gradient of the bias", in.rows, false);
+    }
+    begin = profile_begin(linear->compute->profile);
+    status =
+        product_gradient(linear->compute, parameter_gradient(parameters, linear->weight), d_out, in, error);
+    account(linear, begin, "gradient of the weight", in.rows, true);
+    if (status != ROTARY_OK || !d_in.data)
+        return status;
+    begin = profile_begin(linear->compute->profile);
+    status = product_run(linear->compute, d_in, d_out, linear->backward, NULL, PRODUCT_PLAIN, error);
+    account(linear, begin, "gradient of the input", in.rows, true);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/threads.h"
 #include "kernel/layer/layer.h"
+#include "tensor/profile.h"
 
 #include <stdlib.h>
 
@@ -129,7 +130,11 @@ static rotary_status run_block(struct loss *loss, struct parameters *parameters,
     if (status != ROTARY_OK)
         return status;
     struct softmax softmax = {.loss = loss, .call = call, .first = first, .rows = rows};
+    double begin = profile_begin(loss->compute->profile);
     rotary_parallel_for(loss->compute->threads, tasks_of(rows), softmax_task, &softmax);
+    profile_end(loss->compute->profile, begin, "softmax and cross-entropy", "with its gradient", 0.0,
+                (double)(rows * loss->stride) *
+                    (sizeof(float) + (double)rotary_dtype_size(loss->compute->storage)));
     for (int64_t i = 0; i < tasks_of(rows); i++) {
         *call->total += loss->tasks[i].loss;
         *call->counted += loss->tasks[i].counted;

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "layer/residual.h"
 #include "model/decoder_parts.h"
+#include "tensor/profile.h"
 
 /* Dropout sites are numbered: 0 the embedding, k the output of sublayer k. */
 static struct dropout dropout_at(const struct pass *pass, int64_t site)
@@ -74,6 +75,16 @@ static bool norms_before(const struct decoder *decoder)
     return decoder->config.norm_position == NORM_BEFORE;
 }
 
+/* Forward and backward alike three passes over f32 rows (residual, sum; sum, gradient in, gradient out) and
+ * two over rows of the storage type. */
+static void account_norm(const struct pass *pass, double begin, const char *what)
+{
+    const struct compute *compute = pass->decoder->compute;
+    double elements = (double)pass->rows * (double)pass->decoder->config.hidden_size;
+    profile_end(compute->profile, begin, "residual sum and norm", what, 0.0,
+                elements * (3.0 * sizeof(float) + 2.0 * (double)rotary_dtype_size(compute->storage)));
+}
+
 /* sum_k and h_k (and, of post-norm, x_k) from the branch and what the residual stream held. */
 static void junction_forward(const struct pass *pass, int64_t k)
 {
@@ -94,7 +105,9 @@ static void junction_forward(const struct pass *pass, int64_t k)
         call.residual = decoder->residual[(k - 1) % 2];
         call.normalised_f32 = decoder->residual[k % 2];
     }
+    double begin = profile_begin(decoder->compute->profile);
     norm_forward(&junction->norm, decoder->compute, &decoder->parameters, &call);
+    account_norm(pass, begin, "forward");
 }
 
 /* d sum_k, and the gradient of the branch that was added there, from d h_k. In decoder->d_residual stands
@@ -118,7 +131,15 @@ static void junction_backward(const struct pass *pass, int64_t k, bool last)
     };
     if (k > 0)
         call.d_branch = first_rows(decoder->branch, pass->rows);
+    double begin = profile_begin(decoder->compute->profile);
     norm_backward(&junction->norm, decoder->compute, &decoder->parameters, &call);
+    account_norm(pass, begin, "backward");
+}
+
+static void account_embedding(const struct pass *pass, double begin, const char *what)
+{
+    double elements = (double)pass->rows * (double)pass->decoder->config.hidden_size;
+    profile_end(pass->decoder->compute->profile, begin, "embedding", what, 0.0, elements * sizeof(float));
 }
 
 static void embed(const struct pass *pass, const int32_t *tokens)
@@ -126,9 +147,11 @@ static void embed(const struct pass *pass, const int32_t *tokens)
     struct decoder *decoder = pass->decoder;
     struct junction *first = &decoder->junctions[0];
     float *stream = norms_before(decoder) ? first->sum : decoder->residual[0];
+    double begin = profile_begin(decoder->compute->profile);
     embedding_forward(&decoder->embedding, decoder->compute, &decoder->parameters, stream, tokens,
                       pass->cache ? pass->cache->lengths : NULL, pass->batch, pass->time,
                       dropout_at(pass, 0));
+    account_embedding(pass, begin, "forward");
     struct matrix normalised = first_rows(first->normalised, pass->rows);
     if (!norms_before(decoder)) {
         residual_read(decoder->compute, normalised, stream);
@@ -149,8 +172,10 @@ static void embed_backward(const struct pass *pass, const int32_t *tokens)
         junction_backward(pass, 0, false);
     else
         residual_add(decoder->compute, decoder->d_residual, first_rows(decoder->d_normalised, pass->rows));
+    double begin = profile_begin(decoder->compute->profile);
     embedding_backward(&decoder->embedding, decoder->compute, &decoder->parameters, decoder->d_residual,
                        tokens, pass->batch, pass->time, dropout_at(pass, 0));
+    account_embedding(pass, begin, "backward");
 }
 
 rotary_status decoder_forward(const struct pass *pass, const int32_t *tokens)

@@ -9,6 +9,7 @@
 
 struct layer_kernels; /* kernel/layer/layer.h */
 struct products;      /* tensor/matmul.h */
+struct profile;       /* tensor/profile.h */
 
 /* Made once, passed down by pointer, never changed. It may be shared by many models, but they compute one at
  * a time: they share the scratch memory of the matrix products. */
@@ -18,6 +19,7 @@ struct compute {
     rotary_dtype storage; /* of matrix products' operands and of stored activations: f32 or bf16 */
     const struct layer_kernels *kernels;
     struct products *products; /* owned */
+    struct profile *profile;   /* borrowed, where time is to be accounted for; NULL: nowhere */
 };
 
 enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };

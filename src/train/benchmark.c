@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "tensor/matmul.h"
+#include "tensor/profile.h"
 #include "train/learner.h"
 
 #include <stdlib.h>
@@ -82,10 +83,13 @@ static rotary_status time_steps(struct learner *learner, double begin, double *s
         rotary_status status = learner_step(learner, step + 1, &taken, error);
         if (status != ROTARY_OK)
             return status;
-        if (step == 0)
-            made->first = now() - begin;
-        else
+        if (step > 0) {
             seconds[step - 1] = now() - start;
+            continue;
+        }
+        made->first = now() - begin;
+        if (learner->compute->profile)
+            *learner->compute->profile = (struct profile){0};
     }
     qsort(seconds, (size_t)made->steps, sizeof *seconds, by_value);
     made->best = seconds[0];

@@ -22,7 +22,8 @@ struct benchmark {
  * 2 keys a query. */
 double benchmark_operations(const struct run_config *config);
 
-/* Trains config, which is checked, for steps + 1 steps on its task's data, writing no file. */
+/* Trains config, which is checked, for steps + 1 steps on its task's data, writing no file. If the compute
+ * has a profile it is that of the timed steps. */
 ROTARY_CHECKED rotary_status benchmark_train(const struct run_config *config, const struct compute *compute,
                                              int64_t steps, struct benchmark *benchmark, rotary_error *error);
 

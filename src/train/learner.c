@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/learner.h"
 
+#include "tensor/profile.h"
 #include "train/memory.h"
 
 #include <math.h>
@@ -76,8 +77,10 @@ static rotary_status run_batches(struct learner *learner, int64_t step, struct d
     double targets = (double)train->accumulation * (double)batch->rows * (double)batch->time;
     *sum = (struct decoder_loss){0};
     for (int64_t micro = 0; micro < train->accumulation; micro++) {
+        double begin = profile_begin(learner->compute->profile);
         batch_fill(batch, learner->compute->threads, (uint64_t)train->seed, (uint32_t)step,
                    micro * batch->rows);
+        profile_end(learner->compute->profile, begin, "data", "made", 0.0, 0.0);
         struct decoder_batch run = {
             .batch = batch->rows,
             .time = batch->time,
@@ -106,9 +109,18 @@ rotary_status learner_step(struct learner *learner, int64_t step, struct learner
     rotary_status status = run_batches(learner, step, &result->loss, error);
     if (status != ROTARY_OK)
         return status;
+    double begin = profile_begin(learner->compute->profile);
     result->diverged =
         !isfinite(result->loss.total) ||
         !optimizer_step(&learner->optimizer, learner->compute, decoder_parameters(learner->decoder), step,
                         result->learning_rate, &result->gradient_norm);
-    return result->diverged ? ROTARY_OK : decoder_prepare(learner->decoder, error);
+    /* The norm reads the gradients; the update reads and writes values, gradients and two moments. */
+    profile_end(learner->compute->profile, begin, "update", "norm of the gradient, Adam", 0.0,
+                9.0 * sizeof(float) * (double)decoder_parameters(learner->decoder)->elements);
+    if (result->diverged)
+        return ROTARY_OK;
+    begin = profile_begin(learner->compute->profile);
+    status = decoder_prepare(learner->decoder, error);
+    profile_end(learner->compute->profile, begin, "update", "weights laid out for the products", 0.0, 0.0);
+    return status;
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tensor/profile.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+double profile_begin(const struct profile *profile)
+{
+    return profile ? now() : 0.0;
+}
+
+static struct profile_row *find(struct profile *profile, const char *name)
+{
+    for (int i = 0; i < profile->count; i++)
+        if (strcmp(profile->rows[i].what, name) == 0)
+            return &profile->rows[i];
+    if (profile->count == PROFILE_ROWS)
+        return NULL;
+    struct profile_row *row = &profile->rows[profile->count++];
+    *row = (struct profile_row){0};
+    snprintf(row->what, sizeof row->what, "%s", name);
+    return row;
+}
+
+void profile_end(struct profile *profile, double begin, const char *where, const char *what,
+                 double operations, double bytes)
+{
+    if (!profile)
+        return;
+    double seconds = now() - begin;
+    char name[sizeof profile->rows[0].what];
+    snprintf(name, sizeof name, "%s, %s", where, what);
+    struct profile_row *row = find(profile, name);
+    if (!row)
+        return;
+    row->seconds += seconds;
+    row->operations += operations;
+    row->bytes += bytes;
+    row->calls++;
+}
