@@ -23,3 +23,7 @@ target_link_libraries(rotary_static PUBLIC OpenMP::OpenMP_C m)
 foreach(target rotary_shared rotary_static)
     target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
+
+# Names as an installed copy has them: for examples/.
+add_library(rotary::rotary ALIAS rotary_shared)
+add_library(rotary::rotary_static ALIAS rotary_static)

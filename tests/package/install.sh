@@ -62,3 +62,8 @@ done
 if [ -e "$prefix/bin/rotary" ]; then
     "$prefix/bin/rotary" --version
 fi
+
+cmake -S "$(dirname "$0")/../../examples" -B "$scratch/examples" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" >"$scratch/log" 2>&1 && cmake --build "$scratch/examples" >>"$scratch/log" 2>&1 ||
+    { cat "$scratch/log"; fail "building the examples by themselves"; }
+"$scratch/examples/example_engine"

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Decoding with a key-value cache: two sequences of different lengths, a prompt each, then token after token.
+ * With a sliding window the cache is a ring, and a small one: older tokens are written over. What comes out
+ * is compared with attention over the whole sequence at once.
+ */
+#include <math.h>
+#include <rotary/rotary.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BATCH = 2, HEADS = 4, KEY_HEADS = 2, HEAD_DIM = 16, WINDOW = 6, PROMPT = 3, TOKENS = 20 };
+/* window + queries - 1 rows are enough; the largest step is the prompt. */
+enum { CAPACITY = WINDOW + PROMPT - 1 };
+
+enum { QUERY_TOKEN = HEADS * HEAD_DIM, KEY_TOKEN = KEY_HEADS * HEAD_DIM };
+enum { QUERY_FLOATS = BATCH * TOKENS * QUERY_TOKEN, KEY_FLOATS = BATCH * TOKENS * KEY_TOKEN };
+
+/* [BATCH, TOKENS, heads, HEAD_DIM] */
+static float query[QUERY_FLOATS], output[QUERY_FLOATS], whole[QUERY_FLOATS];
+static float key[KEY_FLOATS], value[KEY_FLOATS];
+/* [BATCH, CAPACITY, KEY_HEADS, HEAD_DIM]: keys as they are when turned */
+static float key_cache[BATCH * CAPACITY * KEY_TOKEN], value_cache[BATCH * CAPACITY * KEY_TOKEN];
+
+static void check(rotary_status status, const rotary_error *error)
+{
+    if (status == ROTARY_OK)
+        return;
+    fprintf(stderr, "%s\n", error->message);
+    exit(1);
+}
+
+/* Views of the tokens from `time` on. */
+static rotary_attention_const_view queries_at(int time)
+{
+    return (rotary_attention_const_view){query + time * QUERY_TOKEN, TOKENS * QUERY_TOKEN, QUERY_TOKEN,
+                                         HEAD_DIM};
+}
+
+static rotary_attention_const_view keys_at(const float *tokens, int time)
+{
+    return (rotary_attention_const_view){tokens + time * KEY_TOKEN, TOKENS * KEY_TOKEN, KEY_TOKEN, HEAD_DIM};
+}
+
+static rotary_attention_view outputs_at(float *tokens, int time)
+{
+    return (rotary_attention_view){tokens + time * QUERY_TOKEN, TOKENS * QUERY_TOKEN, QUERY_TOKEN, HEAD_DIM};
+}
+
+static rotary_attention_view cache_view(float *cache)
+{
+    return (rotary_attention_view){cache, CAPACITY * KEY_TOKEN, KEY_TOKEN, HEAD_DIM};
+}
+
+/* `count` new tokens of both sequences; `lengths` is what the caches hold before, and grows. */
+static void step(const rotary_attention *attention, int time, int count, int64_t lengths[BATCH],
+                 void *workspace)
+{
+    rotary_error error;
+    rotary_attention_decode_call call = {
+        .batch = BATCH,
+        .queries = count,
+        .capacity = CAPACITY,
+        .lengths = lengths,
+        .query = queries_at(time),
+        .key = keys_at(key, time),
+        .value = keys_at(value, time),
+        .key_cache = cache_view(key_cache),
+        .value_cache = cache_view(value_cache),
+        .output = outputs_at(output, time),
+        .workspace = workspace,
+    };
+    check(rotary_attention_decode(attention, &call, &error), &error);
+    for (int sequence = 0; sequence < BATCH; sequence++)
+        lengths[sequence] += count;
+}
+
+int main(void)
+{
+    for (int i = 0; i < QUERY_FLOATS; i++)
+        query[i] = sinf(0.7f * (float)i);
+    for (int i = 0; i < KEY_FLOATS; i++) {
+        key[i] = sinf(1.3f * (float)i);
+        value[i] = cosf(0.9f * (float)i);
+    }
+    rotary_error error;
+    rotary_rope_config turning;
+    rotary_rope_config_default(&turning);
+    turning.head_dim = HEAD_DIM;
+    rotary_rope *rope;
+    check(rotary_rope_create(&rope, &turning, &error), &error);
+    rotary_attention_config config;
+    rotary_attention_config_default(&config);
+    config.heads = HEADS;
+    config.key_value_heads = KEY_HEADS;
+    config.head_dim = HEAD_DIM;
+    config.causal = true;
+    config.window = WINDOW;
+    config.rope = rope;
+    rotary_attention *attention;
+    check(rotary_attention_create(&attention, &config, &error), &error);
+
+    /* All at once. */
+    rotary_attention_shape shape = {.batch = BATCH, .queries = TOKENS, .keys = TOKENS};
+    size_t bytes = rotary_attention_forward_bytes(attention, shape);
+    size_t decode_bytes = rotary_attention_decode_bytes(attention, BATCH, PROMPT, CAPACITY);
+    void *workspace = aligned_alloc(64, bytes > decode_bytes ? bytes : decode_bytes);
+    if (!workspace)
+        return 1;
+    rotary_attention_forward_call forward = {.shape = shape,
+                                             .query = queries_at(0),
+                                             .key = keys_at(key, 0),
+                                             .value = keys_at(value, 0),
+                                             .output = outputs_at(whole, 0),
+                                             .workspace = workspace};
+    check(rotary_attention_forward(attention, &forward, &error), &error);
+
+    /* The prompt, then one token after another. */
+    int64_t lengths[BATCH] = {0, 0};
+    step(attention, 0, PROMPT, lengths, workspace);
+    for (int time = PROMPT; time < TOKENS; time++)
+        step(attention, time, 1, lengths, workspace);
+
+    float largest = 0;
+    for (int i = 0; i < QUERY_FLOATS; i++)
+        largest = fmaxf(largest, fabsf(output[i] - whole[i]));
+    bool same = largest < 1e-5f;
+    printf("%d tokens in a cache of %d rows: %s\n", TOKENS, CAPACITY,
+           same ? "the same as all at once" : "not the same as all at once");
+    const float *last = output + QUERY_FLOATS - QUERY_TOKEN;
+    printf("the last output begins %.3f %.3f %.3f\n", (double)last[0], (double)last[1], (double)last[2]);
+    free(workspace);
+    rotary_attention_destroy(attention);
+    rotary_rope_destroy(rope);
+    return !same;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An inference engine has its own loop for RoPE, over buffers it already has. This is how the library takes
+ * the loop's place: nothing is copied, moved or laid out anew.
+ *
+ * The engine keeps queries, keys and values of a token side by side, as its one projection makes them:
+ *
+ *     [tokens][ query heads | key heads | value heads ][head_dim]
+ *
+ * and the tokens of a step come from several sequences, each at a position of its own.
+ */
+#include <math.h>
+#include <rotary/rotary.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TOKENS = 6, QUERY_HEADS = 8, KEY_HEADS = 2, HEAD_DIM = 64, ROTARY_DIM = 32 };
+enum { TOKEN_FLOATS = (QUERY_HEADS + 2 * KEY_HEADS) * HEAD_DIM, BUFFER = TOKENS * TOKEN_FLOATS };
+
+/* What the engine did until now: half-split pairs, the first half of each head turns. */
+static void engine_rotate(float *heads, int count, int position)
+{
+    for (int head = 0; head < count; head++)
+        for (int pair = 0; pair < ROTARY_DIM / 2; pair++) {
+            float *x = heads + head * HEAD_DIM + pair;
+            double x0 = (double)x[0], x1 = (double)x[ROTARY_DIM / 2];
+            double angle = position * pow(500000.0, -2.0 * pair / ROTARY_DIM);
+            x[0] = (float)(x0 * cos(angle) - x1 * sin(angle));
+            x[ROTARY_DIM / 2] = (float)(x0 * sin(angle) + x1 * cos(angle));
+        }
+}
+
+/* What it does from now on. The plan is made once, when the model is loaded. */
+static rotary_status make_plan(rotary_rope **rope, rotary_error *error)
+{
+    rotary_rope_config config;
+    rotary_rope_config_default(&config);
+    config.head_dim = HEAD_DIM;
+    config.rotary_dim = ROTARY_DIM;
+    config.pairing = ROTARY_PAIRING_HALF;
+    config.base = 500000.0;
+    return rotary_rope_create(rope, &config, error);
+}
+
+/* Queries and keys are two views into the buffer: the same strides, other first heads. */
+static rotary_rope_tensor heads_in_place(float *buffer, int first_head, int heads)
+{
+    float *data = buffer + first_head * HEAD_DIM;
+    return (rotary_rope_tensor){
+        .heads = heads,
+        .input = {.data = data, .time_stride = TOKEN_FLOATS, .head_stride = HEAD_DIM},
+        .output = {.data = data, .time_stride = TOKEN_FLOATS, .head_stride = HEAD_DIM},
+    };
+}
+
+static rotary_status rotate(const rotary_rope *rope, float *buffer, const int32_t *positions,
+                            rotary_error *error)
+{
+    rotary_rope_apply_call call = {
+        .batch = 1,
+        .time = TOKENS,
+        .positions = {.array = positions, .array_type = ROTARY_POSITION_I32},
+        .query = heads_in_place(buffer, 0, QUERY_HEADS),
+        .key = heads_in_place(buffer, QUERY_HEADS, KEY_HEADS),
+    };
+    return rotary_rope_apply(rope, &call, error);
+}
+
+int main(void)
+{
+    static float buffer[BUFFER], wanted[BUFFER];
+    const int32_t positions[TOKENS] = {0, 1, 2, 731, 732, 90000}; /* a new sequence and two old ones */
+    for (int i = 0; i < BUFFER; i++)
+        buffer[i] = sinf((float)i);
+
+    memcpy(wanted, buffer, sizeof buffer);
+    for (int token = 0; token < TOKENS; token++)
+        engine_rotate(wanted + token * TOKEN_FLOATS, QUERY_HEADS + KEY_HEADS, positions[token]);
+
+    rotary_error error;
+    rotary_rope *rope;
+    if (make_plan(&rope, &error) || rotate(rope, buffer, positions, &error)) {
+        fprintf(stderr, "%s\n", error.message);
+        return 1;
+    }
+    rotary_rope_destroy(rope);
+
+    float largest = 0;
+    for (int i = 0; i < BUFFER; i++)
+        largest = fmaxf(largest, fabsf(buffer[i] - wanted[i]));
+    bool same = largest < 1e-6f;
+    printf("%d tokens, %d query and %d key heads: %s the engine's own loop\n", TOKENS, QUERY_HEADS, KEY_HEADS,
+           same ? "the same as" : "not the same as");
+    return !same;
+}
