@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 100, OPTION_COLUMN = 27, COMMAND_COLUMN = 12, MOST_NAMES = 32 };
+enum { WIDTH = 100, OPTION_COLUMN = 27, COMMAND_COLUMN = 15, MOST_NAMES = 32 };
 #define SETTINGS_TOPIC "settings"
 
 const struct command *help_find(const char *name)

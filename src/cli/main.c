@@ -15,9 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct command *const commands[] = {&command_compare,  &command_train,  &command_evaluate,
-                                          &command_generate, &command_report, &command_bench,
-                                          &command_info,     &command_help,   NULL};
+const struct command *const commands[] = {
+    &command_compare,
+    &command_train,
+    &command_evaluate,
+    &command_generate,
+    &command_report,
+    &command_frequencies,
+    &command_apply,
+    &command_bench,
+    &command_info,
+    &command_help,
+    NULL,
+};
 
 /* ---- Ctrl-C ---- */
 

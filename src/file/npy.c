@@ -17,7 +17,7 @@ static const struct {
     size_t size;
 } types[] = {
     [NPY_F16] = {"<f2", 2}, [NPY_F32] = {"<f4", 4}, [NPY_F64] = {"<f8", 8},
-    [NPY_I32] = {"<i4", 4}, [NPY_I64] = {"<i8", 8},
+    [NPY_I32] = {"<i4", 4}, [NPY_I64] = {"<i8", 8}, [NPY_BOOL] = {"|b1", 1},
 };
 enum { TYPES = sizeof types / sizeof types[0], TEXT_BYTES = 64, PREFIX_BYTES = 10, HEADER_ALIGNMENT = 64 };
 
@@ -193,7 +193,7 @@ static rotary_status check_header(const char *path, struct header *header, size_
         type++;
     if (type == TYPES)
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s holds numbers of type \"%s\", wanted <f4, <f2, <f8, <i4 or <i8", path,
+                           "%s holds numbers of type \"%s\", wanted <f4, <f2, <f8, <i4, <i8 or |b1", path,
                            header->type);
     array->type = (enum npy_type)type;
     if (header->fortran && array->dimensions > 1)

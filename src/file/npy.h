@@ -7,7 +7,7 @@
 
 #include <rotary/status.h>
 
-enum npy_type { NPY_F16, NPY_F32, NPY_F64, NPY_I32, NPY_I64 };
+enum npy_type { NPY_F16, NPY_F32, NPY_F64, NPY_I32, NPY_I64, NPY_BOOL };
 enum { NPY_DIMENSIONS = 8 };
 
 struct npy {

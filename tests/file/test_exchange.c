@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 static const char *const names[] = {
-    [NPY_F16] = "f16", [NPY_F32] = "f32", [NPY_F64] = "f64", [NPY_I32] = "i32", [NPY_I64] = "i64"};
+    [NPY_F16] = "f16", [NPY_F32] = "f32", [NPY_F64] = "f64", [NPY_I32] = "i32", [NPY_I64] = "i64", [NPY_BOOL] = "bool"};
 
 static void store(enum npy_type type, void *data, int index, int value)
 {
@@ -34,6 +34,9 @@ static void store(enum npy_type type, void *data, int index, int value)
         return;
     case NPY_I64:
         ((int64_t *)data)[index] = value;
+        return;
+    case NPY_BOOL:
+        ((bool *)data)[index] = value != 0;
         return;
     }
 }

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary apply: turns a tensor with librotary.
+ */
+#include "base/fail.h"
+#include "cli/result.h"
+#include "cli/rotation.h"
+#include "cli/tensor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct apply_options {
+    struct rotation_options rotation;
+    const char *cosine, *sine, *input, *output, *positions;
+    struct option_integer offset, pairing, role;
+    bool inverse;
+};
+
+static const char *const pairing_names[] = {"half", "interleaved", NULL}; /* of rotary_pairing */
+static const char *const role_names[] = {"query", "key", "value", NULL};  /* of enum rotation_role */
+
+#define MEMBER(member) offsetof(struct apply_options, member)
+static const struct option apply_table[] = {
+    ROTATION_OPTIONS("--config", "the rotation: a model's config.json (see rotary help frequencies)",
+                     struct apply_options, rotation),
+    {.name = "--cos",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(cosine),
+     .help =
+         "cosines of your own: [positions, pairs], or [B, T, pairs] of the tokens one by one; with --config "
+         "too, that says how channels are paired and where they stand"},
+    {.name = "--sin",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(sine),
+     .help = "sines, likewise"},
+    {.name = "--pairing",
+     .type = OPTION_CHOICE,
+     .value = "NAME",
+     .offset = MEMBER(pairing),
+     .choices = pairing_names,
+     .help =
+         "with --cos and without --config, which channels are a pair: half (i and i + pairs) or interleaved "
+         "(2i and 2i + 1) (default: half)"},
+    {.name = "--input",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(input),
+     .help = "what is turned: [T, D], [T, H, D] or [B, T, H, D], in f32, f16 or bf16; f64 is rounded to f32 "
+             "first"},
+    {.name = "--output",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(output),
+     .help = "where the result goes, in the input's type (f64: f32)"},
+    {.name = "--positions",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(positions),
+     .help =
+         "where tokens stand: [T] or [B, T]; of rotations with several axes also [axes, T] or [axes, B, T]; "
+         "numbers that are not whole are rounded to f32 (default: 0, 1, 2, ...)"},
+    {.name = "--offset",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(offset),
+     .least = -0x1p53,
+     .most = 0x1p53,
+     .help = "the first token's position, in place of --positions (default: 0)"},
+    {.name = "--as",
+     .type = OPTION_CHOICE,
+     .value = "ROLE",
+     .offset = MEMBER(role),
+     .choices = role_names,
+     .help =
+         "what the tensor is: query, key or value; they differ where there are magnitudes: values have none, "
+         "xPos divides keys by those of queries (default: query)"},
+    {.name = "--inverse",
+     .type = OPTION_FLAG,
+     .offset = MEMBER(inverse),
+     .help = "undo the turn, and its magnitude"},
+};
+
+/* Everything the call borrows. */
+struct work {
+    struct tensor input, positions, cosine, sine;
+    int64_t batch, time, heads, head_dim;
+    rotary_rope *rope;        /* that turns by the tables of --cos and --sin */
+    struct rotation rotation; /* of --config */
+    rotary_dtype dtype;
+    void *data, *cosine_data, *sine_data;
+    int64_t *whole;    /* positions, if they are whole numbers */
+    float *fractional; /* if not */
+};
+
+/* ---- shapes ---- */
+
+static rotary_status read_input(const struct apply_options *options, struct work *work, rotary_error *error)
+{
+    rotary_status status = tensor_read(options->input, &work->input, error);
+    if (status)
+        return status;
+    const struct tensor *input = &work->input;
+    if (!tensor_is_float(input))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64",
+                           input->label, tensor_type_name(input->type));
+    int rank = input->dimensions;
+    if (rank < 2 || rank > 4)
+        return tensor_refuse_shape(input, "[T, D], [T, H, D] or [B, T, H, D]", error);
+    if (input->elements == 0)
+        return tensor_refuse_shape(input, "no size to be 0", error);
+    const int64_t *shape = input->shape;
+    work->batch = rank == 4 ? shape[0] : 1;
+    work->time = rank == 4 ? shape[1] : shape[0];
+    work->heads = rank == 2 ? 1 : shape[rank - 2];
+    work->head_dim = shape[rank - 1];
+    work->dtype = tensor_dtype(input->type);
+    return ROTARY_OK;
+}
+
+/* ---- cosines and sines of the caller's ---- */
+
+static rotary_status check_tables(const struct work *work, rotary_error *error)
+{
+    const struct tensor *cosine = &work->cosine, *sine = &work->sine;
+    char wanted[TENSOR_SHAPE_BYTES + 64], shape[TENSOR_SHAPE_BYTES];
+    if (!tensor_is_float(cosine) || !tensor_is_float(sine))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64",
+                           tensor_is_float(cosine) ? sine->label : cosine->label,
+                           tensor_type_name(tensor_is_float(cosine) ? sine->type : cosine->type));
+    bool per_token = cosine->dimensions == 3;
+    snprintf(wanted, sizeof wanted, "[positions, pairs] or [%lld, %lld, pairs], with 1 to %lld pairs",
+             (long long)work->batch, (long long)work->time, (long long)work->head_dim / 2);
+    if (cosine->dimensions < 2 || cosine->dimensions > 3 ||
+        (per_token && (cosine->shape[0] != work->batch || cosine->shape[1] != work->time)))
+        return tensor_refuse_shape(cosine, wanted, error);
+    int64_t pairs = cosine->shape[cosine->dimensions - 1];
+    if (pairs < 1 || pairs > work->head_dim / 2 || cosine->elements == 0)
+        return tensor_refuse_shape(cosine, wanted, error);
+    snprintf(wanted, sizeof wanted, "that of %.100s, %s", cosine->label, tensor_shape_text(cosine, shape));
+    if (sine->dimensions != cosine->dimensions ||
+        memcmp(sine->shape, cosine->shape, sizeof sine->shape[0] * (size_t)sine->dimensions) != 0)
+        return tensor_refuse_shape(sine, wanted, error);
+    return ROTARY_OK;
+}
+
+/* The plan turns as many channels as the tables have, whatever the configuration says of frequencies. */
+static rotary_status make_table_plan(const struct apply_options *options, const struct invocation *invocation,
+                                     struct work *work, rotary_error *error)
+{
+    rotary_rope_config config;
+    rotary_rope_config_default(&config);
+    config.head_dim = work->head_dim;
+    config.rotary_dim = 2 * work->cosine.shape[work->cosine.dimensions - 1];
+    config.pairing = (rotary_pairing)options->pairing.value;
+    config.threads = (int)invocation->common.threads.value;
+    config.isa = (rotary_isa)invocation->common.isa.value;
+    const struct rotation *read = &work->rotation;
+    if (read->rope) {
+        bool partial = read->rotary_dim < work->head_dim;
+        if (partial && read->rotary_dim != config.rotary_dim)
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld pairs, wanted %lld, as many as %s has",
+                               work->cosine.label, (long long)config.rotary_dim / 2,
+                               (long long)read->rotary_dim / 2, read->path);
+        config.pairing = read->config.plan.pairing;
+        config.rotary_start = read->rotary_start;
+    }
+    return rotary_rope_create(&work->rope, &config, error);
+}
+
+static rotary_status read_tables(const struct apply_options *options, struct work *work, rotary_error *error)
+{
+    rotary_status status = tensor_read(options->cosine, &work->cosine, error);
+    if (!status)
+        status = tensor_read(options->sine, &work->sine, error);
+    if (!status)
+        status = check_tables(work, error);
+    if (status)
+        return status;
+    work->cosine_data = tensor_pack(work->cosine.values, work->cosine.elements, ROTARY_F32);
+    work->sine_data = tensor_pack(work->sine.values, work->sine.elements, ROTARY_F32);
+    return work->cosine_data && work->sine_data
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the tables of %s", options->cosine);
+}
+
+static rotary_status make_plan(const struct apply_options *options, const struct invocation *invocation,
+                               struct work *work, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    if (options->rotation.config)
+        status =
+            rotation_make(&options->rotation, &invocation->common, work->head_dim, &work->rotation, error);
+    if (!status && options->cosine)
+        status = read_tables(options, work, error);
+    if (status)
+        return status;
+    return options->cosine ? make_table_plan(options, invocation, work, error) : ROTARY_OK;
+}
+
+/* ---- positions ---- */
+
+/* The array's strides, from its shape. */
+static rotary_status shape_positions(const struct work *work, int axes, rotary_rope_positions *positions,
+                                     rotary_error *error)
+{
+    const struct tensor *tensor = &work->positions;
+    const int64_t *shape = tensor->shape;
+    int64_t batch = work->batch, time = work->time;
+    int rank = tensor->dimensions;
+    bool ends_in_time = rank >= 1 && shape[rank - 1] == time;
+    if (rank == 1 && ends_in_time)
+        return ROTARY_OK;
+    if (rank == 2 && ends_in_time && axes > 1 && shape[0] == axes) {
+        positions->array_axis_stride = time;
+        return ROTARY_OK;
+    }
+    if (rank == 2 && ends_in_time && (shape[0] == batch || shape[0] == 1)) {
+        positions->array_batch_stride = shape[0] == 1 ? 0 : time;
+        return ROTARY_OK;
+    }
+    if (rank == 3 && ends_in_time && axes > 1 && shape[0] == axes && shape[1] == batch) {
+        positions->array_batch_stride = time;
+        positions->array_axis_stride = batch * time;
+        return ROTARY_OK;
+    }
+    char wanted[TENSOR_SHAPE_BYTES], more[TENSOR_SHAPE_BYTES] = "";
+    if (axes > 1)
+        snprintf(more, sizeof more, ", [%d, %lld] or [%d, %lld, %lld]", axes, (long long)time, axes,
+                 (long long)batch, (long long)time);
+    snprintf(wanted, sizeof wanted, "[%lld]%s[%lld, %lld]%.100s", (long long)time, axes > 1 ? ", " : " or ",
+             (long long)batch, (long long)time, more);
+    return tensor_refuse_shape(tensor, wanted, error);
+}
+
+static rotary_status read_positions(const struct apply_options *options, struct work *work, int axes,
+                                    rotary_rope_positions *positions, rotary_error *error)
+{
+    rotary_status status = tensor_read(options->positions, &work->positions, error);
+    if (!status)
+        status = shape_positions(work, axes, positions, error);
+    if (status)
+        return status;
+    const struct tensor *tensor = &work->positions;
+    work->whole = calloc((size_t)tensor->elements, sizeof *work->whole);
+    work->fractional = calloc((size_t)tensor->elements, sizeof *work->fractional);
+    if (!work->whole || !work->fractional)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the positions of %s", tensor->label);
+    bool whole = true;
+    for (int64_t i = 0; i < tensor->elements; i++) {
+        double value = tensor->values[i];
+        if (!(fabs(value) <= 0x1p53))
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s: position %lld is %g, wanted a number up to 2^53",
+                               tensor->label, (long long)i, value);
+        whole = whole && floor(value) == value;
+        work->whole[i] = (int64_t)value;
+        work->fractional[i] = (float)value;
+    }
+    positions->array = whole ? (void *)work->whole : (void *)work->fractional;
+    positions->array_type = whole ? ROTARY_POSITION_I64 : ROTARY_POSITION_F32;
+    return ROTARY_OK;
+}
+
+/* ---- turning ---- */
+
+static rotary_status turn(const struct apply_options *options, struct work *work, rotary_error *error)
+{
+    const rotary_rope *rope = options->cosine ? work->rope : work->rotation.rope;
+    rotary_rope_apply_call call = {.batch = work->batch,
+                                   .time = work->time,
+                                   .direction = options->inverse ? ROTARY_INVERSE : ROTARY_FORWARD,
+                                   .positions.offset = options->offset.value};
+    rotary_status status = ROTARY_OK;
+    if (options->positions)
+        status = read_positions(options, work, rotary_rope_axes(rope), &call.positions, error);
+    if (status)
+        return status;
+    if (options->cosine) {
+        bool per_token = work->cosine.dimensions == 3;
+        int64_t pairs = work->cosine.shape[work->cosine.dimensions - 1];
+        call.tables = (rotary_rope_tables){.cosine = work->cosine_data,
+                                           .sine = work->sine_data,
+                                           .dtype = ROTARY_F32,
+                                           .per_token = per_token,
+                                           .rows = per_token ? 0 : work->cosine.shape[0],
+                                           .row_stride = pairs,
+                                           .batch_stride = per_token ? work->time * pairs : 0};
+    }
+    work->data = tensor_pack(work->input.values, work->input.elements, work->dtype);
+    if (!work->data)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to turn %s", options->input);
+    rotary_rope_tensor *tensor = options->role.value == ROTATION_QUERY ? &call.query
+                                 : options->role.value == ROTATION_KEY ? &call.key
+                                                                       : &call.value;
+    int64_t head_stride = work->head_dim, time_stride = work->heads * head_stride;
+    int64_t batch_stride = work->time * time_stride;
+    tensor->heads = work->heads;
+    tensor->input = (rotary_rope_const_view){work->data, work->dtype, batch_stride, time_stride, head_stride};
+    tensor->output = (rotary_rope_view){work->data, work->dtype, batch_stride, time_stride, head_stride};
+    rotary_error wrong = {0};
+    status = rotary_rope_apply(rope, &call, &wrong);
+    return status ? rotary_fail(error, status, "%.100s: %.400s",
+                                options->positions ? options->positions : options->input, wrong.message)
+                  : ROTARY_OK;
+}
+
+static rotary_status write_result(const struct apply_options *options, const struct invocation *invocation,
+                                  struct work *work, rotary_error *error)
+{
+    static const enum tensor_type types[] = {
+        [ROTARY_F32] = TENSOR_F32, [ROTARY_F16] = TENSOR_F16, [ROTARY_BF16] = TENSOR_BF16};
+    struct tensor output = work->input;
+    output.label = options->output;
+    output.type = types[work->dtype];
+    tensor_unpack(output.values, work->data, output.elements, work->dtype);
+    rotary_status status = tensor_write(&output, error);
+    if (status)
+        return status;
+    char shape[TENSOR_SHAPE_BYTES];
+    tensor_shape_text(&output, shape);
+    if (invocation->common.json)
+        return result_print_json(json_pack("{s:s, s:s, s:s}", "output", options->output, "shape", shape,
+                                           "type", tensor_type_name(output.type)),
+                                 error);
+    printf("%s: %s %s\n", options->output, shape, tensor_type_name(output.type));
+    return ROTARY_OK;
+}
+
+/* ---- the command ---- */
+
+static rotary_status check_options(const struct apply_options *options, rotary_error *error)
+{
+    const char *wrong = NULL;
+    if (!options->input || !options->output)
+        wrong = "apply wants --input FILE and --output FILE";
+    else if (!options->rotation.config && !options->cosine && !options->sine)
+        wrong = "apply wants --config FILE, or --cos FILE and --sin FILE";
+    else if (!options->cosine != !options->sine)
+        wrong = "--cos and --sin want each other";
+    else if (options->positions && options->offset.given)
+        wrong = "--positions and --offset exclude each other";
+    else if (options->pairing.given && (options->rotation.config || !options->cosine))
+        wrong = "--pairing goes with --cos alone; with --config, its key \"pairing\" says it";
+    if (wrong)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong);
+    return tensor_check_output(options->output, error);
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    const struct apply_options *options = invocation->options;
+    rotary_error error = {0};
+    if (check_options(options, &error) != ROTARY_OK)
+        return command_refuse(invocation, &error);
+    struct work work = {0};
+    rotary_status status = read_input(options, &work, &error);
+    if (!status)
+        status = make_plan(options, invocation, &work, &error);
+    if (!status)
+        status = turn(options, &work, &error);
+    if (!status)
+        status = write_result(options, invocation, &work, &error);
+    free(work.fractional);
+    free(work.whole);
+    free(work.data);
+    free(work.sine_data);
+    free(work.cosine_data);
+    rotary_rope_destroy(work.rope);
+    rotation_destroy(&work.rotation);
+    tensor_free(&work.sine);
+    tensor_free(&work.cosine);
+    tensor_free(&work.positions);
+    tensor_free(&work.input);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const struct command command_apply = {
+    .name = "apply",
+    .operands = "",
+    .summary = "turns a tensor by a RoPE configuration, or by cosines and sines of your own",
+    .more =
+        "Files are .npy, or safetensors files with the tensor's name behind a colon if there are several\n"
+        "(model.safetensors:q). The arithmetic is librotary's: f32, rounded once to the tensor's type.",
+    .example = "rotary apply --config config.json --input q.npy --offset 100 --output turned.npy\n"
+               "turns the queries of tokens at positions 100, 101, ...",
+    .options = apply_table,
+    .option_count = sizeof apply_table / sizeof apply_table[0],
+    .options_size = sizeof(struct apply_options),
+    .least_operands = 0,
+    .most_operands = 0,
+    .run = run,
+};

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rotation.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const rotation_compats[] = {"none", "huggingface", "ggml", "vllm", NULL};
+
+/* ---- making ---- */
+
+static rotary_status make_plan(struct rotation *rotation, const struct rotation_options *options,
+                               const struct common_options *common, rotary_error *error)
+{
+    rotary_rope_config *plan = &rotation->config.plan;
+    plan->compat = (rotary_compat)options->compat.value;
+    plan->sequence_length = options->length.value;
+    plan->threads = (int)common->threads.value;
+    plan->isa = (rotary_isa)common->isa.value;
+    rotation->rotary_dim = plan->rotary_dim;
+    rotation->rotary_start = plan->rotary_start;
+    rotary_error wrong = {0};
+    rotary_status status = rotary_rope_create(&rotation->rope, plan, &wrong);
+    if (status == ROTARY_OK || status == ROTARY_UNSUPPORTED)
+        return status ? rotary_fail(error, status, "%s", wrong.message) : ROTARY_OK;
+    /* What makes no sense came out of the file. */
+    return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s: %.400s",
+                       rotation->path, wrong.message);
+}
+
+rotary_status rotation_make(const struct rotation_options *options, const struct common_options *common,
+                            int64_t head_dim, struct rotation *rotation, rotary_error *error)
+{
+    struct rotation made = {.path = options->config};
+    struct rope_config_request request = {.layer_type = options->layer_type, .head_dim = head_dim};
+    rotary_status status = rope_config_read(options->config, &request, &made.config, error);
+    if (status)
+        return status;
+    if (head_dim > 0 && made.config.plan.head_dim != head_dim)
+        status = rotary_fail(error, ROTARY_BAD_FILE,
+                             "%s describes heads of %lld channels, wanted %lld, as the tensors have",
+                             options->config, (long long)made.config.plan.head_dim, (long long)head_dim);
+    else
+        status = make_plan(&made, options, common, error);
+    if (status) {
+        rope_config_free(&made.config);
+        return status;
+    }
+    *rotation = made;
+    return ROTARY_OK;
+}
+
+void rotation_destroy(struct rotation *rotation)
+{
+    rotary_rope_destroy(rotation->rope);
+    rope_config_free(&rotation->config);
+    *rotation = (struct rotation){0};
+}
+
+/* ---- turning ---- */
+
+/* Cosines and sines of a position, [pairs] each, times the magnitude. */
+struct row {
+    double *cosine, *sine;
+};
+
+static void define_row(const struct rotation *rotation, enum rotation_role role, double position,
+                       struct row row)
+{
+    const rotary_rope_config *plan = &rotation->config.plan;
+    const double *frequencies = rotary_rope_inverse_frequencies(rotation->rope);
+    double dim = (double)rotation->rotary_dim;
+    for (int64_t pair = 0; pair < rotary_rope_pairs(rotation->rope); pair++) {
+        double magnitude = role == ROTATION_VALUE ? 1.0 : rotary_rope_attention_factor(rotation->rope);
+        if (plan->xpos_scale > 0 && role != ROTATION_VALUE) {
+            double zeta = (2.0 * (double)pair + 0.4 * dim) / (1.4 * dim);
+            double growth = pow(zeta, (position - plan->xpos_origin) / plan->xpos_scale);
+            magnitude *= role == ROTATION_QUERY ? growth : 1.0 / growth;
+        }
+        double angle = position * frequencies[pair];
+        row.cosine[pair] = magnitude * cos(angle);
+        row.sine[pair] = magnitude * sin(angle);
+    }
+}
+
+static void pair_channels(const struct rotation *rotation, int64_t pair, int64_t channels[2])
+{
+    bool half = rotation->config.plan.pairing == ROTARY_PAIRING_HALF;
+    channels[0] = rotation->rotary_start + (half ? pair : 2 * pair);
+    channels[1] = channels[0] + (half ? rotation->rotary_dim / 2 : 1);
+}
+
+/* What librotary makes of the pair (1, 0) is its cosine and its sine. */
+static rotary_status ask_row(const struct rotation *rotation, enum rotation_role role, int64_t position,
+                             float *head, struct row row, rotary_error *error)
+{
+    const int64_t pairs = rotary_rope_pairs(rotation->rope);
+    int64_t channels[2];
+    memset(head, 0, (size_t)rotation->config.plan.head_dim * sizeof *head);
+    for (int64_t pair = 0; pair < pairs; pair++) {
+        pair_channels(rotation, pair, channels);
+        head[channels[0]] = 1;
+    }
+    rotary_rope_apply_call call = {.batch = 1, .time = 1, .positions.offset = position};
+    rotary_rope_tensor *tensor = role == ROTATION_QUERY ? &call.query
+                                 : role == ROTATION_KEY ? &call.key
+                                                        : &call.value;
+    tensor->heads = 1;
+    int64_t stride = rotation->config.plan.head_dim;
+    tensor->input = (rotary_rope_const_view){head, ROTARY_F32, stride, stride, stride};
+    tensor->output = (rotary_rope_view){head, ROTARY_F32, stride, stride, stride};
+    rotary_status status = rotary_rope_apply(rotation->rope, &call, error);
+    for (int64_t pair = 0; !status && pair < pairs; pair++) {
+        pair_channels(rotation, pair, channels);
+        row.cosine[pair] = (double)head[channels[0]];
+        row.sine[pair] = (double)head[channels[1]];
+    }
+    return status;
+}
+
+/* The inverse of the turn by (c, s), whose magnitude is the root of c^2 + s^2. */
+static void invert_row(struct row row, int64_t pairs)
+{
+    for (int64_t pair = 0; pair < pairs; pair++) {
+        double square = row.cosine[pair] * row.cosine[pair] + row.sine[pair] * row.sine[pair];
+        row.cosine[pair] /= square;
+        row.sine[pair] /= -square;
+    }
+}
+
+static void turn_head(const struct rotation *rotation, struct row row, double *head)
+{
+    for (int64_t pair = 0; pair < rotary_rope_pairs(rotation->rope); pair++) {
+        int64_t at[2];
+        pair_channels(rotation, pair, at);
+        double x0 = head[at[0]], x1 = head[at[1]];
+        head[at[0]] = x0 * row.cosine[pair] - x1 * row.sine[pair];
+        head[at[1]] = x0 * row.sine[pair] + x1 * row.cosine[pair];
+    }
+}
+
+rotary_status rotation_turn(const struct rotation *rotation, enum rotation_role role, bool inverse,
+                            int64_t first, const int64_t shape[4], double *values, rotary_error *error)
+{
+    const rotary_rope_config *plan = &rotation->config.plan;
+    int64_t batch = shape[0], time = shape[1], heads = shape[2], head_dim = shape[3];
+    int64_t pairs = rotary_rope_pairs(rotation->rope);
+    bool by_definition = !plan->angles_f32 && plan->table_dtype == ROTARY_F32;
+    double *numbers = calloc((size_t)pairs * 2, sizeof *numbers);
+    float *head = calloc((size_t)head_dim, sizeof *head);
+    struct row row = {numbers, numbers + pairs};
+    rotary_status status =
+        numbers && head ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a head");
+    for (int64_t t = 0; !status && t < time; t++) {
+        if (by_definition)
+            define_row(rotation, role, (double)(first + t), row);
+        else
+            status = ask_row(rotation, role, first + t, head, row, error);
+        if (inverse)
+            invert_row(row, pairs);
+        for (int64_t b = 0; !status && b < batch; b++)
+            for (int64_t h = 0; h < heads; h++)
+                turn_head(rotation, row, values + ((b * time + t) * heads + h) * head_dim);
+    }
+    free(head);
+    free(numbers);
+    return status;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rotation of --config or --rope, and what it does to numbers by its definition, in double: the reference
+ * that `rotary attend` evaluates and librotary's kernels are compared with.
+ */
+#ifndef ROTARY_CLI_ROTATION_H
+#define ROTARY_CLI_ROTATION_H
+
+#include "cli/command.h"
+#include "file/rope_config.h"
+
+/* Options of every command that reads a configuration. */
+struct rotation_options {
+    const char *config, *layer_type;
+    struct option_integer compat, length;
+};
+
+/* Their rows, for the command's table: `member` is the rotation_options in its struct. */
+#define ROTATION_OPTIONS(config_name, config_help, structure, member)                                        \
+    {.name = config_name,                                                                                    \
+     .type = OPTION_TEXT,                                                                                    \
+     .value = "FILE",                                                                                        \
+     .offset = offsetof(structure, member.config),                                                           \
+     .help = config_help},                                                                                   \
+        {.name = "--layer-type",                                                                             \
+         .type = OPTION_TEXT,                                                                                \
+         .value = "NAME",                                                                                    \
+         .offset = offsetof(structure, member.layer_type),                                                   \
+         .help = "of a configuration with rope_parameters by type of layer, the type that is meant"},        \
+        {.name = "--length",                                                                                 \
+         .type = OPTION_INTEGER,                                                                             \
+         .value = "N",                                                                                       \
+         .offset = offsetof(structure, member.length),                                                       \
+         .least = 1,                                                                                         \
+         .most = 0x1p53,                                                                                     \
+         .help =                                                                                             \
+             "length of the sequence, where frequencies depend on it: dynamic NTK, LongRoPE (default: no "   \
+             "more than the original context)"},                                                             \
+    {                                                                                                        \
+        .name = "--compat", .type = OPTION_CHOICE, .value = "NAME",                                          \
+        .offset = offsetof(structure, member.compat), .choices = rotation_compats,                           \
+        .help =                                                                                              \
+            "where implementations differ, do as this one does: huggingface, ggml or vllm (default: none, "  \
+            "as the paper or repository that defined the variant)"                                           \
+    }
+
+extern const char *const rotation_compats[]; /* of rotary_compat */
+
+struct rotation {
+    const char *path; /* of the configuration */
+    struct rope_config config;
+    rotary_rope *rope;
+    int64_t rotary_dim, rotary_start;
+};
+
+/* Reads options->config and makes the plan. head_dim: of the tensors to be turned, which the file must not
+ * contradict; 0: none are, and the file must say. rotation_destroy gives back what a success took. */
+ROTARY_CHECKED rotary_status rotation_make(const struct rotation_options *options,
+                                           const struct common_options *common, int64_t head_dim,
+                                           struct rotation *rotation, rotary_error *error);
+void rotation_destroy(struct rotation *rotation);
+
+enum rotation_role { ROTATION_QUERY, ROTATION_KEY, ROTATION_VALUE };
+
+/* Turns [batch, time, heads, head_dim] in place, the token at time t by position first + t on every axis;
+ * `inverse` undoes it. By the definition in double, but with f32 angles or 16-bit tables by the cosines and
+ * sines that librotary has for the position. */
+ROTARY_CHECKED rotary_status rotation_turn(const struct rotation *rotation, enum rotation_role role,
+                                           bool inverse, int64_t first, const int64_t shape[4],
+                                           double *values, rotary_error *error);
+
+#endif

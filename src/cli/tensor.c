@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/tensor.h"
+
+#include "base/fail.h"
+#include "base/half.h"
+#include "file/file.h"
+#include "file/safetensors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096 };
+#define SAFETENSORS_ENDING ".safetensors"
+
+/* ---- types ---- */
+
+const char *tensor_type_name(enum tensor_type type)
+{
+    static const char *const names[] = {
+        [TENSOR_F16] = "f16",   [TENSOR_F32] = "f32",         [TENSOR_F64] = "f64",
+        [TENSOR_BF16] = "bf16", [TENSOR_INTEGER] = "integer", [TENSOR_BOOL] = "bool"};
+    return names[type];
+}
+
+bool tensor_is_float(const struct tensor *tensor)
+{
+    return tensor->type != TENSOR_INTEGER && tensor->type != TENSOR_BOOL;
+}
+
+rotary_dtype tensor_dtype(enum tensor_type type)
+{
+    return type == TENSOR_F16 ? ROTARY_F16 : type == TENSOR_BF16 ? ROTARY_BF16 : ROTARY_F32;
+}
+
+/* To f32 so that rounding once more, to 16 bits, gives what rounding the double would have: what is not exact
+ * gets an odd last bit (Boldo and Melquiond 2008). */
+static float to_odd(double value)
+{
+    float nearest = (float)value;
+    if ((double)nearest == value || !isfinite(nearest) || !isfinite(value))
+        return nearest;
+    uint32_t bits = rotary_float_bits(nearest);
+    if (fabs((double)nearest) > fabs(value))
+        bits--;
+    return rotary_float_from_bits(bits | 1u);
+}
+
+void *tensor_pack(const double *values, int64_t count, rotary_dtype dtype)
+{
+    void *packed = calloc((size_t)count + 1, rotary_dtype_size(dtype));
+    if (!packed)
+        return NULL;
+    for (int64_t i = 0; i < count; i++)
+        if (dtype == ROTARY_F32)
+            ((float *)packed)[i] = (float)values[i];
+        else
+            ((uint16_t *)packed)[i] = dtype == ROTARY_F16 ? rotary_f16_from_float(to_odd(values[i]))
+                                                          : rotary_bf16_from_float(to_odd(values[i]));
+    return packed;
+}
+
+void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dtype dtype)
+{
+    for (int64_t i = 0; i < count; i++)
+        values[i] = dtype == ROTARY_F32   ? (double)((const float *)packed)[i]
+                    : dtype == ROTARY_F16 ? (double)rotary_f16_to_float(((const uint16_t *)packed)[i])
+                                          : (double)rotary_bf16_to_float(((const uint16_t *)packed)[i]);
+}
+
+/* ---- shapes ---- */
+
+const char *tensor_shape_text(const struct tensor *tensor, char text[TENSOR_SHAPE_BYTES])
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < tensor->dimensions; i++) {
+        int added = snprintf(text + used, TENSOR_SHAPE_BYTES - used, "%s%lld", i == 0 ? "[" : ", ",
+                             (long long)tensor->shape[i]);
+        used += added > 0 ? (size_t)added : 0;
+    }
+    snprintf(text + used, TENSOR_SHAPE_BYTES - used, "%s", tensor->dimensions == 0 ? "[]" : "]");
+    return text;
+}
+
+rotary_status tensor_refuse_shape(const struct tensor *tensor, const char *wanted, rotary_error *error)
+{
+    char shape[TENSOR_SHAPE_BYTES];
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s has shape %s, wanted %s", tensor->label,
+                       tensor_shape_text(tensor, shape), wanted);
+}
+
+rotary_status tensor_make(const char *label, enum tensor_type type, const int64_t *shape, int dimensions,
+                          struct tensor *tensor, rotary_error *error)
+{
+    struct tensor made = {.label = label, .type = type, .dimensions = dimensions, .elements = 1};
+    bool fits = true;
+    for (int i = 0; i < dimensions; i++) {
+        made.shape[i] = shape[i];
+        fits = fits && !__builtin_mul_overflow(made.elements, shape[i], &made.elements);
+    }
+    fits = fits && made.elements < INT64_MAX / (int64_t)sizeof *made.values;
+    made.values = fits ? calloc((size_t)made.elements + 1, sizeof *made.values) : NULL;
+    if (!made.values) {
+        char text[TENSOR_SHAPE_BYTES];
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for a tensor of shape %s", label,
+                           tensor_shape_text(&made, text));
+    }
+    *tensor = made;
+    return ROTARY_OK;
+}
+
+void tensor_free(struct tensor *tensor)
+{
+    free(tensor->values);
+    *tensor = (struct tensor){0};
+}
+
+/* ---- reading ---- */
+
+/* Splits "a.safetensors:name" into path and name (NULL: none given); false if it is no safetensors file. */
+static bool split_label(const char *label, char path[PATH_BYTES], const char **name)
+{
+    snprintf(path, PATH_BYTES, "%s", label);
+    size_t ending = strlen(SAFETENSORS_ENDING);
+    *name = NULL;
+    for (char *at = strstr(path, SAFETENSORS_ENDING); at; at = strstr(at + 1, SAFETENSORS_ENDING)) {
+        if (at[ending] == 0)
+            return true;
+        if (at[ending] == ':') {
+            *name = label + (at - path) + ending + 1;
+            at[ending] = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+static rotary_status take_npy(const struct npy *array, struct tensor *tensor, rotary_error *error)
+{
+    static const enum tensor_type types[] = {
+        [NPY_F16] = TENSOR_F16,     [NPY_F32] = TENSOR_F32,     [NPY_F64] = TENSOR_F64,
+        [NPY_I32] = TENSOR_INTEGER, [NPY_I64] = TENSOR_INTEGER, [NPY_BOOL] = TENSOR_BOOL};
+    const int64_t largest = (int64_t)1 << 53;
+    rotary_status status =
+        tensor_make(tensor->label, types[array->type], array->shape, array->dimensions, tensor, error);
+    if (status)
+        return status;
+    for (int64_t i = 0; i < array->elements; i++)
+        switch (array->type) {
+        case NPY_F16:
+            tensor->values[i] = (double)rotary_f16_to_float(((const uint16_t *)array->data)[i]);
+            break;
+        case NPY_F32:
+            tensor->values[i] = (double)((const float *)array->data)[i];
+            break;
+        case NPY_F64:
+            tensor->values[i] = ((const double *)array->data)[i];
+            break;
+        case NPY_I32:
+            tensor->values[i] = ((const int32_t *)array->data)[i];
+            break;
+        case NPY_I64: {
+            int64_t value = ((const int64_t *)array->data)[i];
+            if (value > largest || value < -largest) {
+                status = rotary_fail(error, ROTARY_BAD_FILE, "%s: number %lld is %lld, wanted at most 2^53",
+                                     tensor->label, (long long)i, (long long)value);
+                tensor_free(tensor);
+                return status;
+            }
+            tensor->values[i] = (double)value;
+            break;
+        }
+        case NPY_BOOL:
+            tensor->values[i] = ((const unsigned char *)array->data)[i] != 0;
+            break;
+        }
+    return ROTARY_OK;
+}
+
+static rotary_status read_npy(struct tensor *tensor, rotary_error *error)
+{
+    struct npy array;
+    rotary_status status = npy_read(tensor->label, &array, error);
+    if (status)
+        return status;
+    status = take_npy(&array, tensor, error);
+    npy_free(&array);
+    return status;
+}
+
+static rotary_status take_safetensor(const struct safetensors *file, const char *name, struct tensor *tensor,
+                                     rotary_error *error)
+{
+    static const enum tensor_type types[] = {
+        [ROTARY_F32] = TENSOR_F32, [ROTARY_F16] = TENSOR_F16, [ROTARY_BF16] = TENSOR_BF16};
+    int count = safetensors_count(file);
+    if (!name && count != 1)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %d tensors, wanted the name of one: %s:NAME",
+                           tensor->label, count, tensor->label);
+    const struct safetensor *found = name ? safetensors_find(file, name) : safetensors_at(file, 0);
+    if (!found)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE, "%s has no tensor \"%.128s\" (it has %d, the first is \"%.128s\")",
+            safetensors_path(file), name, count, count > 0 ? safetensors_at(file, 0)->name : "");
+    rotary_status status =
+        tensor_make(tensor->label, types[found->dtype], found->shape, found->dimensions, tensor, error);
+    if (!status)
+        tensor_unpack(tensor->values, found->data, tensor->elements, found->dtype);
+    return status;
+}
+
+static rotary_status read_safetensor(const char *path, const char *name, struct tensor *tensor,
+                                     rotary_error *error)
+{
+    struct safetensors *file;
+    rotary_status status = safetensors_open(&file, path, error);
+    if (status)
+        return status;
+    status = take_safetensor(file, name, tensor, error);
+    safetensors_close(file);
+    return status;
+}
+
+rotary_status tensor_read(const char *label, struct tensor *tensor, rotary_error *error)
+{
+    char path[PATH_BYTES];
+    const char *name;
+    struct tensor read = {.label = label};
+    rotary_status status =
+        split_label(label, path, &name) ? read_safetensor(path, name, &read, error) : read_npy(&read, error);
+    if (status == ROTARY_OK)
+        *tensor = read;
+    return status;
+}
+
+/* ---- writing ---- */
+
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), wanted = strlen(ending);
+    return length >= wanted && strcmp(text + length - wanted, ending) == 0;
+}
+
+rotary_status tensor_check_output(const char *label, rotary_error *error)
+{
+    char path[PATH_BYTES];
+    const char *name;
+    if (strlen(label) < PATH_BYTES - 8 && (ends_in(label, ".npy") || split_label(label, path, &name)))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "cannot write \"%.200s\", wanted a name that ends in .npy or .safetensors", label);
+}
+
+static rotary_status write_npy(const struct tensor *tensor, rotary_error *error)
+{
+    rotary_dtype dtype = tensor->type == TENSOR_F16 ? ROTARY_F16 : ROTARY_F32;
+    struct npy array = {.type = tensor->type == TENSOR_F64   ? NPY_F64
+                                : tensor->type == TENSOR_F16 ? NPY_F16
+                                                             : NPY_F32,
+                        .dimensions = tensor->dimensions};
+    memcpy(array.shape, tensor->shape, sizeof array.shape);
+    if (array.type == NPY_F64) {
+        array.data = tensor->values;
+        return npy_write(tensor->label, &array, error);
+    }
+    /* bf16 is rounded to as such before it is written as f32. */
+    double *values = tensor->values;
+    if (tensor->type == TENSOR_BF16) {
+        void *rounded = tensor_pack(values, tensor->elements, ROTARY_BF16);
+        if (rounded)
+            tensor_unpack(values, rounded, tensor->elements, ROTARY_BF16);
+        free(rounded);
+    }
+    array.data = tensor_pack(values, tensor->elements, dtype);
+    rotary_status status =
+        array.data ? npy_write(tensor->label, &array, error)
+                   : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to write it", tensor->label);
+    free(array.data);
+    return status;
+}
+
+static rotary_status write_safetensor(const char *path, const char *name, const struct tensor *tensor,
+                                      rotary_error *error)
+{
+    char beside[PATH_BYTES + 8];
+    snprintf(beside, sizeof beside, "%s.new", path);
+    struct safetensor written = {.name = name ? name : "tensor",
+                                 .dtype = tensor_dtype(tensor->type),
+                                 .dimensions = tensor->dimensions};
+    memcpy(written.shape, tensor->shape, sizeof written.shape);
+    void *data = tensor_pack(tensor->values, tensor->elements, written.dtype);
+    if (!data)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to write it", path);
+    written.data = data;
+    rotary_status status = safetensors_write(beside, &written, 1, NULL, error);
+    free(data);
+    return status ? status : file_rename(beside, path, error);
+}
+
+rotary_status tensor_write(const struct tensor *tensor, rotary_error *error)
+{
+    char path[PATH_BYTES];
+    const char *name;
+    return split_label(tensor->label, path, &name) ? write_safetensor(path, name, tensor, error)
+                                                   : write_npy(tensor, error);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensors that the oracle's commands read and write: a .npy file, or one tensor of a safetensors file, which
+ * is named behind a colon (model.safetensors:layers.0.q) unless it is the only one. Whatever the file holds
+ * is in memory as double, which every type of number fits into exactly.
+ */
+#ifndef ROTARY_CLI_TENSOR_H
+#define ROTARY_CLI_TENSOR_H
+
+#include "file/npy.h"
+
+#include <rotary/types.h>
+
+enum tensor_type { TENSOR_F16, TENSOR_F32, TENSOR_F64, TENSOR_BF16, TENSOR_INTEGER, TENSOR_BOOL };
+
+struct tensor {
+    const char *label; /* as the command line has it, for sentences; borrowed */
+    enum tensor_type type;
+    int dimensions;
+    int64_t shape[NPY_DIMENSIONS];
+    int64_t elements;
+    double *values;
+};
+
+/* The caller frees a tensor that was read or made. Integers beyond 2^53 are refused. */
+ROTARY_CHECKED rotary_status tensor_read(const char *label, struct tensor *tensor, rotary_error *error);
+/* Zeros, of the given shape. */
+ROTARY_CHECKED rotary_status tensor_make(const char *label, enum tensor_type type, const int64_t *shape,
+                                         int dimensions, struct tensor *tensor, rotary_error *error);
+void tensor_free(struct tensor *tensor);
+
+/* Replaces the file of tensor->label, a .npy or (ending in .safetensors, with or without a name) a
+ * safetensors file of this one tensor, numbers rounded once to the tensor's type. .npy files have no bf16: it
+ * is written as f32; safetensors files have neither f64, which is written as f32, nor integers. */
+ROTARY_CHECKED rotary_status tensor_write(const struct tensor *tensor, rotary_error *error);
+/* Whether `label` can be written to at all, for asking before the work: what is wrong is
+ * ROTARY_INVALID_ARGUMENT. */
+ROTARY_CHECKED rotary_status tensor_check_output(const char *label, rotary_error *error);
+
+bool tensor_is_float(const struct tensor *tensor);
+const char *tensor_type_name(enum tensor_type type);
+/* The types librotary has: f16, f32 and bf16 as they are, all others as f32. */
+rotary_dtype tensor_dtype(enum tensor_type type);
+/* Numbers in a type of librotary's, rounded once; the caller frees them. NULL: no memory. */
+void *tensor_pack(const double *values, int64_t count, rotary_dtype dtype);
+void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dtype dtype);
+
+/* "[2, 5, 64]". */
+enum { TENSOR_SHAPE_BYTES = 192 };
+const char *tensor_shape_text(const struct tensor *tensor, char text[TENSOR_SHAPE_BYTES]);
+/* LABEL has shape [3], wanted WANTED */
+rotary_status tensor_refuse_shape(const struct tensor *tensor, const char *wanted, rotary_error *error);
+
+#endif

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file/rope_config.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "file/settings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 256, MOST_LAYER_TYPES = 16 };
+
+/* A file being read. `top` holds the sizes of the model, `rope` the parameters of the rotation: an object
+ * within, the same object if the parameters stand beside the sizes, or NULL if there are none. */
+struct reader {
+    const char *where;
+    const json_t *top, *rope;
+    const char *rope_key; /* where `rope` was found */
+    rotary_error *error;
+};
+
+/* ---- values ---- */
+
+/* Null is as good as absent: that is how Hugging Face writes what is not used. */
+static const json_t *value_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+/* Among the rotation's parameters first: they are what is nearest. */
+static const json_t *find(const struct reader *reader, const char *key)
+{
+    const json_t *value = value_of(reader->rope, key);
+    return value ? value : value_of(reader->top, key);
+}
+
+/* `"key" is GOT, wanted WANTED` */
+static rotary_status refuse(const struct reader *reader, const char *key, const json_t *got,
+                            const char *wanted)
+{
+    char *text = file_json_text(got, JSON_ENCODE_ANY | JSON_COMPACT);
+    rotary_status status =
+        rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" is %.60s%s, wanted %s", reader->where, key,
+                    text ? text : "?", text && strlen(text) > 60 ? "..." : "", wanted);
+    free(text);
+    return status;
+}
+
+static rotary_status refuse_absent(const struct reader *reader, const char *key, const char *why)
+{
+    return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s has no \"%s\", which %s wants", reader->where, key,
+                       why);
+}
+
+enum range { ANY, NOT_NEGATIVE, POSITIVE };
+
+static rotary_status read_real(const struct reader *reader, const char *key, const json_t *value,
+                               enum range range, double *real)
+{
+    static const char *const wanted[] = {
+        [ANY] = "a number", [NOT_NEGATIVE] = "a number from 0 up", [POSITIVE] = "a number above 0"};
+    double number = json_number_value(value);
+    if (!json_is_number(value) || !isfinite(number) || (range == NOT_NEGATIVE && number < 0) ||
+        (range == POSITIVE && number <= 0))
+        return refuse(reader, key, value, wanted[range]);
+    *real = number;
+    return ROTARY_OK;
+}
+
+/* A whole number from `least` up to 2^53; 4096.0 is one. */
+static rotary_status read_integer(const struct reader *reader, const char *key, const json_t *value,
+                                  int64_t least, int64_t *integer)
+{
+    double number = json_number_value(value);
+    if (!json_is_number(value) || !(number >= (double)least && number <= 0x1p53) || floor(number) != number) {
+        char wanted[TEXT_BYTES];
+        snprintf(wanted, sizeof wanted, "a whole number from %lld up", (long long)least);
+        return refuse(reader, key, value, wanted);
+    }
+    *integer = (int64_t)number;
+    return ROTARY_OK;
+}
+
+/* The index of the text in the NULL-terminated `names`; "wanted a, b or c". */
+static rotary_status read_name(const struct reader *reader, const char *key, const json_t *value,
+                               const char *const *names, int *index)
+{
+    const char *text = json_string_value(value);
+    char wanted[TEXT_BYTES];
+    size_t used = 0;
+    for (int i = 0; names[i]; i++) {
+        if (text && strcmp(text, names[i]) == 0) {
+            *index = i;
+            return ROTARY_OK;
+        }
+        const char *between = i == 0 ? "" : names[i + 1] ? ", " : " or ";
+        int added = snprintf(wanted + used, sizeof wanted - used, "%s%s", between, names[i]);
+        used += added > 0 && (size_t)added < sizeof wanted - used ? (size_t)added : 0;
+    }
+    const char *nearest = text ? settings_nearest(text, names) : NULL;
+    if (nearest)
+        snprintf(wanted + used, sizeof wanted - used, "; did you mean \"%s\"?", nearest);
+    return refuse(reader, key, value, wanted);
+}
+
+/* ---- which object holds the rotation's parameters ---- */
+
+/* Whether the parameters are given for each type of layer: then all there is are objects. */
+static bool by_layer_type(const json_t *parameters)
+{
+    json_t *entries = (json_t *)(uintptr_t)parameters; /* jansson goes through none that is const */
+    const char *key;
+    json_t *entry;
+    json_object_foreach (entries, key, entry)
+        if (json_is_object(entry))
+            return true;
+    return false;
+}
+
+static rotary_status refuse_layer_type(const struct reader *reader, const json_t *parameters,
+                                       const char *layer_type)
+{
+    const char *names[MOST_LAYER_TYPES + 1] = {NULL};
+    char list[TEXT_BYTES] = "";
+    size_t used = 0;
+    int count = 0;
+    json_t *entries = (json_t *)(uintptr_t)parameters;
+    const char *key;
+    json_t *entry;
+    json_object_foreach (entries, key, entry) {
+        if (count == MOST_LAYER_TYPES)
+            break;
+        int added = snprintf(list + used, sizeof list - used, "%s%.60s", count ? ", " : "", key);
+        used += added > 0 && (size_t)added < sizeof list - used ? (size_t)added : 0;
+        names[count++] = key;
+    }
+    if (!layer_type)
+        return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                           "%s: \"%s\" is given for each type of layer; wanted the type that is meant, one "
+                           "of %s",
+                           reader->where, reader->rope_key, list);
+    const char *nearest = settings_nearest(layer_type, names);
+    return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                       "%s: \"%s\" has no type of layer \"%.60s\", wanted one of %s%s%s%s", reader->where,
+                       reader->rope_key, layer_type, list, nearest ? "; did you mean \"" : "",
+                       nearest ? nearest : "", nearest ? "\"?" : "");
+}
+
+/* Chooses the layer type's own parameters where they are keyed so. */
+static rotary_status choose_layer_type(struct reader *reader, const char *layer_type)
+{
+    const json_t *parameters = reader->rope;
+    if (!by_layer_type(parameters)) {
+        if (layer_type)
+            return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                               "%s does not tell types of layers apart, but \"%.60s\" was asked for",
+                               reader->where, layer_type);
+        return ROTARY_OK;
+    }
+    json_t *entries = (json_t *)(uintptr_t)parameters;
+    const char *key = layer_type;
+    if (!key && json_object_size(parameters) == 1)
+        key = json_object_iter_key(json_object_iter(entries));
+    const json_t *chosen = key ? json_object_get(parameters, key) : NULL;
+    if (!chosen)
+        return refuse_layer_type(reader, parameters, layer_type);
+    if (!json_is_null(chosen) && !json_is_object(chosen))
+        return refuse(reader, key, chosen, "an object");
+    reader->rope = json_is_null(chosen) ? NULL : chosen;
+    return ROTARY_OK;
+}
+
+/* Before rope_parameters, models with two bases had the second one in a key of its own, without scaling. */
+static const json_t *local_base(const struct reader *reader, const char *layer_type, const char **key)
+{
+    static const char *const keys[] = {"rope_local_base_freq", "local_rope_theta"};
+    if (!layer_type || strcmp(layer_type, "sliding_attention") != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (value_of(reader->top, keys[i])) {
+            *key = keys[i];
+            return value_of(reader->top, keys[i]);
+        }
+    return NULL;
+}
+
+static bool has_two_bases(const struct reader *reader)
+{
+    return value_of(reader->top, "rope_local_base_freq") || value_of(reader->top, "local_rope_theta");
+}
+
+static rotary_status find_parameters(struct reader *reader, const char *layer_type)
+{
+    const json_t *scaling = value_of(reader->top, "rope_scaling");
+    const json_t *parameters = value_of(reader->top, "rope_parameters");
+    if (scaling && parameters && !json_equal(scaling, parameters))
+        return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                           "%s has both \"rope_scaling\" and \"rope_parameters\", and they differ; wanted "
+                           "one of them",
+                           reader->where);
+    reader->rope_key = parameters ? "rope_parameters" : "rope_scaling";
+    reader->rope = parameters ? parameters : scaling;
+    if (!reader->rope && value_of(reader->top, "rope_type"))
+        reader->rope = reader->top;
+    if (reader->rope && !json_is_object(reader->rope))
+        return refuse(reader, reader->rope_key, reader->rope, "an object or null");
+    if (layer_type && strcmp(layer_type, "full_attention") == 0 && has_two_bases(reader))
+        return ROTARY_OK;
+    return reader->rope == reader->top && !layer_type ? ROTARY_OK : choose_layer_type(reader, layer_type);
+}
+
+/* ---- sizes ---- */
+
+/* The first of the NULL-terminated `keys` that is there. */
+static rotary_status read_size(const struct reader *reader, const char *const *keys, int64_t *size)
+{
+    for (; *keys; keys++)
+        if (value_of(reader->top, *keys))
+            return read_integer(reader, *keys, value_of(reader->top, *keys), 1, size);
+    return ROTARY_OK;
+}
+
+static rotary_status read_head_dim(const struct reader *reader, int64_t otherwise, int64_t *head_dim)
+{
+    static const char *const own[] = {"head_dim", "qk_rope_head_dim", NULL};
+    static const char *const widths[] = {"hidden_size", "n_embd", NULL};
+    static const char *const counts[] = {"num_attention_heads", "n_head", NULL};
+    int64_t width = 0, heads = 0;
+    *head_dim = 0;
+    rotary_status status = read_size(reader, own, head_dim);
+    if (status || *head_dim > 0)
+        return status;
+    status = read_size(reader, widths, &width);
+    if (!status)
+        status = read_size(reader, counts, &heads);
+    if (status)
+        return status;
+    if (width == 0 || heads == 0) {
+        if (otherwise == 0)
+            return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                               "%s has no \"head_dim\", wanted that, or \"hidden_size\" and "
+                               "\"num_attention_heads\"",
+                               reader->where);
+        *head_dim = otherwise;
+        return ROTARY_OK;
+    }
+    if (width % heads != 0)
+        return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                           "%s: \"hidden_size\" is %lld, wanted a multiple of \"num_attention_heads\", %lld, "
+                           "or a \"head_dim\"",
+                           reader->where, (long long)width, (long long)heads);
+    *head_dim = width / heads;
+    return ROTARY_OK;
+}
+
+/* The share of a head that turns, 1 where nothing is said. */
+static rotary_status read_fraction(const struct reader *reader, double *fraction)
+{
+    static const char *const keys[] = {"partial_rotary_factor", "rotary_pct"};
+    *fraction = 1;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const json_t *value = find(reader, keys[i]);
+        if (!value)
+            continue;
+        *fraction = json_number_value(value);
+        if (!json_is_number(value) || !(*fraction > 0 && *fraction <= 1))
+            return refuse(reader, keys[i], value, "a number above 0 and at most 1");
+        return ROTARY_OK;
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status read_span(const struct reader *reader, rotary_rope_config *plan)
+{
+    static const char *const places[] = {"front", "back", NULL};
+    double fraction;
+    int place = 0;
+    rotary_status status = read_fraction(reader, &fraction);
+    if (status)
+        return status;
+    plan->rotary_dim = plan->head_dim;
+    if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)
+        plan->rotary_fraction = fraction;
+    else if (fraction < 1)
+        plan->rotary_dim = (int64_t)((double)plan->head_dim * fraction);
+    if (value_of(reader->top, "rotary_dim"))
+        status =
+            read_integer(reader, "rotary_dim", value_of(reader->top, "rotary_dim"), 2, &plan->rotary_dim);
+    if (!status && (plan->rotary_dim < 2 || plan->rotary_dim > plan->head_dim || plan->rotary_dim % 2 != 0))
+        return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                           "%s: %lld of a head's %lld channels would turn, wanted an even number of them",
+                           reader->where, (long long)plan->rotary_dim, (long long)plan->head_dim);
+    if (!status && find(reader, "span"))
+        status = read_name(reader, "span", find(reader, "span"), places, &place);
+    if (!status && place == 1)
+        plan->rotary_start = plan->head_dim - plan->rotary_dim;
+    return status;
+}
+
+/* ---- the rotation's parameters ---- */
+
+const char *const rope_config_types[] = {"default",  "linear", "ntk",          "dynamic", "yarn",
+                                         "longrope", "llama3", "proportional", NULL};
+
+static const rotary_scaling scalings[] = {
+    ROTARY_SCALING_NONE, ROTARY_SCALING_LINEAR,   ROTARY_SCALING_NTK,    ROTARY_SCALING_DYNAMIC_NTK,
+    ROTARY_SCALING_YARN, ROTARY_SCALING_LONGROPE, ROTARY_SCALING_LLAMA3, ROTARY_SCALING_PROPORTIONAL};
+
+static const struct {
+    const char *old, *now;
+} old_types[] = {{"su", "longrope"}, {"mrope", "default"}, {"deepseek_yarn", "yarn"}};
+
+static rotary_status read_type(const struct reader *reader, struct rope_config *config)
+{
+    int type = 0;
+    const char *key = value_of(reader->rope, "rope_type") ? "rope_type" : "type";
+    const json_t *value = value_of(reader->rope, key);
+    if (reader->rope == reader->top)
+        value = value_of(reader->top, key = "rope_type");
+    if (!value && value_of(reader->rope, "factor"))
+        return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                           "%s: \"%s\" has a \"factor\" and no \"rope_type\", wanted both or none",
+                           reader->where, reader->rope_key);
+    if (value) {
+        const char *text = json_string_value(value);
+        json_t *now = NULL;
+        for (size_t i = 0; text && i < sizeof old_types / sizeof old_types[0]; i++)
+            if (strcmp(text, old_types[i].old) == 0)
+                now = json_string(old_types[i].now);
+        rotary_status status = read_name(reader, key, now ? now : value, rope_config_types, &type);
+        json_decref(now);
+        if (status)
+            return status;
+    }
+    config->rope_type = rope_config_types[type];
+    config->plan.scaling = scalings[type];
+    return ROTARY_OK;
+}
+
+/* Numbers that one key gives one member. What holds for scaling alone is not looked for beside the sizes,
+ * where a model may mean something else by it. */
+struct number {
+    const char *key;
+    bool beside;
+    enum range range;
+    size_t offset;
+};
+#define MEMBER(member) offsetof(rotary_rope_config, member)
+static const struct number reals[] = {
+    {"rope_theta", true, POSITIVE, MEMBER(base)},
+    {"factor", false, POSITIVE, MEMBER(factor)},
+    {"attention_factor", false, POSITIVE, MEMBER(attention_factor)},
+    {"beta_fast", false, POSITIVE, MEMBER(beta_fast)},
+    {"beta_slow", false, POSITIVE, MEMBER(beta_slow)},
+    {"mscale", false, NOT_NEGATIVE, MEMBER(mscale)},
+    {"mscale_all_dim", false, NOT_NEGATIVE, MEMBER(mscale_all_dim)},
+    {"low_freq_factor", false, POSITIVE, MEMBER(low_frequency_factor)},
+    {"high_freq_factor", false, POSITIVE, MEMBER(high_frequency_factor)},
+    {"xpos_scale", true, POSITIVE, MEMBER(xpos_scale)},
+    {"xpos_origin", true, ANY, MEMBER(xpos_origin)},
+};
+static const struct number integers[] = {
+    {"original_max_position_embeddings", true, POSITIVE, MEMBER(original_positions)},
+    {"n_positions", true, POSITIVE, MEMBER(max_positions)},
+    {"max_position_embeddings", true, POSITIVE, MEMBER(max_positions)},
+};
+
+static rotary_status read_numbers(const struct reader *reader, rotary_rope_config *plan)
+{
+    static const char *const other_bases[] = {"rotary_emb_base", "global_rope_theta"};
+    char *members = (char *)plan;
+    rotary_status status = ROTARY_OK;
+    for (size_t i = 0; !status && i < sizeof other_bases / sizeof other_bases[0]; i++)
+        if (value_of(reader->top, other_bases[i]))
+            status = read_real(reader, other_bases[i], value_of(reader->top, other_bases[i]), POSITIVE,
+                               &plan->base);
+    for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++) {
+        const char *key = reals[i].key;
+        const json_t *value = reals[i].beside ? find(reader, key) : value_of(reader->rope, key);
+        if (value)
+            status = read_real(reader, key, value, reals[i].range, (double *)(members + reals[i].offset));
+    }
+    for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
+        if (find(reader, integers[i].key))
+            status = read_integer(reader, integers[i].key, find(reader, integers[i].key), 1,
+                                  (int64_t *)(members + integers[i].offset));
+    const json_t *truncate = value_of(reader->rope, "truncate");
+    if (!status && truncate) {
+        if (!json_is_boolean(truncate))
+            return refuse(reader, "truncate", truncate, "true or false");
+        plan->truncate = json_is_true(truncate);
+    }
+    return status;
+}
+
+/* What a type cannot do without. */
+static rotary_status check_type(const struct reader *reader, const struct rope_config *config)
+{
+    static const char *const llama3[] = {"factor", "low_freq_factor", "high_freq_factor",
+                                         "original_max_position_embeddings", NULL};
+    static const char *const factor[] = {"factor", NULL};
+    static const char *const lists[] = {"short_factor", "long_factor", NULL};
+    const rotary_rope_config *plan = &config->plan;
+    rotary_scaling scaling = plan->scaling;
+    const char *const *keys = scaling == ROTARY_SCALING_LLAMA3     ? llama3
+                              : scaling == ROTARY_SCALING_LONGROPE ? lists
+                              : scaling == ROTARY_SCALING_LINEAR || scaling == ROTARY_SCALING_NTK ||
+                                      scaling == ROTARY_SCALING_DYNAMIC_NTK
+                                  ? factor
+                                  : NULL;
+    char why[TEXT_BYTES];
+    snprintf(why, sizeof why, "rope_type %s", config->rope_type);
+    for (; keys && *keys; keys++)
+        if (!find(reader, *keys))
+            return refuse_absent(reader, *keys, why);
+    bool lengths = scaling == ROTARY_SCALING_DYNAMIC_NTK || scaling == ROTARY_SCALING_YARN ||
+                   scaling == ROTARY_SCALING_LONGROPE;
+    if (lengths && plan->original_positions == 0 && plan->max_positions == 0)
+        return refuse_absent(reader, "max_position_embeddings", why);
+    if (scaling == ROTARY_SCALING_YARN && plan->factor == 0 &&
+        (plan->original_positions == 0 || plan->max_positions == 0))
+        return refuse_absent(reader, "factor", why);
+    if (scaling == ROTARY_SCALING_LLAMA3 && plan->low_frequency_factor >= plan->high_frequency_factor)
+        return refuse(reader, "low_freq_factor", find(reader, "low_freq_factor"),
+                      "less than \"high_freq_factor\"");
+    return ROTARY_OK;
+}
+
+/* ---- lists ---- */
+
+/* One number a pair, into the next place of config->numbers. */
+static rotary_status read_list(const struct reader *reader, struct rope_config *config, const char *key,
+                               int place, const double **list)
+{
+    const json_t *value = find(reader, key);
+    size_t pairs = (size_t)config->plan.rotary_dim / 2;
+    if (!value)
+        return ROTARY_OK;
+    char wanted[TEXT_BYTES];
+    snprintf(wanted, sizeof wanted, "a list of %zu numbers, one for each pair", pairs);
+    if (!json_is_array(value))
+        return refuse(reader, key, value, wanted);
+    if (json_array_size(value) != pairs)
+        return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" has %zu entries, wanted %s",
+                           reader->where, key, json_array_size(value), wanted);
+    enum range range = strcmp(key, "inverse_frequencies") == 0 ? ANY : POSITIVE;
+    double *numbers = config->numbers + (size_t)place * pairs;
+    for (size_t i = 0; i < pairs; i++) {
+        char entry[TEXT_BYTES];
+        snprintf(entry, sizeof entry, "%s[%zu]", key, i);
+        rotary_status status = read_real(reader, entry, json_array_get(value, i), range, &numbers[i]);
+        if (status)
+            return status;
+    }
+    *list = numbers;
+    return ROTARY_OK;
+}
+
+static rotary_status read_lists(const struct reader *reader, struct rope_config *config)
+{
+    rotary_rope_config *plan = &config->plan;
+    const struct {
+        const char *key;
+        const double **list;
+        bool wanted;
+    } lists[] = {
+        {"short_factor", &plan->short_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
+        {"long_factor", &plan->long_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
+        {"pair_factors", &plan->pair_factors, true},
+        {"inverse_frequencies", &plan->inverse_frequencies, true},
+    };
+    enum { LISTS = sizeof lists / sizeof lists[0] };
+    config->numbers = calloc((size_t)plan->rotary_dim / 2 * LISTS, sizeof *config->numbers);
+    if (!config->numbers)
+        return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for lists of %lld numbers",
+                           reader->where, (long long)plan->rotary_dim / 2);
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; !status && i < LISTS; i++)
+        if (lists[i].wanted)
+            status = read_list(reader, config, lists[i].key, i, lists[i].list);
+    return status;
+}
+
+/* ---- several axes ---- */
+
+static rotary_status read_sections(const struct reader *reader, rotary_rope_config *plan)
+{
+    static const char *const names[] = {"sections", "interleaved", "separate", NULL};
+    static const rotary_axes axes[] = {ROTARY_AXES_SECTIONS, ROTARY_AXES_INTERLEAVED, ROTARY_AXES_SEPARATE};
+    const json_t *sections = find(reader, "mrope_section"), *turns = find(reader, "mrope_interleaved");
+    int name = 0;
+    if (!sections)
+        return find(reader, "axes") ? refuse_absent(reader, "mrope_section", "\"axes\"") : ROTARY_OK;
+    if (turns && !json_is_boolean(turns))
+        return refuse(reader, "mrope_interleaved", turns, "true or false");
+    if (find(reader, "axes")) {
+        rotary_status status = read_name(reader, "axes", find(reader, "axes"), names, &name);
+        if (status)
+            return status;
+    } else if (json_is_true(turns))
+        name = 1;
+    plan->axes = axes[name];
+    size_t count = json_array_size(sections), most = name == 1 ? 3 : ROTARY_MOST_AXES;
+    char wanted[TEXT_BYTES];
+    snprintf(wanted, sizeof wanted,
+             "a list of 1 to %zu whole numbers, together %lld, half of the rotary "
+             "channels",
+             most, (long long)plan->rotary_dim / 2);
+    if (!json_is_array(sections) || count < 1 || count > most)
+        return refuse(reader, "mrope_section", sections, wanted);
+    int64_t left = plan->rotary_dim / 2;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *section = json_array_get(sections, i);
+        if (!json_is_integer(section) || json_integer_value(section) < 0 ||
+            json_integer_value(section) > left)
+            return refuse(reader, "mrope_section", sections, wanted);
+        plan->sections[i] = json_integer_value(section);
+        left -= plan->sections[i];
+    }
+    return left == 0 ? ROTARY_OK : refuse(reader, "mrope_section", sections, wanted);
+}
+
+/* ---- our own choices ---- */
+
+static rotary_status read_choices(const struct reader *reader, rotary_rope_config *plan)
+{
+    static const char *const pairings[] = {"half", "interleaved", NULL};
+    static const char *const angles[] = {"f64", "f32", NULL};
+    static const char *const tables[] = {"f32", "f16", "bf16", NULL}; /* of rotary_dtype */
+    int pairing = 0, angle = 0, table = 0;
+    const struct {
+        const char *key;
+        const char *const *names;
+        int *choice;
+    } choices[] = {{"pairing", pairings, &pairing}, {"angles", angles, &angle}, {"tables", tables, &table}};
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
+        const json_t *value = find(reader, choices[i].key);
+        if (!value)
+            continue;
+        rotary_status status = read_name(reader, choices[i].key, value, choices[i].names, choices[i].choice);
+        if (status)
+            return status;
+    }
+    plan->pairing = (rotary_pairing)pairing;
+    plan->angles_f32 = angle == 1;
+    plan->table_dtype = (rotary_dtype)table;
+    return ROTARY_OK;
+}
+
+/* ---- the whole ---- */
+
+static rotary_status read_rotation(const struct reader *reader, const struct rope_config_request *request,
+                                   struct rope_config *config)
+{
+    rotary_rope_config *plan = &config->plan;
+    rotary_status status = read_type(reader, config);
+    if (!status)
+        status = read_head_dim(reader, request->head_dim, &plan->head_dim);
+    if (!status)
+        status = read_span(reader, plan);
+    if (!status)
+        status = read_numbers(reader, plan);
+    if (!status)
+        status = check_type(reader, config);
+    if (!status)
+        status = read_choices(reader, plan);
+    if (!status)
+        status = read_sections(reader, plan);
+    if (!status)
+        status = read_lists(reader, config);
+    return status;
+}
+
+rotary_status rope_config_parse(const json_t *object, const char *where,
+                                const struct rope_config_request *request, struct rope_config *config,
+                                rotary_error *error)
+{
+    struct reader reader = {.where = where, .top = object, .error = error};
+    struct rope_config made = {.rope_type = rope_config_types[0]};
+    rotary_rope_config_default(&made.plan);
+    /* Models of several parts keep the text's sizes and rotation one level down. */
+    const json_t *text = value_of(object, "text_config");
+    if (json_is_object(text) && !value_of(object, "head_dim") && !value_of(object, "hidden_size"))
+        reader.top = text;
+    const char *local_key = NULL;
+    const json_t *local = local_base(&reader, request->layer_type, &local_key);
+    rotary_status status = local ? ROTARY_OK : find_parameters(&reader, request->layer_type);
+    if (!status)
+        status = read_rotation(&reader, request, &made);
+    if (!status && local)
+        status = read_real(&reader, local_key, local, POSITIVE, &made.plan.base);
+    if (status) {
+        rope_config_free(&made);
+        return status;
+    }
+    *config = made;
+    return ROTARY_OK;
+}
+
+rotary_status rope_config_read(const char *path, const struct rope_config_request *request,
+                               struct rope_config *config, rotary_error *error)
+{
+    json_t *object;
+    rotary_status status = file_read_json(path, &object, error);
+    if (status)
+        return status;
+    status = rope_config_parse(object, path, request, config, error);
+    json_decref(object);
+    return status;
+}
+
+void rope_config_free(struct rope_config *config)
+{
+    free(config->numbers);
+    *config = (struct rope_config){0};
+}
