@@ -253,6 +253,13 @@ rotary_status tensor_check_output(const char *label, rotary_error *error)
                        "cannot write \"%.200s\", wanted a name that ends in .npy or .safetensors", label);
 }
 
+/* bf16 in f32. */
+static void round_to_bf16(const double *values, float *rounded, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        rounded[i] = rotary_bf16_to_float(rotary_bf16_from_float(to_odd(values[i])));
+}
+
 static rotary_status write_npy(const struct tensor *tensor, rotary_error *error)
 {
     rotary_dtype dtype = tensor->type == TENSOR_F16 ? ROTARY_F16 : ROTARY_F32;
@@ -265,15 +272,9 @@ static rotary_status write_npy(const struct tensor *tensor, rotary_error *error)
         array.data = tensor->values;
         return npy_write(tensor->label, &array, error);
     }
-    /* bf16 is rounded to as such before it is written as f32. */
-    double *values = tensor->values;
-    if (tensor->type == TENSOR_BF16) {
-        void *rounded = tensor_pack(values, tensor->elements, ROTARY_BF16);
-        if (rounded)
-            tensor_unpack(values, rounded, tensor->elements, ROTARY_BF16);
-        free(rounded);
-    }
-    array.data = tensor_pack(values, tensor->elements, dtype);
+    array.data = tensor_pack(tensor->values, tensor->elements, dtype);
+    if (array.data && tensor->type == TENSOR_BF16)
+        round_to_bf16(tensor->values, array.data, tensor->elements);
     rotary_status status =
         array.data ? npy_write(tensor->label, &array, error)
                    : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to write it", tensor->label);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/reference_attention.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool in_reach(const struct reference_attention *attention, int64_t query, int64_t key)
+{
+    int64_t position = attention->first_query + query;
+    if (!attention->causal)
+        return true;
+    return key <= position && (attention->window == 0 || key > position - attention->window);
+}
+
+/* The score of a query and a key; minus infinity if it does not see it. */
+static double score(const struct reference_attention *attention, const int64_t at[4], const double *query,
+                    const double *key)
+{
+    if (!in_reach(attention, at[2], at[3]))
+        return -HUGE_VAL;
+    const struct reference_mask *mask = &attention->mask;
+    double added = 0;
+    if (mask->values) {
+        int64_t place = 0;
+        for (int i = 0; i < 4; i++)
+            place += at[i] * mask->strides[i];
+        added = mask->values[place];
+        if (mask->allows)
+            added = added != 0 ? 0 : -HUGE_VAL;
+    }
+    double product = 0;
+    for (int64_t i = 0; i < attention->head_dim; i++)
+        product += query[i] * key[i];
+    product *= attention->scale;
+    if (attention->softcap > 0)
+        product = attention->softcap * tanh(product / attention->softcap);
+    return product + added;
+}
+
+/* Scores become weights that add up to 1; false, and all weights 0, if all are minus infinity. */
+static bool softmax(double *scores, int64_t count)
+{
+    double largest = -HUGE_VAL, total = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (!(scores[i] <= largest)) /* a NaN stays, and makes everything one */
+            largest = scores[i];
+    bool blind = largest == -HUGE_VAL;
+    for (int64_t i = 0; i < count; i++) {
+        scores[i] = blind ? 0 : exp(scores[i] - largest);
+        total += scores[i];
+    }
+    for (int64_t i = 0; !blind && i < count; i++)
+        scores[i] /= total;
+    return !blind;
+}
+
+/* One query of one head, at [b, h, m]; `weights` has room for a weight a key. */
+static bool attend(const struct reference_attention *attention, const int64_t at[4], double *weights)
+{
+    int64_t b = at[0], h = at[1], m = at[2], heads = attention->heads;
+    int64_t pairs = attention->key_value_heads, shared = h / (heads / pairs);
+    int64_t row = (b * attention->queries + m) * heads + h;
+    const double *query = attention->query + row * attention->head_dim;
+    for (int64_t n = 0; n < attention->keys; n++) {
+        int64_t place = (b * attention->keys + n) * pairs + shared, here[4] = {b, h, m, n};
+        weights[n] = score(attention, here, query, attention->key + place * attention->head_dim);
+    }
+    bool sees = softmax(weights, attention->keys);
+    double *output = attention->output + row * attention->value_dim;
+    memset(output, 0, (size_t)attention->value_dim * sizeof *output);
+    for (int64_t n = 0; n < attention->keys; n++) {
+        int64_t place = (b * attention->keys + n) * pairs + shared;
+        const double *value = attention->value + place * attention->value_dim;
+        /* What is not seen does not count, be it infinite. */
+        for (int64_t i = 0; weights[n] != 0 && i < attention->value_dim; i++)
+            output[i] += weights[n] * value[i];
+    }
+    return sees;
+}
+
+rotary_status reference_attention_run(const struct reference_attention *attention, int64_t *blind,
+                                      rotary_error *error)
+{
+    double *own = NULL;
+    *blind = 0;
+    if (!attention->weights) {
+        own = calloc((size_t)attention->keys + 1, sizeof *own);
+        if (!own)
+            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the weights of a query");
+    }
+    for (int64_t b = 0; b < attention->batch; b++)
+        for (int64_t h = 0; h < attention->heads; h++)
+            for (int64_t m = 0; m < attention->queries; m++) {
+                int64_t row = (b * attention->heads + h) * attention->queries + m, at[4] = {b, h, m, 0};
+                *blind += !attend(attention, at, own ? own : attention->weights + row * attention->keys);
+            }
+    free(own);
+    return ROTARY_OK;
+}
