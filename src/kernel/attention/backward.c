@@ -168,8 +168,8 @@ void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *pr
     begin -= (begin - piece->key_begin) % KEY_BLOCK;
     for (int64_t first = begin; first < end; first += KEY_BLOCK) {
         int64_t count = smaller(KEY_BLOCK, end - first), padded = round_up(count, STEP);
-        load_keys(state.key, problem, piece, problem->key, &problem->key_turn, first, count);
-        load_keys(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
+        load_key_rows(state.key, problem, piece, problem->key, &problem->key_turn, first, count);
+        load_key_rows(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
         struct panels key_panels = transpose_rows(state.key_panels, state.key, padded, state.width);
         struct panels value_panels = transpose_rows(state.value_panels, state.value, padded, state.width);
         for (int64_t member = 0; member < group; member++)

@@ -19,11 +19,19 @@ static const struct rotary_attention_kernels neon = KERNELS(neon);
 static const struct rotary_attention_kernels avx2 = KERNELS(avx2);
 static const struct rotary_attention_kernels avx512 = KERNELS(avx512);
 static const struct rotary_attention_kernels amx = KERNELS(amx);
+static const struct rotary_attention_kernels tiles = {
+    .forward_bytes = rotary_attention_tile_forward_bytes,
+    .forward = rotary_attention_tile_forward,
+    .backward_bytes = rotary_attention_tile_backward_bytes,
+    .backward = rotary_attention_tile_backward,
+    .finish_queries = rotary_attention_tile_finish_queries,
+    .finish_keys = rotary_attention_tile_finish_keys,
+    .turn = rotary_attention_turn_amx,
+};
 #endif
 
 const struct rotary_attention_kernels *rotary_attention_kernels(rotary_isa isa, rotary_dtype dtype)
 {
-    (void)dtype;
     switch (isa) {
 #ifdef ROTARY_HAVE_NEON
     case ROTARY_ISA_NEON:
@@ -35,7 +43,7 @@ const struct rotary_attention_kernels *rotary_attention_kernels(rotary_isa isa, 
     case ROTARY_ISA_AVX512:
         return &avx512;
     case ROTARY_ISA_AMX:
-        return &amx;
+        return dtype == ROTARY_BF16 ? &tiles : &amx;
 #endif
     default:
         return &scalar;

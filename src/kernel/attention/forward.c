@@ -161,8 +161,8 @@ void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *pro
     int64_t begin = first_key(problem, piece->query_begin), end = end_key(problem, piece->query_end - 1);
     for (int64_t first = begin / KEY_BLOCK * KEY_BLOCK; first < end; first += KEY_BLOCK) {
         int64_t count = smaller(KEY_BLOCK, end - first);
-        load_keys(state.key_rows, problem, piece, problem->key, &problem->key_turn, first, count);
-        load_keys(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
+        load_key_rows(state.key_rows, problem, piece, problem->key, &problem->key_turn, first, count);
+        load_key_rows(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
         struct panels key_panels =
             transpose_rows(state.key_panels, state.key_rows, round_up(count, STEP), state.width);
         for (int64_t member = 0; member < group; member++)

@@ -132,9 +132,9 @@ static inline void turn_row(float *row, const struct rotary_attention_turn *turn
 }
 
 /* Rows of keys or values first ... first + count - 1, turned, padded with zero rows to a multiple of STEP. */
-static inline void load_keys(float *rows, const rotary_attention_problem *problem,
-                             const rotary_attention_piece *piece, rotary_attention_const_view view,
-                             const struct rotary_attention_turn *turn, int64_t first, int64_t count)
+static inline void load_key_rows(float *rows, const rotary_attention_problem *problem,
+                                 const rotary_attention_piece *piece, rotary_attention_const_view view,
+                                 const struct rotary_attention_turn *turn, int64_t first, int64_t count)
 {
     int64_t width = rotary_attention_row(problem->head_dim);
     memset(rows, 0, (size_t)(round_up(count, STEP) * width) * sizeof *rows);

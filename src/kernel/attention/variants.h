@@ -31,6 +31,17 @@ ROTARY_ATTENTION_DECLARE(neon);
 ROTARY_ATTENTION_DECLARE(avx2);
 ROTARY_ATTENTION_DECLARE(avx512);
 ROTARY_ATTENTION_DECLARE(amx);
+
+/* On tiles, bf16 alone. */
+size_t rotary_attention_tile_forward_bytes(const rotary_attention_problem *, int64_t);
+void rotary_attention_tile_forward(const rotary_attention_problem *, const rotary_attention_piece *, void *);
+size_t rotary_attention_tile_backward_bytes(const rotary_attention_problem *, int64_t, int64_t);
+void rotary_attention_tile_backward(const rotary_attention_problem *, const rotary_attention_piece *,
+                                    const rotary_attention_sums *, void *);
+void rotary_attention_tile_finish_queries(const rotary_attention_problem *, const rotary_attention_piece *,
+                                          const rotary_attention_sums *);
+void rotary_attention_tile_finish_keys(const rotary_attention_problem *, const rotary_attention_piece *,
+                                       const rotary_attention_sums *);
 #endif
 
 #endif

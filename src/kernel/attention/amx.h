@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the tile kernels share: rows of bf16 turned on the way in and out, tiles packed, exponentials.
+ *
+ * A tile is 16 rows of 64 bytes. A product of tiles adds to C[16][16] in f32 the products of A[16][32] in
+ * bf16 with B, whose row r holds rows 2r and 2r + 1 of the right-hand matrix with their elements alternating.
+ */
+#ifndef ROTARY_KERNEL_ATTENTION_AMX_H
+#define ROTARY_KERNEL_ATTENTION_AMX_H
+
+#include "kernel/attention/tile.h"
+
+enum { TILE = 512 /* elements of bf16 in a tile */, SIDE = 16 /* rows, and f32 in a row */, DEPTH = 32 };
+
+#define LOG2_E 0x1.715476p+0f
+#define LN_2   0x1.62e43p-1f
+
+/* The clobbers keep tile loads behind the stores that make what they load. */
+#define TILE_ZERO(tile) __asm__ volatile("tilezero %%tmm" #tile ::: "memory")
+#define TILE_LOAD(tile, from, stride)                                                                        \
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"(from), "r"((int64_t)(stride)) : "memory")
+#define TILE_STORE(tile, to, stride)                                                                         \
+    __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"(to), "r"((int64_t)(stride)) : "memory")
+#define TILE_MULTIPLY(sum, left, right)                                                                      \
+    __asm__ volatile("tdpbf16ps %%tmm" #right ", %%tmm" #left ", %%tmm" #sum ::: "memory")
+
+static inline void tiles_begin(void)
+{
+    struct {
+        uint8_t palette, start_row, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } layout = {.palette = 1};
+    for (int i = 0; i < 8; i++) {
+        layout.row_bytes[i] = 64;
+        layout.rows[i] = SIDE;
+    }
+    __asm__ volatile("ldtilecfg %0" ::"m"(layout) : "memory");
+}
+
+static inline void tiles_end(void)
+{
+    __asm__ volatile("tilerelease" ::: "memory");
+}
+
+/* c0 c1 / c2 c3 of tiles 0 ... 3 (+)= a0 / a1 times b0 b1, summed over `steps` tiles of depth. a0 and a1 are
+ * 16 rows apart and a_row bytes a row; b0 and b1 are tiles, b_next bytes apart, and one step on is b_step
+ * bytes on. */
+static inline void multiply_tiles(int64_t steps, const uint16_t *a0, const uint16_t *a1, int64_t a_row,
+                                  const uint16_t *b0, const uint16_t *b1, int64_t b_step)
+{
+    for (int64_t step = 0; step < steps; step++) {
+        TILE_LOAD(4, a0 + step * DEPTH, a_row);
+        TILE_LOAD(6, b0 + step * b_step, 64);
+        TILE_MULTIPLY(0, 4, 6);
+        TILE_LOAD(7, b1 + step * b_step, 64);
+        TILE_MULTIPLY(1, 4, 7);
+        TILE_LOAD(5, a1 + step * DEPTH, a_row);
+        TILE_MULTIPLY(2, 5, 6);
+        TILE_MULTIPLY(3, 5, 7);
+    }
+}
+
+static inline void zero_sums(void)
+{
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+}
+
+/* Tiles 0 ... 3 as a 32 x 32 matrix of rows `row` floats apart. */
+static inline void load_sums(const float *from, int64_t row)
+{
+    TILE_LOAD(0, from, row * 4);
+    TILE_LOAD(1, from + SIDE, row * 4);
+    TILE_LOAD(2, from + SIDE * row, row * 4);
+    TILE_LOAD(3, from + SIDE * row + SIDE, row * 4);
+}
+
+static inline void store_sums(float *to, int64_t row)
+{
+    TILE_STORE(0, to, row * 4);
+    TILE_STORE(1, to + SIDE, row * 4);
+    TILE_STORE(2, to + SIDE * row, row * 4);
+    TILE_STORE(3, to + SIDE * row + SIDE, row * 4);
+}
+
+/* 2^x for x <= 0, within 8e-5 of its value: an eighth of what rounding to bf16 costs at the least. */
+static inline __m512 exp2_coarse(__m512 x)
+{
+    __m512 fraction = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    __m512 p = _mm512_set1_ps(0x1.3f96a4p-4f);
+    p = _mm512_fmadd_ps(p, fraction, _mm512_set1_ps(0x1.cefc4cp-3f));
+    p = _mm512_fmadd_ps(p, fraction, _mm512_set1_ps(0x1.64444cp-1f));
+    p = _mm512_fmadd_ps(p, fraction, _mm512_set1_ps(0x1.fff632p-1f));
+    return _mm512_scalef_ps(p, x);
+}
+
+static inline __mmask16 first_lanes(int64_t count)
+{
+    return (__mmask16)(count >= 16 ? 0xffffu : (1u << count) - 1u);
+}
+
+static inline __m512 widen(__m256i half)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+}
+
+static inline __m256i narrow(__m512 v)
+{
+    return (__m256i)_mm512_cvtneps_pbh(v);
+}
+
+/* Two vectors as the lower and upper half of one. */
+static inline __m512i narrow_two(__m512 low, __m512 high)
+{
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+}
+
+/* The pairs (x, y) of interleaved channels, one pair a dword. */
+static inline __m512 lower_halves(__m512i pairs)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
+}
+
+static inline __m512 upper_halves(__m512i pairs)
+{
+    return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000u)));
+}
+
+static inline __m512i join_halves(__m512 low, __m512 high)
+{
+    return _mm512_or_si512(_mm512_cvtepu16_epi32(narrow(low)),
+                           _mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow(high)), 16));
+}
+
+/* to[0 ... width - 1] = factor times from[0 ... head_dim - 1], turned by row `index`; zero from head_dim on.
+ */
+static inline void turn_in(uint16_t *to, const uint16_t *from, int64_t head_dim, int64_t width, float factor,
+                           const struct rotary_attention_turn *turn, int64_t index)
+{
+    __m512 f = _mm512_set1_ps(factor);
+    int64_t pairs = turn->cosine ? turn->dim / 2 : 0;
+    if (pairs * 2 < width)
+        for (int64_t at = 0; at < width; at += 16) {
+            __m256i half = _mm256_maskz_loadu_epi16(first_lanes(larger(0, head_dim - at)), from + at);
+            _mm256_storeu_si256((__m256i *)(to + at), narrow(_mm512_mul_ps(widen(half), f)));
+        }
+    const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
+    for (int64_t pair = 0; pair < pairs; pair += 16) {
+        __mmask16 lanes = first_lanes(pairs - pair);
+        __m512 c = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, cosine + pair), f);
+        __m512 s = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, sine + pair), f);
+        if (turn->interleaved) {
+            int64_t at = turn->start + 2 * pair;
+            __m512i both = _mm512_maskz_loadu_epi32(lanes, from + at);
+            __m512 x = lower_halves(both), y = upper_halves(both);
+            both = join_halves(_mm512_fnmadd_ps(y, s, _mm512_mul_ps(x, c)),
+                               _mm512_fmadd_ps(x, s, _mm512_mul_ps(y, c)));
+            _mm512_mask_storeu_epi32(to + at, lanes, both);
+        } else {
+            int64_t at = turn->start + pair;
+            __m512 x = widen(_mm256_maskz_loadu_epi16(lanes, from + at));
+            __m512 y = widen(_mm256_maskz_loadu_epi16(lanes, from + at + pairs));
+            _mm256_mask_storeu_epi16(to + at, lanes, narrow(_mm512_fnmadd_ps(y, s, _mm512_mul_ps(x, c))));
+            _mm256_mask_storeu_epi16(to + at + pairs, lanes,
+                                     narrow(_mm512_fmadd_ps(x, s, _mm512_mul_ps(y, c))));
+        }
+    }
+}
+
+/* to[0 ... head_dim - 1] = factor times from, turned back by row `index`. */
+static inline void turn_out(uint16_t *to, const float *from, int64_t head_dim, float factor,
+                            const struct rotary_attention_turn *turn, int64_t index)
+{
+    __m512 f = _mm512_set1_ps(factor);
+    int64_t pairs = turn->cosine ? turn->dim / 2 : 0;
+    if (pairs * 2 < head_dim)
+        for (int64_t at = 0; at < head_dim; at += 16) {
+            __mmask16 lanes = first_lanes(head_dim - at);
+            __m512 x = _mm512_maskz_loadu_ps(lanes, from + at);
+            _mm256_mask_storeu_epi16(to + at, lanes, narrow(_mm512_mul_ps(x, f)));
+        }
+    const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    for (int64_t pair = 0; pair < pairs; pair += 16) {
+        __mmask16 lanes = first_lanes(pairs - pair);
+        __m512 c = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, cosine + pair), f);
+        __m512 s = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, sine + pair), f);
+        if (turn->interleaved) {
+            int64_t at = turn->start + 2 * pair, left = 2 * (pairs - pair);
+            __m512 low = _mm512_maskz_loadu_ps(first_lanes(left), from + at);
+            __m512 high = _mm512_maskz_loadu_ps(first_lanes(larger(0, left - 16)), from + at + 16);
+            __m512 x = _mm512_permutex2var_ps(low, even, high), y = _mm512_permutex2var_ps(low, odd, high);
+            __m512i both = join_halves(_mm512_fmadd_ps(y, s, _mm512_mul_ps(x, c)),
+                                       _mm512_fnmadd_ps(x, s, _mm512_mul_ps(y, c)));
+            _mm512_mask_storeu_epi32(to + at, lanes, both);
+        } else {
+            int64_t at = turn->start + pair;
+            __m512 x = _mm512_maskz_loadu_ps(lanes, from + at),
+                   y = _mm512_maskz_loadu_ps(lanes, from + at + pairs);
+            _mm256_mask_storeu_epi16(to + at, lanes, narrow(_mm512_fmadd_ps(y, s, _mm512_mul_ps(x, c))));
+            _mm256_mask_storeu_epi16(to + at + pairs, lanes,
+                                     narrow(_mm512_fnmadd_ps(x, s, _mm512_mul_ps(y, c))));
+        }
+    }
+}
+
+/* A 16 x 16 matrix of dwords, transposed: rows `row` dwords apart become rows of 16. */
+static inline void transpose_dwords(void *to, const void *from, int64_t row)
+{
+    const int32_t *rows = from;
+    __m512i a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++)
+        a[i] = _mm512_loadu_si512(rows + i * row);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        b[2 * i] = _mm512_unpacklo_epi32(a[2 * i], a[2 * i + 1]);
+        b[2 * i + 1] = _mm512_unpackhi_epi32(a[2 * i], a[2 * i + 1]);
+    }
+    /* a[4i + j]: column j of each lane of rows 4i ... 4i + 3 */
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        a[4 * i] = _mm512_unpacklo_epi64(b[4 * i], b[4 * i + 2]);
+        a[4 * i + 1] = _mm512_unpackhi_epi64(b[4 * i], b[4 * i + 2]);
+        a[4 * i + 2] = _mm512_unpacklo_epi64(b[4 * i + 1], b[4 * i + 3]);
+        a[4 * i + 3] = _mm512_unpackhi_epi64(b[4 * i + 1], b[4 * i + 3]);
+    }
+    /* Column 4 * lane + j takes lane `lane` of a[j], a[4 + j], a[8 + j], a[12 + j]. */
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) {
+        __m512i even_01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x88),
+                odd_01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xdd);
+        __m512i even_23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x88);
+        __m512i odd_23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xdd);
+        int32_t *columns = (int32_t *)to + j * 16;
+        _mm512_storeu_si512(columns, _mm512_shuffle_i32x4(even_01, even_23, 0x88));
+        _mm512_storeu_si512(columns + 4 * 16, _mm512_shuffle_i32x4(odd_01, odd_23, 0x88));
+        _mm512_storeu_si512(columns + 8 * 16, _mm512_shuffle_i32x4(even_01, even_23, 0xdd));
+        _mm512_storeu_si512(columns + 12 * 16, _mm512_shuffle_i32x4(odd_01, odd_23, 0xdd));
+    }
+}
+
+/* Words 0, 0', 1, 1' ... of the lower, and of the upper, halves of two vectors of 32. */
+static inline __m512i alternate_low(__m512i a, __m512i b)
+{
+    const __m512i index =
+        _mm512_set_epi32(0x2f000f, 0x2e000e, 0x2d000d, 0x2c000c, 0x2b000b, 0x2a000a, 0x290009, 0x280008,
+                         0x270007, 0x260006, 0x250005, 0x240004, 0x230003, 0x220002, 0x210001, 0x200000);
+    return _mm512_permutex2var_epi16(a, index, b);
+}
+
+static inline __m512i alternate_high(__m512i a, __m512i b)
+{
+    const __m512i index =
+        _mm512_set_epi32(0x3f001f, 0x3e001e, 0x3d001d, 0x3c001c, 0x3b001b, 0x3a001a, 0x390019, 0x380018,
+                         0x370017, 0x360016, 0x350015, 0x340014, 0x330013, 0x320012, 0x310011, 0x300010);
+    return _mm512_permutex2var_epi16(a, index, b);
+}
+
+/* 32 rows of `width` channels as the right-hand side of a product that sums over rows: tile t holds channels
+ * 16t ... */
+static inline void pack_pairs(uint16_t *tiles, const uint16_t *rows, int64_t width)
+{
+    for (int64_t channel = 0; channel < width; channel += 32)
+        for (int64_t row = 0; row < 32; row += 2) {
+            __m512i even = _mm512_loadu_si512(rows + row * width + channel);
+            __m512i odd = _mm512_loadu_si512(rows + (row + 1) * width + channel);
+            uint16_t *to = tiles + channel / SIDE * TILE + row / 2 * 32;
+            _mm512_storeu_si512(to, alternate_low(even, odd));
+            _mm512_storeu_si512(to + TILE, alternate_high(even, odd));
+        }
+}
+
+/* 16 rows of `width` channels as the right-hand side of a product that sums over channels: tile t holds
+ * channels 32t ... 32t + 31. */
+static inline void pack_transposed(uint16_t *tiles, const uint16_t *rows, int64_t width)
+{
+    for (int64_t channel = 0; channel < width; channel += DEPTH)
+        transpose_dwords(tiles + channel / DEPTH * TILE, rows + channel, width / 2);
+}
+
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Backward attention in bf16 on tiles. Scores are made with keys in rows and queries in columns, so that
+ * log-sum-exp and dout . out are vectors, and weights come out as the left-hand side of the products that sum
+ * over queries. Only the gradient of the queries, which sums over keys, needs them otherwise: it is kept
+ * transposed.
+ *
+ *     s^T = K Q^T    dp^T = V G^T    dV += p^T G    dK += ds^T Q    dQ^T += K^T ds^T      (G = dout, turned)
+ *
+ * Scores are in units of log 2, as in the forward pass, and rounded alike, so that weights sum to one.
+ */
+#include "base/arena.h"
+#include "kernel/attention/amx.h"
+#include "kernel/attention/variants.h"
+
+#include <math.h>
+
+enum {
+    BLOCK = 64 /* queries and keys that meet at a time */,
+    PART = 32 /* of which weights are made at a time */
+};
+
+struct state {
+    int64_t width;           /* elements in a padded row */
+    int64_t run;             /* rows of one head: its queries, rounded up */
+    uint16_t *query_columns; /* tiles [heads of the group, run / 16, width / 32]: sums over channels */
+    uint16_t *query_pairs;   /* tiles [heads of the group, run / 32, width / 16]: sums over queries */
+    uint16_t *gradient_columns;
+    uint16_t *gradient_pairs;
+    float *log_sum_exp;    /* [heads of the group, run], in units of log 2 */
+    float *weighted;       /* likewise: dout . out */
+    uint16_t *rows;        /* [PART, width]: turned, on their way into tiles */
+    uint16_t *key, *value; /* [BLOCK, width] */
+    uint16_t *key_columns; /* [BLOCK / 32, width, 32]: keys transposed, as a left-hand side */
+    float *score, *change; /* [PART, PART]: s^T and dp^T */
+    uint16_t *weight;      /* [BLOCK keys, BLOCK queries]: p^T */
+    uint16_t *slope;       /* likewise: ds^T */
+    uint16_t *slope_pairs; /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
+};
+
+static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
+                  int64_t queries)
+{
+    int64_t width = rotary_attention_row(problem->head_dim);
+    state->width = width;
+    state->run = round_up(queries, ROTARY_ATTENTION_ROUND);
+    int64_t rows = problem->heads / problem->key_value_heads * state->run, size = sizeof(uint16_t);
+    uint16_t **packed[] = {&state->query_columns, &state->query_pairs, &state->gradient_columns,
+                           &state->gradient_pairs};
+    for (int i = 0; i < 4; i++)
+        *packed[i] = rotary_arena_push(arena, rows * width, (size_t)size);
+    state->log_sum_exp = rotary_arena_push(arena, rows, sizeof(float));
+    state->weighted = rotary_arena_push(arena, rows, sizeof(float));
+    state->rows = rotary_arena_push(arena, PART * width, (size_t)size);
+    state->key = rotary_arena_push(arena, BLOCK * width, (size_t)size);
+    state->value = rotary_arena_push(arena, BLOCK * width, (size_t)size);
+    state->key_columns = rotary_arena_push(arena, BLOCK * width, (size_t)size);
+    state->score = rotary_arena_push(arena, PART * PART, sizeof(float));
+    state->change = rotary_arena_push(arena, PART * PART, sizeof(float));
+    uint16_t **made[] = {&state->weight, &state->slope, &state->slope_pairs};
+    for (int i = 0; i < 3; i++)
+        *made[i] = rotary_arena_push(arena, BLOCK * BLOCK, (size_t)size);
+}
+
+size_t rotary_attention_tile_backward_bytes(const rotary_attention_problem *problem, int64_t queries,
+                                            int64_t keys)
+{
+    (void)keys;
+    struct state state;
+    struct rotary_arena arena = {0};
+    carve(&state, &arena, problem, queries);
+    return arena.used;
+}
+
+static float dot(const uint16_t *a, const uint16_t *b, int64_t count)
+{
+    __m512 sum = _mm512_setzero_ps();
+    for (int64_t at = 0; at < count; at += 16) {
+        __mmask16 lanes = first_lanes(count - at);
+        sum = _mm512_fmadd_ps(widen(_mm256_maskz_loadu_epi16(lanes, a + at)),
+                              widen(_mm256_maskz_loadu_epi16(lanes, b + at)), sum);
+    }
+    return v_sum((vfloat)sum);
+}
+
+/* Turns rows first ... first + count - 1 of one head into state->rows, zero rows after them. */
+static void load_part(const rotary_attention_problem *problem, const struct state *state,
+                      rotary_attention_const_view view, int64_t sequence, int64_t head, int64_t first,
+                      int64_t count, float factor, const struct rotary_attention_turn *turn)
+{
+    for (int64_t at = 0; at < count; at++)
+        turn_in(state->rows + at * state->width, vector_at(problem, view, sequence, first + at, head),
+                problem->head_dim, state->width, factor, turn, first + at);
+    memset(state->rows + count * state->width, 0, (size_t)((PART - count) * state->width) * sizeof(uint16_t));
+}
+
+static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                         const struct state *state, int64_t head, int64_t index)
+{
+    int64_t width = state->width, sequence = piece->sequence;
+    for (int64_t query = piece->query_begin; query < piece->query_end; query += PART, index += PART) {
+        int64_t count = smaller(PART, piece->query_end - query);
+        load_part(problem, state, problem->query, sequence, head, query, count, problem->scale * LOG2_E,
+                  &problem->query_turn);
+        pack_transposed(state->query_columns + index * width, state->rows, width);
+        pack_transposed(state->query_columns + (index + 16) * width, state->rows + 16 * width, width);
+        pack_pairs(state->query_pairs + index * width, state->rows, width);
+        load_part(problem, state, problem->output_gradient, sequence, head, query, count, 1.0f,
+                  &problem->output_turn);
+        pack_transposed(state->gradient_columns + index * width, state->rows, width);
+        pack_transposed(state->gradient_columns + (index + 16) * width, state->rows + 16 * width, width);
+        pack_pairs(state->gradient_pairs + index * width, state->rows, width);
+        const float *log_sum_exp =
+            problem->saved_log_sum_exp + (sequence * problem->heads + head) * problem->queries + query;
+        for (int64_t at = 0; at < PART; at++) {
+            bool blank = at >= count || log_sum_exp[at] == -INFINITY; /* it sees nothing */
+            state->log_sum_exp[index + at] = blank ? 0.0f : log_sum_exp[at] * LOG2_E;
+            state->weighted[index + at] =
+                at >= count ? 0.0f
+                            : dot(vector_at(problem, problem->saved_output, sequence, query + at, head),
+                                  vector_at(problem, problem->output_gradient, sequence, query + at, head),
+                                  problem->head_dim);
+        }
+    }
+}
+
+/* Words 0, 2, 4 ... and 1, 3, 5 ... of two vectors: two keys' worth of channel pairs become two channels of
+ * keys. */
+static void split_pairs(uint16_t *to, const uint16_t *low, const uint16_t *high)
+{
+    const __m512i even =
+        _mm512_set_epi32(0x3e003c, 0x3a0038, 0x360034, 0x320030, 0x2e002c, 0x2a0028, 0x260024, 0x220020,
+                         0x1e001c, 0x1a0018, 0x160014, 0x120010, 0x0e000c, 0x0a0008, 0x060004, 0x020000);
+    const __m512i odd = _mm512_add_epi16(even, _mm512_set1_epi16(1));
+    __m512i a = _mm512_loadu_si512(low), b = _mm512_loadu_si512(high);
+    _mm512_storeu_si512(to, _mm512_permutex2var_epi16(a, even, b));
+    _mm512_storeu_si512(to + DEPTH, _mm512_permutex2var_epi16(a, odd, b));
+}
+
+static void load_keys(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                      const struct state *state, int64_t first, int64_t count)
+{
+    int64_t width = state->width, head = piece->key_value_head, sequence = piece->sequence;
+    uint16_t tiles[2][TILE];
+    for (int64_t at = 0; at < BLOCK; at += PART) {
+        int64_t some = larger(0, smaller(PART, count - at));
+        load_part(problem, state, problem->value, sequence, head, first + at, some, 1.0f,
+                  &problem->value_turn);
+        memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
+        load_part(problem, state, problem->key, sequence, head, first + at, some, 1.0f, &problem->key_turn);
+        memcpy(state->key + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
+        for (int64_t channel = 0; channel < width; channel += 32) {
+            transpose_dwords(tiles[0], state->rows + channel, width / 2);
+            transpose_dwords(tiles[1], state->rows + 16 * width + channel, width / 2);
+            for (int row = 0; row < 16; row++)
+                split_pairs(state->key_columns + at * width + (channel + 2 * row) * DEPTH,
+                            tiles[0] + row * DEPTH, tiles[1] + row * DEPTH);
+        }
+    }
+}
+
+/* to[32 keys][32 queries] = rows times columns. */
+static void make_products(float *to, const uint16_t *rows, const uint16_t *columns, int64_t width)
+{
+    zero_sums();
+    multiply_tiles(width / DEPTH, rows, rows + SIDE * width, width * 2, columns, columns + SIDE * width,
+                   TILE);
+    store_sums(to, PART);
+}
+
+/* Which of the queries of a part, counted from its first, see a key: begin ... end - 1. */
+struct sight {
+    int64_t begin, end;
+};
+
+static struct sight sight_of(const rotary_attention_problem *problem, int64_t query, int64_t key,
+                             int64_t queries)
+{
+    struct sight sight = {0, queries};
+    if (problem->causal)
+        sight.begin = larger(0, key - problem->lead - query);
+    if (problem->window > 0)
+        sight.end = smaller(queries, key - problem->lead - query + problem->window);
+    if (key >= problem->keys || sight.end <= sight.begin)
+        return (struct sight){0, 0};
+    return sight;
+}
+
+static __mmask32 lanes_of(struct sight sight)
+{
+    uint64_t below_end = (1ull << sight.end) - 1, below_begin = (1ull << sight.begin) - 1;
+    return (__mmask32)(below_end & ~below_begin);
+}
+
+static inline void bend(__m512 *score, __m512 *slope, float softcap)
+{
+    vfloat bent = v_tanh((vfloat)*score * v_set(LN_2 / softcap));
+    *score = (__m512)(v_set(softcap * LOG2_E) * bent);
+    *slope = (__m512)v_fma(-bent, bent, v_set(1.0f));
+}
+
+struct vectors {
+    __m512 log_sum_exp[2], weighted[2];
+};
+
+/* One key's scores and dp of a part become its weights and slopes. */
+static inline void derive(const float *score, const float *change, const struct vectors *of_query,
+                          float softcap, __mmask32 seen, __m512i *weight, __m512i *slope)
+{
+    __m512 p[2], ds[2];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        __m512 s = _mm512_loadu_ps(score + i * 16), bending = _mm512_set1_ps(1.0f);
+        if (softcap > 0)
+            bend(&s, &bending, softcap);
+        p[i] = exp2_coarse(_mm512_sub_ps(s, of_query->log_sum_exp[i]));
+        ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(change + i * 16), of_query->weighted[i]));
+        if (softcap > 0)
+            ds[i] = _mm512_mul_ps(ds[i], bending);
+    }
+    *weight = _mm512_maskz_mov_epi16(seen, narrow_two(p[0], p[1]));
+    *slope = _mm512_maskz_mov_epi16(seen, narrow_two(ds[0], ds[1]));
+}
+
+/* Makes p^T and ds^T of keys `key` ... and queries `query` ..., 32 of each, from the scores and dp in
+ * `state`. */
+static void derive_part(const rotary_attention_problem *problem, const struct state *state, int64_t query,
+                        int64_t queries, int64_t key, int64_t index, uint16_t *weight, uint16_t *slope,
+                        uint16_t *slope_pairs)
+{
+    struct vectors of_query;
+    for (int i = 0; i < 2; i++) {
+        of_query.log_sum_exp[i] = _mm512_loadu_ps(state->log_sum_exp + index + i * 16);
+        of_query.weighted[i] = _mm512_loadu_ps(state->weighted + index + i * 16);
+    }
+    struct sight first = sight_of(problem, query, key, PART),
+                 last = sight_of(problem, query, key + PART - 1, PART);
+    bool whole =
+        queries == PART && first.begin == 0 && first.end == PART && last.begin == 0 && last.end == PART;
+    for (int64_t row = 0; row < PART; row += 2) {
+        __mmask32 seen[2] = {0xffffffffu, 0xffffffffu};
+        if (!whole)
+            for (int i = 0; i < 2; i++)
+                seen[i] = lanes_of(sight_of(problem, query, key + row + i, queries));
+        __m512i p[2], ds[2];
+        for (int i = 0; i < 2; i++) {
+            derive(state->score + (row + i) * PART, state->change + (row + i) * PART, &of_query,
+                   problem->softcap, seen[i], &p[i], &ds[i]);
+            _mm512_storeu_si512(weight + (row + i) * BLOCK, p[i]);
+            _mm512_storeu_si512(slope + (row + i) * BLOCK, ds[i]);
+        }
+        _mm512_storeu_si512(slope_pairs + row / 2 * 32, alternate_low(ds[0], ds[1]));
+        _mm512_storeu_si512(slope_pairs + TILE + row / 2 * 32, alternate_high(ds[0], ds[1]));
+    }
+}
+
+static void blank_part(uint16_t *weight, uint16_t *slope, uint16_t *slope_pairs)
+{
+    for (int64_t row = 0; row < PART; row++) {
+        _mm512_storeu_si512(weight + row * BLOCK, _mm512_setzero_si512());
+        _mm512_storeu_si512(slope + row * BLOCK, _mm512_setzero_si512());
+    }
+    memset(slope_pairs, 0, 2 * TILE * sizeof *slope_pairs);
+}
+
+/* sums[BLOCK keys][width] += left[BLOCK keys][queries] right[queries][width] */
+static void add_keys(float *sums, const uint16_t *left, const uint16_t *right, int64_t keys, int64_t queries,
+                     int64_t width)
+{
+    for (int64_t key = 0; key < keys; key += 32)
+        for (int64_t channel = 0; channel < width; channel += 32) {
+            float *to = sums + key * width + channel;
+            const uint16_t *tiles = right + channel / SIDE * TILE;
+            load_sums(to, width);
+            multiply_tiles(queries / DEPTH, left + key * BLOCK, left + (key + SIDE) * BLOCK, BLOCK * 2, tiles,
+                           tiles + TILE, width / SIDE * TILE);
+            store_sums(to, width);
+        }
+}
+
+/* sums, [queries / 32][width][32], += keys^T ds^T */
+static void add_queries(float *sums, const struct state *state, int64_t keys, int64_t queries)
+{
+    int64_t width = state->width;
+    for (int64_t query = 0; query < queries; query += 32)
+        for (int64_t channel = 0; channel < width; channel += 32) {
+            float *to = sums + query * width + channel * 32;
+            const uint16_t *tiles = state->slope_pairs + query / SIDE * TILE;
+            load_sums(to, 32);
+            for (int64_t key = 0; key < keys; key += PART) {
+                const uint16_t *left = state->key_columns + key * width + channel * DEPTH;
+                multiply_tiles(1, left, left + SIDE * DEPTH, DEPTH * 2,
+                               tiles + key / 32 * (BLOCK / SIDE) * TILE,
+                               tiles + TILE + key / 32 * (BLOCK / SIDE) * TILE, 0);
+            }
+            store_sums(to, 32);
+        }
+}
+
+/* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
+static void meet(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                 const struct state *state, const rotary_attention_sums *sums, int64_t index, int64_t query,
+                 int64_t rows, int64_t first, int64_t count)
+{
+    int64_t width = state->width;
+    count = smaller(count, end_key(problem, query + rows - 1) - first);
+    if (count <= 0 || first + count <= first_key(problem, query))
+        return;
+    int64_t keys = round_up(count, PART), queries = round_up(rows, PART);
+    for (int64_t key = 0; key < keys; key += PART)
+        for (int64_t at = 0; at < queries; at += PART) {
+            uint16_t *weight = state->weight + key * BLOCK + at, *slope = state->slope + key * BLOCK + at;
+            uint16_t *slope_pairs = state->slope_pairs + (key / 32 * (BLOCK / SIDE) + at / SIDE) * TILE;
+            int64_t last = query + smaller(rows, at + PART) - 1;
+            if (end_key(problem, last) <= first + key ||
+                first_key(problem, query + at) >= first + smaller(count, key + PART)) {
+                blank_part(weight, slope, slope_pairs);
+                continue;
+            }
+            make_products(state->score, state->key + key * width, state->query_columns + (index + at) * width,
+                          width);
+            make_products(state->change, state->value + key * width,
+                          state->gradient_columns + (index + at) * width, width);
+            derive_part(problem, state, query + at, smaller(PART, rows - at), first + key, index + at, weight,
+                        slope, slope_pairs);
+        }
+    int64_t place = (first - piece->key_begin) * width;
+    add_keys(sums->value + place, state->weight, state->gradient_pairs + index * width, keys, queries, width);
+    add_keys(sums->key + place, state->slope, state->query_pairs + index * width, keys, queries, width);
+    add_queries(sums->query + index * width, state, keys, queries);
+}
+
+void rotary_attention_tile_backward(const rotary_attention_problem *problem,
+                                    const rotary_attention_piece *piece, const rotary_attention_sums *sums,
+                                    void *scratch)
+{
+    int64_t begin = larger(piece->key_begin, first_key(problem, piece->query_begin));
+    int64_t end = smaller(piece->key_end, end_key(problem, piece->query_end - 1));
+    if (begin >= end)
+        return;
+    int64_t group = problem->heads / problem->key_value_heads;
+    struct state state;
+    struct rotary_arena arena = {.memory = scratch, .capacity = SIZE_MAX / 2};
+    carve(&state, &arena, problem, piece->query_end - piece->query_begin);
+    for (int64_t member = 0; member < group; member++)
+        load_queries(problem, piece, &state, piece->key_value_head * group + member, member * state.run);
+    tiles_begin();
+    begin -= (begin - piece->key_begin) % BLOCK;
+    for (int64_t first = begin; first < end; first += BLOCK) {
+        int64_t count = smaller(BLOCK, end - first);
+        load_keys(problem, piece, &state, first, count);
+        for (int64_t member = 0; member < group; member++)
+            for (int64_t query = piece->query_begin; query < piece->query_end; query += BLOCK)
+                meet(problem, piece, &state, sums, member * state.run + query - piece->query_begin, query,
+                     smaller(BLOCK, piece->query_end - query), first, count);
+    }
+    tiles_end();
+}
+
+void rotary_attention_tile_finish_queries(const rotary_attention_problem *problem,
+                                          const rotary_attention_piece *piece,
+                                          const rotary_attention_sums *sums)
+{
+    int64_t group = problem->heads / problem->key_value_heads,
+            width = rotary_attention_row(problem->head_dim);
+    int64_t run = round_up(piece->query_end - piece->query_begin, ROTARY_ATTENTION_ROUND);
+    float rows[SIDE][ROTARY_ATTENTION_LARGEST_HEAD];
+    for (int64_t member = 0; member < group; member++)
+        for (int64_t query = piece->query_begin; query < piece->query_end; query += SIDE) {
+            int64_t index = member * run + query - piece->query_begin;
+            const float *columns = sums->query + index / 32 * 32 * width + index % 32;
+            for (int64_t channel = 0; channel < width; channel += SIDE) {
+                float square[SIDE][SIDE];
+                transpose_dwords(square, columns + channel * 32, 32);
+                for (int row = 0; row < SIDE; row++)
+                    memcpy(rows[row] + channel, square[row], sizeof square[row]);
+            }
+            for (int64_t row = 0; row < smaller(SIDE, piece->query_end - query); row++)
+                turn_out(place_at(problem, problem->query_gradient, piece->sequence, query + row,
+                                  piece->key_value_head * group + member),
+                         rows[row], problem->head_dim, problem->scale, &problem->query_turn, query + row);
+        }
+}
+
+void rotary_attention_tile_finish_keys(const rotary_attention_problem *problem,
+                                       const rotary_attention_piece *piece, const rotary_attention_sums *sums)
+{
+    int64_t width = rotary_attention_row(problem->head_dim), head = piece->key_value_head;
+    for (int64_t key = piece->key_begin; key < piece->key_end; key++) {
+        int64_t place = (key - piece->key_begin) * width;
+        turn_out(place_at(problem, problem->key_gradient, piece->sequence, key, head), sums->key + place,
+                 problem->head_dim, LN_2, &problem->key_turn, key);
+        turn_out(place_at(problem, problem->value_gradient, piece->sequence, key, head), sums->value + place,
+                 problem->head_dim, 1.0f, &problem->value_turn, key);
+    }
+}
