@@ -49,8 +49,8 @@ struct command {
 
 extern const struct command *const commands[]; /* NULL-terminated, in the order of `rotary help` */
 extern const struct command command_compare, command_train, command_evaluate, command_generate,
-    command_report, command_frequencies, command_apply, command_attend, command_bench, command_info,
-    command_help;
+    command_report, command_frequencies, command_apply, command_attend, command_decay, command_permute,
+    command_bench, command_info, command_help;
 
 /* The options every command has. */
 extern const struct option common_options[];

@@ -16,9 +16,13 @@
 #include <unistd.h>
 
 const struct command *const commands[] = {
-    &command_compare, &command_train,       &command_evaluate, &command_generate,
-    &command_report,  &command_frequencies, &command_apply,    &command_attend,
-    &command_bench,   &command_info,        &command_help,     NULL,
+    &command_compare,  &command_train,
+    &command_evaluate, &command_generate,
+    &command_report,   &command_frequencies,
+    &command_apply,    &command_attend,
+    &command_decay,    &command_permute,
+    &command_bench,    &command_info,
+    &command_help,     NULL,
 };
 
 /* ---- Ctrl-C ---- */

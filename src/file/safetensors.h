@@ -44,5 +44,7 @@ const struct safetensor *safetensors_at(const struct safetensors *file, int inde
 const struct safetensor *safetensors_find(const struct safetensors *file, const char *name);
 /* A metadata string; NULL if absent. */
 const char *safetensors_metadata(const struct safetensors *file, const char *key);
+/* All metadata but our checksum, as safetensors_write takes it; the caller drops it. NULL: no memory. */
+json_t *safetensors_copy_metadata(const struct safetensors *file);
 
 #endif

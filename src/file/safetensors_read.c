@@ -308,3 +308,11 @@ const char *safetensors_metadata(const struct safetensors *file, const char *key
 {
     return json_string_value(json_object_get(json_object_get(file->header, SAFETENSORS_METADATA), key));
 }
+
+json_t *safetensors_copy_metadata(const struct safetensors *file)
+{
+    const json_t *metadata = json_object_get(file->header, SAFETENSORS_METADATA);
+    json_t *copy = metadata ? json_deep_copy(metadata) : json_object();
+    json_object_del(copy, SAFETENSORS_CHECKSUM);
+    return copy;
+}

@@ -4,7 +4,7 @@ golden=$(cd "$(dirname "$0")" && pwd)/golden
 renew=${3-}
 . "$(dirname "$0")/support.sh"
 
-for topic in '' compare train evaluate generate report frequencies apply attend bench info help; do
+for topic in '' compare train evaluate generate report frequencies apply attend decay permute bench info help; do
     name=help${topic:+-$topic}.txt
     # shellcheck disable=SC2086 # no topic is no argument
     does 0 help $topic || continue

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary decay: how far apart tokens still meet, by section 3.4.3 of the RoFormer paper (Su et al., arXiv
+ * 2104.09864). By Abel summation the score of a query and a key at distance n is at most the largest change
+ * from one pair's product to the next, times the sum of |S_j| over j = 1 ... pairs, where
+ *
+ *     S_j = sum of exp(i n w_k) over k = 0 ... j - 1
+ *
+ * and the curve is the mean of these |S_j|.
+ */
+#include "base/fail.h"
+#include "cli/result.h"
+#include "cli/rotation.h"
+#include "file/file.h"
+#include "report/svg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DISTANCE = 1 << 24, DEFAULT_DISTANCE = 256, PICTURE_HEIGHT = 320, MOST_POINTS = 2048 };
+
+struct decay_options {
+    struct rotation_options rotation;
+    struct option_integer distance;
+    const char *picture;
+};
+
+static const struct option decay_table[] = {
+    ROTATION_OPTIONS("--config", "the rotation: a model's config.json (see rotary help frequencies)",
+                     struct decay_options, rotation),
+    {.name = "--distance",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = offsetof(struct decay_options, distance),
+     .least = 1,
+     .most = MOST_DISTANCE,
+     .help = "the largest distance between query and key (default: 256)"},
+    {.name = "--picture",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = offsetof(struct decay_options, picture),
+     .help = "draw the curve, as SVG (default: no picture)"},
+};
+
+struct curve {
+    int64_t count;  /* distances 0 ... count - 1 */
+    double *values; /* [count] */
+};
+
+static double mean_of_sums(const rotary_rope *rope, double distance)
+{
+    const double *frequencies = rotary_rope_inverse_frequencies(rope);
+    int64_t pairs = rotary_rope_pairs(rope);
+    double real = 0, imaginary = 0, total = 0;
+    for (int64_t pair = 0; pair < pairs; pair++) {
+        real += cos(distance * frequencies[pair]);
+        imaginary += sin(distance * frequencies[pair]);
+        total += hypot(real, imaginary);
+    }
+    return total / (double)pairs;
+}
+
+static rotary_status make_curve(const rotary_rope *rope, int64_t distance, struct curve *curve,
+                                rotary_error *error)
+{
+    curve->count = distance + 1;
+    curve->values = calloc((size_t)curve->count, sizeof *curve->values);
+    if (!curve->values)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld distances",
+                           (long long)curve->count);
+    for (int64_t i = 0; i < curve->count; i++)
+        curve->values[i] = mean_of_sums(rope, (double)i);
+    return ROTARY_OK;
+}
+
+/* ---- the picture ---- */
+
+static const char picture_style[] =
+    "<style>svg{background:#fff;font-family:system-ui,sans-serif}text{font-size:13px;fill:#5c6069}"
+    ".grid{stroke:#e2e0d8}.curve{fill:none;stroke:#0072b2;stroke-width:1.8;stroke-linejoin:round}</style>\n";
+
+static void draw(FILE *stream, const struct curve *curve)
+{
+    struct svg_frame frame = {.left = 56, .right = SVG_WIDTH - 14, .top = 40, .bottom = PICTURE_HEIGHT - 56};
+    double low = 0, high = 0;
+    for (int64_t i = 0; i < curve->count; i++)
+        high = fmax(high, curve->values[i]);
+    svg_round_range(&low, &high);
+    struct svg_scale across = {0, (double)(curve->count - 1), frame.left, frame.right};
+    struct svg_scale up = {low, high, frame.bottom, frame.top};
+    fprintf(stream,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" "
+            "aria-label=\"long-term decay\">\n%s",
+            (int)SVG_WIDTH, (int)PICTURE_HEIGHT, picture_style);
+    svg_axis_left(stream, frame, up, "", "mean of |S|: the bound on a score");
+    svg_axis_below(stream, frame, across, "distance between query and key");
+    /* No more points than a picture can show: of each stretch the value where it begins. */
+    int64_t step = (curve->count + MOST_POINTS - 1) / MOST_POINTS;
+    fprintf(stream, "<path class=\"curve\" d=\"");
+    for (int64_t i = 0; i < curve->count; i += step)
+        fprintf(stream, "%c%.2f %.2f", i == 0 ? 'M' : 'L', svg_place(across, (double)i),
+                svg_place(up, curve->values[i]));
+    fprintf(stream, "\"/>\n");
+    svg_end(stream);
+}
+
+static rotary_status write_picture(const char *path, const struct curve *curve, rotary_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    if (stream)
+        draw(stream, curve);
+    bool drawn = stream && fclose(stream) == 0;
+    rotary_status status = drawn ? file_replace(path, text, bytes, error)
+                                 : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to draw %s", path);
+    free(text);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static rotary_status print_curve(const struct invocation *invocation, const struct curve *curve,
+                                 rotary_error *error)
+{
+    if (!invocation->common.json) {
+        for (int64_t i = 0; i < curve->count; i++)
+            printf("%lld %.17g\n", (long long)i, curve->values[i]);
+        return ROTARY_OK;
+    }
+    json_t *distances = json_array(), *values = json_array();
+    for (int64_t i = 0; i < curve->count; i++) {
+        json_array_append_new(distances, json_integer(i));
+        json_array_append_new(values, json_real(curve->values[i]));
+    }
+    return result_print_json(json_pack("{s:o, s:o}", "distance", distances, "bound", values), error);
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    const struct decay_options *options = invocation->options;
+    rotary_error error = {0};
+    if (!options->rotation.config) {
+        (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "decay wants --config FILE");
+        return command_refuse(invocation, &error);
+    }
+    struct rotation rotation;
+    struct curve curve = {0};
+    int64_t distance = options->distance.given ? options->distance.value : DEFAULT_DISTANCE;
+    rotary_status status = rotation_make(&options->rotation, &invocation->common, 0, &rotation, &error);
+    if (status)
+        return command_fail(&error);
+    status = make_curve(rotation.rope, distance, &curve, &error);
+    if (!status && options->picture)
+        status = write_picture(options->picture, &curve, &error);
+    if (!status)
+        status = print_curve(invocation, &curve, &error);
+    free(curve.values);
+    rotation_destroy(&rotation);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const struct command command_decay = {
+    .name = "decay",
+    .operands = "",
+    .summary = "shows how the bound on a score falls with the distance of query and key",
+    .more = "The curve is that of section 3.4.3 of the RoFormer paper: the mean over the pairs of |S|, S "
+            "being the\n"
+            "sum of exp(i distance frequency) over a pair and those before it. A line for each distance, or "
+            "with\n"
+            "--json {\"distance\": [...], \"bound\": [...]}. Magnitudes are left out of it.",
+    .example = "rotary decay --config config.json --distance 4096 --picture decay.svg\n"
+               "prints the curve up to 4096 tokens apart, and draws it",
+    .options = decay_table,
+    .option_count = sizeof decay_table / sizeof decay_table[0],
+    .options_size = sizeof(struct decay_options),
+    .least_operands = 0,
+    .most_operands = 0,
+    .run = run,
+};
