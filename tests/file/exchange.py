@@ -12,7 +12,7 @@ except ImportError:
 
 folder = sys.argv[1]
 
-for name, dtype in [("f16", "<f2"), ("f32", "<f4"), ("f64", "<f8"), ("i32", "<i4"), ("i64", "<i8")]:
+for name, dtype in [("f16", "<f2"), ("f32", "<f4"), ("f64", "<f8"), ("i32", "<i4"), ("i64", "<i8"), ("bool", "|b1")]:
     array = np.load(f"{folder}/c_{name}.npy")
     wanted = (np.arange(24).reshape(2, 3, 4) - 7).astype(dtype)
     assert array.dtype == np.dtype(dtype) and array.shape == (2, 3, 4) and (array == wanted).all(), name

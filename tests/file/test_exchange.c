@@ -52,7 +52,7 @@ static void write_all(void)
 {
     double block[24];
     rotary_error error = {0};
-    for (int type = NPY_F16; type <= NPY_I64; type++) {
+    for (int type = NPY_F16; type <= NPY_BOOL; type++) {
         char name[32];
         snprintf(name, sizeof name, "c_%s.npy", names[type]);
         fill((enum npy_type)type, block, false);
@@ -74,7 +74,7 @@ static void read_all(void)
 {
     double block[24];
     rotary_error error = {0};
-    for (int type = NPY_F16; type <= NPY_I64; type++) {
+    for (int type = NPY_F16; type <= NPY_BOOL; type++) {
         char name[32];
         snprintf(name, sizeof name, "python_%s.npy", names[type]);
         struct npy array;

@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oracle.py ROTARY: the oracle's commands against their formulas in NumPy, and what they say of bad input."""
+import json
+import math
+import os
+import struct
+import zlib
+
+import numpy as np
+from oracle_support import array, check, config, near, report, result, run
+
+random = np.random.default_rng(20240521)
+
+
+def numbers(*shape):
+    """Signed, over many sizes."""
+    return random.standard_normal(shape) * 2.0 ** random.integers(-4, 5, shape)
+
+
+def inverse_frequencies(dim, base=10000.0):
+    return base ** (-2.0 * np.arange(dim // 2) / dim)
+
+
+def turned(x, positions, frequencies, pairing="half", start=0, magnitude=1.0, inverse=False):
+    """[..., T, H, D] turned at positions [T], or [T, pairs] where each pair has its own."""
+    pairs = len(frequencies)
+    positions = np.asarray(positions, np.float64)
+    angles = (positions if positions.ndim == 2 else positions[:, None]) * frequencies
+    cosine, sine = np.cos(angles)[:, None, :], np.sin(angles)[:, None, :]
+    if inverse:
+        sine, magnitude = -sine, 1.0 / magnitude
+    first = start + (np.arange(pairs) if pairing == "half" else 2 * np.arange(pairs))
+    second = first + (pairs if pairing == "half" else 1)
+    y = np.array(x, np.float64)
+    y[..., first] = (x[..., first] * cosine - x[..., second] * sine) * magnitude
+    y[..., second] = (x[..., first] * sine + x[..., second] * cosine) * magnitude
+    return y
+
+
+# ---- frequencies ----
+
+found = result("frequencies", "--config", config({"head_dim": 64, "rope_theta": 5e5}))
+near("frequencies", found["inv_freq"], inverse_frequencies(64, 5e5), 1e-15)
+check("attention factor", found["attention_factor"] == 1.0)
+
+linear = {"head_dim": 64, "rope_scaling": {"type": "linear", "factor": 4}}
+near("linear", result("frequencies", "--config", config(linear))["inv_freq"], inverse_frequencies(64) / 4, 1e-15)
+
+dynamic = {"head_dim": 64, "max_position_embeddings": 100, "rope_scaling": {"rope_type": "dynamic", "factor": 4.0}}
+near("dynamic, short", result("frequencies", "--config", config(dynamic), "--length", 60)["inv_freq"],
+     inverse_frequencies(64), 1e-14)
+stretched = 10000.0 * (4.0 * 300 / 100 - 3) ** (64 / 62)
+near("dynamic, long", result("frequencies", "--config", config(dynamic), "--length", 300)["inv_freq"],
+     inverse_frequencies(64, stretched), 1e-14)
+constant = 10000.0 * (4.0 * 400 / 100 - 3) ** (64 / 62)
+near("dynamic, vLLM", result("frequencies", "--config", config(dynamic), "--compat", "vllm")["inv_freq"],
+     inverse_frequencies(64, constant), 1e-14)
+
+short, long = list(np.linspace(1, 2, 8)), list(np.linspace(3, 9, 8))
+longrope = {"hidden_size": 32, "num_attention_heads": 2, "max_position_embeddings": 4096,
+            "original_max_position_embeddings": 256,
+            "rope_scaling": {"type": "longrope", "short_factor": short, "long_factor": long}}
+for length, factors in [(256, short), (257, long)]:
+    found = result("frequencies", "--config", config(longrope), "--length", length)
+    near(f"LongRoPE at {length}", found["inv_freq"], inverse_frequencies(16) / np.array(factors), 1e-15)
+    near("LongRoPE's factor", found["attention_factor"], math.sqrt(1 + math.log(16) / math.log(256)), 1e-14)
+
+llama3 = {"head_dim": 128, "rope_theta": 5e5, "rope_scaling": {
+    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8192}}
+plain = inverse_frequencies(128, 5e5)
+smooth = np.clip((8192 * plain / (2 * np.pi) - 1) / 3, 0, 1)
+near("llama3", result("frequencies", "--config", config(llama3))["inv_freq"],
+     (1 - smooth) * plain / 8 + smooth * plain, 1e-15)
+
+partial = {"head_dim": 64, "rope_parameters": {"rope_type": "proportional", "partial_rotary_factor": 0.25}}
+near("proportional", result("frequencies", "--config", config(partial))["inv_freq"],
+     np.where(np.arange(32) < 8, inverse_frequencies(64), 0), 1e-15)
+
+yarn = {"head_dim": 128, "max_position_embeddings": 8192, "rope_scaling": {
+    "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 2048, "attention_factor": 1.5}}
+for compat, factor in [("none", 1.5), ("huggingface", 1.5), ("ggml", 1.5 * (1 + 0.1 * math.log(4))),
+                       ("vllm", 1 + 0.1 * math.log(4))]:
+    found = result("frequencies", "--config", config(yarn), "--compat", compat)
+    near(f"YaRN's factor, {compat}", found["attention_factor"], factor, 1e-14)
+
+# ---- apply ----
+
+for pairing in ["half", "interleaved"]:
+    for span in ["front", "back"]:
+        rotation = config({"head_dim": 16, "rope_theta": 100, "partial_rotary_factor": 0.5, "pairing": pairing,
+                           "span": span})
+        frequencies, start = inverse_frequencies(8, 100), 0 if span == "front" else 8
+        for shape in [(5, 16), (5, 3, 16), (2, 5, 3, 16)]:
+            x = numbers(*shape).astype(np.float32)
+            array("x.npy", x)
+            whole = x.astype(np.float64) if len(shape) > 2 else x[:, None, :].astype(np.float64)
+            size = np.abs(whole).max()
+            about = f"apply {pairing} {span} {shape}"
+            for more, positions in [([], np.arange(5)), (["--offset", 7], np.arange(5) + 7),
+                                    (["--offset", -3], np.arange(5) - 3)]:
+                result("apply", "--config", rotation, "--input", "x.npy", "--output", "y.npy", "--json", *more)
+                y = np.load("y.npy")
+                check(about, y.dtype == np.float32)
+                near(f"{about} {more}", y, turned(whole, positions, frequencies, pairing, start).reshape(shape),
+                     size * 4e-7)
+                result("apply", "--config", rotation, "--input", "y.npy", "--output", "z.npy", "--inverse", "--json",
+                       *more)
+                near(f"{about} {more} inverse", np.load("z.npy"), x, size * 8e-7)
+
+rotation = config({"head_dim": 8})
+x = numbers(2, 4, 3, 8).astype(np.float32)
+array("x.npy", x)
+for kind in [np.int32, np.int64, np.float32, np.float64]:
+    positions = np.array([[3, 1, 4, 1], [5, 9, 2, 6]]).astype(kind)
+    if kind == np.float64:
+        positions += 0.25
+    result("apply", "--config", rotation, "--input", "x.npy", "--output", "y.npy", "--positions",
+           array("p.npy", positions), "--json")
+    wanted = np.stack([turned(x[b].astype(np.float64), positions[b], inverse_frequencies(8)) for b in range(2)])
+    near(f"positions {kind.__name__}", np.load("y.npy"), wanted, np.abs(x).max() * 8e-7)
+
+for kind, bound in [(np.float16, 2.0**-10), (np.float64, 4e-7)]:
+    array("x.npy", x.astype(kind))
+    result("apply", "--config", rotation, "--input", "x.npy", "--output", "y.npy", "--json")
+    check("type", np.load("y.npy").dtype == (np.float16 if kind == np.float16 else np.float32))
+    near(f"apply {kind.__name__}", np.load("y.npy"),
+         turned(x.astype(kind).astype(np.float64), np.arange(4), inverse_frequencies(8)), np.abs(x).max() * bound)
+
+# A magnitude: the inverse divides by it, values have none.
+array("x.npy", x)
+rotation = config(dict(yarn, head_dim=8))
+frequencies = np.array(result("frequencies", "--config", rotation)["inv_freq"])
+for role, magnitude in [("query", 1.5), ("key", 1.5), ("value", 1.0)]:
+    for inverse in [False, True]:
+        result("apply", "--config", rotation, "--input", "x.npy", "--output", "y.npy", "--as", role, "--json",
+               *(["--inverse"] if inverse else []))
+        near(f"YaRN {role} inverse {inverse}", np.load("y.npy"),
+             turned(x.astype(np.float64), np.arange(4), frequencies, magnitude=magnitude, inverse=inverse),
+             np.abs(x).max() * 1e-6)
+
+# Positions of several axes.
+for interleaved in [False, True]:
+    rotation = config({"head_dim": 16, "rope_scaling": {"type": "mrope", "mrope_section": [4, 2, 2],
+                                                        "mrope_interleaved": interleaved}})
+    x = numbers(4, 2, 16).astype(np.float32)
+    positions = random.integers(0, 50, (3, 4))
+    axes = np.array([0, 1, 2, 0, 1, 2, 0, 0] if interleaved else [0, 0, 0, 0, 1, 1, 2, 2])
+    check("axes", result("frequencies", "--config", rotation)["axes"] == axes.tolist())
+    result("apply", "--config", rotation, "--input", array("x.npy", x), "--output", "y.npy", "--positions",
+           array("p.npy", positions), "--json")
+    near("M-RoPE", np.load("y.npy"), turned(x.astype(np.float64), positions[axes].T, inverse_frequencies(16)),
+         np.abs(x).max() * 1e-6)
+
+# Tables of the caller's own.
+cosine, sine = numbers(9, 3).astype(np.float32), numbers(9, 3).astype(np.float32)
+array("c.npy", cosine)
+array("s.npy", sine)
+x = numbers(2, 4, 2, 8).astype(np.float32)
+array("x.npy", x)
+positions = random.integers(0, 9, (2, 4))
+array("p.npy", positions)
+for per_token in [False, True]:
+    if per_token:
+        array("c.npy", cosine[positions])
+        array("s.npy", sine[positions])
+    c, s = (table[positions][:, :, None, :].astype(np.float64) for table in (cosine, sine))
+    for pairing, first, second in [("half", [0, 1, 2], [3, 4, 5]), ("interleaved", [0, 2, 4], [1, 3, 5])]:
+        wanted = x.astype(np.float64)
+        wanted[..., first] = x[..., first] * c - x[..., second] * s
+        wanted[..., second] = x[..., first] * s + x[..., second] * c
+        for how in [["--pairing", pairing], ["--config", config({"pairing": pairing})]]:
+            result("apply", "--input", "x.npy", "--output", "y.npy", "--cos", "c.npy", "--sin", "s.npy", "--json",
+                   *how, *([] if per_token else ["--positions", "p.npy"]))
+            near(f"tables {pairing} {how[0]}, one a token: {per_token}", np.load("y.npy"), wanted,
+                 np.abs(x).max() * np.abs(cosine).max() * 1e-6)
+
+
+# ---- attend ----
+
+def attention(query, key, value, rotation=None, roper=False, causal=False, window=0, mask=None, scale=None,
+              softcap=0.0, first=None):
+    """rotation: (frequencies, magnitude)."""
+    T, H, D = query.shape[-3:]
+    S, G = key.shape[-3:-1]
+    first = S - T if first is None else first
+    at, standing = first + np.arange(T), np.arange(S)
+    if rotation:
+        query = turned(query, at, rotation[0], magnitude=rotation[1])
+        key = turned(key, standing, rotation[0], magnitude=rotation[1])
+        value = turned(value, standing, rotation[0]) if roper else value
+    key, value = np.repeat(key, H // G, -2), np.repeat(value, H // G, -2)
+    score = np.einsum("...thd,...shd->...hts", query, key) * (D**-0.5 if scale is None else scale)
+    if softcap:
+        score = softcap * np.tanh(score / softcap)
+    if mask is not None:
+        score = np.where(mask, score, -np.inf) if mask.dtype == bool else score + mask
+    apart = at[:, None] - standing
+    if causal:
+        score = np.where((apart >= 0) & ((apart < window) | (window == 0)), score, -np.inf)
+    largest = score.max(-1, keepdims=True)
+    weights = np.exp(score - np.where(np.isinf(largest), 0, largest))
+    total = weights.sum(-1, keepdims=True)
+    weights = weights / np.where(total == 0, 1, total)
+    output = np.einsum("...hts,...shd->...thd", weights, value)
+    return (turned(output, at, rotation[0], inverse=True) if roper else output), weights
+
+
+rope = config(dict(yarn, head_dim=8))
+rotation = (np.array(result("frequencies", "--config", rope)["inv_freq"]), 1.5)
+B, T, S, H, G, D = 2, 3, 7, 4, 2, 8
+lower = np.triu(numbers(T, S), 1)
+cases = [
+    ([], {}),
+    (["--rope", rope], {"rotation": rotation}),
+    (["--rope", rope, "--causal"], {"rotation": rotation, "causal": True}),
+    (["--rope", rope, "--roper", "--causal"], {"rotation": rotation, "roper": True, "causal": True}),
+    (["--rope", rope, "--roper", "--causal", "--window", "2"],
+     {"rotation": rotation, "roper": True, "causal": True, "window": 2}),
+    (["--scale", "0.3", "--softcap", "1.5"], {"scale": 0.3, "softcap": 1.5}),
+    (["--causal", "--first-query", "0"], {"causal": True, "first": 0}),
+    (["--causal", "--first-query", "-1"], {"causal": True, "first": -1}),
+]
+for shape in [(), (B,)]:
+    q, k, v = numbers(*shape, T, H, D), numbers(*shape, S, G, D), numbers(*shape, S, G, D)
+    masks = [lower, lower < 0, numbers(H, 1, S)] + ([numbers(B, 1, T, S)] if shape else [])
+    masked = [(["--mask", f"m{i}.npy"], {"mask": mask}) for i, mask in enumerate(masks)]
+    for i, mask in enumerate(masks):
+        array(f"m{i}.npy", mask)
+    for kind, bound in [(np.float64, 1e-13), (np.float32, 2.0**-24), (np.float16, 2.0**-11)]:
+        q, k, v = (x.astype(kind) for x in (q, k, v))
+        for name, x in [("q", q), ("k", k), ("v", v)]:
+            array(f"{name}.npy", x)
+        for flags, how in cases + masked:
+            about = f"attend {shape} {kind.__name__} {flags}"
+            found = result("attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--output", "o.npy",
+                           "--weights", "w.npy", "--json", *flags)
+            output, weights = attention(*(x.astype(np.float64) for x in (q, k, v)), **how)
+            got = np.load("o.npy")
+            check(about, got.dtype == kind)
+            size = max(1.0, np.abs(v).max())
+            near(about, got, output, np.abs(output) * bound * 1.001 + size * 1e-13 + (2.0**-24 if kind == np.float16 else 0))
+            near(f"{about}, weights", np.load("w.npy"), weights, bound * 1.001 + 1e-13)
+            blind = int((weights.sum(-1) == 0).sum())
+            check(about, found["rows_without_keys"] == blind, f"{found['rows_without_keys']} blind, not {blind}")
+            distance = found["librotary"]["largest_difference"]
+            if "mask" in how:
+                check(f"{about}, kernel", distance is None and found["librotary"]["reason"] != "")
+            else:
+                # In f32: a hundred roundings of scores of about a hundred.
+                check(f"{about}, kernel", distance is not None and distance <= size * 1e-3, str(found["librotary"]))
+
+# A step of decoding is the last row of the whole.
+q, k, v = numbers(S, H, D), numbers(S, G, D), numbers(S, G, D)
+for name, x in [("q", q), ("k", k), ("v", v), ("last", q[-1:])]:
+    array(f"{name}.npy", x)
+for query, output in [("q", "all"), ("last", "one")]:
+    result("attend", "--query", f"{query}.npy", "--key", "k.npy", "--value", "v.npy", "--output", f"{output}.npy",
+           "--rope", rope, "--roper", "--causal", "--json")
+near("decoding", np.load("one.npy"), np.load("all.npy")[-1:], 1e-14)
+
+# ---- decay ----
+
+found = result("decay", "--config", config({"head_dim": 128}), "--distance", 300, "--picture", "decay.svg", "--json")
+sums = np.cumsum(np.exp(1j * np.arange(301)[:, None] * inverse_frequencies(128)), 1)
+near("decay", found["bound"], np.abs(sums).mean(1), 1e-11)
+check("distances", found["distance"] == list(range(301)))
+with open("decay.svg") as file:
+    check("picture", file.read().startswith("<svg xmlns"))
+lines = run("decay", "--config", "config.json", "--distance", "2").stdout.split("\n")
+near("columns", [[float(x) for x in line.split()] for line in lines[:3]],
+     [[i, np.abs(sums[i]).mean()] for i in range(3)], 1e-11)
+
+
+# ---- safetensors, and permute ----
+
+def write_safetensors(name, tensors, metadata):
+    header, data = {"__metadata__": metadata}, b""
+    for key, (kind, shape, content) in tensors.items():
+        header[key] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(name, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def read_safetensors(name):
+    with open(name, "rb") as file:
+        content = file.read()
+    (length,) = struct.unpack("<Q", content[:8])
+    header, data = json.loads(content[8:8 + length]), content[8 + length:]
+    metadata = header.pop("__metadata__")
+    return {key: (x["dtype"], x["shape"], data[slice(*x["data_offsets"])]) for key, x in header.items()}, metadata
+
+
+def bf16(x):
+    return (np.ascontiguousarray(x, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
+partial = config({"hidden_size": 16, "num_attention_heads": 2, "partial_rotary_factor": 0.5})
+order = [0, 2, 1, 3, 4, 5, 6, 7]  # row of the input, for interleaved to half
+weight, bias, key = numbers(16, 3).astype(np.float32), numbers(16).astype(np.float32), bf16(numbers(8, 5))
+model = {
+    "a.q_proj.weight": ("F32", [16, 3], weight.tobytes()),
+    "a.q_proj.bias": ("F32", [16], bias.tobytes()),
+    "a.k_proj.weight": ("BF16", [8, 5], key.tobytes()),
+    "a.v_proj.weight": ("F32", [16, 3], weight.tobytes()),
+}
+write_safetensors("model.safetensors", model, {"format": "pt", "by": "hand"})
+found = result("permute", "--config", partial, "--input", "model.safetensors", "--output", "half.safetensors", "--to",
+               "half", "--json")
+check("permuted", sorted(found["permuted"]) == ["a.k_proj.weight", "a.q_proj.bias", "a.q_proj.weight"])
+half, metadata = read_safetensors("half.safetensors")
+check("metadata", metadata["format"] == "pt" and metadata["by"] == "hand")
+check("weight", half["a.q_proj.weight"][2] == weight.reshape(2, 8, 3)[:, order].tobytes())
+check("bias", half["a.q_proj.bias"][2] == bias.reshape(2, 8)[:, order].tobytes())
+check("grouped key", half["a.k_proj.weight"] == ("BF16", [8, 5], key.reshape(1, 8, 5)[:, order].tobytes()))
+check("value", half["a.v_proj.weight"] == model["a.v_proj.weight"])
+result("permute", "--config", partial, "--input", "half.safetensors", "--output", "back.safetensors", "--to",
+       "interleaved", "--json")
+check("and back", read_safetensors("back.safetensors")[0] == model)
+result("permute", "--config", partial, "--input", "model.safetensors", "--output", "one.safetensors", "--to", "half",
+       "--tensor", "*.v_proj.*", "--json")
+one = read_safetensors("one.safetensors")[0]
+check("chosen", one["a.v_proj.weight"] == half["a.q_proj.weight"] and one["a.q_proj.bias"] == model["a.q_proj.bias"])
+array("w.npy", weight)
+result("permute", "--config", partial, "--input", "w.npy", "--output", "moved.npy", "--to", "half", "--json")
+check(".npy", (np.load("moved.npy") == weight.reshape(2, 8, 3)[:, order].reshape(16, 3)).all())
+
+# Scores do not change: rows of weights and pairing together.
+inputs = numbers(5, 3).astype(np.float32)
+turns = {}
+for pairing, rows in [("interleaved", weight), ("half", np.load("moved.npy"))]:
+    projected = (inputs.astype(np.float64) @ rows.T.astype(np.float64)).reshape(5, 2, 8)
+    result("attend", "--query", array("q.npy", projected), "--key", array("k.npy", projected), "--value",
+           array("v.npy", numbers(5, 2, 8)), "--output", "o.npy", "--weights", "w.npy", "--json", "--rope",
+           config({"head_dim": 8, "partial_rotary_factor": 0.5, "pairing": pairing}))
+    turns[pairing] = np.load("w.npy")
+near("the same scores", turns["half"], turns["interleaved"], 1e-12)
+
+# bf16 in and out.
+x = bf16(numbers(4, 2, 8))
+write_safetensors("x.safetensors", {"x": ("BF16", [4, 2, 8], x.tobytes())}, {})
+exact = (x.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+rotation = config({"head_dim": 8})
+for label, name in [("y.safetensors", "tensor"), ("y.safetensors:turned", "turned")]:
+    result("apply", "--config", rotation, "--input", "x.safetensors:x", "--output", label, "--json")
+    kind, shape, content = read_safetensors("y.safetensors")[0][name]
+    check("bf16", kind == "BF16" and shape == [4, 2, 8])
+    got = (np.frombuffer(content, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(4, 2, 8)
+    near("apply bf16", got, turned(exact, np.arange(4), inverse_frequencies(8)), np.abs(exact).max() * 2.0**-7)
+
+
+# ---- bad input: exit status and one line ----
+
+def refuses(status, text, *arguments):
+    before = zlib.crc32(b"".join(open(name, "rb").read() for name in sorted(os.listdir(".")) if os.path.isfile(name)))
+    done = run(*arguments)
+    about = f"rotary {' '.join(map(str, arguments))}"
+    check(about, done.returncode == status, f"exits {done.returncode}, wanted {status}")
+    check(about, done.stdout == "", "prints results")
+    lines = done.stderr.splitlines()
+    check(about, bool(lines) and lines[0].startswith("rotary: ") and text in lines[0], done.stderr)
+    check(about, len(lines) == 1 if status == 1 else len(lines) >= 2, done.stderr)
+    after = zlib.crc32(b"".join(open(name, "rb").read() for name in sorted(os.listdir(".")) if os.path.isfile(name)))
+    check(about, before == after, "changes files")
+
+
+array("x.npy", numbers(4, 2, 8))
+array("flat.npy", numbers(4))
+array("whole.npy", np.arange(64).reshape(4, 2, 8))
+array("wide.npy", numbers(4, 2, 10))
+array("three.npy", numbers(4, 3, 8))
+array("huge.npy", np.array([0, 1, 2, 2**60]))
+array("nan.npy", np.array([0, 1, np.nan, 2]))
+array("c.npy", numbers(2, 3))
+array("s.npy", numbers(2, 4))
+array("mask.npy", numbers(3, 4))
+with open("x.npy", "rb") as file:
+    whole = file.read()
+with open("cut.npy", "wb") as file:
+    file.write(whole[:-1])
+with open("none.npy", "w") as file:
+    file.write("no array")
+rotation = config({"head_dim": 8}, "rotation.json")
+config({"head_dim": 8, "rope_scaling": {"rope_type": "yrn"}}, "unknown.json")
+io = ["--input", "x.npy", "--output", "out.npy"]
+qkv = ["--query", "x.npy", "--key", "x.npy", "--value", "x.npy", "--output", "out.npy"]
+
+refuses(2, "frequencies wants --config FILE", "frequencies")
+refuses(1, "cannot open absent.json", "frequencies", "--config", "absent.json")
+refuses(1, 'unknown.json: "rope_type" is "yrn", wanted', "frequencies", "--config", "unknown.json")
+refuses(2, '--compat is "hugingface"', "frequencies", "--config", rotation, "--compat", "hugingface")
+refuses(1, "does not tell types of layers apart", "frequencies", "--config", rotation, "--layer-type", "full")
+refuses(2, "apply wants --input FILE and --output FILE", "apply", "--config", rotation)
+refuses(2, "apply wants --config FILE, or --cos FILE", "apply", *io)
+refuses(2, "--cos and --sin want each other", "apply", *io, "--cos", "c.npy")
+refuses(2, "exclude each other", "apply", *io, "--config", rotation, "--positions", "p.npy", "--offset", 1)
+refuses(2, 'cannot write "out.txt"', "apply", "--config", rotation, "--input", "x.npy", "--output", "out.txt")
+refuses(1, "cannot open absent.npy", "apply", "--config", rotation, "--input", "absent.npy", "--output", "out.npy")
+refuses(1, "cut.npy", "apply", "--config", rotation, "--input", "cut.npy", "--output", "out.npy")
+refuses(1, "none.npy", "apply", "--config", rotation, "--input", "none.npy", "--output", "out.npy")
+refuses(1, "flat.npy has shape [4], wanted [T, D]", "apply", "--config", rotation, "--input", "flat.npy", "--output",
+        "out.npy")
+refuses(1, "whole.npy holds integer numbers, wanted f32", "apply", "--config", rotation, "--input", "whole.npy",
+        "--output", "out.npy")
+refuses(1, "rotation.json describes heads of 8 channels, wanted 10", "apply", "--config", rotation, "--input",
+        "wide.npy", "--output", "out.npy")
+refuses(1, "flat.npy has shape [4]", "apply", *io, "--cos", "flat.npy", "--sin", "flat.npy")
+refuses(1, "s.npy has shape [2, 4], wanted that of c.npy, [2, 3]", "apply", *io, "--cos", "c.npy", "--sin", "s.npy")
+refuses(1, "wanted one of the table's rows", "apply", *io, "--cos", "c.npy", "--sin", "c.npy")
+refuses(1, "x.npy has shape [4, 2, 8], wanted [4] or [1, 4]", "apply", *io, "--config", rotation, "--positions", "x.npy")
+refuses(1, "huge.npy: number 3 is 1152921504606846976", "apply", *io, "--config", rotation, "--positions", "huge.npy")
+refuses(1, "nan.npy: position 2 is nan", "apply", *io, "--config", rotation, "--positions", "nan.npy")
+refuses(1, "cannot", "apply", "--config", rotation, "--input", "x.npy", "--output", "absent/out.npy")
+refuses(1, 'has no tensor "z"', "apply", "--config", rotation, "--input", "model.safetensors:z", "--output", "out.npy")
+refuses(1, "holds 4 tensors, wanted the name of one", "apply", "--config", rotation, "--input", "model.safetensors",
+        "--output", "out.npy")
+refuses(2, "attend wants --query FILE", "attend", *qkv[2:])
+refuses(2, "--roper wants --rope FILE", "attend", *qkv, "--roper")
+refuses(2, "--window wants --causal", "attend", *qkv, "--window", 3)
+refuses(1, "flat.npy has shape [4], wanted [T, H, D]", "attend", "--query", "flat.npy", *qkv[2:])
+refuses(1, "three.npy has shape [4, 3, 8], wanted [S, G, 8], G a divisor of 2, to go with x.npy", "attend", "--query",
+        "x.npy", "--key", "three.npy", *qkv[4:])
+refuses(1, "three.npy has shape [4, 3, 8], wanted [4, 2, E], to go with x.npy", "attend", "--query", "x.npy", "--key",
+        "x.npy", "--value", "three.npy", *qkv[6:])
+refuses(1, "mask.npy has shape [3, 4], wanted [4, 4]", "attend", *qkv, "--mask", "mask.npy")
+refuses(1, "whole.npy holds whole numbers, wanted bool", "attend", *qkv, "--mask", "whole.npy")
+refuses(1, "wide.npy has heads of 10 channels, wanted 8", "attend", "--query", "x.npy", "--key", "x.npy", "--value",
+        "wide.npy", "--output", "out.npy", "--rope", rotation, "--roper")
+refuses(2, "decay wants --config FILE", "decay")
+refuses(2, "permute wants --config FILE", "permute", *io)
+permutes = ["permute", "--config", rotation, "--to", "half", "--input"]
+refuses(2, "files of one kind", *permutes, "x.npy", "--output", "out.safetensors")
+refuses(2, "--output is --input", *permutes, "x.npy", "--output", "x.npy")
+refuses(1, "x.npy has shape of 3 dimensions, wanted [rows, inputs]", *permutes, "x.npy", "--output", "out.npy")
+refuses(1, "flat.npy has shape [4], wanted [rows, inputs] or [rows], rows a multiple of rotation.json's head_dim, 8",
+        *permutes, "flat.npy", "--output", "out.npy")
+refuses(1, 'has no tensor "*.qq.*"', *permutes, "model.safetensors", "--output", "out.safetensors", "--tensor", "*.qq.*")
+refuses(1, "has no tensor named as query and key", *permutes, "x.safetensors", "--output", "out.safetensors")
+check("nothing is left behind", not [name for name in os.listdir(".") if name.startswith("out") or name.endswith(".new")])
+
+report()

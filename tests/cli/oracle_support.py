@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the oracle's tests share: running the program in a folder of its own, and comparing."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+rotary = os.path.realpath(sys.argv[1])
+source = os.environ.get("ROTARY_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "../.."))
+compared = 0
+failures = 0
+_folder = tempfile.TemporaryDirectory()
+os.chdir(_folder.name)
+os.environ.pop("ROTARY_ISA", None)
+
+
+def run(*arguments):
+    return subprocess.run([rotary, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+
+
+def check(about, holds, more=""):
+    global compared, failures
+    compared += 1
+    if not holds:
+        failures += 1
+        print(f"FAILED: {about} {more}")
+    return holds
+
+
+def near(about, got, wanted, bound):
+    """Every number within `bound` (a number or an array) of what is wanted; a NaN anywhere fails."""
+    got, wanted = np.asarray(got, np.float64), np.asarray(wanted, np.float64)
+    if not check(about, got.shape == wanted.shape, f"shape {got.shape}, wanted {wanted.shape}"):
+        return
+    error = np.abs(got - wanted)
+    check(about, bool((error <= bound).all()), f"is off by {np.max(error)}")
+
+
+def result(*arguments):
+    """The JSON object that the command prints; None, and a failure, if it fails."""
+    done = run(*arguments)
+    if check(f"rotary {' '.join(map(str, arguments))}", done.returncode == 0 and done.stderr == "", done.stderr):
+        return json.loads(done.stdout)
+    return None
+
+
+def config(content, name="config.json"):
+    with open(name, "w") as file:
+        json.dump(content, file)
+    return name
+
+
+def array(name, values):
+    np.save(name, np.ascontiguousarray(values))
+    return name
+
+
+def report():
+    print(f"{compared} comparisons, {failures} failures")
+    sys.exit(1 if failures or not compared else 0)

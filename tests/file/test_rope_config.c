@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Configurations in all their spellings, and what is said of wrong ones.
+ */
+#include "file/rope_config.h"
+#include "support/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static rotary_status parse(const char *text, const char *layer_type, struct rope_config *config,
+                           rotary_error *error)
+{
+    struct rope_config_request request = {.layer_type = layer_type};
+    json_error_t wrong;
+    json_t *object = json_loads(text, 0, &wrong);
+    check_about("%s", text);
+    if (!CHECK(object != NULL))
+        return ROTARY_OUT_OF_MEMORY;
+    rotary_status status = rope_config_parse(object, "config.json", &request, config, error);
+    json_decref(object);
+    return status;
+}
+
+static bool reads(const char *text, const char *layer_type, struct rope_config *config)
+{
+    rotary_error error = {0};
+    bool good = CHECK_INT(parse(text, layer_type, config, &error), ROTARY_OK);
+    if (!good)
+        printf("  %s\n", error.message);
+    return good;
+}
+
+/* ---- spellings ---- */
+
+static void test_sizes(void)
+{
+    static const struct {
+        const char *text;
+        int64_t head_dim, rotary_dim, rotary_start;
+        double base;
+    } cases[] = {
+        {"{\"head_dim\": 128}", 128, 128, 0, 10000},
+        {"{\"hidden_size\": 4096, \"num_attention_heads\": 32, \"head_dim\": null}", 128, 128, 0, 10000},
+        {"{\"hidden_size\": 4096, \"num_attention_heads\": 32, \"head_dim\": 64}", 64, 64, 0, 10000},
+        {"{\"n_embd\": 4096, \"n_head\": 16, \"rotary_dim\": 64}", 256, 64, 0, 10000},
+        {"{\"head_dim\": 64, \"rotary_pct\": 0.25, \"rotary_emb_base\": 500}", 64, 16, 0, 500},
+        {"{\"head_dim\": 80, \"partial_rotary_factor\": 0.4, \"rope_theta\": 1e6}", 80, 32, 0, 1e6},
+        {"{\"head_dim\": 80, \"rope_parameters\": {\"rope_theta\": 7, \"partial_rotary_factor\": 0.5}}", 80,
+         40, 0, 7},
+        {"{\"head_dim\": 64, \"partial_rotary_factor\": 0.5, \"span\": \"back\"}", 64, 32, 32, 10000},
+        {"{\"text_config\": {\"head_dim\": 32, \"rope_theta\": 5}, \"rope_scaling\": null}", 32, 32, 0, 5},
+        {"{\"hidden_size\": 64, \"num_attention_heads\": 2, \"qk_rope_head_dim\": 16}", 16, 16, 0, 10000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rope_config config;
+        if (!reads(cases[i].text, NULL, &config))
+            continue;
+        CHECK_INT(config.plan.head_dim, cases[i].head_dim);
+        CHECK_INT(config.plan.rotary_dim, cases[i].rotary_dim);
+        CHECK_INT(config.plan.rotary_start, cases[i].rotary_start);
+        CHECK_NEAR(config.plan.base, cases[i].base, 0);
+        CHECK_TEXT(config.rope_type, "default");
+        rope_config_free(&config);
+    }
+}
+
+/* One rotation in every place it may stand in. */
+static void test_places(void)
+{
+    static const char *const texts[] = {
+        "{\"head_dim\": 8, \"rope_theta\": 9, \"max_position_embeddings\": 256, \"rope_scaling\": {\"type\": "
+        "\"yarn\", \"factor\": 4.0, \"original_max_position_embeddings\": 64, \"truncate\": false}}",
+        "{\"head_dim\": 8, \"rope_theta\": 9, \"max_position_embeddings\": 256, \"rope_scaling\": "
+        "{\"rope_type\": "
+        "\"yarn\", \"type\": \"linear\", \"factor\": 4, \"original_max_position_embeddings\": 64, "
+        "\"beta_fast\": "
+        "null, \"truncate\": false}}",
+        "{\"head_dim\": 8, \"max_position_embeddings\": 256, \"rope_parameters\": {\"rope_type\": \"yarn\", "
+        "\"rope_theta\": 9, \"factor\": 4, \"original_max_position_embeddings\": 64, \"truncate\": false}}",
+        "{\"head_dim\": 8, \"max_position_embeddings\": 256, \"rope_type\": \"yarn\", \"rope_theta\": 9, "
+        "\"factor\": "
+        "4, \"original_max_position_embeddings\": 64, \"truncate\": false}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct rope_config config;
+        if (!reads(texts[i], NULL, &config))
+            continue;
+        const rotary_rope_config *plan = &config.plan;
+        CHECK_INT(plan->scaling, ROTARY_SCALING_YARN);
+        CHECK_NEAR(plan->factor, 4, 0);
+        CHECK_NEAR(plan->base, 9, 0);
+        CHECK_NEAR(plan->beta_fast, 32, 0);
+        CHECK_INT(plan->original_positions, 64);
+        CHECK_INT(plan->max_positions, 256);
+        CHECK(!plan->truncate);
+        rope_config_free(&config);
+    }
+}
+
+static void test_types(void)
+{
+    static const struct {
+        const char *type;
+        rotary_scaling scaling;
+    } cases[] = {
+        {"default", ROTARY_SCALING_NONE},        {"mrope", ROTARY_SCALING_NONE},
+        {"linear", ROTARY_SCALING_LINEAR},       {"ntk", ROTARY_SCALING_NTK},
+        {"dynamic", ROTARY_SCALING_DYNAMIC_NTK}, {"yarn", ROTARY_SCALING_YARN},
+        {"longrope", ROTARY_SCALING_LONGROPE},   {"su", ROTARY_SCALING_LONGROPE},
+        {"llama3", ROTARY_SCALING_LLAMA3},       {"proportional", ROTARY_SCALING_PROPORTIONAL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "{\"head_dim\": 4, \"max_position_embeddings\": 128, \"partial_rotary_factor\": 1, "
+                 "\"rope_scaling\": {\"rope_type\": \"%s\", \"factor\": 2, \"low_freq_factor\": 1, "
+                 "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 64, "
+                 "\"short_factor\": [1, 2], \"long_factor\": [3, 4]}}",
+                 cases[i].type);
+        struct rope_config config;
+        if (!reads(text, NULL, &config))
+            continue;
+        CHECK_INT(config.plan.scaling, cases[i].scaling);
+        if (config.plan.scaling == ROTARY_SCALING_LONGROPE) {
+            CHECK_NEAR(config.plan.short_factors[1], 2, 0);
+            CHECK_NEAR(config.plan.long_factors[0], 3, 0);
+        }
+        rope_config_free(&config);
+    }
+}
+
+static void test_layer_types(void)
+{
+    static const char keyed[] = "{\"head_dim\": 8, \"rope_parameters\": {\"full_attention\": {\"rope_type\": "
+                                "\"linear\", \"factor\": 8, \"rope_theta\": 1e6}, \"sliding_attention\": "
+                                "{\"rope_theta\": 1e4}}}";
+    static const char old[] = "{\"head_dim\": 8, \"rope_theta\": 1e6, \"rope_local_base_freq\": 1e4, "
+                              "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 8}}";
+    const char *const texts[] = {keyed, old};
+    for (int i = 0; i < 2; i++) {
+        struct rope_config config;
+        if (reads(texts[i], "full_attention", &config)) {
+            CHECK_NEAR(config.plan.base, 1e6, 0);
+            CHECK_NEAR(config.plan.factor, 8, 0);
+            CHECK_INT(config.plan.scaling, ROTARY_SCALING_LINEAR);
+            rope_config_free(&config);
+        }
+        if (reads(texts[i], "sliding_attention", &config)) {
+            CHECK_NEAR(config.plan.base, 1e4, 0);
+            CHECK_INT(config.plan.scaling, ROTARY_SCALING_NONE);
+            rope_config_free(&config);
+        }
+    }
+}
+
+static void test_own_keys(void)
+{
+    struct rope_config config;
+    if (reads("{\"head_dim\": 8, \"pairing\": \"interleaved\", \"angles\": \"f32\", \"tables\": \"bf16\", "
+              "\"xpos_scale\": 512, \"xpos_origin\": -3.5, \"pair_factors\": [1, 2, 3, 4]}",
+              NULL, &config)) {
+        CHECK_INT(config.plan.pairing, ROTARY_PAIRING_INTERLEAVED);
+        CHECK(config.plan.angles_f32);
+        CHECK_INT(config.plan.table_dtype, ROTARY_BF16);
+        CHECK_NEAR(config.plan.xpos_scale, 512, 0);
+        CHECK_NEAR(config.plan.xpos_origin, -3.5, 0);
+        CHECK_NEAR(config.plan.pair_factors[3], 4, 0);
+        rope_config_free(&config);
+    }
+    if (reads("{\"head_dim\": 4, \"inverse_frequencies\": [1, -0.5]}", NULL, &config)) {
+        CHECK_NEAR(config.plan.inverse_frequencies[1], -0.5, 0);
+        rope_config_free(&config);
+    }
+    static const struct {
+        const char *more;
+        rotary_axes axes;
+    } axes[] = {{"", ROTARY_AXES_SECTIONS},
+                {", \"mrope_interleaved\": true", ROTARY_AXES_INTERLEAVED},
+                {", \"axes\": \"separate\"", ROTARY_AXES_SEPARATE}};
+    for (int i = 0; i < 3; i++) {
+        char text[256];
+        snprintf(
+            text, sizeof text,
+            "{\"head_dim\": 16, \"rope_scaling\": {\"type\": \"mrope\", \"mrope_section\": [4, 2, 2]%s}}",
+            axes[i].more);
+        if (reads(text, NULL, &config)) {
+            CHECK_INT(config.plan.axes, axes[i].axes);
+            CHECK_INT(config.plan.sections[0], 4);
+            CHECK_INT(config.plan.sections[2], 2);
+            rope_config_free(&config);
+        }
+    }
+}
+
+/* ---- what is refused, and what is said of it ---- */
+
+static void test_refusals(void)
+{
+    static const struct {
+        const char *text, *layer_type, *said;
+    } cases[] = {
+        {"{}", NULL, "config.json has no \"head_dim\", wanted that, or \"hidden_size\""},
+        {"{\"head_dim\": 0}", NULL, "config.json: \"head_dim\" is 0, wanted a whole number from 1 up"},
+        {"{\"head_dim\": 1e300}", NULL, "\"head_dim\" is 1e300, wanted"},
+        {"{\"head_dim\": true}", NULL, "\"head_dim\" is true, wanted"},
+        {"{\"head_dim\": 7}", NULL, "7 of a head's 7 channels would turn, wanted an even number"},
+        {"{\"head_dim\": 8, \"rotary_dim\": 10}", NULL, "10 of a head's 8 channels would turn"},
+        {"{\"hidden_size\": 9, \"num_attention_heads\": 2}", NULL, "\"hidden_size\" is 9, wanted a multiple"},
+        {"{\"head_dim\": 8, \"rope_theta\": \"10000\"}", NULL,
+         "\"rope_theta\" is \"10000\", wanted a number above 0"},
+        {"{\"head_dim\": 8, \"partial_rotary_factor\": 1.5}", NULL,
+         "\"partial_rotary_factor\" is 1.5, wanted"},
+        {"{\"head_dim\": 8, \"rope_scaling\": []}", NULL, "\"rope_scaling\" is [], wanted an object or null"},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"yran\", \"factor\": 2}}", NULL,
+         "\"type\" is \"yran\", wanted default, linear, ntk, dynamic, yarn, longrope, llama3 or "
+         "proportional; did "
+         "you mean \"yarn\"?"},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"rope_type\": 3}}", NULL,
+         "\"rope_type\" is 3, wanted default"},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"factor\": 2}}", NULL, "\"factor\" and no \"rope_type\""},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\"}}", NULL,
+         "has no \"factor\", which rope_type linear wants"},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\", \"factor\": -1}}", NULL,
+         "\"factor\" is -1, wanted"},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2}}", NULL,
+         "has no \"max_position_embeddings\""},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
+         "\"high_freq_factor\": 4}}",
+         NULL, "has no \"original_max_position_embeddings\""},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 4, "
+         "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 8}}",
+         NULL, "\"low_freq_factor\" is 4, wanted less"},
+        {"{\"head_dim\": 8, \"max_position_embeddings\": 8, \"rope_scaling\": {\"type\": \"longrope\", "
+         "\"short_factor\": [1, 1, 1, 1], \"long_factor\": [1, 1, 1]}}",
+         NULL, "\"long_factor\" has 3 entries, wanted a list of 4 numbers"},
+        {"{\"head_dim\": 4, \"max_position_embeddings\": 8, \"rope_scaling\": {\"type\": \"longrope\", "
+         "\"short_factor\": [1, 0], \"long_factor\": [1, 1]}}",
+         NULL, "\"short_factor[1]\" is 0, wanted a number above 0"},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"mrope\", \"mrope_section\": [1, 2]}}", NULL,
+         "\"mrope_section\" is [1,2], wanted a list of 1 to 4 whole numbers, together 4"},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"mrope_section\": [4]}, \"axes\": \"rows\"}", NULL,
+         "\"axes\" is \"rows\", wanted sections, interleaved or separate"},
+        {"{\"head_dim\": 8, \"pairing\": \"halves\"}", NULL,
+         "\"pairing\" is \"halves\", wanted half or interleaved; did you mean \"half\"?"},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2}, \"rope_parameters\": "
+         "{\"rope_theta\": 2}}",
+         NULL, "both \"rope_scaling\" and \"rope_parameters\""},
+        {"{\"head_dim\": 8, \"rope_parameters\": {\"full\": {\"rope_theta\": 2}, \"sliding\": "
+         "{\"rope_theta\": 3}}}",
+         NULL,
+         "\"rope_parameters\" is given for each type of layer; wanted the type that is meant, one of full, "
+         "sliding"},
+        {"{\"head_dim\": 8, \"rope_parameters\": {\"full\": {\"rope_theta\": 2}, \"sliding\": "
+         "{\"rope_theta\": 3}}}",
+         "slidng", "has no type of layer \"slidng\", wanted one of full, sliding; did you mean \"sliding\"?"},
+        {"{\"head_dim\": 8}", "full_attention", "config.json does not tell types of layers apart"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rope_config config = {0};
+        rotary_error error = {0};
+        CHECK_INT(parse(cases[i].text, cases[i].layer_type, &config, &error), ROTARY_BAD_FILE);
+        if (!CHECK(strstr(error.message, cases[i].said) != NULL))
+            printf("  %s\n", error.message);
+        CHECK(strncmp(error.message, "config.json", strlen("config.json")) == 0);
+        CHECK(config.numbers == NULL);
+    }
+}
+
+int main(void)
+{
+    test_sizes();
+    test_places();
+    test_types();
+    test_layer_types();
+    test_own_keys();
+    test_refusals();
+    return check_report();
+}
