@@ -32,7 +32,7 @@ typedef struct rotary_attention_config {
     bool causal;                   /* a query sees keys at its own position and before */
     int64_t window;                /* with causal: the last `window` positions only; 0 means all */
     float softcap;                 /* score = softcap * tanh(score / softcap); 0 means none */
-    const rotary_rope *rope;       /* borrowed; NULL: queries and keys are not turned */
+    const rotary_rope *rope;       /* borrowed, without xPos; NULL: queries and keys are not turned */
     const rotary_rope *value_rope; /* borrowed; NULL: values are not turned */
     int threads;                   /* 0: all processors */
     rotary_isa isa;

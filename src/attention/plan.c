@@ -42,6 +42,12 @@ static rotary_status check_rope(const char *name, const rotary_rope *rope, int64
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s was made for heads of %lld channels; wanted head_dim, %lld", name,
                            (long long)rotary_rope_span(rope).head_dim, (long long)head_dim);
+    /* One table serves queries and keys here, and xPos scales them against each other. */
+    if (rope && rotary_rope_has_xpos(rope))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is an xPos plan, which attention cannot apply; turn queries and keys with "
+                           "rotary_rope_apply and leave it out here",
+                           name);
     return ROTARY_OK;
 }
 
