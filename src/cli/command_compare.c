@@ -19,7 +19,7 @@ enum {
     MOST_POSITIONS = 16,
     MOST_RUNS = 1000,
     NAME_BYTES = 64,
-    RUNS_QUICK = 3,
+    RUNS_QUICK = 5,
     RUNS_OTHER = 10,
     PATH_BYTES = 4096
 };
@@ -45,7 +45,7 @@ static const struct option compare_table[] = {
      .offset = MEMBER(runs),
      .least = 1,
      .most = MOST_RUNS,
-     .help = "seeds of each encoding (default: 3 for the preset quick, 10 for others)"},
+     .help = "seeds of each encoding (default: 5 for the preset quick, 10 for others)"},
     {.name = "--preset",
      .type = OPTION_TEXT,
      .value = "NAME",
@@ -224,8 +224,8 @@ const struct command command_compare = {
         "Prints a table of the results and the paired differences, and writes report.html. A comparison that "
         "was\n"
         "stopped goes on when the same command is given again; more runs or encodings may be asked for then.",
-    .example = "rotary compare index --positions rope,roper --runs 3\n"
-               "trains six small models to index substrings and shows whether turning the values helped",
+    .example = "rotary compare index --positions rope,roper --runs 5\n"
+               "trains ten small models to index substrings and shows whether turning the values helped",
     .options = compare_table,
     .option_count = sizeof compare_table / sizeof compare_table[0],
     .options_size = sizeof(struct compare_options),
