@@ -271,6 +271,10 @@ static void test_refusals(const struct compute *compute)
     bad.num_attention_heads = 5;
     refuse(compute, bad, "hidden_size 32 is not a multiple of num_attention_heads 5");
     bad = good;
+    bad.head_dim = 0;
+    bad.hidden_size = 1 << 16;
+    refuse(compute, bad, "makes heads of 16384 channels");
+    bad = good;
     bad.num_key_value_heads = 3;
     refuse(compute, bad, "num_key_value_heads 3");
     bad = good;

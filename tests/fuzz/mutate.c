@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz/mutate.h"
+
+#include "base/random.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* 0 ... bound - 1, and 0 for a bound of 0. */
+static size_t below(struct rotary_random *random, size_t bound)
+{
+    return bound ? rotary_random_below(random, (uint32_t)bound) : 0;
+}
+
+/* Mostly short, sometimes long. */
+static size_t draw_length(struct rotary_random *random, size_t most)
+{
+    size_t reach = (size_t)1 << below(random, 12);
+    return below(random, (reach < most ? reach : most) + 1);
+}
+
+/* Puts `count` bytes, which are not in the input, in the place of `gone` of them at `at`. */
+static void replace(struct fuzz_input *input, size_t at, size_t gone, const void *bytes, size_t count)
+{
+    if (input->count - gone + count > FUZZ_MOST_BYTES)
+        return;
+    memmove(input->bytes + at + count, input->bytes + at + gone, input->count - at - gone);
+    memcpy(input->bytes + at, bytes, count);
+    input->count += count - gone;
+}
+
+static void replace_bits(struct fuzz_input *input, struct rotary_random *random)
+{
+    static const unsigned char values[] = {0, 1, 0x20, 0x22, 0x7f, 0x80, 0xfe, 0xff};
+    if (input->count == 0)
+        return;
+    unsigned char *byte = &input->bytes[below(random, input->count)];
+    switch (below(random, 3)) {
+    case 0:
+        *byte ^= (unsigned char)(1u << below(random, 8));
+        return;
+    case 1:
+        *byte = values[below(random, sizeof values)];
+        return;
+    default:
+        *byte = (unsigned char)below(random, 256);
+    }
+}
+
+/* A run of digits becomes another number. */
+static void replace_number(struct fuzz_input *input, struct rotary_random *random)
+{
+    static const char *const numbers[] = {"0",
+                                          "-1",
+                                          "1",
+                                          "7",
+                                          "255",
+                                          "65536",
+                                          "4294967295",
+                                          "4294967296",
+                                          "9223372036854775807",
+                                          "-9223372036854775808",
+                                          "18446744073709551616",
+                                          "3037000500",
+                                          "1e400",
+                                          "0.1"};
+    size_t at = below(random, input->count + 1), end;
+    while (at < input->count && (input->bytes[at] < '0' || input->bytes[at] > '9'))
+        at++;
+    for (end = at; end < input->count && input->bytes[end] >= '0' && input->bytes[end] <= '9';)
+        end++;
+    const char *number = numbers[below(random, sizeof numbers / sizeof *numbers)];
+    replace(input, at, end - at, number, strlen(number));
+}
+
+static void insert_word(const struct fuzz_target *target, struct fuzz_input *input,
+                        struct rotary_random *random)
+{
+    size_t count = 0, at = below(random, input->count + 1);
+    while (target->words[count])
+        count++;
+    const char *word = target->words[below(random, count)];
+    size_t length = strlen(word), gone = below(random, 2) ? length : 0;
+    replace(input, at, gone < input->count - at ? gone : input->count - at, word, length);
+}
+
+/* Some of a file of the corpus, which may be this one as it was. */
+static void insert_piece(const struct fuzz_input *other, struct fuzz_input *input,
+                         struct rotary_random *random)
+{
+    size_t from = below(random, other->count + 1), at = below(random, input->count + 1);
+    size_t length = draw_length(random, other->count - from);
+    size_t gone = below(random, 2) ? draw_length(random, input->count - at) : 0;
+    replace(input, at, gone, other->bytes + from, length);
+}
+
+/* The same few bytes again and again: depth, and long names. */
+static void repeat_piece(struct fuzz_input *input, struct rotary_random *random)
+{
+    unsigned char piece[8];
+    size_t at = below(random, input->count + 1), left = input->count - at;
+    size_t length = 1 + below(random, sizeof piece), times = (size_t)1 << below(random, 13);
+    if (length > left)
+        return;
+    memcpy(piece, input->bytes + at, length);
+    if (input->count + times * length > FUZZ_MOST_BYTES)
+        return;
+    for (size_t i = 0; i < times; i++)
+        replace(input, at, 0, piece, length);
+}
+
+static void damage(const struct fuzz_target *target, const struct fuzz_input *other, struct fuzz_input *input,
+                   struct rotary_random *random)
+{
+    size_t at;
+    switch (below(random, 16)) {
+    case 0:
+        input->count = below(random, input->count + 1);
+        return;
+    case 1:
+    case 2:
+        at = below(random, input->count + 1);
+        replace(input, at, draw_length(random, input->count - at), "", 0);
+        return;
+    case 3:
+    case 4:
+        insert_piece(other, input, random);
+        return;
+    case 5:
+        repeat_piece(input, random);
+        return;
+    case 6:
+    case 7:
+    case 8:
+        replace_number(input, random);
+        return;
+    case 9:
+    case 10:
+    case 11:
+        insert_word(target, input, random);
+        return;
+    default:
+        replace_bits(input, random);
+    }
+}
+
+void fuzz_mutate(const struct fuzz_target *target, const struct fuzz_input *corpus, int corpus_count,
+                 uint64_t seed, uint32_t number, struct fuzz_input *made)
+{
+    struct rotary_random random = {.key = {.seed = seed, .stream = ROTARY_STREAM_TEST, .step = number}};
+    const struct fuzz_input *first = &corpus[below(&random, (size_t)corpus_count)];
+    memcpy(made->bytes, first->bytes, first->count);
+    made->count = first->count;
+    for (size_t i = 0, times = 1 + below(&random, 1 + below(&random, 6)); i < times; i++)
+        damage(target, &corpus[below(&random, (size_t)corpus_count)], made, &random);
+    if (target->repair && made->count > 16 && below(&random, 2))
+        target->repair(made->bytes, made->count);
+}

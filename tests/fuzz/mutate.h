@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Damage to a file, drawn from a counter: input `number` of a seed is the same on every machine.
+ */
+#ifndef TESTS_FUZZ_MUTATE_H
+#define TESTS_FUZZ_MUTATE_H
+
+#include "fuzz/target.h"
+
+#include <stdint.h>
+
+enum { FUZZ_MOST_BYTES = 1 << 16 };
+
+struct fuzz_input {
+    unsigned char *bytes;
+    size_t count;
+};
+
+/* Makes input `number` of `seed` out of the corpus: one of its files, damaged in a few places. `made` has
+ * room for FUZZ_MOST_BYTES. */
+void fuzz_mutate(const struct fuzz_target *target, const struct fuzz_input *corpus, int corpus_count,
+                 uint64_t seed, uint32_t number, struct fuzz_input *made);
+
+#endif

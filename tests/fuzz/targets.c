@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz/target.h"
+
+#include "file/file.h"
+#include "file/npy.h"
+#include "file/safetensors.h"
+#include "train/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A failure names itself in one line. */
+static bool refused(rotary_status status, const rotary_error *error)
+{
+    if (status == ROTARY_OK)
+        return false;
+    size_t length = strnlen(error->message, sizeof error->message);
+    if (error->status != status || length == 0 || length == sizeof error->message ||
+        strchr(error->message, '\n'))
+        fuzz_fail("status %d with the error %d \"%.200s\"", (int)status, (int)error->status, error->message);
+    return true;
+}
+
+/* Reads every byte: a sanitizer then knows whether all of them are there. */
+static unsigned sum_bytes(const void *data, size_t count)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += ((const unsigned char *)data)[i];
+    return sum;
+}
+
+/* The one place that a sum can go where the compiler must not leave it out. */
+static volatile unsigned summed;
+
+/* ---- a run's configuration ---- */
+
+/* A configuration that was accepted is written, and read back as the same. */
+static void check_round_trip(const struct run_config *config)
+{
+    rotary_error error = {0};
+    struct run_config again;
+    json_t *object, *second;
+    if (run_config_to_json(config, &object, &error) ||
+        run_config_from_json(&again, object, "what was written", &error) ||
+        run_config_to_json(&again, &second, &error))
+        fuzz_fail("an accepted configuration does not come back: %s", error.message);
+    if (!json_equal(object, second))
+        fuzz_fail("an accepted configuration comes back as another");
+    json_decref(object);
+    json_decref(second);
+}
+
+static bool read_json(const char *path)
+{
+    rotary_error error = {0};
+    json_t *object;
+    if (refused(file_read_json(path, &object, &error), &error))
+        return false;
+    struct run_config config;
+    bool good = !refused(run_config_from_json(&config, object, path, &error), &error);
+    if (good)
+        check_round_trip(&config);
+    if (good && !refused(run_config_check(&config, &error), &error))
+        check_round_trip(&config);
+    json_decref(object);
+    return good;
+}
+
+static const char *const json_words[] = {"{",
+                                         "}",
+                                         "[",
+                                         "]",
+                                         ":",
+                                         ",",
+                                         "\"",
+                                         "\\u0000",
+                                         "\\ud800",
+                                         "null",
+                                         "true",
+                                         "false",
+                                         "1e309",
+                                         "-0",
+                                         "1e-400",
+                                         "0.5",
+                                         "\"task\"",
+                                         "\"index\"",
+                                         "\"seed\"",
+                                         "\"steps\"",
+                                         "\"pairing\"",
+                                         "\"bias\"",
+                                         "\"head_dim\"",
+                                         "\"rope_theta\"",
+                                         "\xff",
+                                         "\xf0\x9f\x98\x80",
+                                         NULL};
+
+const struct fuzz_target fuzz_json = {.name = "json", .read = read_json, .words = json_words};
+
+/* ---- .npy ---- */
+
+static bool read_npy(const char *path)
+{
+    rotary_error error = {0};
+    struct npy array;
+    if (refused(npy_read(path, &array, &error), &error))
+        return false;
+    int64_t elements = 1;
+    for (int i = 0; i < array.dimensions; i++)
+        elements *= array.shape[i];
+    if (array.dimensions < 0 || array.dimensions > NPY_DIMENSIONS || elements != array.elements)
+        fuzz_fail("%d dimensions, %lld elements, of which the shape knows %lld", array.dimensions,
+                  (long long)array.elements, (long long)elements);
+    summed = sum_bytes(array.data, (size_t)array.elements * npy_size(array.type));
+    npy_free(&array);
+    return true;
+}
+
+/* The header ends behind the last brace. */
+static void repair_npy(unsigned char *bytes, size_t count)
+{
+    size_t end = count;
+    while (end > 10 && bytes[end - 1] != '}')
+        end--;
+    if (end <= 10)
+        return;
+    bytes[8] = (unsigned char)((end - 10) & 0xff);
+    bytes[9] = (unsigned char)((end - 10) >> 8);
+}
+
+static const char *const npy_words[] = {
+    "'descr'", "'fortran_order'", "'shape'", "True", "False", "'<f4'", "'<f2'", "'<f8'", "'<i4'",
+    "'<i8'",   "'>f4'",           "(",       ")",    ",",     "{",     "}",     ": ",    "(0,)",
+    "()",      "\x93NUMPY",       "\"",      NULL};
+
+const struct fuzz_target fuzz_npy = {
+    .name = "npy", .read = read_npy, .repair = repair_npy, .words = npy_words};
+
+/* ---- safetensors ---- */
+
+static void check_tensor(const struct safetensors *file, const struct safetensor *tensor)
+{
+    int64_t elements = 1;
+    if (tensor->dimensions < 0 || tensor->dimensions > SAFETENSORS_DIMENSIONS)
+        fuzz_fail("%s has %d dimensions", tensor->name, tensor->dimensions);
+    for (int i = 0; i < tensor->dimensions; i++)
+        elements *= tensor->shape[i];
+    summed = sum_bytes(tensor->data, (size_t)elements * rotary_dtype_size(tensor->dtype));
+    if (safetensors_find(file, tensor->name) != tensor)
+        fuzz_fail("%s is found elsewhere", tensor->name);
+}
+
+static bool read_safetensors(const char *path)
+{
+    rotary_error error = {0};
+    struct safetensors *file;
+    if (refused(safetensors_open(&file, path, &error), &error))
+        return false;
+    for (int i = 0; i < safetensors_count(file); i++)
+        check_tensor(file, safetensors_at(file, i));
+    const char *format = safetensors_metadata(file, "format");
+    summed = format ? sum_bytes(format, strlen(format)) : 0;
+    safetensors_close(file);
+    return true;
+}
+
+/* The header's length is up to the last brace. */
+static void repair_safetensors(unsigned char *bytes, size_t count)
+{
+    size_t end = count;
+    while (end > 8 && bytes[end - 1] != '}')
+        end--;
+    if (end <= 8)
+        return;
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)((end - 8) >> 8 * i);
+}
+
+static const char *const safetensors_words[] = {"{",
+                                                "}",
+                                                "[",
+                                                "]",
+                                                ":",
+                                                ",",
+                                                "\"dtype\"",
+                                                "\"shape\"",
+                                                "\"data_offsets\"",
+                                                "\"F32\"",
+                                                "\"F16\"",
+                                                "\"BF16\"",
+                                                "\"I64\"",
+                                                "[0,0]",
+                                                "[0,4]",
+                                                "[4,8]",
+                                                "\"__metadata__\"",
+                                                "\"content_hash\"",
+                                                "null",
+                                                "18446744073709551615",
+                                                NULL};
+
+const struct fuzz_target fuzz_safetensors = {.name = "safetensors",
+                                             .read = read_safetensors,
+                                             .repair = repair_safetensors,
+                                             .words = safetensors_words};
+
+const struct fuzz_target *const fuzz_targets[] = {&fuzz_json, &fuzz_npy, &fuzz_safetensors, NULL};
