@@ -51,7 +51,9 @@ struct trial_plan trial_plan_make(const struct reference_case *c, rotary_isa isa
     config.key_value_heads = c->key_value_heads;
     config.head_dim = c->head_dim;
     config.dtype = c->bf16 ? ROTARY_BF16 : ROTARY_F32;
-    config.scale = (float)c->scale;
+    /* 0, which is the default, has to mean this. */
+    if (c->scale != (double)(float)(1 / sqrt((double)c->head_dim)))
+        config.scale = (float)c->scale;
     config.causal = c->causal;
     config.window = c->window;
     config.softcap = (float)c->softcap;

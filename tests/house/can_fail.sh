@@ -93,6 +93,29 @@ for function in abort exit printf puts vprintf putchar perror __assert_fail; do
     expect bad "a library that calls $function" "$rules/symbols.sh" "$tree/library.so" "$tree/list"
 done
 
+good
+mkdir -p "$tree/docs" "$tree/tests/house" "$tree/tests/mutants"
+echo rotary_one >"$tree/tests/house/symbols.txt"
+echo '`rotary_one(x)` does it.' >"$tree/docs/library.md"
+expect good "a reference of all there is" "$rules/reference.sh" "$tree"
+echo '`rotary_two(x)` does not.' >>"$tree/docs/library.md"
+expect bad "a reference of what is not there" "$rules/reference.sh" "$tree"
+echo rotary_two >>"$tree/tests/house/symbols.txt"
+expect good "a reference of both" "$rules/reference.sh" "$tree"
+echo rotary_three >>"$tree/tests/house/symbols.txt"
+expect bad "a reference with a hole" "$rules/reference.sh" "$tree"
+
+for number in $(seq 20); do
+    echo "    int x$number;" >>"$tree/src/base/x.c"
+    printf 'mutant: number %d\nfile: src/base/x.c\n- int x%d;\n+ int y;\ntests: base\n' "$number" "$number" \
+        >>"$tree/tests/mutants/list.txt"
+done
+expect good "mutants of lines that are there" "$rules/mutants.sh" "$tree"
+echo 'int x7;' >>"$tree/src/base/x.c"
+expect bad "a mutant of a line that is there twice" "$rules/mutants.sh" "$tree"
+sed -i '/x7;/d' "$tree/src/base/x.c"
+expect bad "a mutant of a line that is gone" "$rules/mutants.sh" "$tree"
+
 if command -v valgrind >/dev/null; then
     printf '#include <stdlib.h>\nint main(void) { char *volatile p = malloc(4); int c = p[4]; free(p); return c & 0; }\n' |
         "$compiler" -w -x c - -o "$tree/program"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 150, ROLES = 3, MOST_PAIRS = 75 };
+enum { CALLS = 150, ROLES = 3, MOST_PAIRS = 3000 };
 static const double UNIT = 0x1p-24;
 
 static struct rotary_random random_state;
@@ -238,8 +238,10 @@ static void make(struct call *call, rotary_isa isa)
     static const double bases[] = {10000, 500000, 1e6, 2};
     memset(call, 0, sizeof *call);
     rotary_rope_config_default(&call->config);
-    call->config.head_dim = draw(2, 150);
-    call->config.rotary_dim = 2 * draw(1, call->config.head_dim / 2);
+    /* Few have more pairs than a thread keeps rows of at once. */
+    bool huge = draw(0, 29) == 0;
+    call->config.head_dim = huge ? draw(5000, 2 * MOST_PAIRS) : draw(2, 150);
+    call->config.rotary_dim = 2 * draw(huge ? 2200 : 1, call->config.head_dim / 2);
     call->config.rotary_start = draw(0, call->config.head_dim - call->config.rotary_dim);
     call->config.pairing = (rotary_pairing)draw(0, 1);
     call->config.base = bases[draw(0, 3)];
@@ -247,7 +249,7 @@ static void make(struct call *call, rotary_isa isa)
     call->config.threads = (int)draw(1, 3);
     call->config.isa = isa;
     call->apply.batch = draw(1, 3);
-    call->apply.time = draw(0, 9) ? draw(1, 12) : draw(60, 150);
+    call->apply.time = draw(0, 9) || huge ? draw(1, huge ? 3 : 12) : draw(60, 150);
     call->apply.direction = (rotary_direction)draw(0, 2);
     make_variant(call);
     make_positions(call);
