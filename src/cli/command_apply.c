@@ -320,13 +320,12 @@ static rotary_status write_result(const struct apply_options *options, const str
     rotary_status status = tensor_write(&output, error);
     if (status)
         return status;
-    char shape[TENSOR_SHAPE_BYTES];
-    tensor_shape_text(&output, shape);
     if (invocation->common.json)
-        return result_print_json(json_pack("{s:s, s:s, s:s}", "output", options->output, "shape", shape,
-                                           "type", tensor_type_name(output.type)),
+        return result_print_json(json_pack("{s:s, s:o, s:s}", "output", options->output, "shape",
+                                           tensor_shape_json(&output), "type", tensor_type_name(output.type)),
                                  error);
-    printf("%s: %s %s\n", options->output, shape, tensor_type_name(output.type));
+    char shape[TENSOR_SHAPE_BYTES];
+    printf("%s: %s %s\n", options->output, tensor_shape_text(&output, shape), tensor_type_name(output.type));
     return ROTARY_OK;
 }
 

@@ -390,20 +390,19 @@ static rotary_status print_result(const struct invocation *invocation, const str
     char shape[TENSOR_SHAPE_BYTES];
     const struct tensor *output = &work->output;
     const struct reference_attention *attention = &work->attention;
-    tensor_shape_text(output, shape);
     if (!invocation->common.json) {
-        printf("%s: %s %s", output->label, shape, tensor_type_name(output->type));
+        printf("%s: %s %s", output->label, tensor_shape_text(output, shape), tensor_type_name(output->type));
         if (work->blind > 0)
             printf("; %lld rows are 0, because their query sees no key", (long long)work->blind);
         putchar('\n');
         return ROTARY_OK;
     }
-    return result_print_json(json_pack("{s:s, s:s, s:s, s:f, s:I, s:I, s:o}", "output", output->label,
-                                       "shape", shape, "type", tensor_type_name(output->type), "scale",
-                                       attention->scale, "first_query", (json_int_t)attention->first_query,
-                                       "rows_without_keys", (json_int_t)work->blind, "librotary",
-                                       describe_kernel(invocation, work, kernel, wrong)),
-                             error);
+    return result_print_json(
+        json_pack("{s:s, s:o, s:s, s:f, s:I, s:I, s:o}", "output", output->label, "shape",
+                  tensor_shape_json(output), "type", tensor_type_name(output->type), "scale",
+                  attention->scale, "first_query", (json_int_t)attention->first_query, "rows_without_keys",
+                  (json_int_t)work->blind, "librotary", describe_kernel(invocation, work, kernel, wrong)),
+        error);
 }
 
 static rotary_status check_options(const struct attend_options *options, rotary_error *error)

@@ -84,6 +84,14 @@ const char *tensor_shape_text(const struct tensor *tensor, char text[TENSOR_SHAP
     return text;
 }
 
+json_t *tensor_shape_json(const struct tensor *tensor)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < tensor->dimensions; i++)
+        json_array_append_new(shape, json_integer(tensor->shape[i]));
+    return shape;
+}
+
 rotary_status tensor_refuse_shape(const struct tensor *tensor, const char *wanted, rotary_error *error)
 {
     char shape[TENSOR_SHAPE_BYTES];

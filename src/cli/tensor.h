@@ -9,6 +9,7 @@
 
 #include "file/npy.h"
 
+#include <jansson.h>
 #include <rotary/types.h>
 
 enum tensor_type { TENSOR_F16, TENSOR_F32, TENSOR_F64, TENSOR_BF16, TENSOR_INTEGER, TENSOR_BOOL };
@@ -48,6 +49,8 @@ void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dty
 /* "[2, 5, 64]". */
 enum { TENSOR_SHAPE_BYTES = 192 };
 const char *tensor_shape_text(const struct tensor *tensor, char text[TENSOR_SHAPE_BYTES]);
+/* The sizes as a JSON array. NULL: no memory. */
+json_t *tensor_shape_json(const struct tensor *tensor);
 /* LABEL has shape [3], wanted WANTED */
 rotary_status tensor_refuse_shape(const struct tensor *tensor, const char *wanted, rotary_error *error);
 

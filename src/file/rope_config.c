@@ -431,56 +431,70 @@ static rotary_status check_type(const struct reader *reader, const struct rope_c
 
 /* ---- lists ---- */
 
-/* One number a pair, into the next place of config->numbers. */
-static rotary_status read_list(const struct reader *reader, struct rope_config *config, const char *key,
-                               int place, const double **list)
+/* A list of the file, and where the plan has it. */
+struct list {
+    const char *key;
+    const double **member;
+    bool wanted;
+};
+
+/* One number a pair. */
+static rotary_status check_list(const struct reader *reader, const char *key, size_t pairs)
 {
     const json_t *value = find(reader, key);
-    size_t pairs = (size_t)config->plan.rotary_dim / 2;
-    if (!value)
+    if (json_is_array(value) && json_array_size(value) == pairs)
         return ROTARY_OK;
     char wanted[TEXT_BYTES];
     snprintf(wanted, sizeof wanted, "a list of %zu numbers, one for each pair", pairs);
     if (!json_is_array(value))
         return refuse(reader, key, value, wanted);
-    if (json_array_size(value) != pairs)
-        return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" has %zu entries, wanted %s",
-                           reader->where, key, json_array_size(value), wanted);
+    return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" has %zu entries, wanted %s", reader->where,
+                       key, json_array_size(value), wanted);
+}
+
+static rotary_status read_list(const struct reader *reader, const char *key, double *numbers)
+{
+    const json_t *value = find(reader, key);
     enum range range = strcmp(key, "inverse_frequencies") == 0 ? ANY : POSITIVE;
-    double *numbers = config->numbers + (size_t)place * pairs;
-    for (size_t i = 0; i < pairs; i++) {
+    rotary_status status = ROTARY_OK;
+    for (size_t i = 0; !status && i < json_array_size(value); i++) {
         char entry[TEXT_BYTES];
         snprintf(entry, sizeof entry, "%s[%zu]", key, i);
-        rotary_status status = read_real(reader, entry, json_array_get(value, i), range, &numbers[i]);
-        if (status)
-            return status;
+        status = read_real(reader, entry, json_array_get(value, i), range, &numbers[i]);
     }
-    *list = numbers;
-    return ROTARY_OK;
+    return status;
 }
 
 static rotary_status read_lists(const struct reader *reader, struct rope_config *config)
 {
     rotary_rope_config *plan = &config->plan;
-    const struct {
-        const char *key;
-        const double **list;
-        bool wanted;
-    } lists[] = {
+    size_t pairs = (size_t)plan->rotary_dim / 2, present = 0;
+    const struct list lists[] = {
         {"short_factor", &plan->short_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
         {"long_factor", &plan->long_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
         {"pair_factors", &plan->pair_factors, true},
         {"inverse_frequencies", &plan->inverse_frequencies, true},
     };
     enum { LISTS = sizeof lists / sizeof lists[0] };
-    config->numbers = calloc((size_t)plan->rotary_dim / 2 * LISTS, sizeof *config->numbers);
-    if (!config->numbers)
-        return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for lists of %lld numbers",
-                           reader->where, (long long)plan->rotary_dim / 2);
     rotary_status status = ROTARY_OK;
     for (int i = 0; !status && i < LISTS; i++)
-        if (lists[i].wanted)
-            status = read_list(reader, config, lists[i].key, i, lists[i].list);
+        if (lists[i].wanted && find(reader, lists[i].key)) {
+            status = check_list(reader, lists[i].key, pairs);
+            present++;
+        }
+    if (status || present == 0)
+        return status;
+    /* No more memory than the file has lists for. */
+    config->numbers = calloc(present * pairs, sizeof *config->numbers);
+    if (!config->numbers)
+        return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its lists", reader->where);
+    double *next = config->numbers;
+    for (int i = 0; !status && i < LISTS; i++)
+        if (lists[i].wanted && find(reader, lists[i].key)) {
+            status = read_list(reader, lists[i].key, next);
+            *lists[i].member = next;
+            next += pairs;
+        }
     return status;
 }
 

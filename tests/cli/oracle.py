@@ -99,7 +99,8 @@ for pairing in ["half", "interleaved"]:
             about = f"apply {pairing} {span} {shape}"
             for more, positions in [([], np.arange(5)), (["--offset", 7], np.arange(5) + 7),
                                     (["--offset", -3], np.arange(5) - 3)]:
-                result("apply", "--config", rotation, "--input", "x.npy", "--output", "y.npy", "--json", *more)
+                found = result("apply", "--config", rotation, "--input", "x.npy", "--output", "y.npy", "--json", *more)
+                check(about, found == {"output": "y.npy", "shape": list(shape), "type": "f32"}, str(found))
                 y = np.load("y.npy")
                 check(about, y.dtype == np.float32)
                 near(f"{about} {more}", y, turned(whole, positions, frequencies, pairing, start).reshape(shape),
@@ -250,10 +251,41 @@ for shape in [(), (B,)]:
                 # In f32: a hundred roundings of scores of about a hundred.
                 check(f"{about}, kernel", distance is not None and distance <= size * 1e-3, str(found["librotary"]))
 
+# xPos: queries grow where keys shrink.
+q, k, v = numbers(B, T, H, D), numbers(B, S, G, D), numbers(B, S, G, D)
+for name, x in [("q", q), ("k", k), ("v", v)]:
+    array(f"{name}.npy", x)
+zeta = (2 * np.arange(4) + 0.4 * 8) / (1.4 * 8)
+for pairing in ["half", "interleaved"]:
+    rope = config({"head_dim": 8, "xpos_scale": 4, "xpos_origin": 2.5, "pairing": pairing})
+    found = result("attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--output", "o.npy", "--rope",
+                   rope, "--causal", "--json")
+    growth = [zeta ** ((at - 2.5) / 4) for at in (np.arange(S - T, S)[:, None, None], np.arange(S)[:, None, None])]
+    near(f"xPos {pairing}", np.load("o.npy"), attention(
+        turned(q, np.arange(S - T, S), inverse_frequencies(8), pairing, magnitude=growth[0]),
+        turned(k, np.arange(S), inverse_frequencies(8), pairing, magnitude=1 / growth[1]), v, causal=True)[0], 1e-12)
+    # The fused kernel has but one set of rows for queries and keys, and has to say so.
+    check("xPos, kernel", found["librotary"]["largest_difference"] is None and "xPos" in found["librotary"]["reason"],
+          str(found["librotary"]))
+
+# f32 angles, far out, where they are not what they should be.
+far, single = 100003, np.float32
+angles = (np.arange(far, far + T).astype(single)[:, None] * inverse_frequencies(8).astype(single)).astype(np.float64)
+exact = np.arange(far, far + T)[:, None] * inverse_frequencies(8)
+check("f32 angles are off", np.abs(np.cos(angles) - np.cos(exact)).max() > 1e-4)
+for kind, used in [("f32", angles), ("f64", exact)]:
+    result("attend", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--output", "o.npy", "--weights",
+           "w.npy", "--rope", config({"head_dim": 8, "angles": kind}), "--first-query", far, "--json")
+    at, standing = np.ones((T, 1)) * used, np.arange(S)
+    wanted = attention(turned(q, at, 1 + np.zeros(4)), turned(k, standing, inverse_frequencies(8)), v)[1]
+    size = np.abs(np.einsum("bthd,bshd->bhts", np.abs(q), np.abs(np.repeat(k, H // G, 2)))).max()
+    near(f"{kind} angles", np.load("w.npy"), wanted, size * (4e-7 if kind == "f32" else 1e-10))
+
 # A step of decoding is the last row of the whole.
 q, k, v = numbers(S, H, D), numbers(S, G, D), numbers(S, G, D)
 for name, x in [("q", q), ("k", k), ("v", v), ("last", q[-1:])]:
     array(f"{name}.npy", x)
+rope = config(dict(yarn, head_dim=8))
 for query, output in [("q", "all"), ("last", "one")]:
     result("attend", "--query", f"{query}.npy", "--key", "k.npy", "--value", "v.npy", "--output", f"{output}.npy",
            "--rope", rope, "--roper", "--causal", "--json")
