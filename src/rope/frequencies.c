@@ -49,7 +49,8 @@ static double dynamic_stretch(const rotary_rope_config *config)
         length = s * original;
     if (length < original)
         length = original;
-    return s * length / original - (s - 1.0);
+    /* s L/L0 - (s - 1), which is exactly 1 at L0 however large s is */
+    return 1.0 + s * (length - original) / original;
 }
 
 struct ramp {

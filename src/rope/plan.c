@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "kernel/rope/rope.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,23 @@ static void set_choices(rotary_rope *rope, const rotary_rope_config *config)
     rope->kernels = rotary_rope_kernels(isa);
 }
 
+/* Settings that are each in order can together be beyond what a double holds. */
+static rotary_status check_numbers(const rotary_rope *rope, rotary_error *error)
+{
+    for (int64_t pair = 0; pair < rope->pairs; pair++)
+        if (!isfinite(rope->inverse_frequency[pair]))
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "the configuration gives pair %lld the inverse frequency %g; wanted a finite one",
+                (long long)pair, rope->inverse_frequency[pair]);
+    if (!isfinite(rope->attention_factor) || !isfinite(rope->softmax_factor))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the configuration has the attention factor %g and the softmax factor %g; wanted "
+                           "finite ones",
+                           rope->attention_factor, rope->softmax_factor);
+    return ROTARY_OK;
+}
+
 rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config *given, rotary_error *error)
 {
     /* A caller built against an older header has a shorter struct; what it does not know keeps its default.
@@ -69,6 +87,11 @@ rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config
     }
     carve(rope, &config);
     rotary_rope_set_frequencies(rope, &config);
+    status = check_numbers(rope, error);
+    if (status) {
+        rotary_rope_destroy(rope);
+        return status;
+    }
     rotary_rope_fill_table(rope);
     *created = rope;
     return ROTARY_OK;

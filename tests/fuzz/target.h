@@ -17,7 +17,7 @@ struct fuzz_target {
     const char *const *words; /* of the format; NULL-terminated */
 };
 
-extern const struct fuzz_target fuzz_json, fuzz_npy, fuzz_safetensors;
+extern const struct fuzz_target fuzz_json, fuzz_rope, fuzz_npy, fuzz_safetensors;
 extern const struct fuzz_target *const fuzz_targets[]; /* NULL-terminated */
 
 /* Ends the program, saying what does not hold. */

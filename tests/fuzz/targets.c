@@ -3,9 +3,11 @@
 
 #include "file/file.h"
 #include "file/npy.h"
+#include "file/rope_config.h"
 #include "file/safetensors.h"
 #include "train/run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +99,77 @@ static const char *const json_words[] = {"{",
                                          NULL};
 
 const struct fuzz_target fuzz_json = {.name = "json", .read = read_json, .words = json_words};
+
+/* ---- the rotation in a model's config.json ---- */
+
+enum { MOST_CHANNELS = 512 }; /* of a head that a plan is made for */
+
+/* What the reader accepts, the plan either refuses in a sentence or makes finite numbers of. */
+static void check_plan(rotary_rope_config config)
+{
+    rotary_error error = {0};
+    rotary_rope *rope;
+    config.table_positions = 0;
+    config.threads = 1;
+    if (config.head_dim > MOST_CHANNELS || refused(rotary_rope_create(&rope, &config, &error), &error))
+        return;
+    const double *frequencies = rotary_rope_inverse_frequencies(rope);
+    for (int64_t pair = 0; pair < rotary_rope_pairs(rope); pair++)
+        if (!isfinite(frequencies[pair]))
+            fuzz_fail("pair %lld has the frequency %g", (long long)pair, frequencies[pair]);
+    if (!isfinite(rotary_rope_attention_factor(rope)))
+        fuzz_fail("the attention factor is %g", rotary_rope_attention_factor(rope));
+    rotary_rope_destroy(rope);
+}
+
+static bool read_rope(const char *path)
+{
+    static const char *const layer_types[] = {NULL, "full_attention", "sliding_attention"};
+    bool accepted = false;
+    for (int i = 0; i < 3; i++) {
+        rotary_error error = {0};
+        struct rope_config_request request = {.layer_type = layer_types[i], .head_dim = 0};
+        struct rope_config config;
+        if (refused(rope_config_read(path, &request, &config, &error), &error))
+            continue;
+        accepted = true;
+        check_plan(config.plan);
+        rope_config_free(&config);
+    }
+    return accepted;
+}
+
+static const char *const rope_words[] = {"\"rope_type\"",
+                                         "\"type\"",
+                                         "\"linear\"",
+                                         "\"dynamic\"",
+                                         "\"yarn\"",
+                                         "\"longrope\"",
+                                         "\"llama3\"",
+                                         "\"mrope\"",
+                                         "\"proportional\"",
+                                         "\"factor\"",
+                                         "\"rope_scaling\"",
+                                         "\"rope_parameters\"",
+                                         "\"mrope_section\"",
+                                         "\"original_max_position_embeddings\"",
+                                         "\"partial_rotary_factor\"",
+                                         "\"inverse_frequencies\"",
+                                         "\"pair_factors\"",
+                                         "\"axes\"",
+                                         "\"separate\"",
+                                         "null",
+                                         "1e-300",
+                                         "1e300",
+                                         "[",
+                                         "]",
+                                         "{",
+                                         "}",
+                                         ",",
+                                         ":",
+                                         NULL};
+
+const struct fuzz_target fuzz_rope = {.name = "rope", .read = read_rope, .words = rope_words};
 
 /* ---- .npy ---- */
 
@@ -204,4 +277,4 @@ const struct fuzz_target fuzz_safetensors = {.name = "safetensors",
                                              .repair = repair_safetensors,
                                              .words = safetensors_words};
 
-const struct fuzz_target *const fuzz_targets[] = {&fuzz_json, &fuzz_npy, &fuzz_safetensors, NULL};
+const struct fuzz_target *const fuzz_targets[] = {&fuzz_json, &fuzz_rope, &fuzz_npy, &fuzz_safetensors, NULL};

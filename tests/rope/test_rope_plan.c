@@ -73,6 +73,27 @@ static void test_refusals(void)
     rotary_rope_destroy(NULL);
 }
 
+/* Each setting is in order by itself. */
+static void test_overflow(void)
+{
+    static const double factors[2] = {1.0, 1e-300};
+    rotary_rope_config config = plan_config(4);
+    config.base = 1e-30;
+    config.pair_factors = factors;
+    refused(config, ROTARY_INVALID_ARGUMENT, "pair 1|inf|finite");
+    config = plan_config(64);
+    config.scaling = ROTARY_SCALING_DYNAMIC_NTK;
+    config.factor = 1e18;
+    config.original_positions = 4096;
+    rotary_rope *rope;
+    rotary_error error = {0};
+    if (!CHECK(rotary_rope_create(&rope, &config, &error) == ROTARY_OK))
+        return;
+    /* Up to the original length nothing is scaled, however large the factor. */
+    CHECK_NEAR(rotary_rope_inverse_frequencies(rope)[16], 0.01, 1e-17);
+    rotary_rope_destroy(rope);
+}
+
 static void test_scaling_refusals(void)
 {
     static const double given[32] = {1.0}, bad[32] = {1.0, 1.0, -2.0};
@@ -221,6 +242,7 @@ int main(void)
 {
     test_refusals();
     test_scaling_refusals();
+    test_overflow();
     test_rows();
     test_angles_f32();
     return check_report();
