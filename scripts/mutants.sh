@@ -71,6 +71,10 @@ while [ $index -lt "$total" ] && [ $tried -lt "$most" ]; do
     index=$((index + 1))
     name=$(field $index mutant) file=$(field $index file) tests=$(field $index tests)
     case $name in *"$word"*) ;; *) continue ;; esac
+    case $name in *AMX*)
+        grep -q amx_tile /proc/cpuinfo 2>/dev/null || { printf '%-66s %s\n' "$name" "not tried: no AMX here" && continue; }
+        ;;
+    esac
     tried=$((tried + 1))
     if mutated $index >"$work/mutated"; then
         cp "$work/mutated" "$tree/$file"
