@@ -159,6 +159,7 @@ static rotary_status make_table_plan(const struct apply_options *options, const 
     config.pairing = (rotary_pairing)options->pairing.value;
     config.threads = (int)invocation->common.threads.value;
     config.isa = (rotary_isa)invocation->common.isa.value;
+    config.table_positions = 0;
     const struct rotation *read = &work->rotation;
     if (read->rope) {
         bool partial = read->rotary_dim < work->head_dim;

@@ -19,6 +19,7 @@ static rotary_status make_plan(struct rotation *rotation, const struct rotation_
     plan->sequence_length = options->length.value;
     plan->threads = (int)common->threads.value;
     plan->isa = (rotary_isa)common->isa.value;
+    plan->table_positions = 0; /* a file must not make it take gigabytes, and one call needs no table */
     rotation->rotary_dim = plan->rotary_dim;
     rotation->rotary_start = plan->rotary_start;
     rotary_error wrong = {0};
