@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/rope_reader.h"
 #include "file/settings.h"
 
 #include <math.h>
@@ -11,100 +12,6 @@
 #include <string.h>
 
 enum { TEXT_BYTES = 256, MOST_LAYER_TYPES = 16 };
-
-/* A file being read. `top` holds the sizes of the model, `rope` the parameters of the rotation: an object
- * within, the same object if the parameters stand beside the sizes, or NULL if there are none. */
-struct reader {
-    const char *where;
-    const json_t *top, *rope;
-    const char *rope_key; /* where `rope` was found */
-    rotary_error *error;
-};
-
-/* ---- values ---- */
-
-/* Null is as good as absent: that is how Hugging Face writes what is not used. */
-static const json_t *value_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_null(value) ? NULL : value;
-}
-
-/* Among the rotation's parameters first: they are what is nearest. */
-static const json_t *find(const struct reader *reader, const char *key)
-{
-    const json_t *value = value_of(reader->rope, key);
-    return value ? value : value_of(reader->top, key);
-}
-
-/* `"key" is GOT, wanted WANTED` */
-static rotary_status refuse(const struct reader *reader, const char *key, const json_t *got,
-                            const char *wanted)
-{
-    char *text = file_json_text(got, JSON_ENCODE_ANY | JSON_COMPACT);
-    rotary_status status =
-        rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" is %.60s%s, wanted %s", reader->where, key,
-                    text ? text : "?", text && strlen(text) > 60 ? "..." : "", wanted);
-    free(text);
-    return status;
-}
-
-static rotary_status refuse_absent(const struct reader *reader, const char *key, const char *why)
-{
-    return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s has no \"%s\", which %s wants", reader->where, key,
-                       why);
-}
-
-enum range { ANY, NOT_NEGATIVE, POSITIVE };
-
-static rotary_status read_real(const struct reader *reader, const char *key, const json_t *value,
-                               enum range range, double *real)
-{
-    static const char *const wanted[] = {
-        [ANY] = "a number", [NOT_NEGATIVE] = "a number from 0 up", [POSITIVE] = "a number above 0"};
-    double number = json_number_value(value);
-    if (!json_is_number(value) || !isfinite(number) || (range == NOT_NEGATIVE && number < 0) ||
-        (range == POSITIVE && number <= 0))
-        return refuse(reader, key, value, wanted[range]);
-    *real = number;
-    return ROTARY_OK;
-}
-
-/* A whole number from `least` up to 2^53; 4096.0 is one. */
-static rotary_status read_integer(const struct reader *reader, const char *key, const json_t *value,
-                                  int64_t least, int64_t *integer)
-{
-    double number = json_number_value(value);
-    if (!json_is_number(value) || !(number >= (double)least && number <= 0x1p53) || floor(number) != number) {
-        char wanted[TEXT_BYTES];
-        snprintf(wanted, sizeof wanted, "a whole number from %lld up", (long long)least);
-        return refuse(reader, key, value, wanted);
-    }
-    *integer = (int64_t)number;
-    return ROTARY_OK;
-}
-
-/* The index of the text in the NULL-terminated `names`; "wanted a, b or c". */
-static rotary_status read_name(const struct reader *reader, const char *key, const json_t *value,
-                               const char *const *names, int *index)
-{
-    const char *text = json_string_value(value);
-    char wanted[TEXT_BYTES];
-    size_t used = 0;
-    for (int i = 0; names[i]; i++) {
-        if (text && strcmp(text, names[i]) == 0) {
-            *index = i;
-            return ROTARY_OK;
-        }
-        const char *between = i == 0 ? "" : names[i + 1] ? ", " : " or ";
-        int added = snprintf(wanted + used, sizeof wanted - used, "%s%s", between, names[i]);
-        used += added > 0 && (size_t)added < sizeof wanted - used ? (size_t)added : 0;
-    }
-    const char *nearest = text ? settings_nearest(text, names) : NULL;
-    if (nearest)
-        snprintf(wanted + used, sizeof wanted - used, "; did you mean \"%s\"?", nearest);
-    return refuse(reader, key, value, wanted);
-}
 
 /* ---- which object holds the rotation's parameters ---- */
 
@@ -120,7 +27,7 @@ static bool by_layer_type(const json_t *parameters)
     return false;
 }
 
-static rotary_status refuse_layer_type(const struct reader *reader, const json_t *parameters,
+static rotary_status refuse_layer_type(const struct rope_reader *reader, const json_t *parameters,
                                        const char *layer_type)
 {
     const char *names[MOST_LAYER_TYPES + 1] = {NULL};
@@ -150,7 +57,7 @@ static rotary_status refuse_layer_type(const struct reader *reader, const json_t
 }
 
 /* Chooses the layer type's own parameters where they are keyed so. */
-static rotary_status choose_layer_type(struct reader *reader, const char *layer_type)
+static rotary_status choose_layer_type(struct rope_reader *reader, const char *layer_type)
 {
     const json_t *parameters = reader->rope;
     if (!by_layer_type(parameters)) {
@@ -168,34 +75,35 @@ static rotary_status choose_layer_type(struct reader *reader, const char *layer_
     if (!chosen)
         return refuse_layer_type(reader, parameters, layer_type);
     if (!json_is_null(chosen) && !json_is_object(chosen))
-        return refuse(reader, key, chosen, "an object");
+        return rope_reader_refuse(reader, key, chosen, "an object");
     reader->rope = json_is_null(chosen) ? NULL : chosen;
     return ROTARY_OK;
 }
 
 /* Before rope_parameters, models with two bases had the second one in a key of its own, without scaling. */
-static const json_t *local_base(const struct reader *reader, const char *layer_type, const char **key)
+static const json_t *local_base(const struct rope_reader *reader, const char *layer_type, const char **key)
 {
     static const char *const keys[] = {"rope_local_base_freq", "local_rope_theta"};
     if (!layer_type || strcmp(layer_type, "sliding_attention") != 0)
         return NULL;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (value_of(reader->top, keys[i])) {
+        if (rope_reader_value(reader->top, keys[i])) {
             *key = keys[i];
-            return value_of(reader->top, keys[i]);
+            return rope_reader_value(reader->top, keys[i]);
         }
     return NULL;
 }
 
-static bool has_two_bases(const struct reader *reader)
+static bool has_two_bases(const struct rope_reader *reader)
 {
-    return value_of(reader->top, "rope_local_base_freq") || value_of(reader->top, "local_rope_theta");
+    return rope_reader_value(reader->top, "rope_local_base_freq") ||
+           rope_reader_value(reader->top, "local_rope_theta");
 }
 
-static rotary_status find_parameters(struct reader *reader, const char *layer_type)
+static rotary_status find_parameters(struct rope_reader *reader, const char *layer_type)
 {
-    const json_t *scaling = value_of(reader->top, "rope_scaling");
-    const json_t *parameters = value_of(reader->top, "rope_parameters");
+    const json_t *scaling = rope_reader_value(reader->top, "rope_scaling");
+    const json_t *parameters = rope_reader_value(reader->top, "rope_parameters");
     if (scaling && parameters && !json_equal(scaling, parameters))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s has both \"rope_scaling\" and \"rope_parameters\", and they differ; wanted "
@@ -203,10 +111,10 @@ static rotary_status find_parameters(struct reader *reader, const char *layer_ty
                            reader->where);
     reader->rope_key = parameters ? "rope_parameters" : "rope_scaling";
     reader->rope = parameters ? parameters : scaling;
-    if (!reader->rope && value_of(reader->top, "rope_type"))
+    if (!reader->rope && rope_reader_value(reader->top, "rope_type"))
         reader->rope = reader->top;
     if (reader->rope && !json_is_object(reader->rope))
-        return refuse(reader, reader->rope_key, reader->rope, "an object or null");
+        return rope_reader_refuse(reader, reader->rope_key, reader->rope, "an object or null");
     if (layer_type && strcmp(layer_type, "full_attention") == 0 && has_two_bases(reader))
         return ROTARY_OK;
     return reader->rope == reader->top && !layer_type ? ROTARY_OK : choose_layer_type(reader, layer_type);
@@ -215,15 +123,15 @@ static rotary_status find_parameters(struct reader *reader, const char *layer_ty
 /* ---- sizes ---- */
 
 /* The first of the NULL-terminated `keys` that is there. */
-static rotary_status read_size(const struct reader *reader, const char *const *keys, int64_t *size)
+static rotary_status read_size(const struct rope_reader *reader, const char *const *keys, int64_t *size)
 {
     for (; *keys; keys++)
-        if (value_of(reader->top, *keys))
-            return read_integer(reader, *keys, value_of(reader->top, *keys), 1, size);
+        if (rope_reader_value(reader->top, *keys))
+            return rope_reader_integer(reader, *keys, rope_reader_value(reader->top, *keys), 1, size);
     return ROTARY_OK;
 }
 
-static rotary_status read_head_dim(const struct reader *reader, int64_t otherwise, int64_t *head_dim)
+static rotary_status read_head_dim(const struct rope_reader *reader, int64_t otherwise, int64_t *head_dim)
 {
     static const char *const own[] = {"head_dim", "qk_rope_head_dim", NULL};
     static const char *const widths[] = {"hidden_size", "n_embd", NULL};
@@ -257,23 +165,23 @@ static rotary_status read_head_dim(const struct reader *reader, int64_t otherwis
 }
 
 /* The share of a head that turns, 1 where nothing is said. */
-static rotary_status read_fraction(const struct reader *reader, double *fraction)
+static rotary_status read_fraction(const struct rope_reader *reader, double *fraction)
 {
     static const char *const keys[] = {"partial_rotary_factor", "rotary_pct"};
     *fraction = 1;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const json_t *value = find(reader, keys[i]);
+        const json_t *value = rope_reader_find(reader, keys[i]);
         if (!value)
             continue;
         *fraction = json_number_value(value);
         if (!json_is_number(value) || !(*fraction > 0 && *fraction <= 1))
-            return refuse(reader, keys[i], value, "a number above 0 and at most 1");
+            return rope_reader_refuse(reader, keys[i], value, "a number above 0 and at most 1");
         return ROTARY_OK;
     }
     return ROTARY_OK;
 }
 
-static rotary_status read_span(const struct reader *reader, rotary_rope_config *plan)
+static rotary_status read_span(const struct rope_reader *reader, rotary_rope_config *plan)
 {
     static const char *const places[] = {"front", "back", NULL};
     double fraction;
@@ -286,15 +194,15 @@ static rotary_status read_span(const struct reader *reader, rotary_rope_config *
         plan->rotary_fraction = fraction;
     else if (fraction < 1)
         plan->rotary_dim = (int64_t)((double)plan->head_dim * fraction);
-    if (value_of(reader->top, "rotary_dim"))
-        status =
-            read_integer(reader, "rotary_dim", value_of(reader->top, "rotary_dim"), 2, &plan->rotary_dim);
+    if (rope_reader_value(reader->top, "rotary_dim"))
+        status = rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->top, "rotary_dim"), 2,
+                                     &plan->rotary_dim);
     if (!status && (plan->rotary_dim < 2 || plan->rotary_dim > plan->head_dim || plan->rotary_dim % 2 != 0))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: %lld of a head's %lld channels would turn, wanted an even number of them",
                            reader->where, (long long)plan->rotary_dim, (long long)plan->head_dim);
-    if (!status && find(reader, "span"))
-        status = read_name(reader, "span", find(reader, "span"), places, &place);
+    if (!status && rope_reader_find(reader, "span"))
+        status = rope_reader_choice(reader, "span", rope_reader_find(reader, "span"), places, &place);
     if (!status && place == 1)
         plan->rotary_start = plan->head_dim - plan->rotary_dim;
     return status;
@@ -313,14 +221,14 @@ static const struct {
     const char *old, *now;
 } old_types[] = {{"su", "longrope"}, {"mrope", "default"}, {"deepseek_yarn", "yarn"}};
 
-static rotary_status read_type(const struct reader *reader, struct rope_config *config)
+static rotary_status read_type(const struct rope_reader *reader, struct rope_config *config)
 {
     int type = 0;
-    const char *key = value_of(reader->rope, "rope_type") ? "rope_type" : "type";
-    const json_t *value = value_of(reader->rope, key);
+    const char *key = rope_reader_value(reader->rope, "rope_type") ? "rope_type" : "type";
+    const json_t *value = rope_reader_value(reader->rope, key);
     if (reader->rope == reader->top)
-        value = value_of(reader->top, key = "rope_type");
-    if (!value && value_of(reader->rope, "factor"))
+        value = rope_reader_value(reader->top, key = "rope_type");
+    if (!value && rope_reader_value(reader->rope, "factor"))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: \"%s\" has a \"factor\" and no \"rope_type\", wanted both or none",
                            reader->where, reader->rope_key);
@@ -330,7 +238,7 @@ static rotary_status read_type(const struct reader *reader, struct rope_config *
         for (size_t i = 0; text && i < sizeof old_types / sizeof old_types[0]; i++)
             if (strcmp(text, old_types[i].old) == 0)
                 now = json_string(old_types[i].now);
-        rotary_status status = read_name(reader, key, now ? now : value, rope_config_types, &type);
+        rotary_status status = rope_reader_choice(reader, key, now ? now : value, rope_config_types, &type);
         json_decref(now);
         if (status)
             return status;
@@ -345,59 +253,61 @@ static rotary_status read_type(const struct reader *reader, struct rope_config *
 struct number {
     const char *key;
     bool beside;
-    enum range range;
+    enum rope_reader_range range;
     size_t offset;
 };
 #define MEMBER(member) offsetof(rotary_rope_config, member)
 static const struct number reals[] = {
-    {"rope_theta", true, POSITIVE, MEMBER(base)},
-    {"factor", false, POSITIVE, MEMBER(factor)},
-    {"attention_factor", false, POSITIVE, MEMBER(attention_factor)},
-    {"beta_fast", false, POSITIVE, MEMBER(beta_fast)},
-    {"beta_slow", false, POSITIVE, MEMBER(beta_slow)},
-    {"mscale", false, NOT_NEGATIVE, MEMBER(mscale)},
-    {"mscale_all_dim", false, NOT_NEGATIVE, MEMBER(mscale_all_dim)},
-    {"low_freq_factor", false, POSITIVE, MEMBER(low_frequency_factor)},
-    {"high_freq_factor", false, POSITIVE, MEMBER(high_frequency_factor)},
-    {"xpos_scale", true, POSITIVE, MEMBER(xpos_scale)},
-    {"xpos_origin", true, ANY, MEMBER(xpos_origin)},
+    {"rope_theta", true, ROPE_READER_POSITIVE, MEMBER(base)},
+    {"factor", false, ROPE_READER_POSITIVE, MEMBER(factor)},
+    {"attention_factor", false, ROPE_READER_POSITIVE, MEMBER(attention_factor)},
+    {"beta_fast", false, ROPE_READER_POSITIVE, MEMBER(beta_fast)},
+    {"beta_slow", false, ROPE_READER_POSITIVE, MEMBER(beta_slow)},
+    {"mscale", false, ROPE_READER_NOT_NEGATIVE, MEMBER(mscale)},
+    {"mscale_all_dim", false, ROPE_READER_NOT_NEGATIVE, MEMBER(mscale_all_dim)},
+    {"low_freq_factor", false, ROPE_READER_POSITIVE, MEMBER(low_frequency_factor)},
+    {"high_freq_factor", false, ROPE_READER_POSITIVE, MEMBER(high_frequency_factor)},
+    {"xpos_scale", true, ROPE_READER_POSITIVE, MEMBER(xpos_scale)},
+    {"xpos_origin", true, ROPE_READER_ANY, MEMBER(xpos_origin)},
 };
 static const struct number integers[] = {
-    {"original_max_position_embeddings", true, POSITIVE, MEMBER(original_positions)},
-    {"n_positions", true, POSITIVE, MEMBER(max_positions)},
-    {"max_position_embeddings", true, POSITIVE, MEMBER(max_positions)},
+    {"original_max_position_embeddings", true, ROPE_READER_POSITIVE, MEMBER(original_positions)},
+    {"n_positions", true, ROPE_READER_POSITIVE, MEMBER(max_positions)},
+    {"max_position_embeddings", true, ROPE_READER_POSITIVE, MEMBER(max_positions)},
 };
 
-static rotary_status read_numbers(const struct reader *reader, rotary_rope_config *plan)
+static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_config *plan)
 {
     static const char *const other_bases[] = {"rotary_emb_base", "global_rope_theta"};
     char *members = (char *)plan;
     rotary_status status = ROTARY_OK;
     for (size_t i = 0; !status && i < sizeof other_bases / sizeof other_bases[0]; i++)
-        if (value_of(reader->top, other_bases[i]))
-            status = read_real(reader, other_bases[i], value_of(reader->top, other_bases[i]), POSITIVE,
-                               &plan->base);
+        if (rope_reader_value(reader->top, other_bases[i]))
+            status = rope_reader_real(reader, other_bases[i], rope_reader_value(reader->top, other_bases[i]),
+                                      ROPE_READER_POSITIVE, &plan->base);
     for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++) {
         const char *key = reals[i].key;
-        const json_t *value = reals[i].beside ? find(reader, key) : value_of(reader->rope, key);
+        const json_t *value =
+            reals[i].beside ? rope_reader_find(reader, key) : rope_reader_value(reader->rope, key);
         if (value)
-            status = read_real(reader, key, value, reals[i].range, (double *)(members + reals[i].offset));
+            status =
+                rope_reader_real(reader, key, value, reals[i].range, (double *)(members + reals[i].offset));
     }
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
-        if (find(reader, integers[i].key))
-            status = read_integer(reader, integers[i].key, find(reader, integers[i].key), 1,
-                                  (int64_t *)(members + integers[i].offset));
-    const json_t *truncate = value_of(reader->rope, "truncate");
+        if (rope_reader_find(reader, integers[i].key))
+            status = rope_reader_integer(reader, integers[i].key, rope_reader_find(reader, integers[i].key),
+                                         1, (int64_t *)(members + integers[i].offset));
+    const json_t *truncate = rope_reader_value(reader->rope, "truncate");
     if (!status && truncate) {
         if (!json_is_boolean(truncate))
-            return refuse(reader, "truncate", truncate, "true or false");
+            return rope_reader_refuse(reader, "truncate", truncate, "true or false");
         plan->truncate = json_is_true(truncate);
     }
     return status;
 }
 
 /* What a type cannot do without. */
-static rotary_status check_type(const struct reader *reader, const struct rope_config *config)
+static rotary_status check_type(const struct rope_reader *reader, const struct rope_config *config)
 {
     static const char *const llama3[] = {"factor", "low_freq_factor", "high_freq_factor",
                                          "original_max_position_embeddings", NULL};
@@ -414,18 +324,18 @@ static rotary_status check_type(const struct reader *reader, const struct rope_c
     char why[TEXT_BYTES];
     snprintf(why, sizeof why, "rope_type %s", config->rope_type);
     for (; keys && *keys; keys++)
-        if (!find(reader, *keys))
-            return refuse_absent(reader, *keys, why);
+        if (!rope_reader_find(reader, *keys))
+            return rope_reader_refuse_absent(reader, *keys, why);
     bool lengths = scaling == ROTARY_SCALING_DYNAMIC_NTK || scaling == ROTARY_SCALING_YARN ||
                    scaling == ROTARY_SCALING_LONGROPE;
     if (lengths && plan->original_positions == 0 && plan->max_positions == 0)
-        return refuse_absent(reader, "max_position_embeddings", why);
+        return rope_reader_refuse_absent(reader, "max_position_embeddings", why);
     if (scaling == ROTARY_SCALING_YARN && plan->factor == 0 &&
         (plan->original_positions == 0 || plan->max_positions == 0))
-        return refuse_absent(reader, "factor", why);
+        return rope_reader_refuse_absent(reader, "factor", why);
     if (scaling == ROTARY_SCALING_LLAMA3 && plan->low_frequency_factor >= plan->high_frequency_factor)
-        return refuse(reader, "low_freq_factor", find(reader, "low_freq_factor"),
-                      "less than \"high_freq_factor\"");
+        return rope_reader_refuse(reader, "low_freq_factor", rope_reader_find(reader, "low_freq_factor"),
+                                  "less than \"high_freq_factor\"");
     return ROTARY_OK;
 }
 
@@ -439,33 +349,34 @@ struct list {
 };
 
 /* One number a pair. */
-static rotary_status check_list(const struct reader *reader, const char *key, size_t pairs)
+static rotary_status check_list(const struct rope_reader *reader, const char *key, size_t pairs)
 {
-    const json_t *value = find(reader, key);
+    const json_t *value = rope_reader_find(reader, key);
     if (json_is_array(value) && json_array_size(value) == pairs)
         return ROTARY_OK;
     char wanted[TEXT_BYTES];
     snprintf(wanted, sizeof wanted, "a list of %zu numbers, one for each pair", pairs);
     if (!json_is_array(value))
-        return refuse(reader, key, value, wanted);
+        return rope_reader_refuse(reader, key, value, wanted);
     return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" has %zu entries, wanted %s", reader->where,
                        key, json_array_size(value), wanted);
 }
 
-static rotary_status read_list(const struct reader *reader, const char *key, double *numbers)
+static rotary_status read_list(const struct rope_reader *reader, const char *key, double *numbers)
 {
-    const json_t *value = find(reader, key);
-    enum range range = strcmp(key, "inverse_frequencies") == 0 ? ANY : POSITIVE;
+    const json_t *value = rope_reader_find(reader, key);
+    enum rope_reader_range range =
+        strcmp(key, "inverse_frequencies") == 0 ? ROPE_READER_ANY : ROPE_READER_POSITIVE;
     rotary_status status = ROTARY_OK;
     for (size_t i = 0; !status && i < json_array_size(value); i++) {
         char entry[TEXT_BYTES];
         snprintf(entry, sizeof entry, "%s[%zu]", key, i);
-        status = read_real(reader, entry, json_array_get(value, i), range, &numbers[i]);
+        status = rope_reader_real(reader, entry, json_array_get(value, i), range, &numbers[i]);
     }
     return status;
 }
 
-static rotary_status read_lists(const struct reader *reader, struct rope_config *config)
+static rotary_status read_lists(const struct rope_reader *reader, struct rope_config *config)
 {
     rotary_rope_config *plan = &config->plan;
     size_t pairs = (size_t)plan->rotary_dim / 2, present = 0;
@@ -478,7 +389,7 @@ static rotary_status read_lists(const struct reader *reader, struct rope_config 
     enum { LISTS = sizeof lists / sizeof lists[0] };
     rotary_status status = ROTARY_OK;
     for (int i = 0; !status && i < LISTS; i++)
-        if (lists[i].wanted && find(reader, lists[i].key)) {
+        if (lists[i].wanted && rope_reader_find(reader, lists[i].key)) {
             status = check_list(reader, lists[i].key, pairs);
             present++;
         }
@@ -490,7 +401,7 @@ static rotary_status read_lists(const struct reader *reader, struct rope_config 
         return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its lists", reader->where);
     double *next = config->numbers;
     for (int i = 0; !status && i < LISTS; i++)
-        if (lists[i].wanted && find(reader, lists[i].key)) {
+        if (lists[i].wanted && rope_reader_find(reader, lists[i].key)) {
             status = read_list(reader, lists[i].key, next);
             *lists[i].member = next;
             next += pairs;
@@ -500,18 +411,22 @@ static rotary_status read_lists(const struct reader *reader, struct rope_config 
 
 /* ---- several axes ---- */
 
-static rotary_status read_sections(const struct reader *reader, rotary_rope_config *plan)
+static rotary_status read_sections(const struct rope_reader *reader, rotary_rope_config *plan)
 {
     static const char *const names[] = {"sections", "interleaved", "separate", NULL};
     static const rotary_axes axes[] = {ROTARY_AXES_SECTIONS, ROTARY_AXES_INTERLEAVED, ROTARY_AXES_SEPARATE};
-    const json_t *sections = find(reader, "mrope_section"), *turns = find(reader, "mrope_interleaved");
+    const json_t *sections = rope_reader_find(reader, "mrope_section"),
+                 *turns = rope_reader_find(reader, "mrope_interleaved");
     int name = 0;
     if (!sections)
-        return find(reader, "axes") ? refuse_absent(reader, "mrope_section", "\"axes\"") : ROTARY_OK;
+        return rope_reader_find(reader, "axes")
+                   ? rope_reader_refuse_absent(reader, "mrope_section", "\"axes\"")
+                   : ROTARY_OK;
     if (turns && !json_is_boolean(turns))
-        return refuse(reader, "mrope_interleaved", turns, "true or false");
-    if (find(reader, "axes")) {
-        rotary_status status = read_name(reader, "axes", find(reader, "axes"), names, &name);
+        return rope_reader_refuse(reader, "mrope_interleaved", turns, "true or false");
+    if (rope_reader_find(reader, "axes")) {
+        rotary_status status =
+            rope_reader_choice(reader, "axes", rope_reader_find(reader, "axes"), names, &name);
         if (status)
             return status;
     } else if (json_is_true(turns))
@@ -524,22 +439,22 @@ static rotary_status read_sections(const struct reader *reader, rotary_rope_conf
              "channels",
              most, (long long)plan->rotary_dim / 2);
     if (!json_is_array(sections) || count < 1 || count > most)
-        return refuse(reader, "mrope_section", sections, wanted);
+        return rope_reader_refuse(reader, "mrope_section", sections, wanted);
     int64_t left = plan->rotary_dim / 2;
     for (size_t i = 0; i < count; i++) {
         const json_t *section = json_array_get(sections, i);
         if (!json_is_integer(section) || json_integer_value(section) < 0 ||
             json_integer_value(section) > left)
-            return refuse(reader, "mrope_section", sections, wanted);
+            return rope_reader_refuse(reader, "mrope_section", sections, wanted);
         plan->sections[i] = json_integer_value(section);
         left -= plan->sections[i];
     }
-    return left == 0 ? ROTARY_OK : refuse(reader, "mrope_section", sections, wanted);
+    return left == 0 ? ROTARY_OK : rope_reader_refuse(reader, "mrope_section", sections, wanted);
 }
 
 /* ---- our own choices ---- */
 
-static rotary_status read_choices(const struct reader *reader, rotary_rope_config *plan)
+static rotary_status read_choices(const struct rope_reader *reader, rotary_rope_config *plan)
 {
     static const char *const pairings[] = {"half", "interleaved", NULL};
     static const char *const angles[] = {"f64", "f32", NULL};
@@ -551,10 +466,11 @@ static rotary_status read_choices(const struct reader *reader, rotary_rope_confi
         int *choice;
     } choices[] = {{"pairing", pairings, &pairing}, {"angles", angles, &angle}, {"tables", tables, &table}};
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
-        const json_t *value = find(reader, choices[i].key);
+        const json_t *value = rope_reader_find(reader, choices[i].key);
         if (!value)
             continue;
-        rotary_status status = read_name(reader, choices[i].key, value, choices[i].names, choices[i].choice);
+        rotary_status status =
+            rope_reader_choice(reader, choices[i].key, value, choices[i].names, choices[i].choice);
         if (status)
             return status;
     }
@@ -566,8 +482,8 @@ static rotary_status read_choices(const struct reader *reader, rotary_rope_confi
 
 /* ---- the whole ---- */
 
-static rotary_status read_rotation(const struct reader *reader, const struct rope_config_request *request,
-                                   struct rope_config *config)
+static rotary_status read_rotation(const struct rope_reader *reader,
+                                   const struct rope_config_request *request, struct rope_config *config)
 {
     rotary_rope_config *plan = &config->plan;
     rotary_status status = read_type(reader, config);
@@ -592,12 +508,13 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
                                 const struct rope_config_request *request, struct rope_config *config,
                                 rotary_error *error)
 {
-    struct reader reader = {.where = where, .top = object, .error = error};
+    struct rope_reader reader = {.where = where, .top = object, .error = error};
     struct rope_config made = {.rope_type = rope_config_types[0]};
     rotary_rope_config_default(&made.plan);
     /* Models of several parts keep the text's sizes and rotation one level down. */
-    const json_t *text = value_of(object, "text_config");
-    if (json_is_object(text) && !value_of(object, "head_dim") && !value_of(object, "hidden_size"))
+    const json_t *text = rope_reader_value(object, "text_config");
+    if (json_is_object(text) && !rope_reader_value(object, "head_dim") &&
+        !rope_reader_value(object, "hidden_size"))
         reader.top = text;
     const char *local_key = NULL;
     const json_t *local = local_base(&reader, request->layer_type, &local_key);
@@ -605,7 +522,7 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
     if (!status)
         status = read_rotation(&reader, request, &made);
     if (!status && local)
-        status = read_real(&reader, local_key, local, POSITIVE, &made.plan.base);
+        status = rope_reader_real(&reader, local_key, local, ROPE_READER_POSITIVE, &made.plan.base);
     if (status) {
         rope_config_free(&made);
         return status;

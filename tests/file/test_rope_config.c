@@ -49,6 +49,8 @@ static void test_sizes(void)
         {"{\"head_dim\": 80, \"rope_parameters\": {\"rope_theta\": 7, \"partial_rotary_factor\": 0.5}}", 80,
          40, 0, 7},
         {"{\"head_dim\": 64, \"partial_rotary_factor\": 0.5, \"span\": \"back\"}", 64, 32, 32, 10000},
+        {"{\"head_dim\": 64, \"partial_rotary_factor\": 0.25, \"span\": \"back\"}", 64, 16, 48, 10000},
+        {"{\"head_dim\": 8, \"rope_theta\": 3, \"rope_parameters\": {\"rope_theta\": 7}}", 8, 8, 0, 7},
         {"{\"text_config\": {\"head_dim\": 32, \"rope_theta\": 5}, \"rope_scaling\": null}", 32, 32, 0, 5},
         {"{\"hidden_size\": 64, \"num_attention_heads\": 2, \"qk_rope_head_dim\": 16}", 16, 16, 0, 10000},
     };

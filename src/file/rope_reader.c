@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file/rope_reader.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "file/settings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 256 };
+
+const json_t *rope_reader_value(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_null(value) ? NULL : value;
+}
+
+const json_t *rope_reader_find(const struct rope_reader *reader, const char *key)
+{
+    const json_t *value = rope_reader_value(reader->rope, key);
+    return value ? value : rope_reader_value(reader->top, key);
+}
+
+rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *key, const json_t *got,
+                                 const char *wanted)
+{
+    char *text = file_json_text(got, JSON_ENCODE_ANY | JSON_COMPACT);
+    rotary_status status =
+        rotary_fail(reader->error, ROTARY_BAD_FILE, "%s: \"%s\" is %.60s%s, wanted %s", reader->where, key,
+                    text ? text : "?", text && strlen(text) > 60 ? "..." : "", wanted);
+    free(text);
+    return status;
+}
+
+rotary_status rope_reader_refuse_absent(const struct rope_reader *reader, const char *key, const char *why)
+{
+    return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s has no \"%s\", which %s wants", reader->where, key,
+                       why);
+}
+
+rotary_status rope_reader_real(const struct rope_reader *reader, const char *key, const json_t *value,
+                               enum rope_reader_range range, double *real)
+{
+    static const char *const wanted[] = {[ROPE_READER_ANY] = "a number",
+                                         [ROPE_READER_NOT_NEGATIVE] = "a number from 0 up",
+                                         [ROPE_READER_POSITIVE] = "a number above 0"};
+    double number = json_number_value(value);
+    if (!json_is_number(value) || !isfinite(number) || (range == ROPE_READER_NOT_NEGATIVE && number < 0) ||
+        (range == ROPE_READER_POSITIVE && number <= 0))
+        return rope_reader_refuse(reader, key, value, wanted[range]);
+    *real = number;
+    return ROTARY_OK;
+}
+
+rotary_status rope_reader_integer(const struct rope_reader *reader, const char *key, const json_t *value,
+                                  int64_t least, int64_t *integer)
+{
+    double number = json_number_value(value);
+    if (!json_is_number(value) || !(number >= (double)least && number <= 0x1p53) || floor(number) != number) {
+        char wanted[TEXT_BYTES];
+        snprintf(wanted, sizeof wanted, "a whole number from %lld up", (long long)least);
+        return rope_reader_refuse(reader, key, value, wanted);
+    }
+    *integer = (int64_t)number;
+    return ROTARY_OK;
+}
+
+rotary_status rope_reader_choice(const struct rope_reader *reader, const char *key, const json_t *value,
+                                 const char *const *names, int *index)
+{
+    const char *text = json_string_value(value);
+    char wanted[TEXT_BYTES];
+    size_t used = 0;
+    for (int i = 0; names[i]; i++) {
+        if (text && strcmp(text, names[i]) == 0) {
+            *index = i;
+            return ROTARY_OK;
+        }
+        const char *between = i == 0 ? "" : names[i + 1] ? ", " : " or ";
+        int added = snprintf(wanted + used, sizeof wanted - used, "%s%s", between, names[i]);
+        used += added > 0 && (size_t)added < sizeof wanted - used ? (size_t)added : 0;
+    }
+    const char *nearest = text ? settings_nearest(text, names) : NULL;
+    if (nearest)
+        snprintf(wanted + used, sizeof wanted - used, "; did you mean \"%s\"?", nearest);
+    return rope_reader_refuse(reader, key, value, wanted);
+}

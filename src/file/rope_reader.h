@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values of a configuration, for rope_config.c: each is checked as it is read, and what is wrong is said with
+ * file, key, what was got and what was wanted.
+ */
+#ifndef ROTARY_FILE_ROPE_READER_H
+#define ROTARY_FILE_ROPE_READER_H
+
+#include <jansson.h>
+#include <rotary/status.h>
+
+/* A file being read. `top` holds the sizes of the model, `rope` the parameters of the rotation: an object
+ * within, the same object if the parameters stand beside the sizes, or NULL if there are none. */
+struct rope_reader {
+    const char *where;
+    const json_t *top, *rope;
+    const char *rope_key; /* where `rope` was found */
+    rotary_error *error;
+};
+
+/* NULL if absent, and if null, which is how Hugging Face writes what is not used. */
+const json_t *rope_reader_value(const json_t *object, const char *key);
+/* Among the rotation's parameters if it is there, or else beside the sizes. */
+const json_t *rope_reader_find(const struct rope_reader *reader, const char *key);
+
+/* WHERE: "key" is GOT, wanted WANTED */
+rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *key, const json_t *got,
+                                 const char *wanted);
+/* WHERE has no "key", which WHY wants */
+rotary_status rope_reader_refuse_absent(const struct rope_reader *reader, const char *key, const char *why);
+
+/* `value` as a number; `key` is for the sentence. What is wrong is ROTARY_BAD_FILE. */
+enum rope_reader_range { ROPE_READER_ANY, ROPE_READER_NOT_NEGATIVE, ROPE_READER_POSITIVE };
+ROTARY_CHECKED rotary_status rope_reader_real(const struct rope_reader *reader, const char *key,
+                                              const json_t *value, enum rope_reader_range range,
+                                              double *real);
+/* A whole number from `least` up to 2^53; 4096.0 is one. */
+ROTARY_CHECKED rotary_status rope_reader_integer(const struct rope_reader *reader, const char *key,
+                                                 const json_t *value, int64_t least, int64_t *integer);
+/* The index of the text in the NULL-terminated `names`; the sentence lists them and suggests the nearest. */
+ROTARY_CHECKED rotary_status rope_reader_choice(const struct rope_reader *reader, const char *key,
+                                                const json_t *value, const char *const *names, int *index);
+
+#endif
