@@ -36,6 +36,11 @@ static dnnl_status_t layout_any(layout *l, const dnnl_dims_t dims, dnnl_data_typ
     return dnnl_memory_desc_create_with_tag(l, 2, dims, type, dnnl_format_tag_any);
 }
 
+static dnnl_status_t layout_interleaved(layout *l, const dnnl_dims_t dims)
+{
+    return dnnl_memory_desc_create_with_tag(l, 2, dims, dnnl_bf16, dnnl_BA16a64b2a);
+}
+
 static dnnl_status_t layout_copy(layout *l, const_dnnl_memory_desc_t from)
 {
     return dnnl_memory_desc_clone(l, from);
@@ -80,6 +85,11 @@ static dnnl_status_t layout_strided(layout *l, const dnnl_dims_t dims, dnnl_data
 static dnnl_status_t layout_any(layout *l, const dnnl_dims_t dims, dnnl_data_type_t type)
 {
     return dnnl_memory_desc_init_by_tag(l, 2, dims, type, dnnl_format_tag_any);
+}
+
+static dnnl_status_t layout_interleaved(layout *l, const dnnl_dims_t dims)
+{
+    return dnnl_memory_desc_init_by_tag(l, 2, dims, dnnl_bf16, dnnl_BA16a64b2a);
 }
 
 static dnnl_status_t layout_copy(layout *l, const dnnl_memory_desc_t *from)
@@ -333,10 +343,14 @@ static dnnl_status_t piece_layouts(struct piece_layouts *l, const struct piece_s
     dnnl_data_type_t type = type_of(shape->type);
     dnnl_status_t status = layout_strided(&l->operand[SOURCE], source, type, source_strides);
     l->made += status == dnnl_success;
-    if (status == dnnl_success)
-        status = packed               ? layout_copy(&l->operand[WEIGHTS], layout_handle(packed))
-                 : shape->weights_row ? layout_strided(&l->operand[WEIGHTS], weights, type, weights_strides)
-                                      : layout_any(&l->operand[WEIGHTS], weights, type);
+    if (status == dnnl_success && packed)
+        status = layout_copy(&l->operand[WEIGHTS], layout_handle(packed));
+    else if (status == dnnl_success && shape->weights_row == PIECE_PACKED)
+        status = layout_any(&l->operand[WEIGHTS], weights, type);
+    else if (status == dnnl_success && shape->weights_row == PIECE_INTERLEAVED)
+        status = layout_interleaved(&l->operand[WEIGHTS], weights);
+    else if (status == dnnl_success)
+        status = layout_strided(&l->operand[WEIGHTS], weights, type, weights_strides);
     l->made += status == dnnl_success;
     if (status == dnnl_success)
         status = layout_strided(&l->operand[DESTINATION], destination, type_of(shape->destination_type),
@@ -384,6 +398,26 @@ static dnnl_status_t reserve_scratch(struct pieces *pieces, size_t bytes)
     return dnnl_success;
 }
 
+static bool is_reference(const_dnnl_primitive_desc_t plan)
+{
+    const char *name = "";
+    dnnl_primitive_desc_query(plan, dnnl_query_impl_info_str, 0, (void *)&name);
+    return strncmp(name, "ref", 3) == 0;
+}
+
+enum piece_speed piece_probe(const struct pieces *pieces, const struct piece_shape *shape)
+{
+    struct piece_layouts layouts = {0};
+    dnnl_primitive_desc_t plan = NULL;
+    enum piece_speed speed = PIECE_IMPOSSIBLE;
+    if (piece_plan(&plan, &layouts, pieces->engine, shape, NULL) == dnnl_success)
+        speed = is_reference(plan) ? PIECE_SLOW : PIECE_FAST;
+    if (plan)
+        dnnl_primitive_desc_destroy(plan);
+    piece_layouts_free(&layouts);
+    return speed;
+}
+
 static dnnl_status_t piece_make(struct pieces *pieces, struct piece *piece, const layout *packed)
 {
     struct piece_layouts layouts = {0};
@@ -405,11 +439,8 @@ static dnnl_status_t piece_make(struct pieces *pieces, struct piece *piece, cons
     if (status == dnnl_success)
         status = reserve_scratch(pieces, dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(
                                              plan, dnnl_query_scratchpad_md, 0)));
-    const char *implementation;
     if (status == dnnl_success)
-        status = dnnl_primitive_desc_query(plan, dnnl_query_impl_info_str, 0, (void *)&implementation);
-    if (status == dnnl_success)
-        piece->slow = strncmp(implementation, "ref", 3) == 0;
+        piece->slow = is_reference(plan);
     if (plan)
         dnnl_primitive_desc_destroy(plan);
     piece_layouts_free(&layouts);

@@ -10,14 +10,16 @@
 
 enum piece_finish { PIECE_PLAIN, PIECE_RELU, PIECE_GELU, PIECE_ADD /* to what the destination holds */ };
 
+enum { PIECE_PACKED = 0, PIECE_INTERLEAVED = -1 };
+
 /* Everything a piece is planned from: destination[rows, columns] = finish(source[rows, inner] weights[inner,
  * columns] + bias), sums in f32. All members are of one type, so that shapes compare as bytes. */
 struct piece_shape {
     int64_t rows, columns, inner;
     int64_t source_row, source_column; /* strides; one of them is 1 */
-    int64_t weights_row;               /* stride; 0: a packed panel */
-    int64_t destination_row;           /* stride */
-    int64_t type;                      /* rotary_dtype of source and weights */
+    int64_t weights_row;     /* stride; PIECE_PACKED: a panel; PIECE_INTERLEAVED: kernel/layer/layer.h */
+    int64_t destination_row; /* stride */
+    int64_t type;            /* rotary_dtype of source and weights */
     int64_t destination_type;
     int64_t bias; /* whether there is one */
     int64_t finish;
@@ -66,6 +68,9 @@ int panel_fill(const struct panel *panel, const struct pieces *pieces, int worke
  * they are not packed. */
 int piece_find(struct pieces *pieces, const struct piece **piece, const struct piece_shape *shape,
                const struct panel_plan *panels);
+/* What oneDNN has for a piece, without planning it: nothing, its reference code, better. */
+enum piece_speed { PIECE_IMPOSSIBLE, PIECE_SLOW, PIECE_FAST };
+enum piece_speed piece_probe(const struct pieces *pieces, const struct piece_shape *shape);
 /* Runs it. Weights are a panel's or, where panel is NULL, at `weights`. */
 int piece_run(const struct pieces *pieces, const struct piece *piece, int worker, const void *source,
               const void *weights, const struct panel *panel, const float *bias, void *destination);

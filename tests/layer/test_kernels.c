@@ -300,6 +300,33 @@ static void test_adam(int64_t count, float coupled, float decoupled)
         compare(pairs[j], 1, 1e-6);
 }
 
+/* Moving bf16 about: every byte is where the specification has it, those around untouched. */
+static void test_reorders(int64_t rows, int64_t columns)
+{
+    enum { SIDE = 104, PADDED = 128, MOST = PADDED * PADDED };
+    static uint16_t in[SIDE * SIDE], out[2][MOST + 8];
+    static _Alignas(64) unsigned char copied[2][SIDE * 256];
+    for (int64_t i = 0; i < SIDE * SIDE; i++)
+        in[i] = (uint16_t)(i * 40503u >> 3);
+    for (int way = 0; way < 2; way++) {
+        memset(out, 0xa5, sizeof out);
+        for (int i = 0; i < 2; i++)
+            if (way)
+                both[i]->transpose(out[i], rows + 5, in, SIDE, rows, columns);
+            else
+                both[i]->interleave(out[i], in, SIDE, rows, columns);
+        check_about("%s of %lld x %lld", way ? "transposition" : "interleaving", (long long)rows,
+                    (long long)columns);
+        CHECK(memcmp(out[0], out[1], sizeof out[0]) == 0);
+    }
+    for (int64_t stride = 256; stride > 192; stride -= 56) { /* aligned, and not */
+        memset(copied, 0x5a, sizeof copied);
+        for (int i = 0; i < 2; i++)
+            both[i]->stream(copied[i], stride, in, rows, columns / 8 * 8 < 64 ? 64 : 128);
+        CHECK(memcmp(copied[0], copied[1], sizeof copied[0]) == 0);
+    }
+}
+
 /* What is not a number stays visible; what is infinite does not become a number. */
 static void test_not_numbers(void)
 {
@@ -353,6 +380,9 @@ int main(void)
             }
         check_about("%s", rotary_isa_name((rotary_isa)isa));
         test_not_numbers();
+        const int64_t sides[] = {1, 2, 31, 32, 33, 64, 70, 96, 99};
+        for (int i = 0; i < 81; i++)
+            test_reorders(sides[i / 9], sides[i % 9]);
     }
     return check_report();
 }

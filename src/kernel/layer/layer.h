@@ -104,7 +104,7 @@ struct layer_kernels {
     void (*gated_backward)(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
                            const void *gate, const void *up, int64_t count);
     void (*cross_entropy)(struct layer_cross_entropy *work);
-    /* sums[columns] += the rows of in, one after another. */
+    /* sums[columns] += the rows of in. */
     void (*column_sums)(float *sums, rotary_dtype storage, const void *in, int64_t rows, int64_t columns,
                         int64_t stride);
     void (*to_storage)(rotary_dtype storage, void *out, const float *in, int64_t count);
@@ -116,6 +116,16 @@ struct layer_kernels {
     /* to[width] += scale * mask(in), add[width] += mask(in); add may be NULL. */
     void (*embed_backward)(float *to, float *add, const float *in, float scale, int64_t row, int64_t column,
                            int64_t width, const struct layer_mask *mask);
+    /* bf16: out[column, row] = in[row, column]. */
+    void (*transpose)(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride, int64_t rows,
+                      int64_t columns);
+    /* bf16: the layout that dot products of pairs of rows read. Panels of 64 columns, one after another; in a
+     * panel rows two by two, each pair as (even row, odd row) of column after column. Rows are padded with
+     * zeros to a multiple of 32, columns of 64. */
+    void (*interleave)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns);
+    /* Copies dense rows of row_bytes to rows to_stride bytes apart, past the caches where alignment allows
+     * it. */
+    void (*stream)(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes);
     void (*adam)(const struct layer_adam *work);
     double (*sum_of_squares)(const float *in, int64_t count);
 };

@@ -233,6 +233,30 @@ static void embed_backward(float *to, float *add, const float *in, float scale, 
     }
 }
 
+static void transpose(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride, int64_t rows,
+                      int64_t columns)
+{
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t column = 0; column < columns; column++)
+            out[column * out_stride + row] = in[row * in_stride + column];
+}
+
+static void interleave(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns)
+{
+    int64_t padded_rows = (rows + 31) / 32 * 32, padded_columns = (columns + 63) / 64 * 64;
+    for (int64_t row = 0; row < padded_rows; row++)
+        for (int64_t column = 0; column < padded_columns; column++)
+            out[column / 64 * 64 * padded_rows + row / 2 * 128 + column % 64 * 2 + row % 2] =
+                row < rows && column < columns ? in[row * in_stride + column] : 0;
+}
+
+static void stream(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes)
+{
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t i = 0; i < row_bytes; i++)
+            ((char *)to)[row * to_stride + i] = ((const char *)from)[row * row_bytes + i];
+}
+
 static void adam(const struct layer_adam *work)
 {
     for (int64_t i = 0; i < work->count; i++) {
@@ -272,6 +296,9 @@ const struct layer_kernels layer_kernels_reference = {
     .from_storage = from_storage,
     .embed = embed,
     .embed_backward = embed_backward,
+    .transpose = transpose,
+    .interleave = interleave,
+    .stream = stream,
     .adam = adam,
     .sum_of_squares = sum_of_squares,
 };

@@ -20,6 +20,9 @@ const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
     .from_storage = ROTARY_KERNEL(layer_from_storage),
     .embed = ROTARY_KERNEL(layer_embed),
     .embed_backward = ROTARY_KERNEL(layer_embed_backward),
+    .transpose = ROTARY_KERNEL(layer_transpose),
+    .interleave = ROTARY_KERNEL(layer_interleave),
+    .stream = ROTARY_KERNEL(layer_stream),
     .adam = ROTARY_KERNEL(layer_adam),
     .sum_of_squares = ROTARY_KERNEL(layer_sum_of_squares),
 };
