@@ -112,6 +112,13 @@ static inline __m256i narrow(__m512 v)
     return (__m256i)_mm512_cvtneps_pbh(v);
 }
 
+/* The squares of the 32 elements of a vector, summed in pairs. */
+static inline __m512 add_squares(__m512 sum, const uint16_t *elements)
+{
+    __m512bh v = (__m512bh)_mm512_loadu_si512(elements);
+    return _mm512_dpbf16_ps(sum, v, v);
+}
+
 /* Two vectors as the lower and upper half of one. */
 static inline __m512i narrow_two(__m512 low, __m512 high)
 {
@@ -135,6 +142,14 @@ static inline __m512i join_halves(__m512 low, __m512 high)
                            _mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow(high)), 16));
 }
 
+/* x and y, the two channels of 16 pairs, turned forward. */
+static inline void turn_pairs(__m512 *x, __m512 *y, __m512 c, __m512 s)
+{
+    __m512 turned = _mm512_fnmadd_ps(*y, s, _mm512_mul_ps(*x, c));
+    *y = _mm512_fmadd_ps(*x, s, _mm512_mul_ps(*y, c));
+    *x = turned;
+}
+
 /* to[0 ... width - 1] = factor times from[0 ... head_dim - 1], turned by row `index`; zero from head_dim on.
  */
 static inline void turn_in(uint16_t *to, const uint16_t *from, int64_t head_dim, int64_t width, float factor,
@@ -156,17 +171,63 @@ static inline void turn_in(uint16_t *to, const uint16_t *from, int64_t head_dim,
             int64_t at = turn->start + 2 * pair;
             __m512i both = _mm512_maskz_loadu_epi32(lanes, from + at);
             __m512 x = lower_halves(both), y = upper_halves(both);
-            both = join_halves(_mm512_fnmadd_ps(y, s, _mm512_mul_ps(x, c)),
-                               _mm512_fmadd_ps(x, s, _mm512_mul_ps(y, c)));
-            _mm512_mask_storeu_epi32(to + at, lanes, both);
+            turn_pairs(&x, &y, c, s);
+            _mm512_mask_storeu_epi32(to + at, lanes, join_halves(x, y));
         } else {
             int64_t at = turn->start + pair;
             __m512 x = widen(_mm256_maskz_loadu_epi16(lanes, from + at));
             __m512 y = widen(_mm256_maskz_loadu_epi16(lanes, from + at + pairs));
-            _mm256_mask_storeu_epi16(to + at, lanes, narrow(_mm512_fnmadd_ps(y, s, _mm512_mul_ps(x, c))));
-            _mm256_mask_storeu_epi16(to + at + pairs, lanes,
-                                     narrow(_mm512_fmadd_ps(x, s, _mm512_mul_ps(y, c))));
+            turn_pairs(&x, &y, c, s);
+            _mm256_mask_storeu_epi16(to + at, lanes, narrow(x));
+            _mm256_mask_storeu_epi16(to + at + pairs, lanes, narrow(y));
         }
+    }
+}
+
+/* The same where all of a head whose width needs no padding turns, in halves of whole vectors: the usual
+ * case. */
+static inline void turn_in_whole(uint16_t *to, const uint16_t *from, int64_t pairs, bool scaled,
+                                 __m512 factor, const float *cosine, const float *sine)
+{
+    for (int64_t pair = 0; pair < pairs; pair += 16) {
+        __m512 c = _mm512_loadu_ps(cosine + pair), s = _mm512_loadu_ps(sine + pair);
+        __m512 x = widen(_mm256_loadu_si256((const __m256i *)(from + pair)));
+        __m512 y = widen(_mm256_loadu_si256((const __m256i *)(from + pair + pairs)));
+        turn_pairs(&x, &y, c, s);
+        if (scaled) {
+            x = _mm512_mul_ps(x, factor);
+            y = _mm512_mul_ps(y, factor);
+        }
+        _mm256_storeu_si256((__m256i *)(to + pair), narrow(x));
+        _mm256_storeu_si256((__m256i *)(to + pair + pairs), narrow(y));
+    }
+}
+
+enum { AHEAD = 12 /* rows between the one that is turned and the one that is sent for */ };
+
+/* Queries, or keys, first ... first + count - 1 of one head, turned and scaled, to padded rows. */
+static inline void turn_rows_in(uint16_t *to, const rotary_attention_problem *problem,
+                                rotary_attention_const_view view, int64_t sequence, int64_t head,
+                                int64_t first, int64_t count, float factor, bool keys,
+                                const struct rotary_attention_turn *turn)
+{
+    int64_t head_dim = problem->head_dim, width = rotary_attention_row(head_dim), pairs = turn->dim / 2;
+    bool whole = turn->cosine && !turn->interleaved && turn->dim == width && pairs % 16 == 0;
+    bool plain = !turn->cosine && head_dim == width && factor == 1.0f;
+    for (int64_t at = 0; at < count; at++) {
+        const uint16_t *from =
+            vector_at(problem, view, sequence, keys ? key_row(problem, first + at) : first + at, head);
+        for (int64_t channel = 0; channel < head_dim; channel += 32)
+            _mm_prefetch((const char *)(from + AHEAD * view.time_stride + channel), _MM_HINT_T0);
+        const float *cosine = turn->cosine + (first + at) * pairs, *sine = turn->sine + (first + at) * pairs;
+        for (int64_t channel = 0; plain && channel < width; channel += 32)
+            _mm512_storeu_si512(to + at * width + channel, _mm512_loadu_si512(from + channel));
+        if (plain)
+            continue;
+        if (whole)
+            turn_in_whole(to + at * width, from, pairs, factor != 1.0f, _mm512_set1_ps(factor), cosine, sine);
+        else
+            turn_in(to + at * width, from, head_dim, width, factor, turn, first + at);
     }
 }
 

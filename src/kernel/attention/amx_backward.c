@@ -88,9 +88,7 @@ static void load_part(const rotary_attention_problem *problem, const struct stat
                       rotary_attention_const_view view, int64_t sequence, int64_t head, int64_t first,
                       int64_t count, float factor, const struct rotary_attention_turn *turn)
 {
-    for (int64_t at = 0; at < count; at++)
-        turn_in(state->rows + at * state->width, vector_at(problem, view, sequence, first + at, head),
-                problem->head_dim, state->width, factor, turn, first + at);
+    turn_rows_in(state->rows, problem, view, sequence, head, first, count, factor, false, turn);
     memset(state->rows + count * state->width, 0, (size_t)((PART - count) * state->width) * sizeof(uint16_t));
 }
 

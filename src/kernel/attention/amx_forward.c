@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Forward attention in bf16 on tiles: 32 queries against up to KEYS keys at a time. Scores are kept in units
- * of log 2, which the packed queries bring with them. A wide block of keys makes the rescaling between
- * blocks, and the reduction of each row, cheap.
+ * of log 2, which the packed queries bring with them.
+ *
+ * The largest score of a row is needed only to keep its exponentials from overflowing or vanishing. A score
+ * cannot exceed |q| |k| (Cauchy and Schwarz), so while that stays below CALM for every key a row sees, its
+ * weights are made relative to 0 and the row is never searched, and tiles of scores become weights as they
+ * are made. Other rows go the usual way, block after block. Which way a row goes depends on the keys it sees
+ * alone, and both ways sum in one order.
  */
 #include "base/arena.h"
 #include "kernel/attention/amx.h"
@@ -12,21 +17,28 @@
 
 enum {
     QUERIES = 32,
-    KEYS = 256,
+    KEYS = 512,
     SCORE_ROW = KEYS + 16 /* floats: no two rows of a tile in one set of the cache */
 };
+enum { WEIGHT_ROW = KEYS + 32 };
+enum { CALM = 60 /* 2^60 times the longest row is far from overflow, 2^-60 from vanishing */ };
 
 struct state {
     int64_t width;   /* elements in a padded row */
     int64_t blocks;  /* of queries, for each head */
     uint16_t *query; /* [heads of the group, blocks, QUERIES, width]: turned and scaled */
     float *output;   /* likewise: weighted sum of turned values */
-    float *maximum;  /* [heads of the group, blocks, QUERIES] */
-    float *sum;      /* likewise */
-    uint16_t *rows;  /* [QUERIES, width]: turned, on their way into tiles */
-    uint16_t *key;   /* tiles [KEYS / 16, width / 32] */
-    uint16_t *value; /* tiles [KEYS / 32, width / 16] */
-    float *score; /* [QUERIES, SCORE_ROW]; weights in bf16 take the place of the scores they are made from */
+    float
+        *reference; /* [heads of the group, blocks, QUERIES]: what the exponents of weights are relative to */
+    float *norm;    /* likewise: |q|^2 */
+    float *sum; /* [heads of the group, blocks, QUERIES, 16]: of weights, in as many parts as a vector has */
+    uint16_t *rows;    /* [QUERIES, width]: turned, on their way into tiles */
+    uint16_t *key;     /* tiles [KEYS / 16, width / 32] */
+    uint16_t *value;   /* tiles [KEYS / 32, width / 16] */
+    float *key_norm;   /* [KEYS]: the largest |k|^2 up to each key of the block */
+    float largest_key; /* |k|^2 of the blocks before */
+    float *score;      /* [QUERIES, SCORE_ROW], or two tiles of [QUERIES, 32] */
+    uint16_t *weight;  /* [QUERIES, WEIGHT_ROW] */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -34,15 +46,19 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
 {
     state->width = rotary_attention_row(problem->head_dim);
     state->blocks = (queries + QUERIES - 1) / QUERIES;
+    state->largest_key = 0;
     int64_t rows = problem->heads / problem->key_value_heads * state->blocks * QUERIES;
     state->query = rotary_arena_push(arena, rows * state->width, sizeof(uint16_t));
     state->output = rotary_arena_push(arena, rows * state->width, sizeof(float));
-    state->maximum = rotary_arena_push(arena, rows, sizeof(float));
-    state->sum = rotary_arena_push(arena, rows, sizeof(float));
+    state->reference = rotary_arena_push(arena, rows, sizeof(float));
+    state->norm = rotary_arena_push(arena, rows, sizeof(float));
+    state->sum = rotary_arena_push(arena, rows * SIDE, sizeof(float));
     state->rows = rotary_arena_push(arena, QUERIES * state->width, sizeof(uint16_t));
     state->key = rotary_arena_push(arena, KEYS * state->width, sizeof(uint16_t));
     state->value = rotary_arena_push(arena, KEYS * state->width, sizeof(uint16_t));
+    state->key_norm = rotary_arena_push(arena, KEYS, sizeof(float));
     state->score = rotary_arena_push(arena, QUERIES * SCORE_ROW, sizeof(float));
+    state->weight = rotary_arena_push(arena, QUERIES * WEIGHT_ROW, sizeof(uint16_t));
 }
 
 size_t rotary_attention_tile_forward_bytes(const rotary_attention_problem *problem, int64_t queries)
@@ -51,77 +67,6 @@ size_t rotary_attention_tile_forward_bytes(const rotary_attention_problem *probl
     struct rotary_arena arena = {0};
     carve(&state, &arena, problem, queries);
     return arena.used;
-}
-
-static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
-                         struct state *state)
-{
-    int64_t group = problem->heads / problem->key_value_heads, width = state->width,
-            run = state->blocks * QUERIES;
-    int64_t queries = piece->query_end - piece->query_begin;
-    float factor = problem->scale * LOG2_E;
-    for (int64_t member = 0; member < group; member++) {
-        uint16_t *rows = state->query + member * run * width;
-        for (int64_t at = 0; at < queries; at++)
-            turn_in(rows + at * width,
-                    vector_at(problem, problem->query, piece->sequence, piece->query_begin + at,
-                              piece->key_value_head * group + member),
-                    problem->head_dim, width, factor, &problem->query_turn, piece->query_begin + at);
-        memset(rows + queries * width, 0, (size_t)((run - queries) * width) * sizeof *rows);
-    }
-    for (int64_t at = 0; at < group * run; at++) {
-        state->maximum[at] = -INFINITY;
-        state->sum[at] = 0;
-    }
-}
-
-/* Keys, or values, first ... first + count - 1, turned into state->rows, zero rows after them. */
-static void load_rows(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
-                      const struct state *state, rotary_attention_const_view view,
-                      const struct rotary_attention_turn *turn, int64_t first, int64_t count)
-{
-    for (int64_t at = 0; at < count; at++)
-        turn_in(
-            state->rows + at * state->width,
-            vector_at(problem, view, piece->sequence, key_row(problem, first + at), piece->key_value_head),
-            problem->head_dim, state->width, 1.0f, turn, first + at);
-    memset(state->rows + count * state->width, 0,
-           (size_t)((QUERIES - count) * state->width) * sizeof(uint16_t));
-}
-
-static void load_keys(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
-                      const struct state *state, int64_t first, int64_t count)
-{
-    int64_t width = state->width;
-    for (int64_t at = 0; at < count; at += 32) {
-        int64_t some = smaller(32, count - at);
-        load_rows(problem, piece, state, problem->key, &problem->key_turn, first + at, some);
-        pack_transposed(state->key + at * width, state->rows, width);
-        pack_transposed(state->key + (at + 16) * width, state->rows + 16 * width, width);
-        load_rows(problem, piece, state, problem->value, &problem->value_turn, first + at, some);
-        pack_pairs(state->value + at * width, state->rows, width);
-    }
-}
-
-/* score[QUERIES][columns] of one block of queries. */
-static void make_scores(const struct state *state, const uint16_t *query, int64_t columns)
-{
-    int64_t width = state->width;
-    for (int64_t column = 0; column < columns; column += 32) {
-        const uint16_t *key = state->key + column * width;
-        zero_sums();
-        multiply_tiles(width / DEPTH, query, query + SIDE * width, width * 2, key, key + SIDE * width, TILE);
-        store_sums(state->score + column, SCORE_ROW);
-    }
-}
-
-static void cap_scores(float *score, int64_t rows, int64_t columns, float softcap)
-{
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t column = 0; column < columns; column += 16) {
-            float *at = score + row * SCORE_ROW + column;
-            v_store(at, v_set(softcap * LOG2_E) * v_tanh(v_load(at) * v_set(LN_2 / softcap)));
-        }
 }
 
 enum reduction { LARGEST, TOTAL };
@@ -150,6 +95,96 @@ static inline __m512 reduce_rows(enum reduction how, const __m512 rows[16])
     __m512 high = combine(how, _mm512_shuffle_f32x4(fours[2], fours[3], 0x88),
                           _mm512_shuffle_f32x4(fours[2], fours[3], 0xdd));
     return combine(how, _mm512_shuffle_f32x4(low, high, 0x88), _mm512_shuffle_f32x4(low, high, 0xdd));
+}
+
+static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                         struct state *state)
+{
+    int64_t group = problem->heads / problem->key_value_heads, width = state->width,
+            run = state->blocks * QUERIES;
+    int64_t queries = piece->query_end - piece->query_begin;
+    for (int64_t member = 0; member < group; member++) {
+        uint16_t *rows = state->query + member * run * width;
+        turn_rows_in(rows, problem, problem->query, piece->sequence, piece->key_value_head * group + member,
+                     piece->query_begin, queries, problem->scale * LOG2_E, false, &problem->query_turn);
+        memset(rows + queries * width, 0, (size_t)((run - queries) * width) * sizeof *rows);
+    }
+    for (int64_t at = 0; at < group * run; at += 16) {
+        __m512 squares[16];
+        for (int row = 0; row < 16; row++) {
+            squares[row] = _mm512_setzero_ps();
+            for (int64_t channel = 0; channel < width; channel += 32)
+                squares[row] = add_squares(squares[row], state->query + (at + row) * width + channel);
+        }
+        _mm512_storeu_ps(state->norm + at, reduce_rows(TOTAL, squares));
+    }
+    memset(state->reference, 0, (size_t)(group * run) * sizeof(float));
+    memset(state->sum, 0, (size_t)(group * run * SIDE) * sizeof(float));
+}
+
+/* Lane i of the result is the largest of lanes 0 ... i. */
+static inline __m512 largest_so_far(__m512 v)
+{
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (int distance = 1; distance < 16; distance *= 2) {
+        __m512i from =
+            _mm512_max_epi32(_mm512_sub_epi32(lane, _mm512_set1_epi32(distance)), _mm512_setzero_si512());
+        v = _mm512_max_ps(v, _mm512_permutexvar_ps(from, v));
+    }
+    return v;
+}
+
+/* The norms of sixteen packed keys. */
+static void load_norms(struct state *state, int64_t at)
+{
+    __m512 squares = _mm512_setzero_ps();
+    const uint16_t *tiles = state->key + at * state->width;
+    for (int64_t pair = 0; pair < state->width / 2; pair++)
+        squares = add_squares(squares, tiles + pair * 32);
+    squares = largest_so_far(_mm512_max_ps(squares, _mm512_set1_ps(state->largest_key)));
+    _mm512_storeu_ps(state->key_norm + at, squares);
+    state->largest_key = state->key_norm[at + 15];
+}
+
+static void load_keys(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                      struct state *state, int64_t first, int64_t count)
+{
+    int64_t width = state->width, sequence = piece->sequence, head = piece->key_value_head;
+    for (int64_t at = 0; at < count; at += 32) {
+        int64_t some = smaller(32, count - at);
+        size_t padding = (size_t)((32 - some) * width) * sizeof(uint16_t);
+        turn_rows_in(state->rows, problem, problem->key, sequence, head, first + at, some, 1.0f, true,
+                     &problem->key_turn);
+        memset(state->rows + some * width, 0, padding);
+        pack_transposed(state->key + at * width, state->rows, width);
+        pack_transposed(state->key + (at + 16) * width, state->rows + 16 * width, width);
+        load_norms(state, at);
+        load_norms(state, at + 16);
+        turn_rows_in(state->rows, problem, problem->value, sequence, head, first + at, some, 1.0f, true,
+                     &problem->value_turn);
+        memset(state->rows + some * width, 0, padding);
+        pack_pairs(state->value + at * width, state->rows, width);
+    }
+}
+
+/* score[QUERIES][32] of one block of queries and 32 keys from `column` on. */
+static inline void make_scores(const struct state *state, const uint16_t *query, int64_t column, float *score,
+                               int64_t row)
+{
+    int64_t width = state->width;
+    const uint16_t *key = state->key + column * width;
+    zero_sums();
+    multiply_tiles(width / DEPTH, query, query + SIDE * width, width * 2, key, key + SIDE * width, TILE);
+    store_sums(score, row);
+}
+
+static void cap_scores(float *score, int64_t rows, int64_t columns, float softcap)
+{
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t column = 0; column < columns; column += 16) {
+            float *at = score + row * SCORE_ROW + column;
+            v_store(at, v_set(softcap * LOG2_E) * v_tanh(v_load(at) * v_set(LN_2 / softcap)));
+        }
 }
 
 /* What rows see of a block, in columns: begin ... end - 1 exactly, and rounded outwards to pairs of vectors.
@@ -184,52 +219,120 @@ static void hide(float *score, struct sight sight)
     }
 }
 
-/* Sixteen rows of scores become weights relative to each row's largest score so far. Returns the factors by
- * which what was summed before must be scaled. */
-static __m512 weigh(const rotary_attention_problem *problem, float *score, int64_t query, int64_t first,
-                    int64_t columns, float *maximum, float *sum)
+/* Whether a row needs no search: it has not left 0, and |q| |k| is small for every key it sees. */
+static inline bool is_calm(float reference, float query_norm, float key_norm)
+{
+    return reference == 0 && query_norm * key_norm <= (float)CALM * CALM;
+}
+
+/* 32 scores of a row become weights relative to `reference`; lanes that are not seen become 0. */
+static inline __m512i weigh_vectors(const float *score, __m512 reference, __mmask32 seen, __m512 *sum)
+{
+    __m512 low = exp2_coarse(_mm512_sub_ps(_mm512_loadu_ps(score), reference));
+    __m512 high = exp2_coarse(_mm512_sub_ps(_mm512_loadu_ps(score + 16), reference));
+    low = _mm512_maskz_mov_ps((__mmask16)seen, low);
+    high = _mm512_maskz_mov_ps((__mmask16)(seen >> 16), high);
+    *sum = _mm512_add_ps(*sum, _mm512_add_ps(low, high));
+    return narrow_two(low, high);
+}
+
+/* A tile of scores, none hidden, of rows that are calm. */
+static void weigh_calm(const float *score, uint16_t *weight, float *sum)
+{
+#pragma GCC unroll 2
+    for (int64_t row = 0; row < QUERIES; row++) {
+        __m512 low = exp2_coarse(_mm512_loadu_ps(score + row * 32));
+        __m512 high = exp2_coarse(_mm512_loadu_ps(score + row * 32 + 16));
+        __m512 total = _mm512_add_ps(_mm512_loadu_ps(sum + row * SIDE), _mm512_add_ps(low, high));
+        _mm512_storeu_ps(sum + row * SIDE, total);
+        _mm512_storeu_si512(weight + row * WEIGHT_ROW, narrow_two(low, high));
+    }
+}
+
+static void weigh_calm_edge(const rotary_attention_problem *problem, const float *score, int64_t query,
+                            int64_t first, uint16_t *weight, float *sum)
+{
+    for (int64_t row = 0; row < QUERIES; row++) {
+        struct sight sight = sight_of(problem, query + row, first, 32);
+        __mmask32 seen = (__mmask32)((1ull << sight.end) - (1ull << sight.begin));
+        __m512 total = _mm512_loadu_ps(sum + row * SIDE);
+        __m512i weights = weigh_vectors(score + row * 32, _mm512_setzero_ps(), seen, &total);
+        _mm512_storeu_ps(sum + row * SIDE, total);
+        _mm512_storeu_si512(weight + row * WEIGHT_ROW, weights);
+    }
+}
+
+/* The calm way: tiles of scores become weights as they are made, one tile behind, so that tiles and vectors
+ * work at the same time. */
+static void meet_calm(const rotary_attention_problem *problem, const struct state *state, int64_t index,
+                      int64_t query, int64_t first, int64_t columns)
+{
+    const uint16_t *queries = state->query + index * state->width;
+    int64_t all_see_from = first_key(problem, query + QUERIES - 1) - first,
+            all_see_to = end_key(problem, query) - first;
+    float *score[2] = {state->score, state->score + QUERIES * 32}, *sum = state->sum + index * SIDE;
+    make_scores(state, queries, 0, score[0], 32);
+    for (int64_t column = 0; column < columns; column += 32) {
+        if (column + 32 < columns)
+            make_scores(state, queries, column + 32, score[(column / 32 + 1) % 2], 32);
+        const float *scores = score[column / 32 % 2];
+        if (column >= all_see_from && column + 32 <= all_see_to)
+            weigh_calm(scores, state->weight + column, sum);
+        else
+            weigh_calm_edge(problem, scores, query, first + column, state->weight + column, sum);
+    }
+}
+
+/* Sixteen rows of scores become weights relative to the largest score of each so far, or to 0 where a row is
+ * calm. Returns the factors by which what was summed before must be scaled. */
+static __m512 weigh(const rotary_attention_problem *problem, const struct state *state, int64_t index,
+                    int64_t row, int64_t query, int64_t first, int64_t columns)
 {
     struct sight sight[16];
     __m512 rows[16];
-    for (int row = 0; row < 16; row++) {
-        float *line = score + row * SCORE_ROW;
+    __mmask16 calm = 0, fresh = 0;
+    float *score = state->score + row * SCORE_ROW;
+    index += row;
+    query += row;
+    for (int i = 0; i < 16; i++) {
+        float *line = score + i * SCORE_ROW;
         __m512 a = _mm512_set1_ps(-INFINITY), b = a;
-        sight[row] = sight_of(problem, query + row, first, columns);
-        hide(line, sight[row]);
-        for (int64_t column = sight[row].first; column < sight[row].last; column += 32) {
+        sight[i] = sight_of(problem, query + i, first, columns);
+        hide(line, sight[i]);
+        for (int64_t column = sight[i].first; column < sight[i].last; column += 32) {
             a = _mm512_max_ps(a, _mm512_loadu_ps(line + column));
             b = _mm512_max_ps(b, _mm512_loadu_ps(line + column + 16));
         }
-        rows[row] = _mm512_max_ps(a, b);
+        rows[i] = _mm512_max_ps(a, b);
+        bool is =
+            sight[i].end > 0 && problem->softcap == 0 &&
+            is_calm(state->reference[index + i], state->norm[index + i], state->key_norm[sight[i].end - 1]);
+        calm = (__mmask16)(calm | (unsigned)is << i);
+        fresh = (__mmask16)(fresh | (unsigned)(first_key(problem, query + i) >= first) << i);
     }
-    __m512 previous = _mm512_loadu_ps(maximum), highest = _mm512_max_ps(previous, reduce_rows(LARGEST, rows));
-    _mm512_storeu_ps(maximum, highest);
-    /* A row that has seen nothing yet is weighed relative to 0. */
-    float reference[16];
-    __mmask16 blind = _mm512_cmp_ps_mask(highest, _mm512_set1_ps(-INFINITY), _CMP_EQ_OQ);
-    _mm512_storeu_ps(reference, _mm512_mask_mov_ps(highest, blind, _mm512_setzero_ps()));
-    for (int row = 0; row < 16; row++) {
-        float *line = score + row * SCORE_ROW;
-        uint16_t *weight = (uint16_t *)(void *)line;
-        __m512 a = _mm512_setzero_ps(), b = a, relative_to = _mm512_set1_ps(reference[row]);
-        for (int64_t column = 0; column < sight[row].first; column += 32)
-            _mm512_storeu_si512(weight + column, _mm512_setzero_si512());
-        for (int64_t column = sight[row].first; column < sight[row].last; column += 32) {
-            __m512 low = exp2_coarse(_mm512_sub_ps(_mm512_loadu_ps(line + column), relative_to));
-            __m512 high = exp2_coarse(_mm512_sub_ps(_mm512_loadu_ps(line + column + 16), relative_to));
-            a = _mm512_add_ps(a, low);
-            b = _mm512_add_ps(b, high);
-            _mm512_storeu_si512(weight + column, narrow_two(low, high));
-        }
-        for (int64_t column = sight[row].last; column < columns; column += 32)
-            _mm512_storeu_si512(weight + column, _mm512_setzero_si512());
-        rows[row] = _mm512_add_ps(a, b);
+    const __m512 nothing = _mm512_set1_ps(-INFINITY);
+    __m512 previous = _mm512_loadu_ps(state->reference + index);
+    __m512 highest = _mm512_max_ps(_mm512_mask_mov_ps(previous, fresh, nothing), reduce_rows(LARGEST, rows));
+    __mmask16 blind = _mm512_cmp_ps_mask(highest, nothing, _CMP_EQ_OQ);
+    __m512 reference = _mm512_mask_mov_ps(highest, (__mmask16)(blind | calm), _mm512_setzero_ps());
+    _mm512_storeu_ps(state->reference + index, reference);
+    /* Exactly 1 where the reference stays, or a long row would drift. */
+    __m512 factors = (__m512)v_exp((vfloat)_mm512_sub_ps(previous, reference) * v_set(LN_2));
+    float factor[16];
+    _mm512_storeu_ps(factor, _mm512_mask_mov_ps(factors, fresh, _mm512_setzero_ps()));
+    for (int i = 0; i < 16; i++) {
+        const float *line = score + i * SCORE_ROW;
+        uint16_t *weight = state->weight + (row + i) * WEIGHT_ROW;
+        float *sum = state->sum + (index + i) * SIDE;
+        __m512 total = _mm512_mul_ps(_mm512_loadu_ps(sum), _mm512_set1_ps(factor[i]));
+        __m512 relative_to = _mm512_set1_ps(state->reference[index + i]);
+        memset(weight, 0, (size_t)columns * sizeof *weight);
+        for (int64_t column = sight[i].first; column < sight[i].last; column += 32)
+            _mm512_storeu_si512(weight + column,
+                                weigh_vectors(line + column, relative_to, 0xffffffffu, &total));
+        _mm512_storeu_ps(sum, total);
     }
-    /* Exactly 1 where the largest score stays, or a long row would drift. */
-    vfloat change = (vfloat)_mm512_sub_ps(previous, _mm512_loadu_ps(reference));
-    __m512 factor = (__m512)v_exp(change * v_set(LN_2));
-    _mm512_storeu_ps(sum, _mm512_fmadd_ps(_mm512_loadu_ps(sum), factor, reduce_rows(TOTAL, rows)));
-    return factor;
+    return _mm512_loadu_ps(factor);
 }
 
 static void scale_rows(float *rows, int64_t width, __m512 factors)
@@ -245,37 +348,50 @@ static void scale_rows(float *rows, int64_t width, __m512 factors)
         }
 }
 
-/* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
-static void meet(const rotary_attention_problem *problem, struct state *state, int64_t index, int64_t query,
-                 int64_t rows, int64_t first, int64_t count, bool add)
+/* The usual way: all scores, then the largest of each row, then weights. */
+static void meet_wild(const rotary_attention_problem *problem, const struct state *state, int64_t index,
+                      int64_t query, int64_t first, int64_t columns)
 {
-    int64_t width = state->width, row_bytes = SCORE_ROW * 4;
+    float *output = state->output + index * state->width;
+    for (int64_t column = 0; column < columns; column += 32)
+        make_scores(state, state->query + index * state->width, column, state->score + column, SCORE_ROW);
+    if (problem->softcap > 0)
+        cap_scores(state->score, QUERIES, columns, problem->softcap);
+    for (int64_t row = 0; row < QUERIES; row += 16)
+        scale_rows(output + row * state->width, state->width,
+                   weigh(problem, state, index, row, query, first, columns));
+}
+
+static float largest_norm(const float *norm)
+{
+    return _mm512_reduce_max_ps(_mm512_max_ps(_mm512_loadu_ps(norm), _mm512_loadu_ps(norm + 16)));
+}
+
+/* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
+static void meet(const rotary_attention_problem *problem, const struct state *state, int64_t index,
+                 int64_t query, int64_t rows, int64_t first, int64_t count, bool add)
+{
+    int64_t width = state->width;
     float *output = state->output + index * width;
     count = smaller(count, end_key(problem, query + rows - 1) - first);
     int64_t columns = count > 0 && first + count > first_key(problem, query) ? round_up(count, 32) : 0;
-    if (columns == 0) {
-        if (!add)
-            memset(output, 0, (size_t)(QUERIES * width) * sizeof *output);
+    if (!add)
+        memset(output, 0, (size_t)(QUERIES * width) * sizeof *output);
+    if (columns == 0)
         return;
-    }
-    make_scores(state, state->query + index * width, columns);
-    if (problem->softcap > 0)
-        cap_scores(state->score, rows, columns, problem->softcap);
-    for (int64_t row = 0; row < QUERIES; row += 16) {
-        __m512 factor = weigh(problem, state->score + row * SCORE_ROW, query + row, first, columns,
-                              state->maximum + index + row, state->sum + index + row);
-        if (add)
-            scale_rows(output + row * width, width, factor);
-    }
-    const uint16_t *weight = (const uint16_t *)(const void *)state->score;
+    bool settled = true;
+    for (int64_t row = 0; row < QUERIES; row++)
+        settled = settled && state->reference[index + row] == 0;
+    if (settled && problem->softcap == 0 &&
+        is_calm(0, largest_norm(state->norm + index), state->key_norm[count - 1]))
+        meet_calm(problem, state, index, query, first, columns);
+    else
+        meet_wild(problem, state, index, query, first, columns);
     for (int64_t channel = 0; channel < width; channel += 32) {
         const uint16_t *value = state->value + channel / SIDE * TILE;
-        if (add)
-            load_sums(output + channel, width);
-        else
-            zero_sums();
-        multiply_tiles(columns / DEPTH, weight, weight + SIDE * SCORE_ROW * 2, row_bytes, value, value + TILE,
-                       width / SIDE * TILE);
+        load_sums(output + channel, width);
+        multiply_tiles(columns / DEPTH, state->weight, state->weight + SIDE * WEIGHT_ROW, WEIGHT_ROW * 2,
+                       value, value + TILE, width / SIDE * TILE);
         store_sums(output + channel, width);
     }
 }
@@ -283,18 +399,24 @@ static void meet(const rotary_attention_problem *problem, struct state *state, i
 static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
                           const struct state *state)
 {
-    int64_t group = problem->heads / problem->key_value_heads, width = state->width;
-    for (int64_t member = 0; member < group; member++) {
-        int64_t head = piece->key_value_head * group + member;
-        for (int64_t query = piece->query_begin; query < piece->query_end; query++) {
-            int64_t index = member * state->blocks * QUERIES + query - piece->query_begin;
-            float sum = state->sum[index];
-            turn_out(place_at(problem, problem->output, piece->sequence, query, head),
-                     state->output + index * width, problem->head_dim, sum == 0 ? 0.0f : 1 / sum,
-                     &problem->output_turn, query);
+    int64_t group = problem->heads / problem->key_value_heads, width = state->width,
+            run = state->blocks * QUERIES;
+    int64_t queries = piece->query_end - piece->query_begin;
+    for (int64_t at = 0; at < group * run; at += 16) {
+        __m512 parts[16];
+        float sum[16];
+        int64_t head = piece->key_value_head * group + at / run, query = piece->query_begin + at % run;
+        for (int row = 0; row < 16; row++)
+            parts[row] = _mm512_loadu_ps(state->sum + (at + row) * SIDE);
+        _mm512_storeu_ps(sum, reduce_rows(TOTAL, parts));
+        for (int64_t row = 0; row < smaller(16, queries - at % run); row++) {
+            turn_out(place_at(problem, problem->output, piece->sequence, query + row, head),
+                     state->output + (at + row) * width, problem->head_dim,
+                     sum[row] == 0 ? 0.0f : 1 / sum[row], &problem->output_turn, query + row);
             if (problem->log_sum_exp)
-                problem->log_sum_exp[(piece->sequence * problem->heads + head) * problem->queries + query] =
-                    sum == 0 ? -INFINITY : state->maximum[index] * LN_2 + logf(sum);
+                problem->log_sum_exp[(piece->sequence * problem->heads + head) * problem->queries + query +
+                                     row] =
+                    sum[row] == 0 ? -INFINITY : state->reference[at + row] * LN_2 + logf(sum[row]);
         }
     }
 }
