@@ -153,7 +153,7 @@ static void attend(void *argument, int64_t index, int worker)
     piece.query_end = piece.query_begin + decode->piece_queries;
     if (piece.query_end > problem.queries)
         piece.query_end = problem.queries;
-    decode->attention->kernels->forward(&problem, &piece,
+    decode->attention->kernels->forward(&problem, &piece, NULL,
                                         decode->scratch + (size_t)worker * decode->scratch_bytes);
 }
 

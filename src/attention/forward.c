@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Forward: queries are cut into pieces, each of which meets all the keys it sees.
+ * Forward: queries are cut into pieces, each of which meets all the keys it sees. Where few heads are cut
+ * into many pieces, keys and values are turned and packed once for all of them; else each piece packs for
+ * itself, into memory that stays in its processor's cache.
  */
 #include "attention/plan.h"
 
 #include "base/threads.h"
 
-/* Rows of queries in a piece, over all heads that share keys: many, because a piece turns and packs its keys
- * again; few enough to stay in a second-level cache. Fewer where there would not be enough pieces to go
- * round. */
+/* Rows of queries in a piece, over all heads that share keys: few enough to stay in a second-level cache,
+ * fewer where there would not be enough pieces to go round. */
 enum { PIECE_ROWS = 1024, LEAST_PIECE_ROWS = 256, WANTED_PIECES = 32, BLOCK = 32 };
 
 struct forward {
     const rotary_attention *attention;
     rotary_attention_problem problem;
     int64_t piece_queries, pieces; /* queries in a piece, pieces of a sequence and key-value head */
+    int64_t key_blocks;
+    unsigned char *packed; /* [sequence and key-value head, key block] */
+    size_t packed_bytes;   /* of a block; 0: pieces pack for themselves */
     unsigned char *scratch;
     size_t scratch_bytes; /* of a worker */
 };
@@ -38,6 +42,11 @@ static void carve(struct forward *forward, struct attention_shape_tables *tables
         forward->piece_queries = rotary_attention_round(queries, BLOCK);
         forward->pieces = (shape.queries + forward->piece_queries - 1) / forward->piece_queries;
     }
+    int64_t whole = shape.batch * attention->key_value_heads, key_block = attention->kernels->key_block;
+    forward->key_blocks = (shape.keys + key_block - 1) / key_block;
+    if (forward->pieces > 1 && whole < WANTED_PIECES)
+        forward->packed_bytes = attention->kernels->packed_bytes(&forward->problem);
+    forward->packed = rotary_arena_push(arena, whole * forward->key_blocks, forward->packed_bytes);
     forward->scratch_bytes =
         rotary_align(attention->kernels->forward_bytes(&forward->problem, forward->piece_queries));
     rotary_attention_carve_shape_tables(attention, tables, shape, arena);
@@ -53,6 +62,24 @@ size_t rotary_attention_forward_bytes(const rotary_attention *attention, rotary_
         return 0;
     carve(&forward, &tables, shape, &arena);
     return arena.used;
+}
+
+static void pack_block(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct forward *forward = argument;
+    const rotary_attention_problem *problem = &forward->problem;
+    const struct rotary_attention_kernels *kernels = forward->attention->kernels;
+    int64_t whole = index / forward->key_blocks, block = index % forward->key_blocks;
+    rotary_attention_piece piece = {
+        .sequence = whole / problem->key_value_heads,
+        .key_value_head = whole % problem->key_value_heads,
+        .key_begin = block * kernels->key_block,
+        .key_end = (block + 1) * kernels->key_block,
+    };
+    if (piece.key_end > problem->keys)
+        piece.key_end = problem->keys;
+    kernels->pack(problem, &piece, forward->packed + (size_t)index * forward->packed_bytes);
 }
 
 static void forward_piece(void *argument, int64_t index, int worker)
@@ -71,7 +98,9 @@ static void forward_piece(void *argument, int64_t index, int worker)
     };
     if (piece.query_end > problem->queries)
         piece.query_end = problem->queries;
+    size_t packed = (size_t)(whole * forward->key_blocks) * forward->packed_bytes;
     forward->attention->kernels->forward(problem, &piece,
+                                         forward->packed_bytes ? forward->packed + packed : NULL,
                                          forward->scratch + (size_t)worker * forward->scratch_bytes);
 }
 
@@ -120,7 +149,9 @@ rotary_status rotary_attention_forward(const rotary_attention *attention,
     problem->output = call->output;
     problem->log_sum_exp = call->log_sum_exp;
     rotary_attention_use_tables(attention, &tables, shape, problem);
-    rotary_parallel_for(attention->threads, shape.batch * attention->key_value_heads * forward.pieces,
-                        forward_piece, &forward);
+    int64_t whole = shape.batch * attention->key_value_heads;
+    if (forward.packed_bytes)
+        rotary_parallel_for(attention->threads, whole * forward.key_blocks, pack_block, &forward);
+    rotary_parallel_for(attention->threads, whole * forward.pieces, forward_piece, &forward);
     return ROTARY_OK;
 }

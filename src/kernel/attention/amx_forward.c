@@ -32,14 +32,32 @@ struct state {
         *reference; /* [heads of the group, blocks, QUERIES]: what the exponents of weights are relative to */
     float *norm;    /* likewise: |q|^2 */
     float *sum; /* [heads of the group, blocks, QUERIES, 16]: of weights, in as many parts as a vector has */
-    uint16_t *rows;    /* [QUERIES, width]: turned, on their way into tiles */
-    uint16_t *key;     /* tiles [KEYS / 16, width / 32] */
-    uint16_t *value;   /* tiles [KEYS / 32, width / 16] */
-    float *key_norm;   /* [KEYS]: the largest |k|^2 up to each key of the block */
-    float largest_key; /* |k|^2 of the blocks before */
-    float *score;      /* [QUERIES, SCORE_ROW], or two tiles of [QUERIES, 32] */
-    uint16_t *weight;  /* [QUERIES, WEIGHT_ROW] */
+    const uint16_t *key;   /* the block of keys: tiles [KEYS / 16, width / 32] */
+    const uint16_t *value; /* tiles [KEYS / 32, width / 16] */
+    const float *key_norm; /* [KEYS]: the largest |k|^2 of the block up to each key */
+    float largest_key;     /* |k|^2 of the blocks before */
+    uint16_t *packed;      /* where a block goes if none is given */
+    float *score;          /* [QUERIES, SCORE_ROW], or two tiles of [QUERIES, 32] */
+    uint16_t *weight;      /* [QUERIES, WEIGHT_ROW] */
 };
+
+/* A packed block: tiles of keys, tiles of values, norms of keys. */
+static int64_t packed_elements(int64_t width)
+{
+    return KEYS * (2 * width + 2);
+}
+
+size_t rotary_attention_tile_packed_bytes(const rotary_attention_problem *problem)
+{
+    return (size_t)packed_elements(rotary_attention_row(problem->head_dim)) * sizeof(uint16_t);
+}
+
+static void use_block(struct state *state, const uint16_t *packed)
+{
+    state->key = packed;
+    state->value = packed + KEYS * state->width;
+    state->key_norm = (const float *)(const void *)(packed + 2 * KEYS * state->width);
+}
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
                   int64_t queries)
@@ -53,10 +71,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->reference = rotary_arena_push(arena, rows, sizeof(float));
     state->norm = rotary_arena_push(arena, rows, sizeof(float));
     state->sum = rotary_arena_push(arena, rows * SIDE, sizeof(float));
-    state->rows = rotary_arena_push(arena, QUERIES * state->width, sizeof(uint16_t));
-    state->key = rotary_arena_push(arena, KEYS * state->width, sizeof(uint16_t));
-    state->value = rotary_arena_push(arena, KEYS * state->width, sizeof(uint16_t));
-    state->key_norm = rotary_arena_push(arena, KEYS, sizeof(float));
+    state->packed = rotary_arena_push(arena, packed_elements(state->width), sizeof(uint16_t));
     state->score = rotary_arena_push(arena, QUERIES * SCORE_ROW, sizeof(float));
     state->weight = rotary_arena_push(arena, QUERIES * WEIGHT_ROW, sizeof(uint16_t));
 }
@@ -134,36 +149,40 @@ static inline __m512 largest_so_far(__m512 v)
     return v;
 }
 
-/* The norms of sixteen packed keys. */
-static void load_norms(struct state *state, int64_t at)
+/* The largest norms so far of sixteen packed keys, after others as large as `before`. Returns the last. */
+static float pack_norms(float *norm, const uint16_t *tiles, int64_t width, float before)
 {
     __m512 squares = _mm512_setzero_ps();
-    const uint16_t *tiles = state->key + at * state->width;
-    for (int64_t pair = 0; pair < state->width / 2; pair++)
+    for (int64_t pair = 0; pair < width / 2; pair++)
         squares = add_squares(squares, tiles + pair * 32);
-    squares = largest_so_far(_mm512_max_ps(squares, _mm512_set1_ps(state->largest_key)));
-    _mm512_storeu_ps(state->key_norm + at, squares);
-    state->largest_key = state->key_norm[at + 15];
+    _mm512_storeu_ps(norm, largest_so_far(_mm512_max_ps(squares, _mm512_set1_ps(before))));
+    return norm[15];
 }
 
-static void load_keys(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
-                      struct state *state, int64_t first, int64_t count)
+void rotary_attention_tile_pack(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                                void *packed)
 {
-    int64_t width = state->width, sequence = piece->sequence, head = piece->key_value_head;
-    for (int64_t at = 0; at < count; at += 32) {
-        int64_t some = smaller(32, count - at);
+    int64_t width = rotary_attention_row(problem->head_dim), sequence = piece->sequence,
+            head = piece->key_value_head;
+    uint16_t rows[32 * ROTARY_ATTENTION_LARGEST_HEAD], *key = packed, *value = key + KEYS * width;
+    float *norm = (float *)(void *)(value + KEYS * width), largest = 0;
+    for (int64_t first = piece->key_begin; first < piece->key_end; first += 32) {
+        int64_t some = smaller(32, piece->key_end - first);
         size_t padding = (size_t)((32 - some) * width) * sizeof(uint16_t);
-        turn_rows_in(state->rows, problem, problem->key, sequence, head, first + at, some, 1.0f, true,
+        turn_rows_in(rows, problem, problem->key, sequence, head, first, some, 1.0f, true,
                      &problem->key_turn);
-        memset(state->rows + some * width, 0, padding);
-        pack_transposed(state->key + at * width, state->rows, width);
-        pack_transposed(state->key + (at + 16) * width, state->rows + 16 * width, width);
-        load_norms(state, at);
-        load_norms(state, at + 16);
-        turn_rows_in(state->rows, problem, problem->value, sequence, head, first + at, some, 1.0f, true,
+        memset(rows + some * width, 0, padding);
+        for (int half = 0; half < 2; half++) {
+            pack_transposed(key, rows + half * 16 * width, width);
+            largest = pack_norms(norm, key, width, largest);
+            key += 16 * width;
+            norm += 16;
+        }
+        turn_rows_in(rows, problem, problem->value, sequence, head, first, some, 1.0f, true,
                      &problem->value_turn);
-        memset(state->rows + some * width, 0, padding);
-        pack_pairs(state->value + at * width, state->rows, width);
+        memset(rows + some * width, 0, padding);
+        pack_pairs(value, rows, width);
+        value += 32 * width;
     }
 }
 
@@ -217,6 +236,12 @@ static void hide(float *score, struct sight sight)
         _mm512_mask_storeu_ps(score + sight.last - 16, (__mmask16)~first_lanes(larger(0, seen - 16)),
                               nothing);
     }
+}
+
+/* The largest |k|^2 up to key `at` of the block. */
+static inline float key_norm_to(const struct state *state, int64_t at)
+{
+    return state->key_norm[at] > state->largest_key ? state->key_norm[at] : state->largest_key;
 }
 
 /* Whether a row needs no search: it has not left 0, and |q| |k| is small for every key it sees. */
@@ -304,9 +329,9 @@ static __m512 weigh(const rotary_attention_problem *problem, const struct state 
             b = _mm512_max_ps(b, _mm512_loadu_ps(line + column + 16));
         }
         rows[i] = _mm512_max_ps(a, b);
-        bool is =
-            sight[i].end > 0 && problem->softcap == 0 &&
-            is_calm(state->reference[index + i], state->norm[index + i], state->key_norm[sight[i].end - 1]);
+        bool is = sight[i].end > 0 && problem->softcap == 0 &&
+                  is_calm(state->reference[index + i], state->norm[index + i],
+                          key_norm_to(state, sight[i].end - 1));
         calm = (__mmask16)(calm | (unsigned)is << i);
         fresh = (__mmask16)(fresh | (unsigned)(first_key(problem, query + i) >= first) << i);
     }
@@ -383,7 +408,7 @@ static void meet(const rotary_attention_problem *problem, const struct state *st
     for (int64_t row = 0; row < QUERIES; row++)
         settled = settled && state->reference[index + row] == 0;
     if (settled && problem->softcap == 0 &&
-        is_calm(0, largest_norm(state->norm + index), state->key_norm[count - 1]))
+        is_calm(0, largest_norm(state->norm + index), key_norm_to(state, count - 1)))
         meet_calm(problem, state, index, query, first, columns);
     else
         meet_wild(problem, state, index, query, first, columns);
@@ -422,27 +447,33 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
 }
 
 void rotary_attention_tile_forward(const rotary_attention_problem *problem,
-                                   const rotary_attention_piece *piece, void *scratch)
+                                   const rotary_attention_piece *piece, const void *packed, void *scratch)
 {
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
     struct rotary_arena arena = {.memory = scratch, .capacity = SIZE_MAX / 2};
     carve(&state, &arena, problem, piece->query_end - piece->query_begin);
     load_queries(problem, piece, &state);
+    rotary_attention_piece keys = *piece;
     int64_t begin = first_key(problem, piece->query_begin) / KEYS * KEYS,
             end = end_key(problem, piece->query_end - 1);
     if (begin >= end)
         memset(state.output, 0, (size_t)(group * state.blocks * QUERIES * state.width) * sizeof(float));
     tiles_begin();
     for (int64_t first = begin; first < end; first += KEYS) {
-        int64_t count = smaller(KEYS, end - first);
-        load_keys(problem, piece, &state, first, count);
+        keys.key_begin = first;
+        keys.key_end = smaller(first + KEYS, end);
+        if (!packed)
+            rotary_attention_tile_pack(problem, &keys, state.packed);
+        use_block(&state, packed ? (const uint16_t *)packed + first / KEYS * packed_elements(state.width)
+                                 : state.packed);
         for (int64_t member = 0; member < group; member++)
-            for (int64_t block = 0; block < state.blocks; block++) {
-                int64_t query = piece->query_begin + block * QUERIES;
-                meet(problem, &state, (member * state.blocks + block) * QUERIES, query,
-                     smaller(QUERIES, piece->query_end - query), first, count, first > begin);
+            for (int64_t at = 0; at < state.blocks; at++) {
+                int64_t query = piece->query_begin + at * QUERIES;
+                meet(problem, &state, (member * state.blocks + at) * QUERIES, query,
+                     smaller(QUERIES, piece->query_end - query), first, keys.key_end - first, first > begin);
             }
+        state.largest_key = key_norm_to(&state, keys.key_end - 1 - first);
     }
     tiles_end();
     store_outputs(problem, piece, &state);

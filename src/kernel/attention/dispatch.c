@@ -3,7 +3,8 @@
 
 #define KERNELS(variant)                                                                                     \
     {                                                                                                        \
-        .forward_bytes = rotary_attention_forward_bytes_##variant,                                           \
+        .key_block = ROTARY_ATTENTION_KEY_BLOCK, .packed_bytes = rotary_attention_packed_bytes_##variant,    \
+        .pack = rotary_attention_pack_##variant, .forward_bytes = rotary_attention_forward_bytes_##variant,  \
         .forward = rotary_attention_forward_##variant,                                                       \
         .backward_bytes = rotary_attention_backward_bytes_##variant,                                         \
         .backward = rotary_attention_backward_##variant,                                                     \
@@ -20,6 +21,9 @@ static const struct rotary_attention_kernels avx2 = KERNELS(avx2);
 static const struct rotary_attention_kernels avx512 = KERNELS(avx512);
 static const struct rotary_attention_kernels amx = KERNELS(amx);
 static const struct rotary_attention_kernels tiles = {
+    .key_block = ROTARY_ATTENTION_TILE_KEY_BLOCK,
+    .packed_bytes = rotary_attention_tile_packed_bytes,
+    .pack = rotary_attention_tile_pack,
     .forward_bytes = rotary_attention_tile_forward_bytes,
     .forward = rotary_attention_tile_forward,
     .backward_bytes = rotary_attention_tile_backward_bytes,

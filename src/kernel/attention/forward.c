@@ -11,16 +11,14 @@
 #include <math.h>
 
 struct state {
-    int64_t width;     /* floats in a padded row */
-    int64_t blocks;    /* of queries, for each head */
-    float *query;      /* [heads of the group, blocks, QUERY_BLOCK, width]: turned and scaled */
-    float *output;     /* likewise: weighted sum of turned values */
-    float *maximum;    /* [heads of the group, blocks, QUERY_BLOCK] */
-    float *sum;        /* likewise */
-    float *key_rows;   /* [KEY_BLOCK, width] */
-    float *key_panels; /* their transpose */
-    float *value;      /* [KEY_BLOCK, width] */
-    float *score;      /* [QUERY_BLOCK, KEY_BLOCK] */
+    int64_t width;  /* floats in a padded row */
+    int64_t blocks; /* of queries, for each head */
+    float *query;   /* [heads of the group, blocks, QUERY_BLOCK, width]: turned and scaled */
+    float *output;  /* likewise: weighted sum of turned values */
+    float *maximum; /* [heads of the group, blocks, QUERY_BLOCK] */
+    float *sum;     /* likewise */
+    float *packed;  /* a block of keys and values, where none is given */
+    float *score;   /* [QUERY_BLOCK, KEY_BLOCK] */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -34,10 +32,25 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->output = rotary_arena_push(arena, rows * state->width, sizeof(float));
     state->maximum = rotary_arena_push(arena, rows, sizeof(float));
     state->sum = rotary_arena_push(arena, rows, sizeof(float));
-    state->key_rows = rotary_arena_push(arena, KEY_BLOCK * state->width, sizeof(float));
-    state->key_panels = rotary_arena_push(arena, KEY_BLOCK * state->width, sizeof(float));
-    state->value = rotary_arena_push(arena, KEY_BLOCK * state->width, sizeof(float));
+    state->packed = rotary_arena_push(arena, 2 * KEY_BLOCK * state->width, sizeof(float));
     state->score = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+}
+
+/* A packed block: KEY_BLOCK keys as panels of their transpose, then as many values row by row. */
+size_t ROTARY_KERNEL(rotary_attention_packed_bytes)(const rotary_attention_problem *problem)
+{
+    return (size_t)(2 * KEY_BLOCK * rotary_attention_row(problem->head_dim)) * sizeof(float);
+}
+
+void ROTARY_KERNEL(rotary_attention_pack)(const rotary_attention_problem *problem,
+                                          const rotary_attention_piece *piece, void *packed)
+{
+    int64_t width = rotary_attention_row(problem->head_dim), count = piece->key_end - piece->key_begin;
+    float *panels = packed, *value = panels + KEY_BLOCK * width;
+    /* The keys wait where the values will be until they are transposed. */
+    load_key_rows(value, problem, piece, problem->key, &problem->key_turn, piece->key_begin, count);
+    transpose_rows(panels, value, round_up(count, STEP), width);
+    load_key_rows(value, problem, piece, problem->value, &problem->value_turn, piece->key_begin, count);
 }
 
 size_t ROTARY_KERNEL(rotary_attention_forward_bytes)(const rotary_attention_problem *problem, int64_t queries)
@@ -102,8 +115,8 @@ static float exponentials(float *score, int64_t columns, int64_t begin, int64_t 
     return factor;
 }
 
-/* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
-static void meet(const rotary_attention_problem *problem, struct state *state, struct panels key_panels,
+/* Queries of one block meet keys first ... first + count - 1. */
+static void meet(const rotary_attention_problem *problem, struct state *state, const float *packed,
                  int64_t index, int64_t query, int64_t rows, int64_t first, int64_t count)
 {
     count = smaller(count, end_key(problem, query + rows - 1) - first);
@@ -111,8 +124,9 @@ static void meet(const rotary_attention_problem *problem, struct state *state, s
         return;
     int64_t width = state->width, columns = round_up(count, STEP), padded = round_up(rows, ROWS);
     float *output = state->output + index * width;
-    multiply(padded, columns, width, state->query + index * width, width, 1, key_panels, state->score,
-             KEY_BLOCK, false);
+    struct panels keys = {.data = packed, .panel = COLUMNS * width, .depth = COLUMNS};
+    multiply(padded, columns, width, state->query + index * width, width, 1, keys, state->score, KEY_BLOCK,
+             false);
     for (int64_t row = 0; row < rows; row++) {
         int64_t begin = larger(0, first_key(problem, query + row) - first);
         int64_t end = larger(0, end_key(problem, query + row) - first);
@@ -125,8 +139,8 @@ static void meet(const rotary_attention_problem *problem, struct state *state, s
                 v_store(at, v_load(at) * v_set(factor));
             }
     }
-    multiply(padded, width, count, state->score, KEY_BLOCK, 1, panels_of_rows(state->value, width), output,
-             width, true);
+    multiply(padded, width, count, state->score, KEY_BLOCK, 1,
+             panels_of_rows(packed + KEY_BLOCK * width, width), output, width, true);
 }
 
 static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
@@ -151,25 +165,30 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
 }
 
 void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *problem,
-                                             const rotary_attention_piece *piece, void *scratch)
+                                             const rotary_attention_piece *piece, const void *packed,
+                                             void *scratch)
 {
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
     struct rotary_arena arena = {.memory = scratch, .capacity = SIZE_MAX / 2};
     carve(&state, &arena, problem, piece->query_end - piece->query_begin);
     load_queries(problem, piece, &state);
+    rotary_attention_piece keys = *piece;
     int64_t begin = first_key(problem, piece->query_begin), end = end_key(problem, piece->query_end - 1);
     for (int64_t first = begin / KEY_BLOCK * KEY_BLOCK; first < end; first += KEY_BLOCK) {
-        int64_t count = smaller(KEY_BLOCK, end - first);
-        load_key_rows(state.key_rows, problem, piece, problem->key, &problem->key_turn, first, count);
-        load_key_rows(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
-        struct panels key_panels =
-            transpose_rows(state.key_panels, state.key_rows, round_up(count, STEP), state.width);
+        const float *block = packed;
+        keys.key_begin = first;
+        keys.key_end = smaller(first + KEY_BLOCK, end);
+        if (packed)
+            block += 2 * first * state.width;
+        else
+            ROTARY_KERNEL(rotary_attention_pack)(problem, &keys, state.packed);
         for (int64_t member = 0; member < group; member++)
-            for (int64_t block = 0; block < state.blocks; block++) {
-                int64_t query = piece->query_begin + block * QUERY_BLOCK;
-                meet(problem, &state, key_panels, (member * state.blocks + block) * QUERY_BLOCK, query,
-                     smaller(QUERY_BLOCK, piece->query_end - query), first, count);
+            for (int64_t at = 0; at < state.blocks; at++) {
+                int64_t query = piece->query_begin + at * QUERY_BLOCK;
+                meet(problem, &state, packed ? block : state.packed,
+                     (member * state.blocks + at) * QUERY_BLOCK, query,
+                     smaller(QUERY_BLOCK, piece->query_end - query), first, keys.key_end - first);
             }
     }
     store_outputs(problem, piece, &state);

@@ -64,6 +64,7 @@ struct rotary_attention_sums {
 };
 
 enum { ROTARY_ATTENTION_ROUND = 192, ROTARY_ATTENTION_LARGEST_HEAD = 1024 };
+enum { ROTARY_ATTENTION_KEY_BLOCK = 192, ROTARY_ATTENTION_TILE_KEY_BLOCK = 512 };
 
 static inline int64_t rotary_attention_round(int64_t count, int64_t multiple)
 {
@@ -83,9 +84,15 @@ typedef struct rotary_attention_sums rotary_attention_sums;
 /* What one instruction set offers for one element type. Scratch is 64-byte aligned; its size depends on the
  * counts of queries and keys in the piece, not on where they lie. */
 struct rotary_attention_kernels {
+    /* Forward takes keys and values turned and packed, key_block at a time: block b at packed + b *
+     * packed_bytes, 64-byte aligned; or it packs them itself, block after block, where packed is NULL. pack
+     * makes the block of keys key_begin ... key_end - 1. */
+    int64_t key_block;
+    size_t (*packed_bytes)(const rotary_attention_problem *problem);
+    void (*pack)(const rotary_attention_problem *problem, const rotary_attention_piece *piece, void *packed);
     size_t (*forward_bytes)(const rotary_attention_problem *problem, int64_t queries);
     void (*forward)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
-                    void *scratch);
+                    const void *packed, void *scratch);
 
     /* Adds what the queries and keys of the piece give to each other's gradients. */
     size_t (*backward_bytes)(const rotary_attention_problem *problem, int64_t queries, int64_t keys);

@@ -16,7 +16,7 @@ enum { ROWS = 8, COLUMNS = 2 * LANES, STEP = 32 };
 #else
 enum { ROWS = 6, COLUMNS = 2 * LANES, STEP = 3 * COLUMNS };
 #endif
-enum { QUERY_BLOCK = 48, KEY_BLOCK = 192 };
+enum { QUERY_BLOCK = 48, KEY_BLOCK = ROTARY_ATTENTION_KEY_BLOCK };
 _Static_assert(ROTARY_ATTENTION_ROUND % KEY_BLOCK == 0 && KEY_BLOCK % STEP == 0 && QUERY_BLOCK % ROWS == 0,
                "blocks are whole numbers of tiles");
 

@@ -8,9 +8,12 @@
 #include "kernel/attention/kernels.h"
 
 #define ROTARY_ATTENTION_DECLARE(variant)                                                                    \
+    size_t rotary_attention_packed_bytes_##variant(const rotary_attention_problem *);                        \
+    void rotary_attention_pack_##variant(const rotary_attention_problem *, const rotary_attention_piece *,   \
+                                         void *);                                                            \
     size_t rotary_attention_forward_bytes_##variant(const rotary_attention_problem *, int64_t);              \
     void rotary_attention_forward_##variant(const rotary_attention_problem *,                                \
-                                            const rotary_attention_piece *, void *);                         \
+                                            const rotary_attention_piece *, const void *, void *);           \
     size_t rotary_attention_backward_bytes_##variant(const rotary_attention_problem *, int64_t, int64_t);    \
     void rotary_attention_backward_##variant(const rotary_attention_problem *,                               \
                                              const rotary_attention_piece *, const rotary_attention_sums *,  \
@@ -34,7 +37,10 @@ ROTARY_ATTENTION_DECLARE(amx);
 
 /* On tiles, bf16 alone. */
 size_t rotary_attention_tile_forward_bytes(const rotary_attention_problem *, int64_t);
-void rotary_attention_tile_forward(const rotary_attention_problem *, const rotary_attention_piece *, void *);
+void rotary_attention_tile_forward(const rotary_attention_problem *, const rotary_attention_piece *,
+                                   const void *, void *);
+size_t rotary_attention_tile_packed_bytes(const rotary_attention_problem *);
+void rotary_attention_tile_pack(const rotary_attention_problem *, const rotary_attention_piece *, void *);
 size_t rotary_attention_tile_backward_bytes(const rotary_attention_problem *, int64_t, int64_t);
 void rotary_attention_tile_backward(const rotary_attention_problem *, const rotary_attention_piece *,
                                     const rotary_attention_sums *, void *);
