@@ -14,8 +14,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static const char *const names[] = {
-    [NPY_F16] = "f16", [NPY_F32] = "f32", [NPY_F64] = "f64", [NPY_I32] = "i32", [NPY_I64] = "i64", [NPY_BOOL] = "bool"};
+static const char *const names[] = {[NPY_F16] = "f16", [NPY_F32] = "f32", [NPY_F64] = "f64",
+                                    [NPY_I32] = "i32", [NPY_I64] = "i64", [NPY_BOOL] = "bool"};
 
 static void store(enum npy_type type, void *data, int index, int value)
 {
