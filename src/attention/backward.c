@@ -251,10 +251,6 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
     struct rotary_arena arena = rotary_attention_arena(call->workspace);
     carve(&backward, &tables, shape, &arena);
     rotary_attention_problem *problem = &backward.problem;
-    problem->batch = shape.batch;
-    problem->queries = shape.queries;
-    problem->keys = shape.keys;
-    problem->lead = shape.first_query - shape.first_key;
     problem->query = call->query;
     problem->key = call->key;
     problem->value = call->value;

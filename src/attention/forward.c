@@ -139,10 +139,6 @@ rotary_status rotary_attention_forward(const rotary_attention *attention,
     struct rotary_arena arena = rotary_attention_arena(call->workspace);
     carve(&forward, &tables, shape, &arena);
     rotary_attention_problem *problem = &forward.problem;
-    problem->batch = shape.batch;
-    problem->queries = shape.queries;
-    problem->keys = shape.keys;
-    problem->lead = shape.first_query - shape.first_key;
     problem->query = call->query;
     problem->key = call->key;
     problem->value = call->value;

@@ -70,7 +70,7 @@ struct attention_shape_tables {
 void rotary_attention_carve_shape_tables(const rotary_attention *attention,
                                          struct attention_shape_tables *tables, rotary_attention_shape shape,
                                          struct rotary_arena *arena);
-/* Computes them and lets `problem` use them. */
+/* Computes them, and tells `problem` of them and of the shape. */
 void rotary_attention_use_tables(const rotary_attention *attention,
                                  const struct attention_shape_tables *tables, rotary_attention_shape shape,
                                  rotary_attention_problem *problem);

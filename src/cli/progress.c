@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/progress.h"
 
+#include "base/clock.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 512, LEAST_BAR = 8, MOST_BAR = 40, DEFAULT_COLUMNS = 80 };
 
 static const double seconds_between_bars = 0.1, seconds_between_lines = 5.0;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 void progress_start(struct progress *progress)
 {
@@ -107,7 +101,7 @@ void progress_step(struct progress *progress, const char *label, int runs_left,
 {
     if (train->evaluation)
         note_evaluation(progress, label, train);
-    double time = now();
+    double time = rotary_clock();
     bool due = time - progress->last >= (progress->terminal ? seconds_between_bars : seconds_between_lines);
     if (!due || train->tokens_per_second <= 0)
         return;

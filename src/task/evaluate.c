@@ -4,12 +4,12 @@
  * sequences.
  */
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/fail.h"
 #include "model/generate.h"
 #include "task/kind.h"
 
 #include <string.h>
-#include <time.h>
 
 /* Everything an evaluation needs room for. */
 struct workspace {
@@ -114,18 +114,11 @@ static rotary_status held_out_loss(const struct task *task, struct decoder *deco
     return ROTARY_OK;
 }
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 rotary_status task_evaluate(const struct task *task, struct decoder *decoder,
                             const struct evaluation_config *config, struct evaluation *evaluation,
                             rotary_error *error)
 {
-    double start = now();
+    double start = rotary_clock();
     struct evaluation result = {.samples = evaluation->samples};
     struct problem_size size = {0};
     if (task_has_problems(task)) {
@@ -148,7 +141,7 @@ rotary_status task_evaluate(const struct task *task, struct decoder *decoder,
         status = held_out_loss(task, decoder, config, &room, &result, error);
     rotary_arena_free(&room.arena);
     if (status == ROTARY_OK) {
-        result.seconds = now() - start;
+        result.seconds = rotary_clock() - start;
         *evaluation = result;
     }
     return status;

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tensor/profile.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 double profile_begin(const struct profile *profile)
 {
-    return profile ? now() : 0.0;
+    return profile ? rotary_clock() : 0.0;
 }
 
 static struct profile_row *find(struct profile *profile, const char *name)
@@ -35,7 +29,7 @@ void profile_end(struct profile *profile, double begin, const char *where, const
 {
     if (!profile)
         return;
-    double seconds = now() - begin;
+    double seconds = rotary_clock() - begin;
     char name[sizeof profile->rows[0].what];
     snprintf(name, sizeof name, "%s, %s", where, what);
     struct profile_row *row = find(profile, name);

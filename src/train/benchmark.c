@@ -2,23 +2,16 @@
 #include "train/benchmark.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/fail.h"
 #include "tensor/matmul.h"
 #include "tensor/profile.h"
 #include "train/learner.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* A product of the shape of a large feed-forward layer, repeated. */
 enum { PRODUCT_ROWS = 4096, PRODUCT_INNER = 512, PRODUCT_COLUMNS = 2048, PRODUCT_REPEATS = 20 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -64,9 +57,9 @@ static rotary_status time_products(const struct compute *compute, double *best, 
         status = packed_weight_fill(weight, compute, source, error);
     *best = 0.0;
     for (int repeat = 0; status == ROTARY_OK && repeat < PRODUCT_REPEATS; repeat++) {
-        double begin = now();
+        double begin = rotary_clock();
         status = product_run(compute, out, in, weight, NULL, PRODUCT_PLAIN, error);
-        double rate = 2.0 * PRODUCT_ROWS * PRODUCT_INNER * PRODUCT_COLUMNS / (now() - begin);
+        double rate = 2.0 * PRODUCT_ROWS * PRODUCT_INNER * PRODUCT_COLUMNS / (rotary_clock() - begin);
         *best = rate > *best ? rate : *best;
     }
     packed_weight_destroy(weight);
@@ -78,16 +71,16 @@ static rotary_status time_steps(struct learner *learner, double begin, double *s
                                 struct benchmark *made, rotary_error *error)
 {
     for (int64_t step = 0; step <= made->steps; step++) {
-        double start = now();
+        double start = rotary_clock();
         struct learner_step taken;
         rotary_status status = learner_step(learner, step + 1, &taken, error);
         if (status != ROTARY_OK)
             return status;
         if (step > 0) {
-            seconds[step - 1] = now() - start;
+            seconds[step - 1] = rotary_clock() - start;
             continue;
         }
-        made->first = now() - begin;
+        made->first = rotary_clock() - begin;
         if (learner->compute->profile)
             *learner->compute->profile = (struct profile){0};
     }
@@ -108,7 +101,7 @@ rotary_status benchmark_train(const struct run_config *config, const struct comp
     if (!seconds)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the times of %lld steps",
                            (long long)steps);
-    double begin = now();
+    double begin = rotary_clock();
     struct learner learner;
     rotary_status status = learner_create(&learner, config, compute, error);
     if (status == ROTARY_OK) {

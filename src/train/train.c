@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/train.h"
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "file/file.h"
 #include "train/checkpoint.h"
@@ -9,7 +10,6 @@
 #include "train/metrics.h"
 
 #include <math.h>
-#include <time.h>
 
 enum { SAMPLES = 8 }; /* problems of an evaluation that are written down with the model's answers */
 
@@ -30,13 +30,6 @@ struct session {
     double stepping;               /* seconds spent in steps since the last line of metrics */
     int64_t tokens;                /* trained on since the last line of metrics */
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static bool is_due(int64_t step, int64_t every)
 {
@@ -120,7 +113,7 @@ static rotary_status fail_diverged(const struct session *session, const char *wh
 /* Allocates nothing once every shape has been seen. */
 static rotary_status take_step(struct session *session, struct train_progress *progress, rotary_error *error)
 {
-    double begin = now();
+    double begin = rotary_clock();
     int64_t step = session->state.step + 1;
     struct learner_step taken;
     rotary_status status = learner_step(&session->learner, step, &taken, error);
@@ -135,7 +128,7 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     session->state.loss_total += taken.loss.total;
     session->state.loss_counted += taken.loss.counted;
     session->tokens += taken.loss.counted;
-    double end = now();
+    double end = rotary_clock();
     session->stepping += end - begin;
     int64_t steps = session->config.train.steps;
     *progress = (struct train_progress){
@@ -341,7 +334,7 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
 
 rotary_status train(const struct train_call *call, struct train_result *result, rotary_error *error)
 {
-    double begin = now();
+    double begin = rotary_clock();
     struct session session = {.call = call,
                               .config = *call->config,
                               .lock = -1,
@@ -352,7 +345,7 @@ rotary_status train(const struct train_call *call, struct train_result *result, 
         .steps_done = session.state.step,
         .first_step = session.first_step,
         .loss = session.metrics.loss,
-        .seconds = now() - begin,
+        .seconds = rotary_clock() - begin,
         .evaluation = session.metrics.evaluation,
     };
     metrics_close(&session.metrics);

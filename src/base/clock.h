@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How long things take.
+ */
+#ifndef ROTARY_BASE_CLOCK_H
+#define ROTARY_BASE_CLOCK_H
+
+#include <time.h>
+
+/* Seconds since some moment that stays the same while the machine runs. Never goes back. */
+static inline double rotary_clock(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+#endif
