@@ -100,14 +100,16 @@ static void measure(const struct bench *b, const rotary_rope *rope, const rotary
     rotary_attention_const_view out_given = {output, out.batch_stride, out.time_stride, head},
                                 out_gradient = out_given;
     out_gradient.data = output_gradient;
-    rotary_attention_forward_call forward = {.shape = shape,
+    rotary_attention_forward_call forward = {.struct_size = sizeof forward,
+                                             .shape = shape,
                                              .query = query,
                                              .key = key,
                                              .value = value,
                                              .output = out,
                                              .log_sum_exp = log_sum_exp,
                                              .workspace = workspace};
-    rotary_attention_backward_call backward = {.shape = shape,
+    rotary_attention_backward_call backward = {.struct_size = sizeof backward,
+                                               .shape = shape,
                                                .query = query,
                                                .key = key,
                                                .value = value,

@@ -71,7 +71,7 @@ static rotary_status measure(rotary_isa isa, rotary_dtype dtype, rotary_pairing 
     rotary_status status = rotary_rope_create(&rope, &config, error);
     if (status)
         return status;
-    rotary_rope_apply_call call = {.batch = 1, .time = TIME};
+    rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = 1, .time = TIME};
     call.query.heads = HEADS;
     call.query.input = (rotary_rope_const_view){data, dtype, 0, HEADS * HEAD_DIM, HEAD_DIM};
     call.query.output = (rotary_rope_view){data, dtype, 0, HEADS * HEAD_DIM, HEAD_DIM};

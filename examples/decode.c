@@ -58,6 +58,7 @@ static void step(const rotary_attention *attention, int time, int count, int64_t
 {
     rotary_error error;
     rotary_attention_decode_call call = {
+        .struct_size = sizeof call,
         .batch = BATCH,
         .queries = count,
         .capacity = CAPACITY,
@@ -107,7 +108,8 @@ int main(void)
     void *workspace = aligned_alloc(64, bytes > decode_bytes ? bytes : decode_bytes);
     if (!workspace)
         return 1;
-    rotary_attention_forward_call forward = {.shape = shape,
+    rotary_attention_forward_call forward = {.struct_size = sizeof forward,
+                                             .shape = shape,
                                              .query = queries_at(0),
                                              .key = keys_at(key, 0),
                                              .value = keys_at(value, 0),

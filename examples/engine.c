@@ -57,6 +57,7 @@ static rotary_status rotate(const rotary_rope *rope, float *buffer, const int32_
                             rotary_error *error)
 {
     rotary_rope_apply_call call = {
+        .struct_size = sizeof call,
         .batch = 1,
         .time = TOKENS,
         .positions = {.array = positions, .array_type = ROTARY_POSITION_I32},

@@ -16,7 +16,7 @@ int main(void)
         return fprintf(stderr, "%s\n", error.message), 1;
 
     float query[3][4] = {{1, 1, 0, 0}, {1, 1, 0, 0}, {1, 1, 0, 0}}; /* [time, head_dim] */
-    rotary_rope_apply_call call = {.batch = 1, .time = 3};
+    rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = 1, .time = 3};
     call.query = (rotary_rope_tensor){
         .heads = 1, .input = {.data = query, .time_stride = 4}, .output = {.data = query, .time_stride = 4}};
     if (rotary_rope_apply(rope, &call, &error))

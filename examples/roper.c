@@ -48,6 +48,7 @@ static void forward(const rotary_attention *attention, int64_t first, void *work
 {
     rotary_error error;
     rotary_attention_forward_call call = {
+        .struct_size = sizeof call,
         .shape = shape_from(first),
         .query = const_view(query, HEADS),
         .key = const_view(key, KEY_HEADS),
@@ -63,6 +64,7 @@ static void backward(const rotary_attention *attention, void *workspace)
 {
     rotary_error error;
     rotary_attention_backward_call call = {
+        .struct_size = sizeof call,
         .shape = shape_from(0),
         .query = const_view(query, HEADS),
         .key = const_view(key, KEY_HEADS),

@@ -9,6 +9,8 @@
  * each is left out where its plan is NULL. No T x T matrix is ever stored: scores live in tiles, the softmax
  * is computed online (Milakov and Gimelshein 2018; Dao et al. 2022), and the backward pass makes the scores
  * again from the saved log-sum-exp.
+ *
+ * Configurations and calls begin with struct_size (rotary/rope.h).
  */
 #ifndef ROTARY_ATTENTION_H
 #define ROTARY_ATTENTION_H
@@ -75,6 +77,7 @@ ROTARY_API size_t rotary_attention_backward_bytes(const rotary_attention *attent
                                                   rotary_attention_shape shape);
 
 typedef struct rotary_attention_forward_call {
+    size_t struct_size; /* sizeof(rotary_attention_forward_call) */
     rotary_attention_shape shape;
     rotary_attention_const_view query, key, value; /* as projected: not turned */
     rotary_attention_view output;
@@ -87,6 +90,7 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_forward(const rotary_at
                                                                  rotary_error *error);
 
 typedef struct rotary_attention_backward_call {
+    size_t struct_size; /* sizeof(rotary_attention_backward_call) */
     rotary_attention_shape shape;
     rotary_attention_const_view query, key, value, output, output_gradient;
     const float *log_sum_exp; /* from the forward pass */
@@ -105,6 +109,7 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_a
  * stands in row p % capacity, so that with a window a capacity of window + queries - 1 is enough (a ring).
  * lengths is not changed. */
 typedef struct rotary_attention_decode_call {
+    size_t struct_size; /* sizeof(rotary_attention_decode_call) */
     int64_t batch, queries, capacity;
     const int64_t *lengths; /* [batch]: tokens already in the cache */
     rotary_attention_const_view query, key, value;

@@ -18,6 +18,12 @@
 extern "C" {
 #endif
 
+/* Structs that a function takes by pointer begin with struct_size, their sizeof where the caller was
+ * compiled, so that they can grow at the end (docs/abi.md). A call is zeroed but for what is needed:
+ *
+ *     rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = 1, .time = 3};
+ *
+ * Every function that takes one refuses a size that is none or more than it knows. */
 typedef struct rotary_rope rotary_rope;
 
 typedef enum rotary_pairing {
@@ -195,10 +201,11 @@ typedef struct rotary_rope_tables {
     int64_t batch_stride; /* elements; of the second form */
 } rotary_rope_tables;
 
-/* Zeroed but for what is needed. Each of query, key and value is turned unless its input.data is NULL; a
- * tensor that is none of them may stand in any place. Values are turned without magnitudes (attention factor,
- * xPos). */
+/* Zeroed but for struct_size and what is needed. Each of query, key and value is turned unless its input.data
+ * is NULL; a tensor that is none of them may stand in any place. Values are turned without magnitudes
+ * (attention factor, xPos). */
 typedef struct rotary_rope_apply_call {
+    size_t struct_size; /* sizeof(rotary_rope_apply_call) */
     int64_t batch, time;
     rotary_direction direction;
     rotary_rope_positions positions;
@@ -226,6 +233,7 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_apply(const rotary_rope *rop
  * positions further on (back, if negative). Keys and values that are cached turned are turned on by as much.
  * With several axes all shift alike. */
 typedef struct rotary_rope_shift_call {
+    size_t struct_size; /* sizeof(rotary_rope_shift_call) */
     int64_t batch, time;
     int64_t shift;
     const int64_t *shifts; /* [batch], added to shift; NULL: none */
@@ -243,6 +251,7 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_shift(const rotary_rope *rop
  * scaling changed (dynamic NTK, LongRoPE), or the attention factor. Both plans turn the same channels. To get
  * them back as they were before turning, rotary_rope_apply in direction ROTARY_INVERSE. */
 typedef struct rotary_rope_rebase_call {
+    size_t struct_size; /* sizeof(rotary_rope_rebase_call) */
     int64_t batch, time;
     rotary_rope_positions positions; /* where the tokens stand */
     rotary_rope_tensor key, value;
@@ -260,6 +269,7 @@ typedef struct rotary_rope_gradient_tensor {
 } rotary_rope_gradient_tensor;
 
 typedef struct rotary_rope_gradient_call {
+    size_t struct_size; /* sizeof(rotary_rope_gradient_call) */
     int64_t batch, time;
     rotary_rope_positions positions;
     rotary_rope_gradient_tensor query, key, value; /* of the forward call */
@@ -277,6 +287,7 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_gradient(const rotary_rope *
  * and stay as they are; with RoPER, move the value projection's rows and the output projection's columns too.
  */
 typedef struct rotary_rope_permute_call {
+    size_t struct_size; /* sizeof(rotary_rope_permute_call) */
     int64_t heads;
     size_t row_bytes;  /* of one output channel: inputs * element size for weights, element size for biases */
     const void *input; /* [heads * head_dim, row_bytes] */

@@ -11,6 +11,7 @@
 #include "attention/plan.h"
 
 #include "base/fail.h"
+#include "base/sized.h"
 #include "base/threads.h"
 
 #include <string.h>
@@ -238,9 +239,14 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
 }
 
 rotary_status rotary_attention_backward(const rotary_attention *attention,
-                                        const rotary_attention_backward_call *call, rotary_error *error)
+                                        const rotary_attention_backward_call *given, rotary_error *error)
 {
-    rotary_status status = check(attention, call, error);
+    rotary_attention_backward_call known = {0}, *call = &known;
+    rotary_status status =
+        rotary_take_sized(&known, sizeof known, given, "rotary_attention_backward_call", error);
+    if (status)
+        return status;
+    status = check(attention, call, error);
     if (status)
         return status;
     rotary_attention_shape shape = call->shape;

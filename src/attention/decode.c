@@ -7,6 +7,7 @@
 #include "attention/plan.h"
 
 #include "base/fail.h"
+#include "base/sized.h"
 #include "base/threads.h"
 
 /* Queries in a piece of work, over all heads that share keys. */
@@ -213,9 +214,14 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
 }
 
 rotary_status rotary_attention_decode(const rotary_attention *attention,
-                                      const rotary_attention_decode_call *call, rotary_error *error)
+                                      const rotary_attention_decode_call *given, rotary_error *error)
 {
-    rotary_status status = check(attention, call, error);
+    rotary_attention_decode_call known = {0}, *call = &known;
+    rotary_status status =
+        rotary_take_sized(&known, sizeof known, given, "rotary_attention_decode_call", error);
+    if (status)
+        return status;
+    status = check(attention, call, error);
     if (status)
         return status;
     if (call->batch == 0 || call->queries == 0)

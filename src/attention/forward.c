@@ -6,6 +6,7 @@
  */
 #include "attention/plan.h"
 
+#include "base/sized.h"
 #include "base/threads.h"
 
 /* Rows of queries in a piece, over all heads that share keys: few enough to stay in a second-level cache,
@@ -126,9 +127,14 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
 }
 
 rotary_status rotary_attention_forward(const rotary_attention *attention,
-                                       const rotary_attention_forward_call *call, rotary_error *error)
+                                       const rotary_attention_forward_call *given, rotary_error *error)
 {
-    rotary_status status = check(attention, call, error);
+    rotary_attention_forward_call known = {0}, *call = &known;
+    rotary_status status =
+        rotary_take_sized(&known, sizeof known, given, "rotary_attention_forward_call", error);
+    if (status)
+        return status;
+    status = check(attention, call, error);
     if (status)
         return status;
     rotary_attention_shape shape = call->shape;

@@ -5,6 +5,7 @@
 #include "attention/plan.h"
 
 #include "base/fail.h"
+#include "base/sized.h"
 #include "base/threads.h"
 
 #include <math.h>
@@ -89,17 +90,11 @@ static rotary_status check_config(const rotary_attention_config *config, rotary_
 rotary_status rotary_attention_create(rotary_attention **created, const rotary_attention_config *given,
                                       rotary_error *error)
 {
-    /* A caller built against an older header has a shorter struct; what it does not know keeps its default.
-     */
     rotary_attention_config config;
     rotary_attention_config_default(&config);
-    if (given->struct_size < sizeof given->struct_size || given->struct_size > sizeof config)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "struct_size is %zu; wanted what rotary_attention_config_default sets, at most %zu",
-            given->struct_size, sizeof config);
-    memcpy(&config, given, given->struct_size);
-    rotary_status status = check_config(&config, error);
+    rotary_status status = rotary_take_sized(&config, sizeof config, given, "rotary_attention_config", error);
+    if (!status)
+        status = check_config(&config, error);
     if (status)
         return status;
 

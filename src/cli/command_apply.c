@@ -271,7 +271,8 @@ static rotary_status read_positions(const struct apply_options *options, struct 
 static rotary_status turn(const struct apply_options *options, struct work *work, rotary_error *error)
 {
     const rotary_rope *rope = options->cosine ? work->rope : work->rotation.rope;
-    rotary_rope_apply_call call = {.batch = work->batch,
+    rotary_rope_apply_call call = {.struct_size = sizeof call,
+                                   .batch = work->batch,
                                    .time = work->time,
                                    .direction = options->inverse ? ROTARY_INVERSE : ROTARY_FORWARD,
                                    .positions.offset = options->offset.value};

@@ -293,6 +293,7 @@ static rotary_status run_kernel(const struct attend_options *options, const stru
     int64_t heads = wanted->heads, pairs = wanted->key_value_heads, head_dim = wanted->head_dim;
     int64_t queries = wanted->queries;
     rotary_attention_forward_call call = {
+        .struct_size = sizeof call,
         .shape = shape,
         .query = view_of(kernel->query, queries, heads, head_dim),
         .key = view_of(kernel->key, wanted->keys, pairs, head_dim),

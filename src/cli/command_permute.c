@@ -89,6 +89,7 @@ static rotary_status permute(const struct permute_options *options, const struct
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to permute %s", label);
     rotary_pairing to = (rotary_pairing)options->to.value;
     rotary_rope_permute_call call = {
+        .struct_size = sizeof call,
         .heads = shape[0] / head_dim,
         .row_bytes = row_bytes,
         .input = data,

@@ -104,7 +104,8 @@ static rotary_status ask_row(const struct rotation *rotation, enum rotation_role
         pair_channels(rotation, pair, channels);
         head[channels[0]] = 1;
     }
-    rotary_rope_apply_call call = {.batch = 1, .time = 1, .positions.offset = position};
+    rotary_rope_apply_call call = {
+        .struct_size = sizeof call, .batch = 1, .time = 1, .positions.offset = position};
     rotary_rope_tensor *tensor = role == ROTATION_QUERY ? &call.query
                                  : role == ROTATION_KEY ? &call.key
                                                         : &call.value;

@@ -109,7 +109,8 @@ rotary_status attention_layer_forward(struct attention_layer *layer, const struc
     if (status != ROTARY_OK)
         return status;
     struct query_key_value part = split(layer, saved.projected, time);
-    rotary_attention_forward_call call = {.shape = {.batch = batch, .queries = time, .keys = time},
+    rotary_attention_forward_call call = {.struct_size = sizeof call,
+                                          .shape = {.batch = batch, .queries = time, .keys = time},
                                           .query = const_view(part.query),
                                           .key = const_view(part.key),
                                           .value = const_view(part.value),
@@ -136,7 +137,8 @@ rotary_status attention_layer_backward(struct attention_layer *layer, struct par
         return status;
     struct query_key_value part = split(layer, saved.projected, time),
                            d_part = split(layer, d_projected, time);
-    rotary_attention_backward_call call = {.shape = {.batch = batch, .queries = time, .keys = time},
+    rotary_attention_backward_call call = {.struct_size = sizeof call,
+                                           .shape = {.batch = batch, .queries = time, .keys = time},
                                            .query = const_view(part.query),
                                            .key = const_view(part.key),
                                            .value = const_view(part.value),
@@ -167,7 +169,8 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
     struct query_key_value part = split(layer, projected, time);
     struct matrix rows = matrix_of(cache.key, projected.dtype, batch * cache.capacity,
                                    layer->key_value_heads * layer->head_dim);
-    rotary_attention_decode_call call = {.batch = batch,
+    rotary_attention_decode_call call = {.struct_size = sizeof call,
+                                         .batch = batch,
                                          .queries = time,
                                          .capacity = cache.capacity,
                                          .lengths = cache.lengths,

@@ -3,6 +3,7 @@
  * Turning tensors forward and back, by the plan's angles or by a caller's tables.
  */
 #include "base/fail.h"
+#include "base/sized.h"
 #include "kernel/rope/rope.h"
 #include "rope/element.h"
 #include "rope/positions.h"
@@ -99,10 +100,14 @@ static rotary_status check(const rotary_rope *rope, const rotary_rope_apply_call
     return rotary_rope_check_positions(&call->positions, call->batch, call->time, rope->axes, rows, error);
 }
 
-rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply_call *call,
+rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply_call *given,
                                 rotary_error *error)
 {
-    rotary_status status = check(rope, call, error);
+    rotary_rope_apply_call known = {0}, *call = &known;
+    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_apply_call", error);
+    if (status)
+        return status;
+    status = check(rope, call, error);
     if (status)
         return status;
     struct source source = {.rope = rope, .call = call};

@@ -3,6 +3,7 @@
  * Caches of turned keys and values: turning them on by a shift, and from one plan to another.
  */
 #include "base/fail.h"
+#include "base/sized.h"
 #include "rope/positions.h"
 #include "rope/turn.h"
 
@@ -35,11 +36,15 @@ static void shift_row(const void *context, enum rotary_rope_role role, int64_t b
     }
 }
 
-rotary_status rotary_rope_shift(const rotary_rope *rope, const rotary_rope_shift_call *call,
+rotary_status rotary_rope_shift(const rotary_rope *rope, const rotary_rope_shift_call *given,
                                 rotary_error *error)
 {
+    rotary_rope_shift_call known = {0}, *call = &known;
+    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_shift_call", error);
+    if (status)
+        return status;
     const rotary_rope_tensor *tensors[ROTARY_ROLES] = {&absent, &call->key, &call->value};
-    rotary_status status = rotary_rope_check_tensors(rope, call->batch, call->time, tensors, error);
+    status = rotary_rope_check_tensors(rope, call->batch, call->time, tensors, error);
     if (status)
         return status;
     struct shift shift = {.rope = rope, .call = call};
@@ -86,8 +91,12 @@ static bool turn_alike(const rotary_rope *a, const rotary_rope *b)
 }
 
 rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
-                                 const rotary_rope_rebase_call *call, rotary_error *error)
+                                 const rotary_rope_rebase_call *given, rotary_error *error)
 {
+    rotary_rope_rebase_call known = {0}, *call = &known;
+    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_rebase_call", error);
+    if (status)
+        return status;
     if (!turn_alike(from, to))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
@@ -98,7 +107,7 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
             (long long)(to->span.start + to->span.dim - 1), (long long)to->span.head_dim, from->axes,
             to->axes);
     const rotary_rope_tensor *tensors[ROTARY_ROLES] = {&absent, &call->key, &call->value};
-    rotary_status status = rotary_rope_check_tensors(to, call->batch, call->time, tensors, error);
+    status = rotary_rope_check_tensors(to, call->batch, call->time, tensors, error);
     if (!status)
         status = rotary_rope_check_positions(&call->positions, call->batch, call->time, to->axes, -1, error);
     if (status)

@@ -9,6 +9,7 @@
  * origin)) does. Sums run over tokens in one order, whatever the number of threads.
  */
 #include "base/fail.h"
+#include "base/sized.h"
 #include "base/threads.h"
 #include "kernel/rope/rope.h"
 #include "rope/element.h"
@@ -142,12 +143,16 @@ static rotary_status check(const struct gradient *gradient, rotary_error *error)
                                        error);
 }
 
-rotary_status rotary_rope_gradient(const rotary_rope *rope, const rotary_rope_gradient_call *call,
+rotary_status rotary_rope_gradient(const rotary_rope *rope, const rotary_rope_gradient_call *given,
                                    rotary_error *error)
 {
+    rotary_rope_gradient_call known = {0}, *call = &known;
+    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_gradient_call", error);
+    if (status)
+        return status;
     struct gradient gradient = {
         .rope = rope, .call = call, .tensors = {&call->query, &call->key, &call->value}};
-    rotary_status status = check(&gradient, error);
+    status = check(&gradient, error);
     if (status)
         return status;
     int64_t pair_pieces = (rope->pairs + PAIRS_PER_PIECE - 1) / PAIRS_PER_PIECE;

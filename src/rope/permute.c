@@ -3,6 +3,7 @@
  * Moving the rows of a projection from one pairing to the other.
  */
 #include "base/fail.h"
+#include "base/sized.h"
 #include "kernel/rope/rope.h"
 #include "rope/plan.h"
 
@@ -33,10 +34,14 @@ static rotary_status check(const rotary_rope_permute_call *call, rotary_error *e
     return ROTARY_OK;
 }
 
-rotary_status rotary_rope_permute(const rotary_rope *rope, const rotary_rope_permute_call *call,
+rotary_status rotary_rope_permute(const rotary_rope *rope, const rotary_rope_permute_call *given,
                                   rotary_error *error)
 {
-    rotary_status status = check(call, error);
+    rotary_rope_permute_call known = {0}, *call = &known;
+    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_permute_call", error);
+    if (status)
+        return status;
+    status = check(call, error);
     if (status)
         return status;
     const struct rotary_span *span = &rope->span;

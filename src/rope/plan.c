@@ -5,6 +5,7 @@
 #include "rope/plan.h"
 
 #include "base/fail.h"
+#include "base/sized.h"
 #include "kernel/rope/rope.h"
 
 #include <math.h>
@@ -62,16 +63,11 @@ static rotary_status check_numbers(const rotary_rope *rope, rotary_error *error)
 
 rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config *given, rotary_error *error)
 {
-    /* A caller built against an older header has a shorter struct; what it does not know keeps its default.
-     */
     rotary_rope_config config;
     rotary_rope_config_default(&config);
-    if (given->struct_size < sizeof given->struct_size || given->struct_size > sizeof config)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "struct_size is %zu; wanted what rotary_rope_config_default sets, at most %zu",
-                           given->struct_size, sizeof config);
-    memcpy(&config, given, given->struct_size);
-    rotary_status status = rotary_rope_check_config(&config, error);
+    rotary_status status = rotary_take_sized(&config, sizeof config, given, "rotary_rope_config", error);
+    if (!status)
+        status = rotary_rope_check_config(&config, error);
     if (status)
         return status;
 

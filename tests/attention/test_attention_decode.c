@@ -66,6 +66,7 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
     rotary_attention_view value_cache = {(char *)scene->value_cache + cache, scene->capacity * key_row,
                                          key_row, d};
     rotary_attention_decode_call call = {
+        .struct_size = sizeof call,
         .batch = batch,
         .queries = queries,
         .capacity = scene->capacity,

@@ -122,6 +122,7 @@ static rotary_attention_view taken(float *data, int64_t token)
 static rotary_attention_forward_call forward_call(struct buffers *b)
 {
     return (rotary_attention_forward_call){
+        .struct_size = sizeof(rotary_attention_forward_call),
         .shape = {.batch = 2, .queries = TIME, .keys = TIME},
         .query = given(b->query, QUERY_TOKEN),
         .key = given(b->key, KEY_TOKEN),
@@ -185,6 +186,7 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
 static void try_backward(const rotary_attention *attention, struct buffers *b)
 {
     rotary_attention_backward_call good = {
+        .struct_size = sizeof good,
         .shape = {.batch = 2, .queries = TIME, .keys = TIME},
         .query = given(b->query, QUERY_TOKEN),
         .key = given(b->key, KEY_TOKEN),
@@ -228,6 +230,7 @@ static void try_decode(const rotary_attention *attention, struct buffers *b)
 {
     const int64_t lengths[2] = {0, 4}, negative[2] = {0, -1}, full[2] = {0, 5};
     const rotary_attention_decode_call good = {
+        .struct_size = sizeof good,
         .batch = 2,
         .queries = 2,
         .capacity = TIME,

@@ -219,6 +219,7 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
     put(c, &output_gradient, t->output_gradient, reference_query_size(c));
     void *workspace = trial_memory(rotary_attention_backward_bytes(plan->attention, shape));
     rotary_attention_backward_call call = {
+        .struct_size = sizeof call,
         .shape = shape,
         .query = as_const(input[0].view),
         .key = as_const(input[1].view),
@@ -256,6 +257,7 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     float *log_sum_exp = trial_memory((size_t)rows * sizeof(float));
     void *workspace = trial_memory(rotary_attention_forward_bytes(plan->attention, shape));
     rotary_attention_forward_call call = {
+        .struct_size = sizeof call,
         .shape = shape,
         .query = as_const(input[0].view),
         .key = as_const(input[1].view),

@@ -82,6 +82,98 @@ static void test_attention(void)
     CHECK(strstr(error.message, "struct_size"));
 }
 
+/* A call of every kind, with a size and otherwise zero. */
+struct calls {
+    rotary_rope_apply_call apply;
+    rotary_rope_shift_call shift;
+    rotary_rope_rebase_call rebase;
+    rotary_rope_gradient_call gradient;
+    rotary_rope_permute_call permute;
+    rotary_attention_forward_call forward;
+    rotary_attention_backward_call backward;
+    rotary_attention_decode_call decode;
+};
+
+static void refused(rotary_status status, const rotary_error *error, const char *name, size_t size)
+{
+    char words[96];
+    check_about("%s of %zu bytes", name, size);
+    snprintf(words, sizeof words, "struct_size is %zu; wanted sizeof(%s), at most ", size, name);
+    CHECK_INT(status, ROTARY_INVALID_ARGUMENT);
+    if (!CHECK(strstr(error->message, words)))
+        printf("    the message is \"%s\"\n", error->message);
+}
+
+/* `grown` is SIZE_MAX for a size that was never set, else what is added to the right one. */
+static void test_calls(const rotary_rope *rope, const rotary_attention *attention, size_t grown)
+{
+    struct calls c = {0};
+    rotary_error e = {0};
+#define SIZE(call) (call.struct_size = grown == SIZE_MAX ? 0 : sizeof call + grown)
+    size_t size = SIZE(c.apply);
+    refused(rotary_rope_apply(rope, &c.apply, &e), &e, "rotary_rope_apply_call", size);
+    size = SIZE(c.shift);
+    refused(rotary_rope_shift(rope, &c.shift, &e), &e, "rotary_rope_shift_call", size);
+    size = SIZE(c.rebase);
+    refused(rotary_rope_rebase(rope, rope, &c.rebase, &e), &e, "rotary_rope_rebase_call", size);
+    size = SIZE(c.gradient);
+    refused(rotary_rope_gradient(rope, &c.gradient, &e), &e, "rotary_rope_gradient_call", size);
+    size = SIZE(c.permute);
+    refused(rotary_rope_permute(rope, &c.permute, &e), &e, "rotary_rope_permute_call", size);
+    size = SIZE(c.forward);
+    refused(rotary_attention_forward(attention, &c.forward, &e), &e, "rotary_attention_forward_call", size);
+    size = SIZE(c.backward);
+    refused(rotary_attention_backward(attention, &c.backward, &e), &e, "rotary_attention_backward_call",
+            size);
+    size = SIZE(c.decode);
+    refused(rotary_attention_decode(attention, &c.decode, &e), &e, "rotary_attention_decode_call", size);
+#undef SIZE
+}
+
+/* A caller that does not know of tables: what stands behind its struct is nobody's business. */
+static void test_short_call(const rotary_rope *rope)
+{
+    union {
+        rotary_rope_apply_call call;
+        unsigned char bytes[sizeof(rotary_rope_apply_call)];
+    } memory;
+    float vector[8] = {1, -2, 3, -4, 5, -6, 7, -8};
+    rotary_error error = {0};
+    memset(&memory, MARK, sizeof memory);
+    memset(&memory, 0, offsetof(rotary_rope_apply_call, query));
+    memory.call.struct_size = offsetof(rotary_rope_apply_call, query);
+    memory.call.batch = memory.call.time = 1;
+    check_about("a call without tensors");
+    CHECK_INT(rotary_rope_apply(rope, &memory.call, &error), ROTARY_OK);
+    memory.call.struct_size = offsetof(rotary_rope_apply_call, key);
+    memory.call.positions.offset = 1;
+    memory.call.query = (rotary_rope_tensor){
+        .heads = 1, .input = {vector, ROTARY_F32, 8, 8, 8}, .output = {vector, ROTARY_F32, 8, 8, 8}};
+    check_about("a call without keys and values");
+    CHECK_INT(rotary_rope_apply(rope, &memory.call, &error), ROTARY_OK);
+    CHECK_NEAR((double)vector[0], 1 * 0.54030230586813977 - 5 * 0.8414709848078965, 1e-6);
+}
+
+static void test_sizes_of_calls(void)
+{
+    rotary_rope_config rope_config;
+    rotary_attention_config config;
+    rotary_rope *rope;
+    rotary_attention *attention;
+    rotary_rope_config_default(&rope_config);
+    rope_config.head_dim = 8;
+    rotary_attention_config_default(&config);
+    config.heads = config.key_value_heads = 1;
+    config.head_dim = 8;
+    CHECK_INT(rotary_rope_create(&rope, &rope_config, NULL), ROTARY_OK);
+    CHECK_INT(rotary_attention_create(&attention, &config, NULL), ROTARY_OK);
+    test_calls(rope, attention, SIZE_MAX);
+    test_calls(rope, attention, 8);
+    test_short_call(rope);
+    rotary_attention_destroy(attention);
+    rotary_rope_destroy(rope);
+}
+
 int main(void)
 {
     char wanted[32];
@@ -91,5 +183,6 @@ int main(void)
     CHECK_INT(rotary_version_number(), ROTARY_VERSION_NUMBER);
     test_rope();
     test_attention();
+    test_sizes_of_calls();
     return check_report();
 }

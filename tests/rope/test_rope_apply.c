@@ -237,6 +237,7 @@ static void make(struct call *call, rotary_isa isa)
 {
     static const double bases[] = {10000, 500000, 1e6, 2};
     memset(call, 0, sizeof *call);
+    call->apply.struct_size = sizeof call->apply;
     rotary_rope_config_default(&call->config);
     /* Few have more pairs than a thread keeps rows of at once. */
     bool huge = draw(0, 29) == 0;

@@ -22,8 +22,10 @@ static void succeeded(rotary_status status, const rotary_error *error)
 static void turn(const rotary_rope *rope, const float *raw, float *keys, float *values, int64_t first,
                  const int64_t *offsets)
 {
-    rotary_rope_apply_call call = {
-        .batch = BATCH, .time = TIME, .positions = {.offset = first, .offsets = offsets}};
+    rotary_rope_apply_call call = {.struct_size = sizeof call,
+                                   .batch = BATCH,
+                                   .time = TIME,
+                                   .positions = {.offset = first, .offsets = offsets}};
     call.key = plan_tensor(raw, keys, TIME, HEADS, HEAD_DIM);
     call.value = plan_tensor(raw, values, TIME, HEADS, HEAD_DIM);
     rotary_error error = {0};
@@ -66,7 +68,8 @@ static void test_shift(int variant)
     float *wanted_keys = malloc(COUNT * sizeof *keys), *wanted_values = malloc(COUNT * sizeof *values);
     turn(rope, raw, keys, values, 5, offsets);
     turn(rope, raw, wanted_keys, wanted_values, 5 + 20, after);
-    rotary_rope_shift_call call = {.batch = BATCH, .time = TIME, .shift = 20, .shifts = shifts};
+    rotary_rope_shift_call call = {
+        .struct_size = sizeof call, .batch = BATCH, .time = TIME, .shift = 20, .shifts = shifts};
     call.key = plan_tensor(keys, keys, TIME, HEADS, HEAD_DIM);
     call.value = plan_tensor(values, values, TIME, HEADS, HEAD_DIM);
     rotary_error error = {0};
@@ -104,15 +107,19 @@ static void test_rebase(int variant)
     for (int i = 0; i < COUNT; i++)
         apart = fmax(apart, fabs((double)(keys[i] - wanted_keys[i])));
     CHECK(apart > 0.1);
-    rotary_rope_rebase_call call = {.batch = BATCH, .time = TIME, .positions = {.offset = 490}};
+    rotary_rope_rebase_call call = {
+        .struct_size = sizeof call, .batch = BATCH, .time = TIME, .positions = {.offset = 490}};
     call.key = plan_tensor(keys, keys, TIME, HEADS, HEAD_DIM);
     call.value = plan_tensor(values, values, TIME, HEADS, HEAD_DIM);
     rotary_error error = {0};
     succeeded(rotary_rope_rebase(from, to, &call, &error), &error);
     alike(keys, wanted_keys, raw, 1.1);
     alike(values, wanted_values, raw, 1);
-    rotary_rope_apply_call back = {
-        .batch = BATCH, .time = TIME, .direction = ROTARY_INVERSE, .positions = {.offset = 490}};
+    rotary_rope_apply_call back = {.struct_size = sizeof back,
+                                   .batch = BATCH,
+                                   .time = TIME,
+                                   .direction = ROTARY_INVERSE,
+                                   .positions = {.offset = 490}};
     back.key = call.key;
     back.value = call.value;
     succeeded(rotary_rope_apply(to, &back, &error), &error);
@@ -144,7 +151,8 @@ static void test_permute(void)
     rotary_rope *interleaved = plan_make(&config);
     config.pairing = ROTARY_PAIRING_HALF;
     rotary_rope *half = plan_make(&config);
-    rotary_rope_permute_call call = {.heads = HEADS,
+    rotary_rope_permute_call call = {.struct_size = sizeof call,
+                                     .heads = HEADS,
                                      .row_bytes = INPUTS * sizeof(float),
                                      .input = weights,
                                      .output = moved,
@@ -152,7 +160,8 @@ static void test_permute(void)
                                      .to = ROTARY_PAIRING_HALF};
     rotary_error error = {0};
     succeeded(rotary_rope_permute(half, &call, &error), &error);
-    rotary_rope_permute_call undo = {.heads = HEADS,
+    rotary_rope_permute_call undo = {.struct_size = sizeof undo,
+                                     .heads = HEADS,
                                      .row_bytes = INPUTS * sizeof(float),
                                      .input = moved,
                                      .output = back,
@@ -168,7 +177,8 @@ static void test_permute(void)
             query[row] = weights[row * INPUTS + column];
             other[row] = moved[row * INPUTS + column];
         }
-        rotary_rope_apply_call apply = {.batch = 1, .time = 1, .positions = {.offset = 31 + column}};
+        rotary_rope_apply_call apply = {
+            .struct_size = sizeof apply, .batch = 1, .time = 1, .positions = {.offset = 31 + column}};
         apply.query = plan_tensor(query, query, 1, HEADS, HEAD_DIM);
         succeeded(rotary_rope_apply(interleaved, &apply, &error), &error);
         apply.query = plan_tensor(other, other, 1, HEADS, HEAD_DIM);

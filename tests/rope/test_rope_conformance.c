@@ -120,7 +120,7 @@ static rotary_rope_apply_call onnx_call(const struct tensor *x, float *output, i
 {
     bool flat = x->rank == 3;
     int64_t time = flat ? x->dims[1] : x->dims[2], head_dim = flat ? x->dims[2] / heads : x->dims[3];
-    rotary_rope_apply_call call = {.batch = x->dims[0], .time = time};
+    rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = x->dims[0], .time = time};
     call.query.heads = heads;
     call.query.input =
         (rotary_rope_const_view){x->floats, ROTARY_F32, heads * time * head_dim,

@@ -76,6 +76,7 @@ static void judge(const struct problem *problem, const rotary_rope *rope, int th
     for (int pair = 0; pair < PAIRS; pair++)
         dw[pair] = 1000.0; /* added to */
     rotary_rope_gradient_call call = {
+        .struct_size = sizeof call,
         .batch = BATCH,
         .time = TIME,
         .positions = {.array = problem->positions,

@@ -17,8 +17,11 @@ enum part { QUERY, KEY, VALUE };
 static void turn(const rotary_rope *rope, const float *input, float *output, enum part part,
                  rotary_direction direction, int64_t offset)
 {
-    rotary_rope_apply_call call = {
-        .batch = 1, .time = TIME, .direction = direction, .positions = {.offset = offset}};
+    rotary_rope_apply_call call = {.struct_size = sizeof call,
+                                   .batch = 1,
+                                   .time = TIME,
+                                   .direction = direction,
+                                   .positions = {.offset = offset}};
     rotary_rope_tensor tensor = plan_tensor(input, output, TIME, HEADS, HEAD_DIM);
     *(part == QUERY ? &call.query : part == KEY ? &call.key : &call.value) = tensor;
     rotary_error error = {0};

@@ -14,7 +14,7 @@ static float before[COUNT], data[COUNT], output[COUNT];
 
 static rotary_rope_apply_call good(void)
 {
-    rotary_rope_apply_call call = {.batch = BATCH, .time = TIME};
+    rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = BATCH, .time = TIME};
     call.query = plan_tensor(data, output, TIME, HEADS, HEAD_DIM);
     return call;
 }
@@ -119,7 +119,7 @@ static void test_tables(const rotary_rope *rope)
 /* Nothing to do is not an error. */
 static void test_nothing(const rotary_rope *rope)
 {
-    rotary_rope_apply_call call = {.batch = 5, .time = 5};
+    rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = 5, .time = 5};
     CHECK_INT(rotary_rope_apply(rope, &call, NULL), ROTARY_OK);
     call = good();
     call.time = 0;

@@ -19,7 +19,8 @@ int main(void)
         return 1;
     }
     float x[2] = {1, 0};
-    rotary_rope_apply_call call = {.batch = 1, .time = 1, .positions = {.offset = 1}};
+    rotary_rope_apply_call call = {
+        .struct_size = sizeof call, .batch = 1, .time = 1, .positions = {.offset = 1}};
     call.query = (rotary_rope_tensor){.heads = 1, .input = {.data = x}, .output = {.data = x}};
     rotary_status status = rotary_rope_apply(rope, &call, &error);
     rotary_rope_destroy(rope);

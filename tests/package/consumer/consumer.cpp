@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same in C++11: every header, every struct by its default, attention over one token gives its value back.
+// The same in C++11: every header, every struct by its default, attention over one token gives its value
+// back.
 #include <rotary/rotary.h>
 
 #include <cstdio>
@@ -30,6 +31,7 @@ int main()
     }
     float vector[8] = {1, -2, 3, -4, 5, -6, 7, -8}, output[8] = {};
     rotary_attention_forward_call call = {};
+    call.struct_size = sizeof call;
     call.shape.batch = call.shape.queries = call.shape.keys = 1;
     call.query.data = call.key.data = call.value.data = vector;
     call.output.data = output;
