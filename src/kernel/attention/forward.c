@@ -85,36 +85,6 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
 }
 
-/* One row of scores becomes exponentials relative to the row's largest score so far. Columns visible ... end
- * - 1 are seen. Returns the factor by which what was summed before must be scaled. */
-static float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
-                          float *maximum, float *sum)
-{
-    if (softcap > 0)
-        for (int64_t column = 0; column < columns; column += LANES)
-            v_store(score + column, v_set(softcap) * v_tanh(v_load(score + column) * v_set(1 / softcap)));
-    for (int64_t column = 0; column < begin; column++)
-        score[column] = -INFINITY;
-    for (int64_t column = end; column < columns; column++)
-        score[column] = -INFINITY;
-    vfloat best = v_load(score);
-    for (int64_t column = LANES; column < columns; column += LANES)
-        best = v_max(v_load(score + column), best);
-    float previous = *maximum, highest = v_max_lane(best);
-    highest = highest > previous ? highest : previous;
-    float reference = highest == -INFINITY ? 0.0f : highest;
-    vfloat total = {0};
-    for (int64_t column = 0; column < columns; column += LANES) {
-        vfloat weight = v_exp(v_load(score + column) - v_set(reference));
-        v_store(score + column, weight);
-        total += weight;
-    }
-    float factor = previous == -INFINITY ? 0.0f : expf(previous - reference);
-    *maximum = highest;
-    *sum = *sum * factor + v_sum(total);
-    return factor;
-}
-
 /* Queries of one block meet keys first ... first + count - 1. */
 static void meet(const rotary_attention_problem *problem, struct state *state, const float *packed,
                  int64_t index, int64_t query, int64_t rows, int64_t first, int64_t count)

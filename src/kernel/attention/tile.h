@@ -9,6 +9,8 @@
 #include "kernel/attention/kernels.h"
 #include "kernel/simd.h"
 
+#include <math.h>
+
 /* multiply() makes ROWS x COLUMNS results at a time; STEP is a multiple of both, BLOCKs are multiples of
  * STEP. */
 #if LANES == 16
@@ -221,6 +223,36 @@ static inline vfloat v_tanh(vfloat x)
     vfloat large = v_set(1.0f) - v_set(2.0f) / (v_exp(x + x) + v_set(1.0f));
     vint is_small = square < v_set(0.64f * 0.64f);
     return (vfloat)((is_small & (vint)small) | (~is_small & (vint)large));
+}
+
+/* One row of scores becomes exponentials relative to the row's largest score so far. Columns begin ... end -
+ * 1 are seen. Returns the factor by which what was summed before must be scaled. */
+static inline float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
+                                 float *maximum, float *sum)
+{
+    if (softcap > 0)
+        for (int64_t column = 0; column < columns; column += LANES)
+            v_store(score + column, v_set(softcap) * v_tanh(v_load(score + column) * v_set(1 / softcap)));
+    for (int64_t column = 0; column < begin; column++)
+        score[column] = -INFINITY;
+    for (int64_t column = end; column < columns; column++)
+        score[column] = -INFINITY;
+    vfloat best = v_load(score);
+    for (int64_t column = LANES; column < columns; column += LANES)
+        best = v_max(v_load(score + column), best);
+    float previous = *maximum, highest = v_max_lane(best);
+    highest = highest > previous ? highest : previous;
+    float reference = highest == -INFINITY ? 0.0f : highest;
+    vfloat total = {0};
+    for (int64_t column = 0; column < columns; column += LANES) {
+        vfloat weight = v_exp(v_load(score + column) - v_set(reference));
+        v_store(score + column, weight);
+        total += weight;
+    }
+    float factor = previous == -INFINITY ? 0.0f : expf(previous - reference);
+    *maximum = highest;
+    *sum = *sum * factor + v_sum(total);
+    return factor;
 }
 
 #endif
