@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # mutants.sh [-n COUNT] [WORD]: makes each mistake of tests/mutants/list.txt whose name has WORD in it (COUNT of them, if
 # -n is given) in a copy of the tree, and requires that one of its tests fails. Prints a table; exits 1 if a mistake goes
-# unnoticed. The copy and its build stay in build/mutants, so that another run builds only what differs.
+# unnoticed. The copy and its build stay in build/mutants, so that another run builds only what differs. Where there is no
+# AMX but AVX512_BF16, the copy's tiles are software.
 set -eu
 cd "$(dirname "$0")/.."
 most=1000
@@ -64,7 +65,11 @@ verdict() {
 }
 
 refresh
-cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Dev >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+emulate=OFF
+if ! grep -qw amx_tile /proc/cpuinfo 2>/dev/null && grep -qw avx512_bf16 /proc/cpuinfo 2>/dev/null; then
+    emulate=ON
+fi
+cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Dev -DROTARY_EMULATE_TILES=$emulate >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 total=$(grep -c '^mutant: ' "$list")
 index=0 tried=0 bad=0
 while [ $index -lt "$total" ] && [ $tried -lt "$most" ]; do
@@ -72,7 +77,8 @@ while [ $index -lt "$total" ] && [ $tried -lt "$most" ]; do
     name=$(field $index mutant) file=$(field $index file) tests=$(field $index tests)
     case $name in *"$word"*) ;; *) continue ;; esac
     case $name in *AMX*)
-        grep -q amx_tile /proc/cpuinfo 2>/dev/null || { printf '%-66s %s\n' "$name" "not tried: no AMX here" && continue; }
+        grep -qw 'amx_tile\|avx512_bf16' /proc/cpuinfo 2>/dev/null ||
+            { printf '%-66s %s\n' "$name" "not tried: neither AMX nor AVX512_BF16 here" && continue; }
         ;;
     esac
     tried=$((tried + 1))

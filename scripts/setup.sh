@@ -81,13 +81,15 @@ want() {
     [ -z "$missing" ] || say "Going on without:$missing (names of Debian 12 packages$why); tests that need them are skipped."
 }
 
-# build PRESET: configures once, builds what changed; says more only if something goes wrong.
+# build PRESET [ARGUMENTS...]: configures once, builds what changed (or what the arguments of cmake --build say); says more
+# only if something goes wrong.
 build() {
-    log=build/$1.log
+    preset=$1 log=build/$1.log
+    shift
     mkdir -p build
-    say "Building ($1) ..."
-    if ! { { [ -f "build/$1/build.ninja" ] || cmake --preset "$1"; } && cmake --build --preset "$1"; } >"$log" 2>&1; then
+    say "Building ($preset) ..."
+    if ! { { [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset"; } && cmake --build --preset "$preset" "$@"; } >"$log" 2>&1; then
         tail -n 40 "$log" >&2
-        die "Building ($1) failed; $log has all of it."
+        die "Building ($preset) failed; $log has all of it."
     fi
 }

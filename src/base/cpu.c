@@ -2,6 +2,9 @@
  *
  * What the processor can do and the operating system lets it do. CPUID says what the silicon has, XCR0 which
  * registers the system saves; AMX tiles also need the kernel's permission, asked for once per process.
+ *
+ * A build with ROTARY_EMULATE_TILES calls amx available wherever AVX512_BF16 is, since it has tiles of its
+ * own.
  */
 #include <rotary/types.h>
 
@@ -29,6 +32,22 @@ static bool has(uint64_t set, uint64_t wanted)
     return (set & wanted) == wanted;
 }
 
+#ifdef ROTARY_EMULATE_TILES
+static bool may_use_tiles(uint32_t features)
+{
+    (void)features;
+    return true;
+}
+#else
+/* `features` are those of leaf 7 in edx. */
+static bool may_use_tiles(uint32_t features)
+{
+    const uint32_t amx_bf16 = 1u << 22, amx_tile = 1u << 24;
+    return has(features, amx_bf16 | amx_tile) && has(saved_registers(), 0x60000) &&
+           syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+#endif
+
 static rotary_isa probe(void)
 {
     uint32_t a, b, c, d;
@@ -43,10 +62,8 @@ static rotary_isa probe(void)
     const uint32_t f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;
     if (!has(b7, f | dq | bw | vl) || !has(saved_registers(), 0xe6))
         return ROTARY_ISA_AVX2;
-    const uint32_t amx_bf16 = 1u << 22, amx_tile = 1u << 24, avx512_bf16 = 1u << 5;
-    if (!has(d7, amx_bf16 | amx_tile) || !has(saved_registers(), 0x60000) ||
-        !__get_cpuid_count(7, 1, &a, &b, &c, &d) || !has(a, avx512_bf16) ||
-        syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) != 0)
+    const uint32_t avx512_bf16 = 1u << 5;
+    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !has(a, avx512_bf16) || !may_use_tiles(d7))
         return ROTARY_ISA_AVX512;
     return ROTARY_ISA_AMX;
 }

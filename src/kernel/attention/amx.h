@@ -15,6 +15,16 @@ enum { TILE = 512 /* elements of bf16 in a tile */, SIDE = 16 /* rows, and f32 i
 #define LOG2_E 0x1.715476p+0f
 #define LN_2   0x1.62e43p-1f
 
+#ifdef ROTARY_EMULATE_TILES
+#include "kernel/attention/amx_emulated.h"
+
+#define TILE_ZERO(tile)                 rotary_emulated_tile_zero(tile)
+#define TILE_LOAD(tile, from, stride)   rotary_emulated_tile_load(tile, from, stride)
+#define TILE_STORE(tile, to, stride)    rotary_emulated_tile_store(tile, to, stride)
+#define TILE_MULTIPLY(sum, left, right) rotary_emulated_tile_multiply(sum, left, right)
+#define TILES_CONFIGURE(layout)         rotary_emulated_tiles_configure(&(layout))
+#define TILES_RELEASE()                 rotary_emulated_tiles_release()
+#else
 /* The clobbers keep tile loads behind the stores that make what they load. */
 #define TILE_ZERO(tile) __asm__ volatile("tilezero %%tmm" #tile ::: "memory")
 #define TILE_LOAD(tile, from, stride)                                                                        \
@@ -23,6 +33,9 @@ enum { TILE = 512 /* elements of bf16 in a tile */, SIDE = 16 /* rows, and f32 i
     __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"(to), "r"((int64_t)(stride)) : "memory")
 #define TILE_MULTIPLY(sum, left, right)                                                                      \
     __asm__ volatile("tdpbf16ps %%tmm" #right ", %%tmm" #left ", %%tmm" #sum ::: "memory")
+#define TILES_CONFIGURE(layout) __asm__ volatile("ldtilecfg %0" ::"m"(layout) : "memory")
+#define TILES_RELEASE()         __asm__ volatile("tilerelease" ::: "memory")
+#endif
 
 static inline void tiles_begin(void)
 {
@@ -35,12 +48,12 @@ static inline void tiles_begin(void)
         layout.row_bytes[i] = 64;
         layout.rows[i] = SIDE;
     }
-    __asm__ volatile("ldtilecfg %0" ::"m"(layout) : "memory");
+    TILES_CONFIGURE(layout);
 }
 
 static inline void tiles_end(void)
 {
-    __asm__ volatile("tilerelease" ::: "memory");
+    TILES_RELEASE();
 }
 
 /* c0 c1 / c2 c3 of tiles 0 ... 3 (+)= a0 / a1 times b0 b1, summed over `steps` tiles of depth. a0 and a1 are
