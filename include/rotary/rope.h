@@ -299,6 +299,70 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_permute(const rotary_rope *r
                                                             const rotary_rope_permute_call *call,
                                                             rotary_error *error);
 
+/* Which pairing a query and a key projection were trained in. Permuting weights of the wrong one spoils them,
+ * and nothing in a file says which they have; nor do the weights themselves before training, when their rows
+ * are as good as drawn by lot. But training leaves a mark. The scores do not change when both query rows of a
+ * pair are multiplied by a number and both key rows divided by it, so gradient descent conserves
+ *
+ *     |query row a|^2 - |key row a|^2 + |query row b|^2 - |key row b|^2     for the rows a, b of a pair
+ *
+ * (the argument is that of Du, Hu and Lee, arXiv 1806.00900, for rotations), up to step size, weight decay
+ * and what Adam makes of it, while it moves the rows one by one. So ln(|query row|^2 / |key row|^2)
+ * is anticorrelated between the two members of true pairs, and between other channels it is not. */
+typedef struct rotary_rope_projection {
+    int64_t heads;
+    const void *weight;  /* [heads, head_dim, inputs], as trained */
+    int64_t head_stride; /* elements from a head's first row to the next one's; 0: head_dim * inputs */
+    const void *bias;    /* [heads, head_dim], of the same type; NULL: none */
+    int64_t bias_stride; /* elements from a head's to the next one's; 0: head_dim */
+    rotary_dtype dtype;
+} rotary_rope_projection;
+
+typedef struct rotary_rope_detect_call {
+    size_t struct_size; /* sizeof(rotary_rope_detect_call) */
+    int64_t inputs;
+    rotary_rope_projection query, key; /* of one layer; query heads a multiple of key heads */
+} rotary_rope_detect_call;
+
+/* Sums, to which each layer adds. Zeroed but for struct_size, it is no evidence. Entries are by
+ * rotary_pairing. */
+typedef struct rotary_rope_evidence {
+    size_t struct_size;                  /* sizeof(rotary_rope_evidence) */
+    int64_t heads, pairs;                /* of keys, looked at; heads with rows of zeros are not */
+    double products[2];                  /* of the standardised imbalances of a pair's rows */
+    double random_mean, random_variance; /* of products for random pairs */
+    double contrasts[2], contrast_squares[2], contrast_lags[2]; /* products less those of pairs beside */
+} rotary_rope_evidence;
+
+typedef enum rotary_detected {
+    ROTARY_DETECTED_NOTHING = 0, /* it cannot be known from this evidence */
+    ROTARY_DETECTED_HALF = 1,
+    ROTARY_DETECTED_INTERLEAVED = 2,
+} rotary_detected;
+
+typedef struct rotary_rope_finding {
+    size_t struct_size; /* sizeof(rotary_rope_finding), set by the caller */
+    rotary_detected verdict;
+    /* By rotary_pairing: the correlation within pairs, which is below 0 for the pairing of the training; by
+     * how many standard deviations it lies below that of random pairs; below that of the nearest wrong pairs;
+     * and how often one of both would lie so low by chance. */
+    double correlation[2], score[2], contrast[2], chance[2];
+} rotary_rope_finding;
+
+/* Adds a layer to the evidence. The plan says where in a head the pairs are; its pairing and frequencies are
+ * not looked at. A span of fewer than two pairs has one pairing alone and adds nothing.
+ *
+ * ROTARY_INVALID_ARGUMENT for sizes that make no sense and for weights that are not finite,
+ * ROTARY_OUT_OF_MEMORY; the evidence is as it was then. Sums are double. */
+ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_detect(const rotary_rope *rope,
+                                                           const rotary_rope_detect_call *call,
+                                                           rotary_rope_evidence *evidence,
+                                                           rotary_error *error);
+/* What the evidence comes to. A pairing is named if its chance is below 1 in 1000, its contrast above 1.645,
+ * and the same does not hold for the other one. ROTARY_INVALID_ARGUMENT for a struct_size that is none. */
+ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_judge(const rotary_rope_evidence *evidence,
+                                                          rotary_rope_finding *finding, rotary_error *error);
+
 #ifdef __cplusplus
 }
 #endif
