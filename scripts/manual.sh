@@ -7,7 +7,7 @@ set -eu
 rotary=$1 template=$2
 
 # roff PART: stdin is what `rotary help TOPIC` prints; PART says which part of it comes out, as roff.
-#   body     all but the usage line and the options of every command
+#   body     all but the usage line, the list of commands below it, and the options of every command
 #   common   those options
 #   settings the keys of a configuration
 roff() {
@@ -37,9 +37,11 @@ roff() {
     }
     /^options:$/ { section = "options"; next }
     /^options of every command:$/ { section = "common"; next }
+    /^commands:$/ { section = "commands"; next }
     /^example:$/ { section = "example"; count = 0; next }
     part == "settings" && /^the |^training:$/ { sub(/:$/, ""); printf ".SS %s\n", toupper(substr($0, 1, 1)) substr($0, 2); section = "keys"; next }
     section == "common" && part == "body" || section != "common" && part == "common" { next }
+    section == "commands" { next }
     /^$/ { if (section == "") blank = 1; next }
     section == "" {
         if (blank && said)
@@ -65,7 +67,15 @@ commands=$("$rotary" help | awk '/^  [a-z]+  / { print $1 }')
 [ -n "$commands" ] || { echo "manual.sh: $rotary names no commands" >&2; exit 1; }
 while IFS= read -r line; do
     case $line in
-    @COMMANDS@) for command in $commands; do "$rotary" help "$command" | roff body; done ;;
+    @COMMANDS@)
+        for command in $commands; do
+            "$rotary" help "$command" | roff body
+            # Those below it.
+            for below in $("$rotary" help "$command" | awk '/^commands:$/ { on = 1 } /^$/ { on = 0 } on && /^  / { print $2 }'); do
+                "$rotary" help "$command" "$below" | roff body
+            done
+        done
+        ;;
     @COMMON@) "$rotary" help info | roff common ;;
     @SETTINGS@) "$rotary" help settings | roff settings ;;
     *@VERSION@*) printf '%s\n' "$line" | sed "s/@VERSION@/$("$rotary" --version | sed 's/.* //')/" ;;

@@ -41,6 +41,13 @@ struct option {
     const char *help;           /* what it does and what holds without it */
 };
 
+/* Rows that several commands have, and where in a command's own struct their struct stands. */
+struct option_table {
+    const struct option *rows;
+    int count;
+    size_t offset;
+};
+
 /* A table and the struct it fills, which must be zero before. A command line is read by a few of these. */
 struct option_set {
     const struct option *table;

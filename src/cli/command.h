@@ -25,6 +25,12 @@ struct common_options {
     bool json, help;
 };
 
+/* Where a command's model and its data come from, in every command that makes one. */
+struct configuration_options {
+    const char *preset;
+    struct option_list assignments;
+};
+
 struct invocation {
     const struct command *command;
     struct common_options common;
@@ -34,32 +40,48 @@ struct invocation {
     const atomic_bool *interrupted; /* Ctrl-C was pressed */
 };
 
+enum { COMMAND_SHARED_TABLES = 4 };
+
 struct command {
-    const char *name;
+    const char *name;     /* "train"; of one below another, "bench train" */
     const char *operands; /* after the name in its usage: "DIR..." */
     const char *summary;  /* one line, without a full stop */
     const char *more;     /* paragraphs of help; NULL: none */
     const char *example;  /* one worked example: command and what it does, lines */
-    const struct option *options;
+    struct option_table shared[COMMAND_SHARED_TABLES + 1]; /* with other commands; ends where count is 0 */
+    const struct option *options;                          /* its own */
     int option_count;
     size_t options_size;               /* of its own struct */
     int least_operands, most_operands; /* most -1: any number */
     enum exit_status (*run)(const struct invocation *invocation);
+    const struct command *const *below; /* NULL-terminated: it is a name for these alone; NULL: none */
 };
 
 extern const struct command *const commands[]; /* NULL-terminated, in the order of `rotary help` */
 extern const struct command command_compare, command_train, command_evaluate, command_generate,
     command_report, command_frequencies, command_apply, command_attend, command_decay, command_permute,
     command_bench, command_info, command_help;
+extern const struct command command_bench_train, command_bench_rope, command_bench_attention,
+    command_bench_decode, command_bench_generate;
 
 /* The options every command has. */
 extern const struct option common_options[];
 extern const int common_option_count;
 
+/* Rows that several commands have: --preset and --set over a struct configuration_options; and one each,
+ * over the member alone. */
+extern const struct option configuration_options[2], position_option[1], steps_option[1],
+    temperature_option[1];
+
+/* The tables a command reads its line by, with the structs they fill; as many as are written to `sets`. */
+enum { COMMAND_MOST_SETS = COMMAND_SHARED_TABLES + 2 };
+int command_option_sets(const struct command *command, void *options, struct common_options *common,
+                        struct option_set sets[COMMAND_MOST_SETS]);
+
 /* Says on stderr what was wrong and where the help that mends it is; gives the exit status. */
 enum exit_status command_refuse(const struct invocation *invocation, const rotary_error *error);
-/* Says that there is no such command, and which is nearest. */
-enum exit_status command_unknown(const char *name);
+/* Says that there is no such command (below `group`, unless that is NULL), and which is nearest. */
+enum exit_status command_unknown(const struct command *group, const char *name);
 /* Says on stderr what went wrong; gives the exit status. */
 enum exit_status command_fail(const rotary_error *error);
 

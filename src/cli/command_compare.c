@@ -25,9 +25,9 @@ enum {
 };
 
 struct compare_options {
-    const char *positions, *preset, *out;
+    struct configuration_options configuration;
     struct option_integer runs, steps;
-    struct option_list assignments;
+    const char *positions, *out;
 };
 
 #define MEMBER(member) offsetof(struct compare_options, member)
@@ -46,23 +46,6 @@ static const struct option compare_table[] = {
      .least = 1,
      .most = MOST_RUNS,
      .help = "seeds of each encoding (default: 5 for the preset quick, 10 for others)"},
-    {.name = "--preset",
-     .type = OPTION_TEXT,
-     .value = "NAME",
-     .offset = MEMBER(preset),
-     .help = "configuration to start from: quick or paper (default: quick)"},
-    {.name = "--steps",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(steps),
-     .least = 1,
-     .most = 4294967295.0,
-     .help = "updates of the parameters in each run (default: the preset's)"},
-    {.name = "--set",
-     .type = OPTION_LIST,
-     .value = "KEY=VALUE",
-     .offset = MEMBER(assignments),
-     .help = "any other key of the configuration; may be given again"},
     {.name = "--out",
      .type = OPTION_TEXT,
      .value = "DIR",
@@ -108,9 +91,10 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
 {
     const struct compare_options *options = invocation->options;
     struct plan_request request = {.task = invocation->operands.items[0],
-                                   .preset = options->preset ? options->preset : PLAN_PRESET,
+                                   .preset = options->configuration.preset ? options->configuration.preset
+                                                                           : PLAN_PRESET,
                                    .steps = options->steps,
-                                   .assignments = &options->assignments,
+                                   .assignments = &options->configuration.assignments,
                                    .common = &invocation->common};
     rotary_status status = plan_config(&request, &plan->config, error);
     if (status == ROTARY_OK)
@@ -226,6 +210,7 @@ const struct command command_compare = {
         "stopped goes on when the same command is given again; more runs or encodings may be asked for then.",
     .example = "rotary compare index --positions rope,roper --runs 5\n"
                "trains ten small models to index substrings and shows whether turning the values helped",
+    .shared = {{configuration_options, 2, MEMBER(configuration)}, {steps_option, 1, MEMBER(steps)}},
     .options = compare_table,
     .option_count = sizeof compare_table / sizeof compare_table[0],
     .options_size = sizeof(struct compare_options),

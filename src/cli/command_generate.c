@@ -39,13 +39,6 @@ static const struct option generate_table[] = {
      .value = "C",
      .offset = MEMBER(stop),
      .help = "a character to stop behind (default: none)"},
-    {.name = "--temperature",
-     .type = OPTION_REAL,
-     .value = "X",
-     .offset = MEMBER(temperature),
-     .least = 0,
-     .most = 100,
-     .help = "sample from softmax(logits / X); 0 takes the likeliest (default: 0)"},
 };
 
 /* A prompt in tokens, and room for what is written behind it. */
@@ -157,6 +150,7 @@ const struct command command_generate = {
         "values it has seen.",
     .example = "rotary generate runs/mine --prompt \"?s='dyjeofuxvejmg'; s[8:]==\" --stop '#'\n"
                "prints the prompt and what a model trained on the task index makes of it",
+    .shared = {{temperature_option, 1, MEMBER(temperature)}},
     .options = generate_table,
     .option_count = sizeof generate_table / sizeof generate_table[0],
     .options_size = sizeof(struct generate_options),

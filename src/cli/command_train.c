@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/plan.h"
+#include "cli/profile_table.h"
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "train/train.h"
@@ -12,36 +13,14 @@
 #include <stdio.h>
 
 struct train_options {
-    const char *position, *preset, *out;
+    struct configuration_options configuration;
     struct option_integer steps;
-    struct option_list assignments;
-    bool resume;
+    const char *position, *out;
+    bool resume, profile;
 };
 
 #define MEMBER(member) offsetof(struct train_options, member)
 static const struct option train_table[] = {
-    {.name = "--position",
-     .type = OPTION_TEXT,
-     .value = "NAME",
-     .offset = MEMBER(position),
-     .help = "position encoding: none, learned, sinusoidal, rope or roper (default: rope)"},
-    {.name = "--preset",
-     .type = OPTION_TEXT,
-     .value = "NAME",
-     .offset = MEMBER(preset),
-     .help = "configuration to start from: quick or paper (default: quick)"},
-    {.name = "--steps",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(steps),
-     .least = 1,
-     .most = 4294967295.0,
-     .help = "updates of the parameters (default: the preset's)"},
-    {.name = "--set",
-     .type = OPTION_LIST,
-     .value = "KEY=VALUE",
-     .offset = MEMBER(assignments),
-     .help = "any other key of the configuration; may be given again"},
     {.name = "--out",
      .type = OPTION_TEXT,
      .value = "DIR",
@@ -51,6 +30,10 @@ static const struct option train_table[] = {
      .type = OPTION_FLAG,
      .offset = MEMBER(resume),
      .help = "go on with the run in the folder, in the configuration it has there"},
+    {.name = "--profile",
+     .type = OPTION_FLAG,
+     .offset = MEMBER(profile),
+     .help = "show in the end, also after Ctrl-C, where the time of the steps went, by operation"},
 };
 
 struct train_plan {
@@ -65,10 +48,10 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
 {
     const struct train_options *options = invocation->options;
     struct plan_request request = {.task = invocation->operands.items[0],
-                                   .preset = options->preset,
+                                   .preset = options->configuration.preset,
                                    .position = options->position,
                                    .steps = options->steps,
-                                   .assignments = &options->assignments,
+                                   .assignments = &options->configuration.assignments,
                                    .common = &invocation->common};
     rotary_status status = plan_config(&request, &plan->config, error);
     if (status != ROTARY_OK)
@@ -90,29 +73,80 @@ static void show(void *argument, const struct train_progress *train)
     progress_step(argument, "", 0, train);
 }
 
-static rotary_status print_result(const struct invocation *invocation, const struct train_plan *plan,
-                                  const struct train_result *result, rotary_error *error)
+/* Where the time of the steps went, if that was asked for and there were any. */
+struct profiled {
+    struct profile profile;
+    struct limits limits;
+    int64_t steps; /* 0: nothing to show */
+};
+
+static rotary_status print_json(const struct invocation *invocation, const struct train_plan *plan,
+                                const struct train_result *result, const struct profiled *profiled,
+                                rotary_error *error)
 {
-    const char *task = invocation->operands.items[0], *position = plan_choice(&plan->config, "position");
-    const char *precision = rotary_dtype_name(plan->compute.storage);
-    long long seed = plan->config.train.seed, steps = result->steps_done;
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:o, s:o, s:o}", "folder", plan->folder, "task",
+                  invocation->operands.items[0], "position", plan_choice(&plan->config, "position"), "seed",
+                  (json_int_t)plan->config.train.seed, "precision", rotary_dtype_name(plan->compute.storage),
+                  "steps", (json_int_t)result->steps_done, "first_step", (json_int_t)result->first_step,
+                  "loss", result_number(result->loss), "seconds", result_number(result->seconds),
+                  "evaluation", result_evaluation_json(&result->evaluation));
+    if (object && profiled->steps > 0) {
+        json_object_set_new(object, "profile", profile_table_json(&profiled->profile));
+        json_object_set_new(object, "product_rate", json_real(profiled->limits.products));
+        json_object_set_new(object, "memory_rate", json_real(profiled->limits.memory));
+    }
+    return result_print_json(object, error);
+}
+
+static void print_profile(const struct profiled *profiled)
+{
+    if (profiled->steps > 0)
+        profile_table_print(&profiled->profile, "step", (double)profiled->steps, &profiled->limits);
+}
+
+static rotary_status print_result(const struct invocation *invocation, const struct train_plan *plan,
+                                  const struct train_result *result, const struct profiled *profiled,
+                                  rotary_error *error)
+{
     if (invocation->common.json)
-        return result_print_json(
-            json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:o, s:o, s:o}", "folder", plan->folder, "task",
-                      task, "position", position, "seed", (json_int_t)seed, "precision", precision, "steps",
-                      (json_int_t)steps, "first_step", (json_int_t)result->first_step, "loss",
-                      result_number(result->loss), "seconds", result_number(result->seconds), "evaluation",
-                      result_evaluation_json(&result->evaluation)),
-            error);
+        return print_json(invocation, plan, result, profiled, error);
     char time[PROGRESS_TIME_BYTES];
     progress_time(result->seconds, time);
-    printf("%s, %s, seed %lld, %s: %lld steps", task, position, seed, precision, steps);
+    printf("%s, %s, seed %lld, %s: %lld steps", invocation->operands.items[0],
+           plan_choice(&plan->config, "position"), (long long)plan->config.train.seed,
+           rotary_dtype_name(plan->compute.storage), (long long)result->steps_done);
     if (result->first_step > 0)
         printf(" (from step %lld)", (long long)result->first_step);
     printf(" in %s, loss %.4f\n", time, result->loss);
     result_print_evaluation(&result->evaluation);
     printf("%s\n", plan->folder);
+    print_profile(profiled);
     return ROTARY_OK;
+}
+
+/* What is left to say when the run is over, or was interrupted. */
+static rotary_status finish(const struct invocation *invocation, const struct train_plan *made,
+                            const struct train_result *result, struct profiled *profiled,
+                            rotary_status status, rotary_error *error)
+{
+    bool interrupted = status == ROTARY_INTERRUPTED;
+    rotary_error ignored;
+    profiled->steps = made->compute.profile ? result->steps_done - result->first_step : 0;
+    if ((status == ROTARY_OK || interrupted) && profiled->steps > 0 &&
+        limits_measure(&made->compute, &profiled->limits, &ignored) != ROTARY_OK)
+        profiled->steps = 0;
+    if (status == ROTARY_OK)
+        return print_result(invocation, made, result, profiled, error);
+    if (interrupted && !invocation->common.json)
+        print_profile(profiled);
+    if (interrupted)
+        return rotary_fail(error, status,
+                           "stopped after step %lld of %lld, and saved; to go on: rotary train %s --resume "
+                           "--out %s",
+                           (long long)result->steps_done, (long long)made->config.train.steps,
+                           invocation->operands.items[0], made->folder);
+    return status;
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -122,6 +156,8 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
+    struct profiled profiled = {.steps = 0};
+    made.compute.profile = options->profile ? &profiled.profile : NULL;
     struct progress progress;
     progress_start(&progress);
     struct train_call call = {.config = &made.config,
@@ -134,14 +170,7 @@ static enum exit_status run(const struct invocation *invocation)
     struct train_result result;
     rotary_status status = train(&call, &result, &error);
     progress_end(&progress);
-    if (status == ROTARY_INTERRUPTED)
-        (void)rotary_fail(
-            &error, status,
-            "stopped after step %lld of %lld, and saved; to go on: rotary train %s --resume --out %s",
-            (long long)result.steps_done, (long long)made.config.train.steps, invocation->operands.items[0],
-            made.folder);
-    if (status == ROTARY_OK)
-        status = print_result(invocation, &made, &result, &error);
+    status = finish(invocation, &made, &result, &profiled, status, &error);
     compute_destroy(&made.compute);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
@@ -155,6 +184,9 @@ const struct command command_train = {
             "Ctrl-C saves the run and leaves; --resume goes on from there, to the same bits.",
     .example = "rotary train index --position roper --steps 600 --set batch_size=16 --out runs/mine\n"
                "trains a small model with rotary values to index substrings, in a few minutes or less",
+    .shared = {{position_option, 1, MEMBER(position)},
+               {configuration_options, 2, MEMBER(configuration)},
+               {steps_option, 1, MEMBER(steps)}},
     .options = train_table,
     .option_count = sizeof train_table / sizeof train_table[0],
     .options_size = sizeof(struct train_options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The options that mean the same in every command.
+ * The options that mean the same in every command, and those that do in several.
  */
 #include "cli/command.h"
 #include "train/run.h"
@@ -48,3 +48,57 @@ const struct option common_options[] = {
     {.name = "--help", .type = OPTION_FLAG, .offset = MEMBER(help), .help = "show this help"},
 };
 const int common_option_count = sizeof common_options / sizeof common_options[0];
+
+#undef MEMBER
+#define MEMBER(member) offsetof(struct configuration_options, member)
+const struct option configuration_options[2] = {
+    {.name = "--preset",
+     .type = OPTION_TEXT,
+     .value = "NAME",
+     .offset = MEMBER(preset),
+     .help = "configuration to start from: quick or paper (default: quick; what is timed, paper)"},
+    {.name = "--set",
+     .type = OPTION_LIST,
+     .value = "KEY=VALUE",
+     .offset = MEMBER(assignments),
+     .help = "any other key of the configuration; may be given again"},
+};
+
+const struct option position_option[1] = {
+    {.name = "--position",
+     .type = OPTION_TEXT,
+     .value = "NAME",
+     .help = "position encoding: none, learned, sinusoidal, rope or roper (default: rope)"},
+};
+
+const struct option steps_option[1] = {
+    {.name = "--steps",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .least = 1,
+     .most = 4294967295.0,
+     .help = "updates of the parameters in each run (default: the preset's)"},
+};
+
+const struct option temperature_option[1] = {
+    {.name = "--temperature",
+     .type = OPTION_REAL,
+     .value = "X",
+     .least = 0,
+     .most = 100,
+     .help = "sample from softmax(logits / X); 0 takes the likeliest (default: 0)"},
+};
+
+int command_option_sets(const struct command *command, void *options, struct common_options *common,
+                        struct option_set sets[COMMAND_MOST_SETS])
+{
+    int count = 0;
+    for (int i = 0; command->shared[i].count > 0; i++)
+        sets[count++] = (struct option_set){command->shared[i].rows, command->shared[i].count,
+                                            options ? (char *)options + command->shared[i].offset : NULL};
+    if (command->option_count > 0)
+        sets[count++] = (struct option_set){command->options, command->option_count, options};
+    if (common)
+        sets[count++] = (struct option_set){common_options, common_option_count, common};
+    return count;
+}

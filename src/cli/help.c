@@ -10,19 +10,35 @@
 enum { WIDTH = 100, OPTION_COLUMN = 27, COMMAND_COLUMN = 15, MOST_NAMES = 32 };
 #define SETTINGS_TOPIC "settings"
 
-const struct command *help_find(const char *name)
+static const struct command *const *below(const struct command *group)
 {
-    for (int i = 0; commands[i]; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+    static const struct command *const nothing[] = {NULL};
+    if (!group)
+        return commands;
+    return group->below ? group->below : nothing;
+}
+
+/* What a command is called by itself: the last word of its name. */
+static const char *last_word(const struct command *command)
+{
+    const char *space = strrchr(command->name, ' ');
+    return space ? space + 1 : command->name;
+}
+
+const struct command *help_find(const struct command *group, const char *name)
+{
+    for (const struct command *const *command = below(group); *command; command++)
+        if (strcmp(last_word(*command), name) == 0)
+            return *command;
     return NULL;
 }
 
-const char *help_nearest(const char *name)
+const char *help_nearest(const struct command *group, const char *name)
 {
     const char *names[MOST_NAMES + 1] = {NULL};
-    for (int i = 0; commands[i] && i < MOST_NAMES; i++)
-        names[i] = commands[i]->name;
+    const struct command *const *command = below(group);
+    for (int i = 0; command[i] && i < MOST_NAMES; i++)
+        names[i] = last_word(command[i]);
     return settings_nearest(name, names);
 }
 
@@ -82,19 +98,37 @@ void help_overview(FILE *file)
         file);
 }
 
+static void write_below(FILE *file, const struct command *const *command)
+{
+    fputs("\ncommands:\n", file);
+    for (; *command; command++)
+        write_row(file, (*command)->name, (*command)->summary, OPTION_COLUMN);
+}
+
+static void write_options(FILE *file, const struct command *command)
+{
+    struct option_set sets[COMMAND_MOST_SETS];
+    int count = command_option_sets(command, NULL, NULL, sets);
+    if (count > 0)
+        fputs("\noptions:\n", file);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < sets[i].count; j++)
+            help_option(file, &sets[i].table[j]);
+    fputs("\noptions of every command:\n", file);
+    for (int i = 0; i < common_option_count; i++)
+        help_option(file, &common_options[i]);
+}
+
 void help_command(FILE *file, const struct command *command)
 {
     fprintf(file, "usage: rotary %s%s%s [options]\n\nrotary %s %s.\n", command->name,
             command->operands[0] ? " " : "", command->operands, command->name, command->summary);
     if (command->more)
         fprintf(file, "\n%s\n", command->more);
-    if (command->option_count > 0)
-        fputs("\noptions:\n", file);
-    for (int i = 0; i < command->option_count; i++)
-        help_option(file, &command->options[i]);
-    fputs("\noptions of every command:\n", file);
-    for (int i = 0; i < common_option_count; i++)
-        help_option(file, &common_options[i]);
+    if (command->below)
+        write_below(file, command->below);
+    else
+        write_options(file, command);
     fputs("\nexample:\n", file);
     for (const char *line = command->example; *line;) {
         int length = (int)strcspn(line, "\n");
@@ -178,24 +212,27 @@ static enum exit_status run(const struct invocation *invocation)
         help_overview(stdout);
         return EXIT_DONE;
     }
-    const char *topic = invocation->operands.items[0];
-    const struct command *command = help_find(topic);
-    if (command) {
-        help_command(stdout, command);
-        return EXIT_DONE;
-    }
-    if (strcmp(topic, SETTINGS_TOPIC) == 0)
+    const char *const *topics = invocation->operands.items;
+    if (strcmp(topics[0], SETTINGS_TOPIC) == 0)
         return write_settings(&error) == ROTARY_OK ? EXIT_DONE : command_fail(&error);
-    return command_unknown(topic);
+    const struct command *group = NULL, *command = NULL;
+    for (int i = 0; i < invocation->operands.count; i++) {
+        group = command;
+        command = help_find(group, topics[i]);
+        if (!command)
+            return command_unknown(group, topics[i]);
+    }
+    help_command(stdout, command);
+    return EXIT_DONE;
 }
 
 const struct command command_help = {
     .name = "help",
-    .operands = "[COMMAND]",
+    .operands = "[COMMAND...]",
     .summary = "shows what a command does, its options and an example",
     .more = "rotary help settings lists every key of a configuration.",
     .example = "rotary help compare\nshows the options of rotary compare",
     .least_operands = 0,
-    .most_operands = 1,
+    .most_operands = 2,
     .run = run,
 };

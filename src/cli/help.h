@@ -15,9 +15,10 @@ void help_overview(FILE *file);
 void help_command(FILE *file, const struct command *command);
 /* The line or lines of help of one option. */
 void help_option(FILE *file, const struct option *option);
-/* The command of that name; NULL if there is none. */
-const struct command *help_find(const char *name);
-/* The name of a command or a topic of help nearest to `name`; NULL if none is near. */
-const char *help_nearest(const char *name);
+/* The command of that name, "rope" below `group` "bench"; below nothing if group is NULL. NULL if there is
+ * none. */
+const struct command *help_find(const struct command *group, const char *name);
+/* The name of the command nearest to `name`, likewise; NULL if none is near. */
+const char *help_nearest(const struct command *group, const char *name);
 
 #endif

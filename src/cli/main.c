@@ -67,13 +67,15 @@ enum exit_status command_refuse(const struct invocation *invocation, const rotar
     return EXIT_USAGE;
 }
 
-enum exit_status command_unknown(const char *name)
+enum exit_status command_unknown(const struct command *group, const char *name)
 {
-    const char *nearest = help_nearest(name);
+    const char *nearest = help_nearest(group, name), *first = group ? group->name : "",
+               *space = group ? " " : "";
     rotary_error error;
-    (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command \"%.80s\"%s%s%s", name,
-                      nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
-    fprintf(stderr, "rotary: %s\n(see rotary help)\n", error.message);
+    (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command \"%s%s%.80s\"%s%s%s", first,
+                      space, name, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                      nearest ? "\"?" : "");
+    fprintf(stderr, "rotary: %s\n(see rotary help%s%s)\n", error.message, space, first);
     return EXIT_USAGE;
 }
 
@@ -141,11 +143,12 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
                                      const char *const *arguments)
 {
     const struct command *command = invocation->command;
-    const struct option_set sets[] = {{command->options, command->option_count, options},
-                                      {common_options, common_option_count, &invocation->common}};
+    struct option_set sets[COMMAND_MOST_SETS];
+    int set_count = command_option_sets(command, options, &invocation->common, sets);
     const struct option *about = NULL;
     rotary_error error = {0};
-    rotary_status status = arguments_parse(sets, 2, count, arguments, &invocation->operands, &about, &error);
+    rotary_status status =
+        arguments_parse(sets, set_count, count, arguments, &invocation->operands, &about, &error);
     if (status == ROTARY_OK && invocation->common.help) {
         help_command(stdout, command);
         return EXIT_DONE;
@@ -157,7 +160,9 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
     return status == ROTARY_OK ? command->run(invocation) : refuse_usage(command, about, &error);
 }
 
-static enum exit_status run_command(const struct command *command, int count, const char *const *arguments)
+/* `words` of the arguments are the command's name. */
+static enum exit_status run_command(const struct command *command, int words, int count,
+                                    const char *const *arguments)
 {
     char *line = join(count, arguments), *options = calloc(1, command->options_size + 1);
     const char **operands = calloc((size_t)count + 1, sizeof *operands);
@@ -168,7 +173,7 @@ static enum exit_status run_command(const struct command *command, int count, co
                                         .operands = {.items = operands},
                                         .command_line = line,
                                         .interrupted = &interrupted};
-        status = read_and_run(&invocation, options, count - 1, arguments + 1);
+        status = read_and_run(&invocation, options, count - words, arguments + words);
     } else {
         rotary_error error;
         (void)rotary_fail(&error, ROTARY_OUT_OF_MEMORY, "no memory for the command line");
@@ -178,6 +183,28 @@ static enum exit_status run_command(const struct command *command, int count, co
     free(options);
     free(line);
     return status;
+}
+
+/* "bench rope ...": the command below the one that the first argument names, if there are any. */
+static enum exit_status find_and_run(const char *first, int count, const char *const *arguments)
+{
+    const struct command *command = help_find(NULL, first);
+    if (!command)
+        return command_unknown(NULL, first);
+    if (!command->below)
+        return run_command(command, 1, count, arguments);
+    const char *second = count > 1 ? arguments[1] : "";
+    if (strcmp(second, "--help") == 0) {
+        help_command(stdout, command);
+        return EXIT_DONE;
+    }
+    if (second[0] == 0) {
+        rotary_error error;
+        (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "%s wants %s", command->name, command->operands);
+        return refuse_usage(command, NULL, &error);
+    }
+    const struct command *below = help_find(command, second);
+    return below ? run_command(below, 2, count, arguments) : command_unknown(command, second);
 }
 
 /* Results that could not be written are a failure, even if all else went well. */
@@ -214,8 +241,5 @@ int main(int count, char **arguments)
         printf("rotary %s\n", rotary_version());
         return finish(EXIT_DONE);
     }
-    const struct command *command = help_find(first);
-    if (!command)
-        return command_unknown(first);
-    return finish(run_command(command, count - 1, (const char *const *)(arguments + 1)));
+    return finish(find_and_run(first, count - 1, (const char *const *)(arguments + 1)));
 }

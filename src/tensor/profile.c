@@ -27,7 +27,7 @@ static struct profile_row *find(struct profile *profile, const char *name)
 void profile_end(struct profile *profile, double begin, const char *where, const char *what,
                  double operations, double bytes)
 {
-    if (!profile)
+    if (!profile || profile->paused)
         return;
     double seconds = rotary_clock() - begin;
     char name[sizeof profile->rows[0].what];

@@ -7,6 +7,7 @@
 #ifndef ROTARY_TENSOR_PROFILE_H
 #define ROTARY_TENSOR_PROFILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { PROFILE_ROWS = 64 };
@@ -24,11 +25,13 @@ struct profile {
     struct profile_row
         rows[PROFILE_ROWS]; /* in the order they first happened; beyond the last, nothing is added */
     int count;
+    bool paused; /* what is done now is not part of what is asked about */
 };
 
 /* The time now, in seconds; 0 if profile is NULL. */
 double profile_begin(const struct profile *profile);
-/* Adds what was done since `begin` to the row named `what`, "<where>, <what>". Nothing if profile is NULL. */
+/* Adds what was done since `begin` to the row named `what`, "<where>, <what>". Nothing if profile is NULL or
+ * paused. */
 void profile_end(struct profile *profile, double begin, const char *where, const char *what,
                  double operations, double bytes);
 

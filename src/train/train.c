@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "file/file.h"
+#include "tensor/profile.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
 #include "train/learner.h"
@@ -185,8 +186,13 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
         .interrupted = session->call->interrupted,
     };
     *evaluation = (struct evaluation){.sample_count = SAMPLES, .samples = session->samples};
+    struct profile *profile = session->call->compute->profile; /* is that of the steps */
+    if (profile)
+        profile->paused = true;
     rotary_status status =
         task_evaluate(session->learner.task, session->learner.decoder, &how, evaluation, error);
+    if (profile)
+        profile->paused = false;
     if (status != ROTARY_OK)
         return status;
     if (!isfinite(evaluation->loss))

@@ -17,7 +17,7 @@ struct train_progress {
 
 struct train_call {
     const struct run_config *config; /* checked */
-    const struct compute *compute;
+    const struct compute *compute;   /* its profile, if it has one, becomes that of the steps */
     const char *folder;
     bool resume; /* continue what is in the folder; with no checkpoint there, start at step 0 */
     /* Called after every step, from the calling thread. May be NULL. */

@@ -4,9 +4,10 @@ golden=$(cd "$(dirname "$0")" && pwd)/golden
 renew=${3-}
 . "$(dirname "$0")/support.sh"
 
-for topic in '' compare train evaluate generate report frequencies apply attend decay permute bench info help; do
-    name=help${topic:+-$topic}.txt
-    # shellcheck disable=SC2086 # no topic is no argument
+for topic in '' compare train evaluate generate report frequencies apply attend decay permute bench \
+    'bench train' 'bench generate' 'bench rope' 'bench attention' 'bench decode' info help; do
+    name=help${topic:+-$(echo "$topic" | tr ' ' -)}.txt
+    # shellcheck disable=SC2086 # no topic is no argument, some are two
     does 0 help $topic || continue
     [ ! -s err ] || complain "help $topic: something on stderr"
     if [ "$renew" = golden ]; then
@@ -19,7 +20,8 @@ for topic in '' compare train evaluate generate report frequencies apply attend 
     # What a command shows for --help is the same.
     if [ -n "$topic" ]; then
         cp out shown
-        does 0 "$topic" --help
+        # shellcheck disable=SC2086
+        does 0 $topic --help
         cmp -s shown out || complain "$topic --help is not help $topic"
     fi
 done

@@ -14,13 +14,20 @@ sed 's/\\-/-/g; s/\\(aq/'\''/g' "$page" >"$scratch/plain"
 while read -r command; do
     grep -q "^\.SS \"rotary $command[ \"]" "$scratch/plain" || { echo "the command $command is missing" >&2; status=1; }
     "$rotary" help "$command" | awk -v command="$command" '/^  --/ { print command, $1 }'
+    # Those below it; a name of two words is written with a hyphen here.
+    "$rotary" help "$command" | awk '/^commands:$/ { on = 1 } /^$/ { on = 0 } on && /^  / { print $2 }' >"$scratch/below"
+    while read -r below; do
+        grep -q "^\.SS \"rotary $command $below[ \"]" "$scratch/plain" ||
+            { echo "the command $command $below is missing" >&2; status=1; }
+        "$rotary" help "$command" "$below" | awk -v command="$command-$below" '/^  --/ { print command, $1 }'
+    done <"$scratch/below"
 done <"$scratch/commands" >"$scratch/options"
 "$rotary" help settings | awk '/^  [a-z_]+ / { print "settings", $1 }' >>"$scratch/options"
 [ "$(wc -l <"$scratch/options")" -gt 50 ] || { echo "help names hardly any options: is its form another now?"; status=1; }
 while read -r command name; do
     # Within the section of the command, or among the options and settings that all commands share.
     awk -v command="$command" -v name="$name" '
-    /^\.SS "rotary / { section = $3; gsub(/"/, "", section) }
+    /^\.SS "rotary / { section = $3 ($4 ~ /^[a-z]/ ? "-" $4 : ""); gsub(/"/, "", section) }
     /^\.SH / { section = "all" }
     /^\.B / && $2 == name && (section == command || section == "all") { found = 1 }
     END { exit !found }' "$scratch/plain" || { echo "$command: $name is missing"; status=1; }

@@ -28,6 +28,19 @@ cmp run/model.safetensors parts/model.safetensors || complain "a resumed run has
 does 0 train index --resume --out parts
 says "5 steps"
 
+# Where the time of the steps went; the evaluations between them are no part of it.
+# shellcheck disable=SC2086
+does 0 train index $tiny --steps 3 --set evaluate_every=1 --out profiled --profile --json
+row=0
+while [ $row -lt 64 ] && [ "$("$json_get" "profile.$row.operation" <out)" != '"attention, forward"' ]; do
+    row=$((row + 1))
+done
+has profile.$row.calls 3
+# shellcheck disable=SC2086
+does 0 train index $tiny --steps 2 --out profiled-text --profile
+says "attention, forward"
+says "limits, measured: products alone"
+
 # Default folders.
 # shellcheck disable=SC2086
 does 0 train prefix --position none $tiny --set prefix_substring=8 --steps 1
@@ -89,7 +102,7 @@ refuses 1 "hidden_size" $compare --set hidden_size=32
 
 # Ctrl-C: the run is saved, the line says so, and it goes on from there.
 # shellcheck disable=SC2086
-"$rotary" train index $tiny --steps 1000000 --set checkpoint_every=0 --out long >out 2>err &
+"$rotary" train index $tiny --steps 1000000 --set checkpoint_every=0 --out long --profile >out 2>err &
 process=$!
 tries=0
 until grep -q '"step":4' long/metrics.jsonl 2>/dev/null; do
@@ -101,6 +114,7 @@ kill -INT $process
 wait $process
 [ $? = 130 ] || complain "an interrupted run does not exit with 130"
 grep -q '^rotary: stopped after step [0-9]* of 1000000, and saved; to go on: rotary train index --resume --out long$' err || complain "an interrupted run does not say where it is"
+says "attention, backward"
 done=$(sed -n 's/^rotary: stopped after step \([0-9]*\) .*/\1/p' err)
 does 0 train index --resume --steps $((done + 2)) --out long --json
 has first_step "$done"
@@ -121,6 +135,43 @@ wait $process
 grep -q '^rotary: stopped in run 1 of 2, and saved in broken; the same command goes on from there$' err ||
     complain "an interrupted comparison does not say how to go on"
 [ -s broken/rope-1/model.safetensors ] || complain "an interrupted comparison saves nothing"
+
+# What is timed, as text and as JSON.
+# shellcheck disable=SC2086
+{
+    does 0 bench train --task index $tiny --steps 2 --profile
+    says "to the first step"
+    says "attention, forward"
+    does 0 bench train --task index $tiny --steps 2 --profile --json
+    has task '"index"'
+    has steps 2
+    has profile.0.operation '"data, made"'
+    has profile.0.calls 2
+    does 0 bench generate --task index --preset quick $tiny --problems 5 --tokens 9
+    says "5 texts of 9 tokens"
+    does 0 bench generate --task index --preset quick $tiny --problems 5 --tokens 9 --json
+    has problems 5
+    has tokens 9
+    refuses 1 "positions" bench generate --task index --preset quick $tiny --tokens 64
+}
+for precision in f32 bf16; do
+    does 0 bench rope --shape 7,3,10 --seconds 0 --precision $precision --json
+    has results.1.pairing '"interleaved"'
+    has results.1.precision "\"$precision\""
+    has results.1.rounds 5
+    has results.1.bytes $([ $precision = f32 ] && echo 1680.0 || echo 840.0)
+    does 0 bench attention --shape 2,3,17,10 --seconds 0 --precision $precision --json
+    has results.0.shape '[2,3,17,10]'
+    has results.0.forward_operations 36720.0
+    does 0 bench decode --shape 2,6,3,17,10 --seconds 0 --precision $precision --json
+    has results.0.bytes $([ $precision = f32 ] && echo 8640.0 || echo 4320.0)
+done
+does 0 bench rope --shape 7,3,10 --seconds 0
+says "f16  interleaved"
+does 0 bench attention --shape 2,3,17,10 --seconds 0
+says "RoPER"
+does 0 bench decode --shape 2,6,3,17,10 --seconds 0
+says "merely read"
 
 # The machine.
 does 0 info

@@ -6,6 +6,16 @@ refuses 2 'there is no command "trian"; did you mean "train"?' trian
 refuses 2 'there is no command "--steps"' --steps 5
 refuses 2 'there is no command "cmopare"; did you mean "compare"?' help cmopare
 refuses 2 'train wants TASK' train
+refuses 2 'bench wants COMMAND' bench
+refuses 2 'there is no command "bench rpoe"; did you mean "rope"?' bench rpoe
+refuses 2 'there is no command "bench rope x"' help bench 'rope x'
+refuses 2 'there is no command "train rope"' help train rope
+refuses 2 'bench train does not know what to do with "prefix"' bench train prefix
+refuses 2 'there is no option --shpae; did you mean --shape?' bench rope --shpae 1
+refuses 2 '--shape is "4,5", wanted 3 whole numbers' bench rope --shape 4,5
+refuses 2 '--shape is "4,5,6,7", wanted 3 whole numbers' bench rope --shape 4,5,6,7
+refuses 2 '--shape is "1,2,0,4", wanted 4 whole numbers' bench attention --shape 1,2,0,4
+refuses 2 '--shape is "2000000,2000000,2", 8e+12 elements, wanted at most 2^40' bench rope --shape 2000000,2000000,2
 refuses 2 'does not know what to do with "more"' train index more
 refuses 2 'there is no option --stpes; did you mean --steps?' train index --stpes 5
 grep -q '^  --steps N  *updates' err || complain "the help of --steps is not shown"
@@ -51,6 +61,8 @@ says "rotary compare index"
 does 0 --help
 does 0 train --help
 says "usage: rotary train TASK"
+does 0 bench --help
+says "usage: rotary bench COMMAND"
 does 0 --version
 says "rotary 0."
 does 2

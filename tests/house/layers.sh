@@ -18,10 +18,11 @@ BEGIN {
     below["text"] = "file base"
     below["task"] = "text model " below["model"]
     below["train"] = "task " below["task"]
+    below["benchmark"] = "train " below["train"]
     below["study"] = "train " below["train"]
     # A page is made from what runs left behind: never through the header that can train.
     below["report"] = "file base study/records.h study/statistics.h study/comparison.h study/collection.h"
-    below["cli"] = "report study " below["study"]
+    below["cli"] = "report study benchmark " below["study"]
     for (floor in below) {
         allowed[floor, floor] = 1
         count = split(below[floor], names, " ")

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "benchmark/fill.h"
+#include "benchmark/library.h"
+#include "benchmark/limits.h"
+
+#include <rotary/attention.h>
+
+const char *const attention_rotation_names[] = {"none", "RoPE", "RoPER", NULL};
+
+/* What the calls read and write; one set of tensors for every rotation. */
+struct tensors {
+    void *fused, *fused_gradient; /* [batch, time, 3, heads, head_dim] */
+    void *output, *output_gradient;
+    float *log_sum_exp;
+    void *workspace;
+    size_t workspace_bytes;
+};
+
+struct attending {
+    rotary_attention *attention;
+    rotary_attention_forward_call forward;
+    rotary_attention_backward_call backward;
+};
+
+static rotary_status run_forward(void *argument, rotary_error *error)
+{
+    const struct attending *attending = argument;
+    return rotary_attention_forward(attending->attention, &attending->forward, error);
+}
+
+static rotary_status run_both(void *argument, rotary_error *error)
+{
+    const struct attending *attending = argument;
+    rotary_status status = run_forward(argument, error);
+    return status == ROTARY_OK ? rotary_attention_backward(attending->attention, &attending->backward, error)
+                               : status;
+}
+
+static rotary_status create_attention(struct attending *attending,
+                                      const struct attention_benchmark *benchmark,
+                                      const struct compute *compute, const rotary_rope *rope,
+                                      enum attention_rotation rotation, rotary_error *error)
+{
+    rotary_attention_config config;
+    rotary_attention_config_default(&config);
+    config.heads = config.key_value_heads = benchmark->heads;
+    config.head_dim = benchmark->head_dim;
+    config.dtype = compute->storage;
+    config.causal = true;
+    config.rope = rotation == ATTENTION_NONE ? NULL : rope;
+    config.value_rope = rotation == ATTENTION_ROPER ? rope : NULL;
+    config.threads = compute->threads;
+    config.isa = compute->isa;
+    return rotary_attention_create(&attending->attention, &config, error);
+}
+
+static void carve(struct tensors *tensors, const struct attention_benchmark *benchmark, rotary_dtype dtype,
+                  struct rotary_arena *arena)
+{
+    int64_t rows = benchmark->batch * benchmark->time, count = rows * benchmark->heads * benchmark->head_dim;
+    size_t size = rotary_dtype_size(dtype);
+    tensors->fused = rotary_arena_push(arena, 3 * count, size);
+    tensors->fused_gradient = rotary_arena_push(arena, 3 * count, size);
+    tensors->output = rotary_arena_push(arena, count, size);
+    tensors->output_gradient = rotary_arena_push(arena, count, size);
+    tensors->log_sum_exp = rotary_arena_push(arena, rows * benchmark->heads, sizeof(float));
+    tensors->workspace = rotary_arena_push(arena, (int64_t)tensors->workspace_bytes, 1);
+}
+
+/* Fills in the calls: queries, keys and values side by side in a row, as a projection leaves them. */
+static void plan_calls(struct attending *attending, const struct attention_benchmark *benchmark,
+                       const struct tensors *tensors, rotary_dtype dtype)
+{
+    int64_t head = benchmark->head_dim, width = benchmark->heads * head, time = benchmark->time;
+    size_t part = (size_t)width * rotary_dtype_size(dtype);
+    const char *fused = tensors->fused;
+    char *gradient = tensors->fused_gradient;
+    rotary_attention_shape shape = {.batch = benchmark->batch, .queries = time, .keys = time};
+    rotary_attention_const_view query = {fused, 3 * time * width, 3 * width, head}, key = query,
+                                value = query, output = {tensors->output, time * width, width, head},
+                                output_gradient = output;
+    rotary_attention_view query_gradient = {gradient, 3 * time * width, 3 * width, head},
+                          key_gradient = query_gradient, value_gradient = query_gradient;
+    key.data = fused + part;
+    value.data = fused + 2 * part;
+    output_gradient.data = tensors->output_gradient;
+    key_gradient.data = gradient + part;
+    value_gradient.data = gradient + 2 * part;
+    attending->forward = (rotary_attention_forward_call){
+        .struct_size = sizeof attending->forward,
+        .shape = shape,
+        .query = query,
+        .key = key,
+        .value = value,
+        .output = {tensors->output, time * width, width, head},
+        .log_sum_exp = tensors->log_sum_exp,
+        .workspace = tensors->workspace,
+    };
+    attending->backward = (rotary_attention_backward_call){
+        .struct_size = sizeof attending->backward,
+        .shape = shape,
+        .query = query,
+        .key = key,
+        .value = value,
+        .output = output,
+        .output_gradient = output_gradient,
+        .log_sum_exp = tensors->log_sum_exp,
+        .query_gradient = query_gradient,
+        .key_gradient = key_gradient,
+        .value_gradient = value_gradient,
+        .workspace = tensors->workspace,
+    };
+}
+
+static rotary_status time_all(struct attention_benchmark *benchmark, struct attending *attending,
+                              struct product_limit *product, const struct timing_plan *plan,
+                              rotary_error *error)
+{
+    struct timed items[2 * ATTENTION_ROTATIONS + 1];
+    for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
+        items[2 * i] = (struct timed){.run = run_forward, .argument = &attending[i]};
+        items[2 * i + 1] = (struct timed){.run = run_both, .argument = &attending[i]};
+    }
+    items[2 * ATTENTION_ROTATIONS] = (struct timed){.run = product_limit_run, .argument = product};
+    rotary_status status = timing_run(items, 2 * ATTENTION_ROTATIONS + 1, plan, &benchmark->rounds, error);
+    if (status != ROTARY_OK)
+        return status;
+    for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
+        benchmark->forward[i] = items[2 * i].timing;
+        benchmark->both[i] = items[2 * i + 1].timing;
+    }
+    benchmark->product_rate = product_limit_operations() / items[2 * ATTENTION_ROTATIONS].timing.best;
+    return ROTARY_OK;
+}
+
+static rotary_status allocate(struct tensors *tensors, const struct attention_benchmark *benchmark,
+                              const struct attending *attending, rotary_dtype dtype,
+                              struct rotary_arena *arena, rotary_error *error)
+{
+    rotary_attention_shape shape = {
+        .batch = benchmark->batch, .queries = benchmark->time, .keys = benchmark->time};
+    for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
+        size_t forward = rotary_attention_forward_bytes(attending[i].attention, shape),
+               backward = rotary_attention_backward_bytes(attending[i].attention, shape),
+               larger = forward > backward ? forward : backward;
+        if (larger > tensors->workspace_bytes)
+            tensors->workspace_bytes = larger;
+    }
+    carve(tensors, benchmark, dtype, arena);
+    rotary_status status = rotary_arena_allocate(arena, "the tensors of the attention that is timed", error);
+    if (status != ROTARY_OK)
+        return status;
+    carve(tensors, benchmark, dtype, arena);
+    int64_t count = benchmark->batch * benchmark->time * benchmark->heads * benchmark->head_dim;
+    benchmark_fill(tensors->fused, dtype, 3 * count, 1);
+    benchmark_fill(tensors->output_gradient, dtype, count, 2);
+    return ROTARY_OK;
+}
+
+rotary_status benchmark_attention(struct attention_benchmark *benchmark, const struct compute *compute,
+                                  const struct timing_plan *plan, rotary_error *error)
+{
+    struct attending attending[ATTENTION_ROTATIONS] = {{0}};
+    struct tensors tensors = {0};
+    struct rotary_arena arena = {0};
+    struct product_limit *product = NULL;
+    rotary_rope *rope = NULL;
+    rotary_rope_config config;
+    rotary_rope_config_default(&config);
+    config.head_dim = benchmark->head_dim;
+    rotary_status status = rotary_rope_create(&rope, &config, error);
+    for (int i = 0; i < ATTENTION_ROTATIONS && status == ROTARY_OK; i++)
+        status = create_attention(&attending[i], benchmark, compute, rope, (enum attention_rotation)i, error);
+    if (status == ROTARY_OK)
+        status = allocate(&tensors, benchmark, attending, compute->storage, &arena, error);
+    if (status == ROTARY_OK)
+        status = product_limit_create(&product, compute, error);
+    if (status == ROTARY_OK) {
+        for (int i = 0; i < ATTENTION_ROTATIONS; i++)
+            plan_calls(&attending[i], benchmark, &tensors, compute->storage);
+        benchmark->operations = 2.0 * (double)(benchmark->batch * benchmark->heads * benchmark->time) *
+                                ((double)benchmark->time + 1.0) * (double)benchmark->head_dim;
+        status = time_all(benchmark, attending, product, plan, error);
+    }
+    product_limit_destroy(product);
+    for (int i = 0; i < ATTENTION_ROTATIONS; i++)
+        rotary_attention_destroy(attending[i].attention);
+    rotary_rope_destroy(rope);
+    rotary_arena_free(&arena);
+    return status;
+}

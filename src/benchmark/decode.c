@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "benchmark/fill.h"
+#include "benchmark/library.h"
+#include "benchmark/limits.h"
+
+#include <rotary/attention.h>
+
+struct decoding {
+    rotary_attention *attention;
+    rotary_attention_decode_call call;
+};
+
+struct tensors {
+    void *cache; /* keys of all sequences, then values: [2, batch, capacity, key_value_heads, head_dim] */
+    void *query, *key, *value, *output;
+    int64_t *lengths;
+    void *workspace;
+    size_t workspace_bytes;
+    int64_t cache_elements, query_elements, key_elements;
+};
+
+static rotary_status run_decode(void *argument, rotary_error *error)
+{
+    const struct decoding *decoding = argument;
+    return rotary_attention_decode(decoding->attention, &decoding->call, error);
+}
+
+static void carve(struct tensors *tensors, int64_t batch, rotary_dtype dtype, struct rotary_arena *arena)
+{
+    size_t size = rotary_dtype_size(dtype);
+    tensors->cache = rotary_arena_push(arena, 2 * tensors->cache_elements + MEMORY_LIMIT_UNIT, size);
+    tensors->query = rotary_arena_push(arena, tensors->query_elements, size);
+    tensors->key = rotary_arena_push(arena, tensors->key_elements, size);
+    tensors->value = rotary_arena_push(arena, tensors->key_elements, size);
+    tensors->output = rotary_arena_push(arena, tensors->query_elements, size);
+    tensors->lengths = rotary_arena_push(arena, batch, sizeof *tensors->lengths);
+    tensors->workspace = rotary_arena_push(arena, (int64_t)tensors->workspace_bytes, 1);
+}
+
+static rotary_status create_attention(rotary_attention **attention, const struct decode_benchmark *benchmark,
+                                      const struct compute *compute, const rotary_rope *rope,
+                                      rotary_error *error)
+{
+    rotary_attention_config config;
+    rotary_attention_config_default(&config);
+    config.heads = benchmark->heads;
+    config.key_value_heads = benchmark->key_value_heads;
+    config.head_dim = benchmark->head_dim;
+    config.dtype = compute->storage;
+    config.causal = true;
+    config.rope = rope;
+    config.threads = compute->threads;
+    config.isa = compute->isa;
+    return rotary_attention_create(attention, &config, error);
+}
+
+static rotary_status allocate(struct tensors *tensors, const struct decode_benchmark *benchmark,
+                              const rotary_attention *attention, rotary_dtype dtype,
+                              struct rotary_arena *arena, rotary_error *error)
+{
+    int64_t batch = benchmark->batch, capacity = benchmark->length + 1;
+    tensors->key_elements = batch * benchmark->key_value_heads * benchmark->head_dim;
+    tensors->query_elements = batch * benchmark->heads * benchmark->head_dim;
+    tensors->cache_elements = capacity * tensors->key_elements;
+    tensors->workspace_bytes = rotary_attention_decode_bytes(attention, batch, 1, capacity);
+    carve(tensors, batch, dtype, arena);
+    rotary_status status = rotary_arena_allocate(arena, "the caches that are timed", error);
+    if (status != ROTARY_OK)
+        return status;
+    carve(tensors, batch, dtype, arena);
+    benchmark_fill(tensors->cache, dtype, 2 * tensors->cache_elements, 1);
+    benchmark_fill(tensors->query, dtype, tensors->query_elements, 2);
+    benchmark_fill(tensors->key, dtype, tensors->key_elements, 3);
+    benchmark_fill(tensors->value, dtype, tensors->key_elements, 4);
+    for (int64_t sequence = 0; sequence < batch; sequence++)
+        tensors->lengths[sequence] = benchmark->length;
+    return ROTARY_OK;
+}
+
+static rotary_attention_decode_call plan_call(const struct decode_benchmark *benchmark,
+                                              const struct tensors *tensors, rotary_dtype dtype)
+{
+    int64_t head = benchmark->head_dim, query_row = benchmark->heads * head,
+            key_row = benchmark->key_value_heads * head, capacity = benchmark->length + 1;
+    char *values = (char *)tensors->cache + (size_t)tensors->cache_elements * rotary_dtype_size(dtype);
+    return (rotary_attention_decode_call){
+        .struct_size = sizeof(rotary_attention_decode_call),
+        .batch = benchmark->batch,
+        .queries = 1,
+        .capacity = capacity,
+        .lengths = tensors->lengths,
+        .query = {tensors->query, query_row, query_row, head},
+        .key = {tensors->key, key_row, key_row, head},
+        .value = {tensors->value, key_row, key_row, head},
+        .key_cache = {tensors->cache, capacity * key_row, key_row, head},
+        .value_cache = {values, capacity * key_row, key_row, head},
+        .output = {tensors->output, query_row, query_row, head},
+        .workspace = tensors->workspace,
+    };
+}
+
+rotary_status benchmark_decode(struct decode_benchmark *benchmark, const struct compute *compute,
+                               const struct timing_plan *plan, rotary_error *error)
+{
+    struct decoding decoding = {0};
+    struct tensors tensors = {0};
+    struct rotary_arena arena = {0};
+    rotary_rope *rope = NULL;
+    rotary_rope_config config;
+    rotary_rope_config_default(&config);
+    config.head_dim = benchmark->head_dim;
+    rotary_status status = rotary_rope_create(&rope, &config, error);
+    if (status == ROTARY_OK)
+        status = create_attention(&decoding.attention, benchmark, compute, rope, error);
+    if (status == ROTARY_OK)
+        status = allocate(&tensors, benchmark, decoding.attention, compute->storage, &arena, error);
+    if (status == ROTARY_OK) {
+        int64_t size = (int64_t)rotary_dtype_size(compute->storage);
+        decoding.call = plan_call(benchmark, &tensors, compute->storage);
+        struct memory_limit reading = {.isa = compute->isa,
+                                       .threads = compute->threads,
+                                       .dtype = compute->storage,
+                                       .data = tensors.cache,
+                                       .bytes = 2 * tensors.cache_elements * size};
+        struct timed items[] = {{.run = run_decode, .argument = &decoding},
+                                {.run = memory_limit_read, .argument = &reading}};
+        status = timing_run(items, 2, plan, &benchmark->rounds, error);
+        benchmark->decode = items[0].timing;
+        benchmark->read = items[1].timing;
+        benchmark->bytes = (double)reading.bytes;
+    }
+    rotary_attention_destroy(decoding.attention);
+    rotary_rope_destroy(rope);
+    rotary_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "benchmark/limits.h"
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/threads.h"
+#include "benchmark/timing.h"
+#include "kernel/memory/memory.h"
+#include "tensor/matmul.h"
+
+#include <stdlib.h>
+
+enum { PRODUCT_ROWS = 4096, PRODUCT_INNER = 512, PRODUCT_COLUMNS = 2048 };
+enum { MEMORY_BYTES = 1 << 28, MEMORY_PIECE = 1 << 16 };
+
+/* ---- products ---- */
+
+struct product_limit {
+    const struct compute *compute;
+    struct rotary_arena arena;
+    struct matrix in, out;
+    float *source;
+    struct packed_weight *weight;
+};
+
+static void carve(struct product_limit *limit)
+{
+    rotary_dtype type = limit->compute->storage;
+    size_t size = rotary_dtype_size(type);
+    limit->in = matrix_of(rotary_arena_push(&limit->arena, PRODUCT_ROWS * PRODUCT_INNER, size), type,
+                          PRODUCT_ROWS, PRODUCT_INNER);
+    limit->out = matrix_of(rotary_arena_push(&limit->arena, PRODUCT_ROWS * PRODUCT_COLUMNS, size), type,
+                           PRODUCT_ROWS, PRODUCT_COLUMNS);
+    limit->source = rotary_arena_push(&limit->arena, PRODUCT_INNER * PRODUCT_COLUMNS, sizeof(float));
+}
+
+rotary_status product_limit_create(struct product_limit **limit, const struct compute *compute,
+                                   rotary_error *error)
+{
+    struct product_limit *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the product that is timed");
+    made->compute = compute;
+    carve(made);
+    rotary_status status = rotary_arena_allocate(&made->arena, "the product that is timed", error);
+    if (status == ROTARY_OK) {
+        carve(made);
+        status = packed_weight_create(&made->weight, compute, PRODUCT_INNER, PRODUCT_COLUMNS, false, error);
+    }
+    if (status == ROTARY_OK)
+        status = packed_weight_fill(made->weight, compute, made->source, error);
+    if (status == ROTARY_OK)
+        *limit = made;
+    else
+        product_limit_destroy(made);
+    return status;
+}
+
+void product_limit_destroy(struct product_limit *limit)
+{
+    if (!limit)
+        return;
+    packed_weight_destroy(limit->weight);
+    rotary_arena_free(&limit->arena);
+    free(limit);
+}
+
+double product_limit_operations(void)
+{
+    return 2.0 * PRODUCT_ROWS * PRODUCT_INNER * PRODUCT_COLUMNS;
+}
+
+rotary_status product_limit_run(void *limit, rotary_error *error)
+{
+    struct product_limit *product = limit;
+    return product_run(product->compute, product->out, product->in, product->weight, NULL, PRODUCT_PLAIN,
+                       error);
+}
+
+/* ---- memory ---- */
+
+/* Bytes of piece `index`: those left, in whole units. */
+static int64_t piece_bytes(const struct memory_limit *memory, int64_t index)
+{
+    int64_t left = memory->bytes - index * MEMORY_PIECE;
+    if (left >= MEMORY_PIECE)
+        return MEMORY_PIECE;
+    return (left + MEMORY_LIMIT_UNIT - 1) / MEMORY_LIMIT_UNIT * MEMORY_LIMIT_UNIT;
+}
+
+static void pass_over(struct memory_limit *memory, rotary_work *work)
+{
+    rotary_parallel_for(memory->threads, (memory->bytes + MEMORY_PIECE - 1) / MEMORY_PIECE, work, memory);
+}
+
+static void scale_piece(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct memory_limit *memory = argument;
+    memory_kernels_for(memory->isa)
+        ->scale[memory->dtype]((char *)memory->data + index * MEMORY_PIECE,
+                               piece_bytes(memory, index) / (int64_t)rotary_dtype_size(memory->dtype), 1.0f);
+}
+
+rotary_status memory_limit_scale(void *limit, rotary_error *error)
+{
+    (void)error;
+    pass_over(limit, scale_piece);
+    return ROTARY_OK;
+}
+
+static void read_piece(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    struct memory_limit *memory = argument;
+    uint32_t words = memory_kernels_for(memory->isa)
+                         ->read((const char *)memory->data + index * MEMORY_PIECE,
+                                piece_bytes(memory, index) / (int64_t)sizeof(uint32_t));
+    __atomic_xor_fetch(&memory->words, words, __ATOMIC_RELAXED);
+}
+
+rotary_status memory_limit_read(void *limit, rotary_error *error)
+{
+    (void)error;
+    struct memory_limit *memory = limit;
+    memory->words = 0;
+    pass_over(memory, read_piece);
+    return ROTARY_OK;
+}
+
+/* ---- both ---- */
+
+rotary_status limits_measure(const struct compute *compute, struct limits *limits, rotary_error *error)
+{
+    struct rotary_arena arena = {0};
+    struct product_limit *product = NULL;
+    rotary_arena_push(&arena, MEMORY_BYTES, 1);
+    rotary_status status = rotary_arena_allocate(&arena, "the array that memory is timed with", error);
+    if (status == ROTARY_OK)
+        status = product_limit_create(&product, compute, error);
+    if (status == ROTARY_OK) {
+        struct memory_limit memory = {.isa = compute->isa,
+                                      .threads = compute->threads,
+                                      .dtype = ROTARY_F32,
+                                      .data = rotary_arena_push(&arena, MEMORY_BYTES, 1),
+                                      .bytes = MEMORY_BYTES};
+        struct timed items[] = {{.run = product_limit_run, .argument = product},
+                                {.run = memory_limit_scale, .argument = &memory}};
+        int64_t rounds;
+        status = timing_run(items, 2, &(struct timing_plan){.seconds = 0.5, .least = 5, .most = 20}, &rounds,
+                            error);
+        *limits = (struct limits){.products = product_limit_operations() / items[0].timing.best,
+                                  .memory = 2.0 * MEMORY_BYTES / items[1].timing.best};
+    }
+    product_limit_destroy(product);
+    rotary_arena_free(&arena);
+    return status;
+}

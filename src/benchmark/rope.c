@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "benchmark/library.h"
+#include "benchmark/limits.h"
+
+struct turning {
+    const rotary_rope *rope;
+    rotary_rope_apply_call call;
+};
+
+static rotary_status turn(void *argument, rotary_error *error)
+{
+    const struct turning *turning = argument;
+    return rotary_rope_apply(turning->rope, &turning->call, error);
+}
+
+static rotary_status create_rope(rotary_rope **rope, const struct rope_benchmark *benchmark,
+                                 const struct compute *compute, rotary_error *error)
+{
+    rotary_rope_config config;
+    rotary_rope_config_default(&config);
+    config.head_dim = benchmark->head_dim;
+    config.pairing = benchmark->pairing;
+    config.table_positions = benchmark->time;
+    config.threads = compute->threads;
+    config.isa = compute->isa;
+    return rotary_rope_create(rope, &config, error);
+}
+
+rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct compute *compute,
+                             const struct timing_plan *plan, rotary_error *error)
+{
+    int64_t row = benchmark->heads * benchmark->head_dim, count = benchmark->time * row;
+    int64_t bytes = count * (int64_t)rotary_dtype_size(benchmark->dtype);
+    struct rotary_arena arena = {0};
+    rotary_arena_push(&arena, bytes + MEMORY_LIMIT_UNIT, 1);
+    rotary_status status = rotary_arena_allocate(&arena, "the tensor that is turned", error);
+    rotary_rope *rope = NULL;
+    if (status == ROTARY_OK)
+        status = create_rope(&rope, benchmark, compute, error);
+    if (status == ROTARY_OK) {
+        void *data = rotary_arena_push(&arena, bytes + MEMORY_LIMIT_UNIT, 1);
+        struct turning turning = {
+            .rope = rope, .call = {.struct_size = sizeof turning.call, .batch = 1, .time = benchmark->time}};
+        turning.call.query = (rotary_rope_tensor){
+            .heads = benchmark->heads,
+            .input = {data, benchmark->dtype, 0, row, benchmark->head_dim},
+            .output = {data, benchmark->dtype, 0, row, benchmark->head_dim},
+        };
+        struct memory_limit scaling = {.isa = compute->isa,
+                                       .threads = compute->threads,
+                                       .dtype = benchmark->dtype,
+                                       .data = data,
+                                       .bytes = bytes};
+        struct timed items[] = {{.run = turn, .argument = &turning},
+                                {.run = memory_limit_scale, .argument = &scaling}};
+        status = timing_run(items, 2, plan, &benchmark->rounds, error);
+        benchmark->turn = items[0].timing;
+        benchmark->scale = items[1].timing;
+        benchmark->bytes = 2.0 * (double)bytes;
+    }
+    rotary_rope_destroy(rope);
+    rotary_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/bench.h"
+
+#include "base/fail.h"
+#include "cli/plan.h"
+#include "cli/result.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 10000 };
+
+#define MOST_ELEMENTS 0x1p40 /* so that no count of bytes overflows */
+
+/* "4096,32,128" */
+static rotary_status read_shape(const char *text, const struct bench *bench, int64_t *shape,
+                                rotary_error *error)
+{
+    const char *next = text;
+    double elements = 1.0;
+    for (int i = 0; i < bench->dimensions; i++) {
+        char *end;
+        errno = 0;
+        long long size = strtoll(next, &end, 10);
+        bool ends_well = *end == (i + 1 < bench->dimensions ? ',' : 0);
+        if (end == next || !ends_well || errno != 0 || size < 1 || size > (1LL << 31))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "--shape is \"%.80s\", wanted %d whole numbers from 1 to 2^31: %s", text,
+                               bench->dimensions, bench->names);
+        shape[i] = size;
+        elements *= (double)size;
+        next = end + 1;
+    }
+    if (elements > MOST_ELEMENTS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--shape is \"%.80s\", %g elements, wanted at most 2^40", text, elements);
+    return ROTARY_OK;
+}
+
+static rotary_status print_rows(json_t *rows, const struct compute *compute, rotary_error *error)
+{
+    return result_print_json(json_pack("{s:s, s:i, s:o}", "isa", rotary_isa_name(compute->isa), "threads",
+                                       compute->threads, "results", rows),
+                             error);
+}
+
+static rotary_status time_all(const struct invocation *invocation, const struct bench *bench,
+                              const struct compute *compute, const int64_t *shapes, int count,
+                              rotary_error *error)
+{
+    const struct bench_options *options = invocation->options;
+    const struct common_options *common = &invocation->common;
+    struct bench_request request = {
+        .compute = compute,
+        .one_type = common->precision.given && common->precision.value != PRECISION_AUTO,
+        .plan = {.seconds = options->seconds.given ? options->seconds.value : 1.0,
+                 .least = LEAST_ROUNDS,
+                 .most = MOST_ROUNDS},
+        .rows = common->json ? json_array() : NULL,
+    };
+    if (!common->json)
+        printf("%s, %s, threads: %d; shortest (median) of rounds by turns\n", bench->title,
+               rotary_isa_name(compute->isa), compute->threads);
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < count && status == ROTARY_OK; i++)
+        status = bench->time(shapes + i * bench->dimensions, &request, error);
+    if (status == ROTARY_OK && common->json)
+        return print_rows(request.rows, compute, error);
+    json_decref(request.rows);
+    return status;
+}
+
+enum exit_status bench_run(const struct invocation *invocation, const struct bench *bench)
+{
+    const struct bench_options *options = invocation->options;
+    int64_t asked[BENCH_MOST_DIMENSIONS];
+    struct compute compute;
+    rotary_error error = {0};
+    rotary_status status = ROTARY_OK;
+    if (options->shape)
+        status = read_shape(options->shape, bench, asked, &error);
+    if (status == ROTARY_OK)
+        status = plan_compute(&invocation->common, (int)invocation->common.precision.value, &compute, &error);
+    if (status != ROTARY_OK)
+        return command_refuse(invocation, &error);
+    status = time_all(invocation, bench, &compute, options->shape ? asked : bench->shapes,
+                      options->shape ? 1 : bench->shape_count, &error);
+    compute_destroy(&compute);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
+json_t *bench_timing(const struct timing *timing)
+{
+    return json_pack("{s:f, s:f}", "best_seconds", timing->best, "median_seconds", timing->median);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary bench attention: causal attention beside large matrix products.
+ */
+#include "benchmark/library.h"
+#include "cli/bench.h"
+
+#include <stdio.h>
+
+static const struct option attention_table[] = {
+    BENCH_OPTIONS("B,H,T,D", "batch, heads, tokens and channels of a head (default: 4,8,640,64, "
+                             "1,8,2048,128 and 16,4,512,32)"),
+};
+
+static const double both_operations = 3.5; /* forward and backward, in forward passes */
+
+static void print_pass(const char *name, const struct timing *timing, double operations, double limit)
+{
+    double rate = operations / timing->best;
+    printf("  %s %8.3f (%8.3f) ms %7.1f GFLOP/s %3.0f%%", name, 1e3 * timing->best, 1e3 * timing->median,
+           rate / 1e9, 100.0 * rate / limit);
+}
+
+static void print_row(const struct attention_benchmark *row, rotary_dtype dtype)
+{
+    printf("[%lld, %lld, %lld, %lld] in %s: products alone %.1f GFLOP/s, %lld rounds\n",
+           (long long)row->batch, (long long)row->heads, (long long)row->time, (long long)row->head_dim,
+           rotary_dtype_name(dtype), row->product_rate / 1e9, (long long)row->rounds);
+    for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
+        printf("  %-6s", attention_rotation_names[i]);
+        print_pass("forward", &row->forward[i], row->operations, row->product_rate);
+        print_pass("and backward", &row->both[i], both_operations * row->operations, row->product_rate);
+        printf("\n");
+    }
+}
+
+static json_t *row_json(const struct attention_benchmark *row, rotary_dtype dtype)
+{
+    json_t *object = json_pack("{s:[I, I, I, I], s:s, s:I, s:f, s:f}", "shape", (json_int_t)row->batch,
+                               (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim,
+                               "precision", rotary_dtype_name(dtype), "rounds", (json_int_t)row->rounds,
+                               "forward_operations", row->operations, "product_rate", row->product_rate);
+    for (int i = 0; i < ATTENTION_ROTATIONS && object; i++)
+        json_object_set_new(object, attention_rotation_names[i],
+                            json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),
+                                      "forward_and_backward", bench_timing(&row->both[i])));
+    return object;
+}
+
+static rotary_status time_shape(const int64_t *shape, const struct bench_request *request,
+                                rotary_error *error)
+{
+    struct attention_benchmark row = {
+        .batch = shape[0], .heads = shape[1], .time = shape[2], .head_dim = shape[3]};
+    rotary_status status = benchmark_attention(&row, request->compute, &request->plan, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (request->rows)
+        json_array_append_new(request->rows, row_json(&row, request->compute->storage));
+    else
+        print_row(&row, request->compute->storage);
+    return ROTARY_OK;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    static const int64_t shapes[] = {4, 8, 640, 64, 1, 8, 2048, 128, 16, 4, 512, 32};
+    static const struct bench bench = {.dimensions = 4,
+                                       .names = "batch, heads, tokens and channels of a head",
+                                       .shapes = shapes,
+                                       .shape_count = 3,
+                                       .title = "causal attention",
+                                       .time = time_shape};
+    return bench_run(invocation, &bench);
+}
+
+const struct command command_bench_attention = {
+    .name = "bench attention",
+    .operands = "",
+    .summary = "times causal attention beside matrix products",
+    .more =
+        "Forward, and forward with backward, without rotation, with RoPE and with RoPER, by turns with "
+        "large matrix\n"
+        "products alone, of which a share is shown. Operations count the work under the causal mask: 2 B H "
+        "T (T + 1) D\n"
+        "forward, 3.5 times as many with the backward pass.",
+    .example = "rotary bench attention --shape 1,1,131072,128\n"
+               "times one head of a long sequence",
+    .options = attention_table,
+    .option_count = sizeof attention_table / sizeof attention_table[0],
+    .options_size = sizeof(struct bench_options),
+    .run = run,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary bench decode: attention over a cache beside reading the cache.
+ */
+#include "benchmark/library.h"
+#include "cli/bench.h"
+
+#include <stdio.h>
+
+static const struct option decode_table[] = {
+    BENCH_OPTIONS("B,H,K,L,D",
+                  "sequences, heads, key-value heads, tokens in the cache and channels of a head "
+                  "(default: 1,32,8,16384,128, 8,8,8,4096,64 and 128,8,8,400,64)"),
+};
+
+static void print_pass(const char *name, const struct timing *timing, double bytes)
+{
+    printf("  %s %8.3f (%8.3f) ms %6.1f GB/s", name, 1e3 * timing->best, 1e3 * timing->median,
+           bytes / timing->best / 1e9);
+}
+
+static void print_row(const struct decode_benchmark *row, rotary_dtype dtype)
+{
+    printf("[%lld, %lld/%lld, %lld, %lld] in %s, a cache of %.1f MB, %lld rounds\n", (long long)row->batch,
+           (long long)row->heads, (long long)row->key_value_heads, (long long)row->length,
+           (long long)row->head_dim, rotary_dtype_name(dtype), row->bytes / 1e6, (long long)row->rounds);
+    print_pass("a token of each", &row->decode, row->bytes);
+    print_pass("merely read", &row->read, row->bytes);
+    printf("  share %.0f%% (%.0f%%)\n", 100.0 * row->read.best / row->decode.best,
+           100.0 * row->read.median / row->decode.median);
+}
+
+static json_t *row_json(const struct decode_benchmark *row, rotary_dtype dtype)
+{
+    return json_pack("{s:[I, I, I, I, I], s:s, s:o, s:o, s:f, s:f, s:f, s:I}", "shape",
+                     (json_int_t)row->batch, (json_int_t)row->heads, (json_int_t)row->key_value_heads,
+                     (json_int_t)row->length, (json_int_t)row->head_dim, "precision",
+                     rotary_dtype_name(dtype), "decode", bench_timing(&row->decode), "read",
+                     bench_timing(&row->read), "bytes", row->bytes, "share",
+                     row->read.best / row->decode.best, "median_share", row->read.median / row->decode.median,
+                     "rounds", (json_int_t)row->rounds);
+}
+
+static rotary_status time_shape(const int64_t *shape, const struct bench_request *request,
+                                rotary_error *error)
+{
+    struct decode_benchmark row = {.batch = shape[0],
+                                   .heads = shape[1],
+                                   .key_value_heads = shape[2],
+                                   .length = shape[3],
+                                   .head_dim = shape[4]};
+    rotary_status status = benchmark_decode(&row, request->compute, &request->plan, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (request->rows)
+        json_array_append_new(request->rows, row_json(&row, request->compute->storage));
+    else
+        print_row(&row, request->compute->storage);
+    return ROTARY_OK;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    static const int64_t shapes[] = {1, 32, 8, 16384, 128, 8, 8, 8, 4096, 64, 128, 8, 8, 400, 64};
+    static const struct bench bench = {
+        .dimensions = 5,
+        .names = "sequences, heads, key-value heads, tokens in the cache and channels of a head",
+        .shapes = shapes,
+        .shape_count = 3,
+        .title = "decoding",
+        .time = time_shape};
+    return bench_run(invocation, &bench);
+}
+
+const struct command command_bench_decode = {
+    .name = "bench decode",
+    .operands = "",
+    .summary = "times attention over a cache beside reading the cache",
+    .more =
+        "One new token of every sequence, with RoPE, meets all that its cache holds, by turns with a plain "
+        "read of\n"
+        "the same caches, which is the least it can do.",
+    .example = "rotary bench decode --shape 1,32,8,131072,128\n"
+               "times a token of one long sequence",
+    .options = decode_table,
+    .option_count = sizeof decode_table / sizeof decode_table[0],
+    .options_size = sizeof(struct bench_options),
+    .run = run,
+};

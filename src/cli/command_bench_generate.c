@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary bench generate: how fast a model writes.
+ */
+#include "benchmark/generate.h"
+#include "cli/command.h"
+#include "cli/plan.h"
+#include "cli/profile_table.h"
+#include "cli/result.h"
+
+#include <stdio.h>
+
+struct generate_options {
+    struct configuration_options configuration;
+    const char *task, *position;
+    struct option_integer problems, tokens;
+    bool profile;
+};
+
+enum { PROBLEMS = 128, TOKENS = 400, MOST = 1 << 20 };
+
+#define MEMBER(member) offsetof(struct generate_options, member)
+static const struct option generate_table[] = {
+    {.name = "--task",
+     .type = OPTION_TEXT,
+     .value = "NAME",
+     .offset = MEMBER(task),
+     .help = "addition, index or prefix (default: addition)"},
+    {.name = "--problems",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(problems),
+     .least = 1,
+     .most = MOST,
+     .help = "texts to continue at once (default: 128)"},
+    {.name = "--tokens",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(tokens),
+     .least = 1,
+     .most = MOST,
+     .help = "tokens to write behind the first of each (default: 400)"},
+    {.name = "--profile",
+     .type = OPTION_FLAG,
+     .offset = MEMBER(profile),
+     .help = "show where the time of a token of all texts goes, by operation"},
+};
+
+static rotary_status plan(const struct invocation *invocation, struct run_config *config,
+                          struct compute *compute, rotary_error *error)
+{
+    const struct generate_options *options = invocation->options;
+    const struct configuration_options *configuration = &options->configuration;
+    struct plan_request request = {.task = options->task ? options->task : "addition",
+                                   .preset = configuration->preset ? configuration->preset : "paper",
+                                   .position = options->position,
+                                   .assignments = &configuration->assignments,
+                                   .common = &invocation->common};
+    rotary_status status = plan_config(&request, config, error);
+    return status == ROTARY_OK ? plan_compute(&invocation->common, config->train.precision, compute, error)
+                               : status;
+}
+
+static rotary_status print_json(const struct run_config *config, const struct compute *compute,
+                                const struct generate_benchmark *result, rotary_error *error)
+{
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
+                  plan_choice(config, "task"), "position", plan_choice(config, "position"), "precision",
+                  rotary_dtype_name(compute->storage), "isa", rotary_isa_name(compute->isa), "threads",
+                  compute->threads, "problems", (json_int_t)result->problems, "tokens",
+                  (json_int_t)result->tokens, "seconds", result->seconds, "start_seconds", result->first,
+                  "parameters", result->parameters, "operations", result->operations, "product_rate",
+                  result->limits.products, "memory_rate", result->limits.memory);
+    if (object && compute->profile)
+        json_object_set_new(object, "profile", profile_table_json(compute->profile));
+    return result_print_json(object, error);
+}
+
+static rotary_status print_result(const struct invocation *invocation, const struct run_config *config,
+                                  const struct compute *compute, const struct generate_benchmark *result,
+                                  rotary_error *error)
+{
+    if (invocation->common.json)
+        return print_json(config, compute, result, error);
+    double written = (double)(result->problems * result->tokens), rate = result->operations / result->seconds,
+           limit = result->limits.products;
+    printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %lld texts of %lld tokens\n",
+           plan_choice(config, "task"), plan_choice(config, "position"), rotary_dtype_name(compute->storage),
+           rotary_isa_name(compute->isa), compute->threads, result->parameters / 1e6,
+           (long long)result->problems, (long long)result->tokens);
+    printf("writing            %8.3f s\n", result->seconds);
+    printf("tokens             %8.0f a second, a token of every text in %.2f ms\n", written / result->seconds,
+           1e3 * result->seconds / (double)result->tokens);
+    printf("operations         %8.1f GFLOP/s\n", rate / 1e9);
+    printf("products alone     %8.1f GFLOP/s: the machine's limit, of which writing reaches %.0f%%\n",
+           limit / 1e9, 100.0 * rate / limit);
+    printf("to a ready model   %8.3f s\n", result->first);
+    if (compute->profile)
+        profile_table_print(compute->profile, "token", (double)result->tokens, &result->limits);
+    return ROTARY_OK;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    const struct generate_options *options = invocation->options;
+    struct run_config config;
+    struct compute compute;
+    rotary_error error = {0};
+    if (plan(invocation, &config, &compute, &error) != ROTARY_OK)
+        return command_refuse(invocation, &error);
+    struct profile profile = {0};
+    compute.profile = options->profile ? &profile : NULL;
+    struct generate_benchmark result = {.problems =
+                                            options->problems.given ? options->problems.value : PROBLEMS,
+                                        .tokens = options->tokens.given ? options->tokens.value : TOKENS};
+    rotary_status status = benchmark_generate(&result, &config, &compute, &error);
+    if (status == ROTARY_OK)
+        status = print_result(invocation, &config, &compute, &result, &error);
+    compute_destroy(&compute);
+    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+}
+
+const struct command command_bench_generate = {
+    .name = "bench generate",
+    .operands = "",
+    .summary = "times writing over the cache of keys and values",
+    .more = "A model with initial weights continues many texts of one token at once, and never stops early.",
+    .example = "rotary bench generate --profile\n"
+               "lets the published model of the addition task write 400 tokens of 128 texts at once",
+    .shared = {{position_option, 1, MEMBER(position)}, {configuration_options, 2, MEMBER(configuration)}},
+    .options = generate_table,
+    .option_count = sizeof generate_table / sizeof generate_table[0],
+    .options_size = sizeof(struct generate_options),
+    .run = run,
+};

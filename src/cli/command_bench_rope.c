@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary bench rope: rotation in place beside scaling in place.
+ */
+#include "benchmark/library.h"
+#include "cli/bench.h"
+
+#include <stdio.h>
+
+static const struct option rope_table[] = {
+    BENCH_OPTIONS("T,H,D", "tokens, heads and channels of a head (default: 4096,32,128)"),
+};
+
+static const char *const pairing_names[] = {
+    [ROTARY_PAIRING_HALF] = "half", [ROTARY_PAIRING_INTERLEAVED] = "interleaved"};
+
+static void print_pass(const char *name, const struct timing *timing, double bytes)
+{
+    printf("  %s %7.3f (%7.3f) ms %6.1f GB/s", name, 1e3 * timing->best, 1e3 * timing->median,
+           bytes / timing->best / 1e9);
+}
+
+static void print_row(const struct rope_benchmark *row)
+{
+    printf("  %-4s %-11s", rotary_dtype_name(row->dtype), pairing_names[row->pairing]);
+    print_pass("turned", &row->turn, row->bytes);
+    print_pass("scaled", &row->scale, row->bytes);
+    printf("  ratio %.2f (%.2f)  %lld rounds\n", row->turn.best / row->scale.best,
+           row->turn.median / row->scale.median, (long long)row->rounds);
+}
+
+static json_t *row_json(const struct rope_benchmark *row)
+{
+    return json_pack("{s:[I, I, I], s:s, s:s, s:o, s:o, s:f, s:f, s:f, s:I}", "shape", (json_int_t)row->time,
+                     (json_int_t)row->heads, (json_int_t)row->head_dim, "precision",
+                     rotary_dtype_name(row->dtype), "pairing", pairing_names[row->pairing], "turned",
+                     bench_timing(&row->turn), "scaled", bench_timing(&row->scale), "bytes", row->bytes,
+                     "ratio", row->turn.best / row->scale.best, "median_ratio",
+                     row->turn.median / row->scale.median, "rounds", (json_int_t)row->rounds);
+}
+
+static rotary_status time_one(struct rope_benchmark row, const struct bench_request *request,
+                              rotary_error *error)
+{
+    rotary_status status = benchmark_rope(&row, request->compute, &request->plan, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (request->rows)
+        json_array_append_new(request->rows, row_json(&row));
+    else
+        print_row(&row);
+    return ROTARY_OK;
+}
+
+static rotary_status time_shape(const int64_t *shape, const struct bench_request *request,
+                                rotary_error *error)
+{
+    struct rope_benchmark row = {.time = shape[0], .heads = shape[1], .head_dim = shape[2]};
+    if (!request->rows)
+        printf("[%lld, %lld, %lld]\n", (long long)shape[0], (long long)shape[1], (long long)shape[2]);
+    rotary_status status = ROTARY_OK;
+    for (int dtype = ROTARY_F32; dtype <= (int)ROTARY_BF16; dtype++)
+        for (int pairing = 0; pairing < 2 && status == ROTARY_OK; pairing++) {
+            row.dtype = (rotary_dtype)dtype;
+            row.pairing = (rotary_pairing)pairing;
+            if (!request->one_type || row.dtype == request->compute->storage)
+                status = time_one(row, request, error);
+        }
+    return status;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    static const int64_t shapes[] = {4096, 32, 128};
+    static const struct bench bench = {.dimensions = 3,
+                                       .names = "tokens, heads and channels of a head",
+                                       .shapes = shapes,
+                                       .shape_count = 1,
+                                       .title = "rotation in place",
+                                       .time = time_shape};
+    return bench_run(invocation, &bench);
+}
+
+const struct command command_bench_rope = {
+    .name = "bench rope",
+    .operands = "",
+    .summary = "times rotation in place beside scaling in place",
+    .more =
+        "Turns a tensor, by turns with multiplying all of it by one number, which is the least a pass over "
+        "it can\n"
+        "do; in f32, f16 and bf16, or in --precision alone, and in both layouts of pairs.",
+    .example = "rotary bench rope --isa avx2 --precision f32\n"
+               "times rotation with AVX2 in f32",
+    .options = rope_table,
+    .option_count = sizeof rope_table / sizeof rope_table[0],
+    .options_size = sizeof(struct bench_options),
+    .run = run,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shortest and median; who runs when, and how often; operations counted by hand.
+ */
+#include "benchmark/operations.h"
+#include "benchmark/timing.h"
+#include "benchmark/train.h"
+#include "support/check.h"
+
+#include <string.h>
+
+enum { MOST_TURNS = 4096 };
+
+struct log {
+    char names[MOST_TURNS];
+    int count;
+    int fails_at; /* the turn that fails; 0: none */
+};
+
+struct runner {
+    struct log *log;
+    char name;
+};
+
+static rotary_status run(void *argument, rotary_error *error)
+{
+    struct runner *runner = argument;
+    struct log *log = runner->log;
+    if (log->count < MOST_TURNS)
+        log->names[log->count] = runner->name;
+    log->count++;
+    if (log->count == log->fails_at) {
+        strcpy(error->message, "as it should");
+        return ROTARY_UNSUPPORTED;
+    }
+    return ROTARY_OK;
+}
+
+static void test_timing_of(void)
+{
+    double odd[] = {5.0, 1.0, 9.0, 7.0, 2.0}, even[] = {4.0, 8.0, 1.0, 2.0}, one[] = {3.0};
+    struct timing timing = timing_of(odd, 5);
+    CHECK_NEAR(timing.best, 1.0, 0.0);
+    CHECK_NEAR(timing.median, 5.0, 0.0);
+    timing = timing_of(even, 4);
+    CHECK_NEAR(timing.best, 1.0, 0.0);
+    CHECK_NEAR(timing.median, 3.0, 0.0);
+    timing = timing_of(one, 1);
+    CHECK_NEAR(timing.best, 3.0, 0.0);
+    CHECK_NEAR(timing.median, 3.0, 0.0);
+}
+
+/* Two rounds come first: one to warm up, one to plan by. */
+static void test_turns(void)
+{
+    struct log log = {.count = 0};
+    struct runner first = {&log, 'a'}, second = {&log, 'b'}, third = {&log, 'c'};
+    struct timed items[] = {{.run = run, .argument = &first},
+                            {.run = run, .argument = &second},
+                            {.run = run, .argument = &third}};
+    rotary_error error;
+    int64_t rounds = 0;
+    struct timing_plan plan = {.seconds = 0.0, .least = 7, .most = 9};
+    CHECK(timing_run(items, 3, &plan, &rounds, &error) == ROTARY_OK);
+    CHECK_INT(rounds, 7);
+    CHECK_INT(log.count, 3 * (7 + 2));
+    for (int i = 0; i < log.count; i++)
+        CHECK_INT(log.names[i], "abc"[i % 3]);
+    for (int i = 0; i < 3; i++)
+        CHECK(items[i].timing.best >= 0.0 && items[i].timing.median >= items[i].timing.best);
+    plan.seconds = 1e6;
+    CHECK(timing_run(items, 1, &plan, &rounds, &error) == ROTARY_OK);
+    CHECK_INT(rounds, 9);
+}
+
+static void test_failure(void)
+{
+    rotary_error error;
+    int64_t rounds;
+    struct timing_plan plan = {.seconds = 0.0, .least = 5, .most = 5};
+    for (int turn = 1; turn <= 14; turn++) {
+        struct log log = {.fails_at = turn};
+        struct runner first = {&log, 'a'}, second = {&log, 'b'};
+        struct timed items[] = {{.run = run, .argument = &first}, {.run = run, .argument = &second}};
+        CHECK(timing_run(items, 2, &plan, &rounds, &error) == ROTARY_UNSUPPORTED);
+        CHECK_TEXT(error.message, "as it should");
+        CHECK_INT(log.count, turn);
+    }
+}
+
+/* Two layers of width 4, two heads of 2, hidden 8, vocabulary 3: matrices of 4 x 4 times 4, 4 x 8 times 2. */
+static void test_operations(void)
+{
+    struct run_config config;
+    run_config_default(&config);
+    struct decoder_config *model = &config.model;
+    model->hidden_size = 4;
+    model->num_hidden_layers = 2;
+    model->num_attention_heads = model->num_key_value_heads = 2;
+    model->head_dim = 2;
+    model->intermediate_size = 8;
+    model->vocab_size = 3;
+    model->hidden_act = 0; /* relu: no gate */
+    config.task.sequence_length = 5;
+    config.train.batch_size = 3;
+    config.train.accumulation = 2;
+    double multiplied = 2 * (4 * 16 + 2 * 32) + 4 * 3;
+    CHECK_NEAR(operations_multiplied(model), multiplied, 0.0);
+    /* Scores and sums, 4 channels each, 2 operations, 2 layers. */
+    CHECK_NEAR(operations_attention(model, 7.0), 2 * 2 * 2 * 4 * 7.0, 0.0);
+    /* 30 tokens; the mean query meets 3 keys; the backward pass has 5 products of attention for 2. */
+    CHECK_NEAR(benchmark_train_operations(&config), 30 * (6 * multiplied + 3.5 * 32 * 3), 0.0);
+    model->num_key_value_heads = 1;
+    CHECK_NEAR(operations_multiplied(model), multiplied - 2 * 2 * 4 * 2, 0.0);
+}
+
+int main(void)
+{
+    test_timing_of();
+    test_turns();
+    test_failure();
+    test_operations();
+    return check_report();
+}
