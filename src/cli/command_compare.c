@@ -123,6 +123,8 @@ static void show(void *argument, const struct compare_progress *now)
              now->runs);
     if (now->train)
         progress_step(progress, label, now->runs - now->run, now->train);
+    else if (now->diverged)
+        progress_note(progress, "%s: diverged at step %lld", label, (long long)now->diverged);
     else
         progress_note(progress, "%s: finished before", label);
 }
@@ -207,7 +209,9 @@ const struct command command_compare = {
         "weights.\n"
         "Prints a table of the results and the paired differences, and writes report.html. A comparison that "
         "was\n"
-        "stopped goes on when the same command is given again; more runs or encodings may be asked for then.",
+        "stopped goes on when the same command is given again; more runs, encodings or steps may be asked "
+        "for "
+        "then.",
     .example = "rotary compare index --positions rope,roper --runs 5\n"
                "trains ten small models to index substrings and shows whether turning the values helped",
     .shared = {{configuration_options, 2, MEMBER(configuration)}, {steps_option, 1, MEMBER(steps)}},

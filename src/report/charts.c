@@ -87,7 +87,9 @@ static const char *title_of(char title[128], const struct comparison *comparison
         snprintf(title, 128, "%s, mean", name);
     else
         snprintf(title, 128, "%s, seed %lld%s", name, (long long)curve->seed,
-                 curve->finished ? "" : ", unfinished");
+                 curve->finished   ? ""
+                 : curve->diverged ? ", diverged"
+                                   : ", unfinished");
     return title;
 }
 

@@ -71,6 +71,19 @@ static void write_progress(FILE *stream, const struct collection *collection)
             finished, collection->wanted, finished == 1 ? "is" : "are");
 }
 
+static void write_divergence(FILE *stream, const struct comparison *comparison)
+{
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        if (!comparison->encodings[i].diverged_count)
+            continue;
+        fputs("<p class=\"card banner\">", stream);
+        html_text(stream, comparison->encodings[i].name);
+        fputs(": ", stream);
+        comparison_divergence(stream, comparison, i);
+        fputs(". They are drawn dashed, and are in no mean and no pair.</p>\n", stream);
+    }
+}
+
 /* What a verdict comes down to, for those who read no further. */
 static const char *word_of(enum verdict verdict)
 {
@@ -281,6 +294,7 @@ void page_write(FILE *stream, const struct page *page)
     fputs("</h1>\n", stream);
     write_lede(stream, collection);
     write_progress(stream, collection);
+    write_divergence(stream, collection->comparison);
     write_findings(stream, page);
     if (chart_has_curves(&page->training) || chart_has_curves(&page->held_out))
         write_charts(stream, page);

@@ -60,7 +60,8 @@ static rotary_status add_run(struct series *series, const struct collection *col
 {
     struct series_curve *curve = &series->curves[series->count++];
     *curve = (struct series_curve){.encoding = encoding_of(collection, record),
-                                   .finished = record_finished(record),
+                                   .finished = record_finished(record) && !record->diverged,
+                                   .diverged = record->diverged > 0,
                                    .seed = record->seed};
     int64_t most = kind == SERIES_TRAINING_LOSS ? SERIES_POINTS : record->evaluation_count;
     curve->points = malloc(sizeof *curve->points * (size_t)(most + 1));

@@ -16,9 +16,9 @@ struct series_point {
 struct series_curve {
     struct series_point *points;
     int count;
-    int encoding; /* of the comparison */
-    bool mean;    /* of several runs; else one run, of this seed */
-    bool finished;
+    int encoding;            /* of the comparison */
+    bool mean;               /* of several runs; else one run, of this seed */
+    bool finished, diverged; /* of which it is at most one */
     int64_t seed;
 };
 

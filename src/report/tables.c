@@ -117,7 +117,8 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
             fputs("<td>–</td><td>–</td>", stream);
     }
     write_number(stream, last ? last->loss : (double)NAN, decimals_of(MEASURE_LOSS));
-    fprintf(stream, "<td>%s</td></tr>\n", record_finished(record) ? "finished" : "unfinished");
+    const char *end = record->diverged ? "diverged" : record_finished(record) ? "finished" : "unfinished";
+    fprintf(stream, "<td>%s</td></tr>\n", end);
 }
 
 void page_runs(FILE *stream, const struct collection *collection)

@@ -28,7 +28,7 @@ bool collection_is_comparison(const char *folder)
 struct description {
     const char **positions;
     int position_count, runs;
-    int64_t first_seed;
+    int64_t first_seed, steps; /* steps: of a run; 0: not said */
 };
 
 static rotary_status read_description(struct description *description, const json_t *object, const char *path,
@@ -64,6 +64,7 @@ static rotary_status read_description(struct description *description, const jso
     description->position_count = (int)count;
     description->runs = (int)json_integer_value(runs);
     description->first_seed = json_integer_value(seed);
+    description->steps = json_integer_value(json_object_get(json_object_get(object, "config"), "steps"));
     return ROTARY_OK;
 }
 
@@ -84,6 +85,13 @@ static rotary_status make_room(struct collection *collection, int wanted, rotary
                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the records of %d runs", wanted);
 }
 
+/* A comparison that was made longer has runs that do not know of it yet: they are not finished. */
+static void wait_for(struct record *record, int64_t steps)
+{
+    if (record->steps < steps)
+        record->steps = steps;
+}
+
 static rotary_status read_runs(struct collection *collection, const struct description *description,
                                const char *folder, rotary_error *error)
 {
@@ -95,8 +103,11 @@ static rotary_status read_runs(struct collection *collection, const struct descr
         status = path_of(path, folder, name, error);
         if (status == ROTARY_OK)
             status = path_of(config, path, "config.json", error);
-        if (status == ROTARY_OK && file_exists(config))
-            status = add_record(collection, path, error);
+        if (status != ROTARY_OK || !file_exists(config))
+            continue;
+        status = add_record(collection, path, error);
+        if (status == ROTARY_OK)
+            wait_for(&collection->records[collection->record_count - 1], description->steps);
     }
     if (status == ROTARY_OK)
         status = comparison_create(&collection->comparison, collection->records, collection->record_count,

@@ -86,37 +86,31 @@ static rotary_status describe(const struct compare_call *call, json_t **descript
                         : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for compare.json");
 }
 
-static rotary_status differs(const char *folder, const char *key, const json_t *old, const json_t *new,
-                             rotary_error *error)
-{
-    char *was = old ? json_dumps(old, JSON_ENCODE_ANY | JSON_REAL_PRECISION(7)) : NULL;
-    char *is = new ? json_dumps(new, JSON_ENCODE_ANY | JSON_REAL_PRECISION(7)) : NULL;
-    rotary_status status = rotary_fail(
-        error, ROTARY_INVALID_ARGUMENT,
-        "%s compares with %s %s and now it is %s: wanted the same configuration, or another folder", folder,
-        key, was ? was : "unset", is ? is : "unset");
-    free(was);
-    free(is);
-    return status;
-}
-
-/* Runs made under two configurations would not compare. */
-static rotary_status check_same(const char *folder, const json_t *old, json_t *new, rotary_error *error)
+/* Runs made under two configurations would not compare. What the folder says of itself may be outgrown: by
+ * more steps, where the schedule allows it, and by other lines, evaluations and checkpoints. */
+static rotary_status check_same(const struct compare_call *call, const char *path, const json_t *old,
+                                rotary_error *error)
 {
     const json_t *format = json_object_get(old, "format");
-    if (!json_equal(format, json_object_get(new, "format")))
-        return differs(folder, "format", format, json_object_get(new, "format"), error);
-    json_t *was = json_object_get(old, "config"), *is = json_object_get(new, "config"), *value;
-    const char *key;
-    json_object_foreach (is, key, value) {
-        if (!json_equal(json_object_get(was, key), value))
-            return differs(folder, key, json_object_get(was, key), value, error);
-    }
-    json_object_foreach (was, key, value) {
-        if (!json_object_get(is, key))
-            return differs(folder, key, value, NULL, error);
-    }
-    return ROTARY_OK;
+    if (!json_is_integer(format) || json_integer_value(format) != COMPARE_FORMAT)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is of format %lld and this program writes format %d: wanted another folder",
+                           path, (long long)json_integer_value(format), (int)COMPARE_FORMAT);
+    struct run_config recorded;
+    rotary_status status = run_config_from_json(&recorded, json_object_get(old, "config"), path, error);
+    if (status != ROTARY_OK)
+        return status;
+    recorded.model.position =
+        call->config->model.position; /* the runs' own, and no part of what they share */
+    status = run_config_same(call->config, &recorded, path, error);
+    if (status == ROTARY_OK)
+        status = run_config_extends(call->config, &recorded, path, error);
+    if (status == ROTARY_OK && call->config->train.steps < recorded.train.steps)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s compares runs of %lld steps: wanted as many or more, got %lld; or another folder", path,
+            (long long)recorded.train.steps, (long long)call->config->train.steps);
+    return status;
 }
 
 /* Makes the folder ready, or finds that it may not be used. */
@@ -139,7 +133,7 @@ static rotary_status open_folder(const struct compare_call *call, rotary_error *
     if (status == ROTARY_OK && file_exists(path)) {
         status = file_read_json(path, &old, error);
         if (status == ROTARY_OK)
-            status = check_same(call->folder, old, description, error);
+            status = check_same(call, path, old, error);
     }
     if (status == ROTARY_OK)
         status = file_make_folder(call->folder, error);
@@ -208,7 +202,11 @@ static rotary_status train_one(const struct compare_call *call, int index, rotar
                              .interrupted = call->interrupted};
     struct train_result result;
     status = train(&run, &result, error);
-    if (status == ROTARY_OK && call->progress && result.first_step >= config.train.steps)
+    watch.progress.diverged = result.diverged;
+    if (result.diverged)
+        status = ROTARY_OK; /* a result like others: its record says so */
+    bool said = status != ROTARY_OK || (!result.diverged && result.first_step < config.train.steps);
+    if (call->progress && !said)
         pass_on(&watch, NULL);
     return fail_in_run(&watch.progress, name, status, error);
 }

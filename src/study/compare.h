@@ -22,7 +22,8 @@ struct compare_progress {
     int run, runs;        /* this run, counted from 1; all of them */
     const char *position; /* its encoding's name */
     int64_t seed;
-    const struct train_progress *train; /* NULL: the run was found finished */
+    const struct train_progress *train; /* NULL: the run was found finished, or diverged */
+    int64_t diverged;                   /* the step it diverged at; 0: it did not */
 };
 
 struct compare_call {
@@ -41,8 +42,10 @@ struct compare_call {
 
 /* Trains what is not trained yet. A folder that holds a comparison is always continued: finished runs are
  * read back, the interrupted one resumes where it stopped. More runs or other positions than last time are
- * fine; a configuration that differs from the folder's is ROTARY_INVALID_ARGUMENT and names the key. A folder
- * that holds something else is refused. */
+ * fine, and so are other log_every, evaluate_every and checkpoint_every, and more steps unless the schedule
+ * leads to the last one (run_config_extends): then finished runs go on too. A configuration that differs
+ * otherwise from the folder's is ROTARY_INVALID_ARGUMENT and names the key. A folder that holds something
+ * else is refused. A run that diverges is a finished run without a score, and the others go on. */
 ROTARY_CHECKED rotary_status compare(const struct compare_call *call, rotary_error *error);
 
 #endif

@@ -66,13 +66,15 @@ static rotary_status check_records(struct comparison *comparison, const struct r
     return ROTARY_OK;
 }
 
-/* The finished records of one encoding, by seed. */
-static rotary_status collect(struct comparison_encoding *encoding, const struct record *records, int count,
-                             rotary_error *error)
+/* The records of one encoding that are finished, and diverged or not, by seed into `runs`; gives their number
+ * in *count_found. */
+static rotary_status collect(const struct comparison_encoding *encoding, const struct record *records,
+                             int count, bool diverged, int *runs, int *count_found, rotary_error *error)
 {
-    int *runs = encoding->runs, found = 0;
+    int found = 0;
     for (int i = 0; i < count; i++) {
-        if (strcmp(records[i].position, encoding->name) != 0 || !record_finished(&records[i]))
+        if (strcmp(records[i].position, encoding->name) != 0 || !record_finished(&records[i]) ||
+            (records[i].diverged > 0) != diverged)
             continue;
         int place = found;
         while (place > 0 && records[runs[place - 1]].seed > records[i].seed) {
@@ -87,7 +89,7 @@ static rotary_status collect(struct comparison_encoding *encoding, const struct 
         runs[place] = i;
         found++;
     }
-    encoding->run_count = found;
+    *count_found = found;
     return ROTARY_OK;
 }
 
@@ -128,22 +130,31 @@ static rotary_status sum_up(struct comparison_encoding *encoding, const struct c
     encoding->pair_seeds = encoding->steps_to_90 + room;
     encoding->runs = (int *)(encoding->pair_seeds + room);
 
-    rotary_status status = collect(encoding, records, count, error);
+    rotary_status status =
+        collect(encoding, records, count, false, encoding->runs, &encoding->run_count, error);
+    int runs = encoding->run_count;
+    if (status == ROTARY_OK)
+        status =
+            collect(encoding, records, count, true, encoding->runs + runs, &encoding->diverged_count, error);
     if (status != ROTARY_OK)
         return status;
-    int runs = encoding->run_count;
-    for (int i = 0; i < runs; i++)
-        encoding->steps_to_90[i] = record_steps_to(&records[encoding->runs[i]], ninety_percent);
+    int diverged = encoding->diverged_count;
+    for (int i = 0; i < runs + diverged; i++)
+        encoding->steps_to_90[i] =
+            i < runs ? record_steps_to(&records[encoding->runs[i]], ninety_percent) : NOT_REACHED;
     for (int measure = 0; measure < MEASURES; measure++) {
         double *values = encoding->values[measure];
         for (int i = 0; i < runs; i++)
             values[i] = measure_of(&records[encoding->runs[i]], measure);
-        statistics_of(&encoding->statistics[measure], values, runs, measure_direction(measure));
+        struct statistics *statistics = &encoding->statistics[measure];
+        statistics_of(statistics, values, runs, measure_direction(measure));
+        if (diverged)
+            statistics->without_worst = diverged == 1 ? statistics->mean : (double)NAN;
     }
     status = pair(encoding, baseline, records, error);
     if (status != ROTARY_OK)
         return status;
-    return statistics_reached(&encoding->reached, encoding->steps_to_90, runs, error);
+    return statistics_reached(&encoding->reached, encoding->steps_to_90, runs + diverged, error);
 }
 
 static rotary_status fill(struct comparison *comparison, const struct record *records, int count,
@@ -156,6 +167,7 @@ static rotary_status fill(struct comparison *comparison, const struct record *re
         comparison->encodings[comparison->encoding_count++].name = positions[i];
     for (int i = 0; i < count; i++) {
         comparison->unfinished += !record_finished(&records[i]);
+        comparison->diverged += records[i].diverged > 0;
         if (records[i].steps > comparison->steps)
             comparison->steps = records[i].steps;
         if (find_encoding(comparison, records[i].position) < 0)

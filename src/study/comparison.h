@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Runs put side by side: grouped by encoding, paired by seed, summed up. Made from records alone, whether the
- * runs are finished or not; only finished ones count.
+ * runs are finished or not; only finished ones count. Of these, runs that diverged have no score: they are
+ * counted by themselves, left out of means and pairs, and of "the mean without the worst" a single one is the
+ * worst, and more leave nothing to be said.
  */
 #ifndef ROTARY_STUDY_COMPARISON_H
 #define ROTARY_STUDY_COMPARISON_H
@@ -9,23 +11,28 @@
 #include "study/records.h"
 #include "study/statistics.h"
 
+#include <stdio.h>
+
 /* What is measured at the end of a run. Right answers are in percent of the problems. */
 enum measure { MEASURE_RIGHT, MEASURE_LOSS, MEASURES };
 
 struct comparison_encoding {
     const char *name; /* of the position encoding; borrowed */
-    int run_count;    /* finished ones */
-    /* Of each of them, by seed. The first array of values owns the memory of all. */
+    int run_count;    /* finished ones that did not diverge */
+    int diverged_count;
+    /* Of each of run_count, by seed. The first array of values owns the memory of all. */
     double *values[MEASURES]; /* NaN where a run has no such measure */
-    int64_t *steps_to_90;     /* first evaluation with 90% right answers; NOT_REACHED is a value */
-    int *runs;                /* index into the records */
+    /* Of each of run_count and, behind them, diverged_count runs, both by seed. */
+    int64_t *steps_to_90; /* first evaluation with 90% right answers; NOT_REACHED is a value, and that of a
+                             run that diverged */
+    int *runs;            /* index into the records */
     struct statistics statistics[MEASURES];
     /* Against the first encoding, over the seeds both have finished: each pair's difference, and all
      * together. */
     double *differences[MEASURES];
     int64_t *pair_seeds;
     struct paired_difference difference[MEASURES];
-    struct reached reached; /* 90% right answers */
+    struct reached reached; /* 90% right answers; of all run_count + diverged_count */
 };
 
 struct comparison {
@@ -36,6 +43,7 @@ struct comparison {
     int64_t problems;  /* of an evaluation */
     int64_t steps;     /* of a run; the most, where they differ */
     int unfinished;    /* records that do not count yet */
+    int diverged;      /* records of runs that diverged */
 };
 
 /* Groups `count` records. `positions` gives the order of encodings, the first being the baseline; NULL: in
@@ -54,6 +62,9 @@ enum direction measure_direction(enum measure measure);
  * right answers, 95% interval [3.9, 20.4], 5 pairs". The caller frees *sentence. */
 ROTARY_CHECKED rotary_status comparison_verdict(const struct comparison *comparison, int index,
                                                 char **sentence, rotary_error *error);
+/* Writes about the runs of encoding `index` that diverged, of which there is at least one: "2 of 5 runs
+ * diverged and have no score: seed 3 at step 120, seed 5 at step 98". */
+void comparison_divergence(FILE *stream, const struct comparison *comparison, int index);
 /* Whether an interval is shown of so few pairs that statistics_caution should stand beside it. */
 bool comparison_few_pairs(const struct comparison *comparison);
 /* The table and the verdicts as plain text, aligned, each line ended. The caller frees *text. */

@@ -153,7 +153,13 @@ static rotary_status read_line(struct record *record, const struct line *line, r
         return status;
     if (step < record->done)
         return bad_line(line, error, "step", "lines in the order of their steps");
+    if (record->diverged)
+        return bad_line(line, error, "step", "nothing after the line that says the run diverged");
     record->done = step;
+    if (json_is_string(json_object_get(line->object, "diverged"))) {
+        record->diverged = step;
+        return ROTARY_OK;
+    }
     bool evaluation = json_object_get(line->object, "evaluation") != NULL;
     if (!evaluation)
         return add_point(record, line, step, error);
@@ -252,7 +258,7 @@ const struct record_evaluation *record_last_evaluation(const struct record *reco
 bool record_finished(const struct record *record)
 {
     const struct record_evaluation *last = record_last_evaluation(record);
-    return last && last->step >= record->steps;
+    return record->diverged || (last && last->step >= record->steps);
 }
 
 int64_t record_steps_to(const struct record *record, double share)

@@ -31,6 +31,7 @@ struct record {
     const char *task, *position; /* point into config */
     int64_t seed, steps;         /* steps: those wanted */
     int64_t done;                /* the last step a line was written for; 0: none yet */
+    int64_t diverged;            /* the step training ended at because it diverged; 0: it did not */
     struct record_point *points;
     int64_t point_count;
     struct record_evaluation *evaluations;
@@ -46,7 +47,8 @@ struct record {
 ROTARY_CHECKED rotary_status record_read(struct record *record, const char *folder, rotary_error *error);
 void record_free(struct record *record);
 
-/* Whether all wanted steps are done and the last evaluation is of the last step. */
+/* Whether all wanted steps are done and the last evaluation is of the last step, or the run diverged before:
+ * nothing more will come of it. */
 bool record_finished(const struct record *record);
 /* NULL when there is none yet. */
 const struct record_evaluation *record_last_evaluation(const struct record *record);

@@ -39,7 +39,7 @@ static rotary_status open_text(FILE **stream, char **text, size_t *size, rotary_
     return *stream ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a table");
 }
 
-static void write_verdict(FILE *stream, const struct comparison *comparison, int index)
+static void write_verdict_of_pairs(FILE *stream, const struct comparison *comparison, int index)
 {
     enum measure measure = comparison_measure(comparison);
     const char *name = comparison->encodings[index].name, *baseline = comparison->encodings[0].name;
@@ -79,6 +79,14 @@ static void write_verdict(FILE *stream, const struct comparison *comparison, int
                 decimals, fmin(fabs(low), fabs(high)), decimals, fmax(fabs(low), fabs(high)), pairs);
         return;
     }
+}
+
+static void write_verdict(FILE *stream, const struct comparison *comparison, int index)
+{
+    write_verdict_of_pairs(stream, comparison, index);
+    int diverged = comparison->encodings[index].diverged_count + comparison->encodings[0].diverged_count;
+    if (diverged)
+        fprintf(stream, ", without %d run%s that diverged", diverged, diverged == 1 ? "" : "s");
 }
 
 rotary_status comparison_verdict(const struct comparison *comparison, int index, char **sentence,
@@ -162,6 +170,19 @@ static void write_table(FILE *stream, const struct comparison *comparison, enum 
     }
 }
 
+void comparison_divergence(FILE *stream, const struct comparison *comparison, int index)
+{
+    const struct comparison_encoding *encoding = &comparison->encodings[index];
+    int count = encoding->diverged_count;
+    fprintf(stream, "%d of %d run%s diverged and %s no score:", count, encoding->run_count + count,
+            encoding->run_count + count == 1 ? "" : "s", count == 1 ? "has" : "have");
+    for (int i = 0; i < count; i++) {
+        const struct record *record = &comparison->records[encoding->runs[encoding->run_count + i]];
+        fprintf(stream, "%s seed %lld at step %lld", i ? "," : "", (long long)record->seed,
+                (long long)record->diverged);
+    }
+}
+
 rotary_status comparison_text(const struct comparison *comparison, char **text, rotary_error *error)
 {
     FILE *stream;
@@ -178,6 +199,13 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
     if (comparison->unfinished)
         fprintf(stream, "%d unfinished run%s not counted\n", comparison->unfinished,
                 comparison->unfinished == 1 ? "" : "s");
+    for (int i = 0; i < comparison->encoding_count; i++) {
+        if (!comparison->encodings[i].diverged_count)
+            continue;
+        fprintf(stream, "%s: ", comparison->encodings[i].name);
+        comparison_divergence(stream, comparison, i);
+        fputc('\n', stream);
+    }
     for (int i = 1; i < comparison->encoding_count; i++) {
         write_verdict(stream, comparison, i);
         fputc('\n', stream);
@@ -235,12 +263,24 @@ static json_t *runs_json(const struct comparison *comparison, const struct compa
     return runs;
 }
 
+static json_t *diverged_json(const struct comparison *comparison, const struct comparison_encoding *encoding)
+{
+    json_t *runs = json_array();
+    for (int i = 0; i < encoding->diverged_count; i++) {
+        const struct record *record = &comparison->records[encoding->runs[encoding->run_count + i]];
+        json_array_append_new(runs, json_pack("{s:I, s:s, s:I}", "seed", (json_int_t)record->seed, "folder",
+                                              record->folder, "step", (json_int_t)record->diverged));
+    }
+    return runs;
+}
+
 static json_t *encoding_json(const struct comparison *comparison, int index)
 {
     const struct comparison_encoding *encoding = &comparison->encodings[index];
     json_t *object =
-        json_pack("{s:s, s:o, s:o}", "position", encoding->name, "runs", runs_json(comparison, encoding),
-                  "loss", measure_json(encoding, MEASURE_LOSS, index == 0));
+        json_pack("{s:s, s:o, s:o, s:o}", "position", encoding->name, "runs", runs_json(comparison, encoding),
+                  "diverged", diverged_json(comparison, encoding), "loss",
+                  measure_json(encoding, MEASURE_LOSS, index == 0));
     if (object && comparison->has_problems) {
         json_object_set_new(object, "right_percent", measure_json(encoding, MEASURE_RIGHT, index == 0));
         json_object_set_new(object, "steps_to_90",

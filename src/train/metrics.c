@@ -15,20 +15,34 @@
 /* What one line tells. */
 struct line {
     int64_t step;
-    bool evaluated;
+    bool evaluated, diverged;
     double loss;
     struct evaluation evaluation;
 };
 
+static bool has_numbers(const json_t *object, const char *const *keys)
+{
+    while (*keys && json_is_number(json_object_get(object, *keys)))
+        keys++;
+    return !*keys;
+}
+
+/* Whether a line of metrics it is. */
 static bool read_line(const char *text, size_t length, struct line *line)
 {
+    static const char *const of_step[] = {"loss", "learning_rate", "gradient_norm", "tokens_per_second",
+                                          NULL};
+    static const char *const of_evaluation[] = {"right", "problems", "loss", "accuracy", "seconds", NULL};
     json_t *object = json_loadb(text, length, 0, NULL);
     const json_t *step = json_object_get(object, "step");
     const json_t *evaluation = json_object_get(object, "evaluation");
     bool good = json_is_integer(step) && json_integer_value(step) > 0;
     *line = (struct line){.step = json_integer_value(step), .evaluated = evaluation};
-    if (evaluation) {
-        good = good && json_is_object(evaluation);
+    line->diverged = json_is_string(json_object_get(object, "diverged"));
+    if (line->diverged) {
+        /* its step is all there is to know */
+    } else if (evaluation) {
+        good = good && has_numbers(evaluation, of_evaluation);
         line->evaluation = (struct evaluation){
             .right = json_integer_value(json_object_get(evaluation, "right")),
             .problems = json_integer_value(json_object_get(evaluation, "problems")),
@@ -37,9 +51,8 @@ static bool read_line(const char *text, size_t length, struct line *line)
             .seconds = json_number_value(json_object_get(evaluation, "seconds")),
         };
     } else {
-        const json_t *loss = json_object_get(object, "loss");
-        good = good && json_is_number(loss);
-        line->loss = json_number_value(loss);
+        good = good && has_numbers(object, of_step);
+        line->loss = json_number_value(json_object_get(object, "loss"));
     }
     json_decref(object);
     return good;
@@ -49,28 +62,35 @@ static bool read_line(const char *text, size_t length, struct line *line)
 static rotary_status count_lines(struct metrics *metrics, const char *text, size_t count, int64_t step,
                                  rotary_error *error)
 {
-    int64_t number = 0, bad = 0;
+    int64_t number = 0, bad = 0, reached = 0;
     for (size_t begin = 0; begin < count;) {
         const char *newline = memchr(text + begin, '\n', count - begin);
         if (!newline)
             break;
         size_t end = (size_t)(newline - text) + 1;
         struct line line;
-        bool good = read_line(text + begin, end - begin, &line);
+        bool good = read_line(text + begin, end - begin, &line) && line.step >= reached;
         begin = end;
         number++;
         if (!good && !bad)
             bad = number;
-        if (!good || line.step > step)
+        if (good)
+            reached = line.step;
+        if (!good || (line.step > step && !line.diverged))
             continue;
         if (bad)
-            return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: not a line of metrics", metrics->path,
-                               (long long)bad);
+            return rotary_fail(error, ROTARY_BAD_FILE,
+                               "%s, line %lld: not a line of metrics, or of an earlier step than the line "
+                               "before it",
+                               metrics->path, (long long)bad);
         metrics->kept = end;
-        if (line.evaluated) {
+        if (line.diverged) {
+            metrics->diverged = line.step;
+        } else if (line.evaluated) {
             metrics->evaluated = line.step;
             metrics->evaluation = line.evaluation;
         } else {
+            metrics->logged = line.step;
             metrics->loss = line.loss;
         }
     }
@@ -134,8 +154,21 @@ rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_l
                          (long long)line->step, line->loss, line->learning_rate, line->gradient_norm,
                          line->tokens_per_second);
     rotary_status status = append(metrics, text, (size_t)count, error);
-    if (status == ROTARY_OK)
+    if (status == ROTARY_OK) {
+        metrics->logged = line->step;
         metrics->loss = line->loss;
+    }
+    return status;
+}
+
+rotary_status metrics_write_divergence(struct metrics *metrics, int64_t step, const char *what,
+                                       rotary_error *error)
+{
+    char text[128];
+    int count = snprintf(text, sizeof text, "{\"step\":%lld,\"diverged\":\"%s\"}\n", (long long)step, what);
+    rotary_status status = append(metrics, text, (size_t)count, error);
+    if (status == ROTARY_OK)
+        metrics->diverged = step;
     return status;
 }
 

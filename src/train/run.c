@@ -242,6 +242,21 @@ rotary_status run_config_same(const struct run_config *config, const struct run_
     return status;
 }
 
+rotary_status run_config_extends(const struct run_config *config, const struct run_config *recorded,
+                                 const char *where, rotary_error *error)
+{
+    int schedule = recorded->train.schedule;
+    bool leads_to_last = schedule == SCHEDULE_LINEAR || schedule == SCHEDULE_COSINE;
+    if (!leads_to_last || config->train.steps == recorded->train.steps)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "steps is %lld in %s and %lld now: a schedule that is %s leads to its last step, and "
+                       "what was trained would have gone another way; wanted the same steps, or another "
+                       "folder",
+                       (long long)recorded->train.steps, where, (long long)config->train.steps,
+                       schedule_names[schedule]);
+}
+
 /* "format" is not a setting: it says whether the settings can be read at all. */
 static rotary_status check_format(const char *path, json_t *object, rotary_error *error)
 {

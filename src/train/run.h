@@ -12,6 +12,7 @@
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}
  *     {"step":500,"evaluation":{"right":92,"problems":128,"loss":0.31,"accuracy":0.93,"seconds":1.1},
  *      "samples":[{"prompt":"?s='...","answer":"'vejmg'","written":"'vejmg'#","right":true}, ...]}
+ *     {"step":731,"diverged":"loss"}       what was not finite there; the last line of such a run
  * loss is the mean over the tokens of the steps since the last line. "problems" is 0 when the task has none.
  */
 #ifndef ROTARY_TRAIN_RUN_H
@@ -63,6 +64,12 @@ ROTARY_CHECKED rotary_status run_config_from_json(struct run_config *config, con
 ROTARY_CHECKED rotary_status run_config_same(const struct run_config *config,
                                              const struct run_config *recorded, const char *where,
                                              rotary_error *error);
+/* Whether a run of configuration `recorded`, found in `where`, may go on to the steps of `config`: whether
+ * the steps that were taken would have been the same. ROTARY_INVALID_ARGUMENT where the schedule leads to the
+ * last step (linear, cosine) and the last step is another. */
+ROTARY_CHECKED rotary_status run_config_extends(const struct run_config *config,
+                                                const struct run_config *recorded, const char *where,
+                                                rotary_error *error);
 /* Leaves the four keys that may change at their defaults: what is the same for all of a run. */
 void run_config_lasting(struct run_config *config);
 

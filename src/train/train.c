@@ -91,15 +91,23 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
     if (status == ROTARY_OK)
         status = run_config_same(&session->config, &recorded, folder, error);
     if (status == ROTARY_OK)
+        status = run_config_extends(&session->config, &recorded, folder, error);
+    if (status == ROTARY_OK)
         session->writes_config = is_replanned(&session->config.train, &recorded.train);
     return status;
 }
 
 /* ---- one step ---- */
 
-static rotary_status fail_diverged(const struct session *session, const char *what, double value,
-                                   int64_t step, rotary_error *error)
+/* That it came to this is written down before it is said, so that nobody trains to here again. */
+static rotary_status fail_diverged(struct session *session, const char *what, double value, int64_t step,
+                                   rotary_error *error)
 {
+    rotary_status status = metrics_write_divergence(&session->metrics, step, what, error);
+    if (status == ROTARY_OK)
+        status = metrics_sync(&session->metrics, error);
+    if (status != ROTARY_OK)
+        return status;
     if (session->saved_step == 0)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
@@ -287,6 +295,27 @@ static rotary_status run(struct session *session, rotary_error *error)
 
 /* ---- the call ---- */
 
+/* The checkpoint says how many tokens it trained on since the last line, and that line is on the disk before
+ * it. */
+static rotary_status check_metrics(const struct session *session, rotary_error *error)
+{
+    const struct run_config *config = &session->config;
+    int64_t tokens = config->train.batch_size * config->train.accumulation * config->task.sequence_length,
+            step = session->state.step, wanted = step - session->state.loss_counted / tokens;
+    if (session->metrics.diverged)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "training diverged at step %lld in %s and would again; try a lower learning_rate "
+                           "or more warmup_steps in another folder",
+                           (long long)session->metrics.diverged, session->call->folder);
+    if (session->metrics.logged == wanted)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE,
+                       "%s: the last whole line up to the checkpoint's step %lld is of step %lld; wanted "
+                       "one of step %lld: lines are missing",
+                       session->metrics.path, (long long)step, (long long)session->metrics.logged,
+                       (long long)wanted);
+}
+
 /* Finds out where the run stands, changing nothing but a checkpoint that was left half renamed. */
 static rotary_status look_back(struct session *session, struct checkpoint *checkpoint, rotary_error *error)
 {
@@ -300,7 +329,8 @@ static rotary_status look_back(struct session *session, struct checkpoint *check
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is at step %lld already, past the %lld steps wanted", folder,
                            (long long)session->state.step, (long long)session->config.train.steps);
-    return metrics_read(&session->metrics, folder, session->state.step, error);
+    status = metrics_read(&session->metrics, folder, session->state.step, error);
+    return status == ROTARY_OK ? check_metrics(session, error) : status;
 }
 
 /* Nothing in the folder changes before everything that can fail for lack of memory is done. */
@@ -353,6 +383,7 @@ rotary_status train(const struct train_call *call, struct train_result *result, 
         .loss = session.metrics.loss,
         .seconds = rotary_clock() - begin,
         .evaluation = session.metrics.evaluation,
+        .diverged = session.metrics.diverged,
     };
     metrics_close(&session.metrics);
     learner_destroy(&session.learner);

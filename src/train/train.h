@@ -32,13 +32,19 @@ struct train_result {
     int64_t steps_done, first_step; /* first_step: where this call started */
     double loss, seconds;           /* loss: of the last line of metrics, NaN if there is none */
     struct evaluation evaluation;   /* the last, zero if there was none; its samples are not kept */
+    int64_t diverged;               /* the step a loss or gradient was not finite at; 0: none was */
 };
 
 /* Trains until config->train.steps are done, writing the run's folder. A run that is finished already returns
  * at once. A folder that holds a run is never overwritten: without `resume` it is refused, and with `resume`
  * a configuration that differs from the folder's is refused too, but for steps, log_every, evaluate_every and
- * checkpoint_every. Another process training in the folder is refused. A loss or gradient that is not finite
- * is ROTARY_INVALID_ARGUMENT, and the last checkpoint stays.
+ * checkpoint_every; and other steps are refused of a schedule that ends with them (run_config_extends). A
+ * metrics.jsonl that does not reach the checkpoint, or is damaged before it, is ROTARY_BAD_FILE. Another
+ * process training in the folder is refused.
+ *
+ * A loss or gradient that is not finite ends the run for good: that is written to metrics.jsonl, the last
+ * checkpoint stays, result->diverged says the step, and the status is ROTARY_INVALID_ARGUMENT, as it is at
+ * once whenever the run is asked for again, since it would go the same way again.
  *
  * Stopped at any moment and resumed, the run ends with the same bytes in model.safetensors, and with the same
  * lines in metrics.jsonl but for the times. Evaluations draw their problems from the run's seed, so that runs

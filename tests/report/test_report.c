@@ -224,6 +224,15 @@ static void check_parts(const char *folder)
     CHECK(strstr(page, "thin unfinished\"") != NULL && strstr(page, "roper, seed 3, unfinished") != NULL);
     free(page);
 
+    check_about("a run that diverged");
+    synthetic_append(place, "metrics.jsonl", "{\"step\":211,\"diverged\":\"loss\"}\n");
+    page = page_of(folder);
+    CHECK(strstr(page, "runs are finished") == NULL);
+    CHECK(strstr(page, "roper: 1 of 3 runs diverged and has no score: seed 3 at step 211.") != NULL);
+    CHECK_INT(occurrences(page, "<td>diverged</td>"), 1);
+    free(page);
+    synthetic_run(place, &run);
+
     check_about("damage");
     synthetic_append(place, "metrics.jsonl", "no JSON\n{}\n");
     CHECK_INT(report_write(&folder, 1, NULL, &error), ROTARY_BAD_FILE);

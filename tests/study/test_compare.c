@@ -10,7 +10,10 @@
 #include "layer/position.h"
 #include "study/collection.h"
 #include "study/compare.h"
+#include "train/checkpoint.h"
+#include "train/schedule.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +50,7 @@ static const int rope_and_roper[] = {POSITION_ROPE, POSITION_ROPER};
 struct telling {
     int calls, found, last_run;
     int64_t first_step; /* told of run `stop_run` */
+    int64_t diverged;   /* the step of the last run that did */
     char order[256];    /* "rope-5 roper-5 ..." */
     int stop_run;
     int64_t stop_step;
@@ -67,6 +71,7 @@ static void listen(void *argument, const struct compare_progress *progress)
     }
     if (!progress->train) {
         telling->found++;
+        telling->diverged = progress->diverged ? progress->diverged : telling->diverged;
         return;
     }
     if (progress->run == telling->stop_run && progress->train->step == telling->stop_step)
@@ -202,6 +207,103 @@ static void check_shared(const char *place)
     collection_free(&collection);
 }
 
+/* Puts weights that are no numbers into a run's checkpoint. */
+static void poison(const struct run_config *config, const char *run)
+{
+    struct decoder *decoder;
+    struct checkpoint checkpoint;
+    rotary_error error = {0};
+    struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, true};
+    CHECK_INT(decoder_create(&decoder, &compute, &config->model, limits, 1, &error), ROTARY_OK);
+    struct run_config settled = *config;
+    settled.train.precision = PRECISION_F32;
+    if (!CHECK_INT(checkpoint_open(&checkpoint, run, &settled, &error), ROTARY_OK))
+        printf("    %s\n", error.message);
+    struct parameters *parameters = decoder_parameters(decoder);
+    CHECK_INT(checkpoint_load(&checkpoint, parameters, &error), ROTARY_OK);
+    struct checkpoint_state state = checkpoint.state;
+    checkpoint_close(&checkpoint);
+    for (int64_t i = 0; i < parameters->elements; i++)
+        parameters->values[i] = NAN;
+    CHECK_INT(checkpoint_write(run, &settled, parameters, &state, &error), ROTARY_OK);
+    decoder_destroy(decoder);
+}
+
+/* A comparison is made longer, logs otherwise, and one of its runs diverges on the way: the others go on, and
+ * it is a result too. */
+static void check_longer(const char *place)
+{
+    struct run_config config = small_config();
+    struct telling telling;
+    check_about("a comparison to be made longer");
+    struct compare_call call = call_of(&config, place, &telling);
+    call.runs = 4;
+    check_status(&call, ROTARY_OK, "");
+    char run[2 * SYNTHETIC_PATH];
+    snprintf(run, sizeof run, "%s/roper-6", place);
+    struct run_config poisoned = config;
+    poisoned.model.position = POSITION_ROPER;
+    poisoned.train.seed = 6;
+    poison(&poisoned, run);
+
+    check_about("made longer");
+    config.train.steps = 9;
+    config.train.log_every = 2;
+    config.train.evaluate_every = 0;
+    config.train.checkpoint_every = 4;
+    call = call_of(&config, place, &telling);
+    call.runs = 4;
+    telling.stop_run = 1;
+    telling.stop_step = 8;
+    check_status(&call, ROTARY_INTERRUPTED, "stopped in run 1 of 8");
+    CHECK_INT(telling.first_step, 7);
+    struct collection collection;
+    rotary_error error;
+    CHECK_INT(collection_read(&collection, &place, 1, &error), ROTARY_OK);
+    CHECK_INT(collection.comparison->unfinished, 8); /* the others do not know yet */
+    collection_free(&collection);
+
+    call = call_of(&config, place, &telling);
+    call.runs = 4;
+    check_status(&call, ROTARY_OK, "");
+    CHECK_INT(telling.found, 1);
+    CHECK_INT(telling.diverged, 7);
+    CHECK_TEXT(telling.order, "rope-5 roper-5 rope-6 roper-6 rope-7 roper-7 rope-8 roper-8 ");
+    call = call_of(&config, place, &telling);
+    call.runs = 4;
+    check_status(&call, ROTARY_OK, "");
+    CHECK_INT(telling.found, 8);
+    CHECK_INT(telling.calls, 8);
+
+    CHECK_INT(collection_read(&collection, &place, 1, &error), ROTARY_OK);
+    const struct comparison *comparison = collection.comparison;
+    CHECK_INT(comparison->unfinished, 0);
+    CHECK_INT(comparison->diverged, 1);
+    CHECK_INT(comparison->encodings[0].run_count, 4);
+    CHECK_INT(comparison->encodings[1].run_count, 3);
+    CHECK_INT(comparison->encodings[1].difference[MEASURE_LOSS].count, 3);
+    char *text;
+    CHECK_INT(comparison_text(comparison, &text, &error), ROTARY_OK);
+    CHECK(strstr(text, "\nroper: 1 of 4 runs diverged and has no score: seed 6 at step 7\n") != NULL);
+    free(text);
+    collection_free(&collection);
+
+    check_about("what may not change");
+    config.train.steps = 8;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "compares runs of 9 steps: wanted as many or more, got 8");
+    config.train.steps = 9;
+    config.train.warmup_steps = 3;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "warmup_steps is 0 in ");
+    char linear[2 * SYNTHETIC_PATH];
+    snprintf(linear, sizeof linear, "%s linear", place);
+    config = small_config();
+    config.train.schedule = SCHEDULE_LINEAR;
+    call = call_of(&config, linear, &telling);
+    check_status(&call, ROTARY_OK, "");
+    config.train.steps = 7;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "a schedule that is linear leads to its last step");
+}
+
 static void check_refused(const char *whole)
 {
     struct run_config config = small_config();
@@ -260,6 +362,8 @@ int main(void)
     check_interrupted(whole, place);
     snprintf(place, sizeof place, "%s/shared", folder);
     check_shared(place);
+    snprintf(place, sizeof place, "%s/longer", folder);
+    check_longer(place);
     check_refused(whole);
     synthetic_remove(folder);
     compute_destroy(&compute);

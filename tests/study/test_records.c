@@ -166,6 +166,91 @@ static void check_comparison(const char *folder)
     collection_free(&collection);
 }
 
+/* Makes a run of the comparison one that got to step `done` and diverged at the next. */
+static void diverge(const char *folder, const char *position, int64_t seed, int64_t done)
+{
+    struct synthetic_run run = quick;
+    run.position = position;
+    run.seed = seed;
+    run.done = done;
+    run.half = 300;
+    char place[2 * SYNTHETIC_PATH], line[64];
+    snprintf(place, sizeof place, "%s/%s-%lld", folder, position, (long long)seed);
+    synthetic_run(place, &run);
+    snprintf(line, sizeof line, "{\"step\":%lld,\"diverged\":\"loss\"}\n", (long long)done + 1);
+    synthetic_append(place, "metrics.jsonl", line);
+}
+
+/* Runs that diverged are finished, without a score: said, counted as slower than any, and left out of the
+ * rest. */
+static void check_diverged(const char *folder)
+{
+    struct collection collection;
+    rotary_error error = {0};
+    check_about("roper-2 diverged");
+    synthetic_comparison(folder, &quick, 3, 2, names, (double[]){450, 300});
+    diverge(folder, "roper", 2, 510);
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
+    const struct comparison *comparison = collection.comparison;
+    const struct comparison_encoding *roper = &comparison->encodings[1];
+    CHECK_INT(collection.records[3].diverged, 511);
+    CHECK(record_finished(&collection.records[3]));
+    CHECK_INT(comparison->unfinished, 0);
+    CHECK_INT(comparison->diverged, 1);
+    CHECK_INT(roper->run_count, 2);
+    CHECK_INT(roper->diverged_count, 1);
+    CHECK_INT(collection.records[roper->runs[2]].seed, 2);
+    CHECK_INT(roper->steps_to_90[2], NOT_REACHED);
+    CHECK_INT(roper->reached.count, 3);
+    CHECK_INT(roper->difference[MEASURE_RIGHT].count, 2);
+    CHECK_INT(roper->pair_seeds[0], 1);
+    CHECK_INT(roper->pair_seeds[1], 3);
+    const struct statistics *right = &roper->statistics[MEASURE_RIGHT];
+    CHECK_INT(right->count, 2);
+    CHECK_NEAR(right->without_worst, right->mean, 0); /* the worst is the one that diverged */
+    char *text;
+    json_t *object;
+    CHECK_INT(comparison_text(comparison, &text, &error), ROTARY_OK);
+    CHECK(strstr(text, "\nroper: 1 of 3 runs diverged and has no score: seed 2 at step 511\n") != NULL);
+    CHECK(strstr(text, ", without 1 run that diverged\n") != NULL);
+    free(text);
+    CHECK_INT(comparison_json(comparison, &object, &error), ROTARY_OK);
+    json_t *diverged = json_object_get(json_array_get(json_object_get(object, "encodings"), 1), "diverged");
+    CHECK_INT((int64_t)json_array_size(diverged), 1);
+    CHECK_INT(json_integer_value(json_object_get(json_array_get(diverged, 0), "step")), 511);
+    json_decref(object);
+    collection_free(&collection);
+
+    check_about("roper-1 diverged too");
+    diverge(folder, "roper", 1, 20);
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
+    roper = &collection.comparison->encodings[1];
+    CHECK_INT(roper->diverged_count, 2);
+    CHECK(isnan(roper->statistics[MEASURE_RIGHT].without_worst));
+    CHECK(isinf(roper->reached.median));
+    CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
+    CHECK(strstr(text, "2 of 3 runs diverged and have no score: seed 1 at step 21, seed 2 at step 511\n") !=
+          NULL);
+    free(text);
+    collection_free(&collection);
+
+    check_about("all of roper diverged");
+    diverge(folder, "roper", 3, 0);
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
+    CHECK_INT(collection.comparison->encodings[1].run_count, 0);
+    CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
+    CHECK(strstr(text, "nothing to say of roper and rope yet: no seed is finished with both") != NULL);
+    free(text);
+    collection_free(&collection);
+
+    check_about("a line behind the last");
+    char place[2 * SYNTHETIC_PATH];
+    snprintf(place, sizeof place, "%s/roper-3", folder);
+    synthetic_append(place, "metrics.jsonl", "{\"step\":5,\"diverged\":\"loss\"}\n");
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "line 2: step: wanted nothing after the line") != NULL);
+}
+
 static void check_unfinished(const char *folder)
 {
     struct collection collection;
@@ -316,6 +401,8 @@ int main(void)
     snprintf(place, sizeof place, "%s/compare", folder);
     check_comparison(place);
     check_unfinished(place);
+    snprintf(place, sizeof place, "%s/diverged", folder);
+    check_diverged(place);
     snprintf(place, sizeof place, "%s/plain", folder);
     synthetic_write(place, "nothing", "");
     check_plain_runs(place);

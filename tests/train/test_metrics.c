@@ -123,14 +123,24 @@ static void test_cut(void)
 static void test_damaged(void)
 {
     const char *folder = new_folder("damaged");
-    static const char good[] = "{\"step\":1,\"loss\":2.5}\n";
-    static const char *const bad[] = {"nonsense\n", "{\"step\":\"2\",\"loss\":1}\n",   "{\"step\":2}\n",
-                                      "\n",         "{\"step\":2,\"evaluation\":3}\n", "[2]\n"};
+#define REST "\"learning_rate\":0.1,\"gradient_norm\":1,\"tokens_per_second\":3.5}\n"
+    static const char good[] = "{\"step\":2,\"loss\":2.5," REST;
+    static const char *const bad[] = {"nonsense\n",
+                                      "{\"step\":\"2\",\"loss\":1," REST,
+                                      "{\"step\":2}\n",
+                                      "\n",
+                                      "{\"step\":2,\"loss\":1}\n",
+                                      "{\"step\":2,\"loss\":\"1\"," REST,
+                                      "{\"step\":0,\"loss\":1," REST,
+                                      "{\"step\":1,\"loss\":1," REST, /* goes back */
+                                      "{\"step\":2,\"evaluation\":3}\n",
+                                      "{\"step\":2,\"evaluation\":{\"right\":1,\"problems\":2,\"loss\":1}}\n",
+                                      "[2]\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         check_about("%s", bad[i]);
         char text[256];
         /* In the middle it is damage; at the end, what a crash of the machine leaves. */
-        snprintf(text, sizeof text, "%s%s{\"step\":3,\"loss\":1.5}\n", good, bad[i]);
+        snprintf(text, sizeof text, "%s%s{\"step\":3,\"loss\":1.5," REST, good, bad[i]);
         write_file(folder, "metrics.jsonl", text, strlen(text));
         struct metrics metrics;
         rotary_error error = {0};
@@ -144,6 +154,26 @@ static void test_damaged(void)
         free(left);
     }
     check_about("%s", "");
+#undef REST
+}
+
+/* It is the last line, and is known of whatever step one goes on from. */
+static void test_divergence(void)
+{
+    const char *folder = new_folder("diverged");
+    struct metrics metrics;
+    open_at(&metrics, folder, 0);
+    CHECK_INT(metrics.diverged, 0);
+    write_steps(&metrics, 1, 3);
+    open_at(&metrics, folder, 3);
+    CHECK(metrics_write_divergence(&metrics, 7, "gradient_norm", NULL) == ROTARY_OK);
+    CHECK_INT(metrics.diverged, 7);
+    metrics_close(&metrics);
+    for (int64_t step = 0; step <= 3; step++) {
+        CHECK(metrics_read(&metrics, folder, step, NULL) == ROTARY_OK);
+        CHECK_INT(metrics.diverged, 7);
+        CHECK_INT(metrics.logged, step);
+    }
 }
 
 static void test_unwritable(void)
@@ -175,6 +205,7 @@ int main(void)
     test_lines();
     test_cut();
     test_damaged();
+    test_divergence();
     test_unwritable();
     return check_report();
 }

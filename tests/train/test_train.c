@@ -9,6 +9,7 @@
 #include "train/runs.h"
 
 #include "train/checkpoint.h"
+#include "train/schedule.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -281,6 +282,21 @@ static void test_more_steps(void)
     CHECK(same_file(folder, whole, "model.safetensors"));
     CHECK(same_file(folder, whole, "config.json"));
 
+    /* A schedule that leads to the last step does not lead to another; one that does not know it does. */
+    static const int schedules[] = {SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_NOAM};
+    for (int i = 0; i < 3; i++) {
+        config.train.schedule = schedules[i];
+        config.train.steps = 6;
+        folder = numbered("schedule", i);
+        train_to_end(&config, 1, folder);
+        config.train.steps = 9;
+        if (schedules[i] == SCHEDULE_NOAM)
+            train_to_end(&config, 1, folder);
+        else
+            call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT, "leads to its last step");
+    }
+    config.train.schedule = SCHEDULE_CONSTANT;
+
     config.train.steps = 3;
     config.train.log_every = config.train.evaluate_every = config.train.checkpoint_every = 0;
     folder = scratch_path("only the end");
@@ -328,6 +344,64 @@ static void test_diverged(void)
     CHECK(count == after_count && memcmp(model, after, count) == 0);
     free(model);
     free(after);
+    CHECK_INT(result.diverged, 11);
+    /* It is written down, and nobody trains to there again. */
+    char *metrics = read_file(folder, "metrics.jsonl", &count);
+    CHECK(strstr(metrics, "}\n{\"step\":11,\"diverged\":\"loss\"}\n") != NULL);
+    result = call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT, "training diverged at step 11 in ");
+    CHECK_INT(result.diverged, 11);
+    char *same = read_file(folder, "metrics.jsonl", &after_count);
+    CHECK(count == after_count && memcmp(metrics, same, count) == 0);
+    free(metrics);
+    free(same);
+}
+
+/* Lines up to a checkpoint are written before it: where they are missing someone has been at the file. What
+ * comes behind them is cut off, whole or not. */
+static void test_damaged_metrics(void)
+{
+    struct run_config config;
+    tiny_config(&config);
+    config.train.steps = 10;
+    config.train.log_every = 3;
+    const char *whole = scratch_path("whole lines"), *folder = scratch_path("missing lines");
+    train_to_end(&config, 1, folder);
+    config.train.steps = 12;
+    train_to_end(&config, 1, whole);
+    size_t count;
+    char *text = read_file(folder, "metrics.jsonl", &count);
+    char *last = strstr(text, "{\"step\":10,"), *before = strstr(text, "{\"step\":9,");
+    struct {
+        size_t kept;
+        const char *added, *words; /* words: NULL if it can be gone on from */
+    } cases[] = {
+        {0, "", "is of step 0; wanted one of step 10"},
+        {(size_t)(last - text), "", "is of step 9; wanted one of step 10"},
+        {(size_t)(last - text) + 20, "", "is of step 9; wanted one of step 10"},
+        {(size_t)(before - text), last, NULL}, /* one less in between is not told from another log_every */
+        {count, "{\"step\":11,\"lo", NULL},
+        {count, "nonsense\n{\"step\":11}\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check_about("damage %zu", i);
+        const char *copy = numbered("damaged", (int)i);
+        CHECK(mkdir(copy, 0777) == 0);
+        static const char *const names[] = {"config.json", "model.safetensors", "optimizer.safetensors"};
+        for (int j = 0; j < 3; j++)
+            copy_file(folder, names[j], copy, names[j]);
+        char damaged[8192];
+        int length = snprintf(damaged, sizeof damaged, "%.*s%s", (int)cases[i].kept, text, cases[i].added);
+        write_file(copy, "metrics.jsonl", damaged, (size_t)length);
+        if (cases[i].words) {
+            call_train(&config, copy, true, ROTARY_BAD_FILE, cases[i].words);
+            CHECK(!same_file(copy, whole, "model.safetensors"));
+        } else {
+            call_train(&config, copy, true, ROTARY_OK, "");
+            CHECK(same_file(copy, whole, "model.safetensors"));
+        }
+    }
+    check_about("%s", "");
+    free(text);
 }
 
 static void test_load(void)
@@ -378,6 +452,7 @@ int main(void)
     test_full_disk();
     test_more_steps();
     test_diverged();
+    test_damaged_metrics();
     test_load();
     return check_report();
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Training in bf16 follows training in f32: the first 200 steps of a preset, from the same weights on the
+ * same data.
+ *
+ *     test_precision [PRESET [BATCH [STEPS]]]       such as addition/paper 1
+ *
+ * What is compared is the loss, a mean over the tokens of ten steps. Rounding operands to bf16 is wrong by up
+ * to 2^-9 of each, at random, so a mean over many products and tokens is wrong by far less: 2^-8 of the loss
+ * is granted, one unit in the last place of bf16, which is what a loss would lose that were itself rounded.
+ * To that comes what no precision can promise: where training is unstable, two runs part that differ in their
+ * last bits. How far, a second run in f32 tells, from weights that differ by up to 2^-20; four times the most
+ * it has been off so far is granted, since it is one draw. A smaller batch is the harder test: fewer
+ * roundings cancel.
+ *
+ * That the bound can tell is tested too: weights that are kept in bf16, without f32 beside them, must break
+ * it.
+ */
+#include "support/check.h"
+
+#include "base/half.h"
+#include "file/file.h"
+#include "layer/position.h"
+#include "train/learner.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SMOOTHED = 10, STEPS_MOST = 1000 };
+enum way { IN_F32, IN_F32_NUDGED, IN_BF16, ALL_IN_BF16, WAYS };
+static const char *const way_names[] = {"f32", "f32, nudged", "bf16", "bf16 without f32 weights"};
+static const double unit = 0x1p-8;
+
+static void must(rotary_status status, const rotary_error *error)
+{
+    if (status == ROTARY_OK)
+        return;
+    printf("%s\n", error->message);
+    exit(1);
+}
+
+static void read_preset(struct run_config *config, const char *preset, int64_t batch)
+{
+    const char *root = getenv("ROTARY_SOURCE_DIR");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/presets/%s.json", root ? root : ".", preset);
+    json_t *object;
+    rotary_error error;
+    must(file_read_json(path, &object, &error), &error);
+    must(run_config_from_json(config, object, path, &error), &error);
+    json_decref(object);
+    config->model.position = POSITION_ROPER;
+    config->train.batch_size = batch;
+    must(run_config_check(config, &error), &error);
+}
+
+static void nudge(struct parameters *parameters)
+{
+    for (int64_t i = 0; i < parameters->elements; i++)
+        parameters->values[i] *= 1.0f + 0x1p-20f * (float)(i % 3 - 1);
+}
+
+static void round_weights(struct parameters *parameters)
+{
+    for (int64_t i = 0; i < parameters->elements; i++)
+        parameters->values[i] = rotary_bf16_to_float(rotary_bf16_from_float(parameters->values[i]));
+}
+
+/* The loss of each step. */
+static void train_curve(const struct run_config *config, enum way way, int64_t steps, double *loss)
+{
+    struct compute compute;
+    struct learner learner;
+    rotary_error error;
+    must(compute_create(&compute, 1, ROTARY_ISA_AUTO, way < IN_BF16 ? PRECISION_F32 : PRECISION_BF16, &error),
+         &error);
+    must(learner_create(&learner, config, &compute, &error), &error);
+    if (way == IN_F32_NUDGED)
+        nudge(decoder_parameters(learner.decoder));
+    for (int64_t step = 1; step <= steps; step++) {
+        struct learner_step taken;
+        must(decoder_prepare(learner.decoder, &error), &error);
+        must(learner_step(&learner, step, &taken, &error), &error);
+        loss[step - 1] = taken.loss.total / (double)taken.loss.counted;
+        if (way == ALL_IN_BF16)
+            round_weights(decoder_parameters(learner.decoder));
+    }
+    learner_destroy(&learner);
+    compute_destroy(&compute);
+}
+
+static double smoothed(const double *loss, int64_t first)
+{
+    double sum = 0.0;
+    for (int64_t i = first; i < first + SMOOTHED; i++)
+        sum += loss[i];
+    return sum / SMOOTHED;
+}
+
+/* How far a curve is off at most, in nats; and in parts of what is granted there. */
+struct distance {
+    double nats, granted;
+};
+
+static struct distance measure(const double *loss, const double *wanted, const double *nudged, int64_t steps)
+{
+    struct distance most = {0.0, 0.0};
+    double unstable = 0.0;
+    for (int64_t i = 0; i + SMOOTHED <= steps; i++) {
+        double level = smoothed(wanted, i), off = fabs(smoothed(loss, i) - level);
+        unstable = fmax(unstable, fabs(smoothed(nudged, i) - level));
+        double granted = off / (unit * level + 4.0 * unstable);
+        most.nats = fmax(most.nats, off);
+        /* Written so that a NaN shows. */
+        most.granted = granted <= most.granted ? most.granted : granted;
+    }
+    return most;
+}
+
+int main(int count, char **arguments)
+{
+    const char *preset = count > 1 ? arguments[1] : "prefix/quick";
+    int64_t batch = count > 2 ? strtoll(arguments[2], NULL, 10) : 1,
+            steps = count > 3 ? strtoll(arguments[3], NULL, 10) : 200;
+    struct compute compute;
+    rotary_error error;
+    must(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_AUTO, &error), &error);
+    bool fast = compute.storage == ROTARY_BF16;
+    compute_destroy(&compute);
+    if (!fast)
+        check_skip("this machine has no instructions for bf16");
+    if (batch < 1 || steps < SMOOTHED || steps > STEPS_MOST)
+        check_skip("a batch of at least 1 and %d to %d steps are wanted", SMOOTHED, STEPS_MOST);
+
+    struct run_config config;
+    read_preset(&config, preset, batch);
+    static double loss[WAYS][STEPS_MOST];
+    for (int way = 0; way < WAYS; way++) {
+        train_curve(&config, (enum way)way, steps, loss[way]);
+        struct distance off = measure(loss[way], loss[IN_F32], loss[IN_F32_NUDGED], steps);
+        printf("%s, batch %lld, %-24s loss %.4f to %.4f, off by at most %.5f nats, %.3f of what is granted\n",
+               preset, (long long)batch, way_names[way], loss[way][0], smoothed(loss[way], steps - SMOOTHED),
+               off.nats, off.granted);
+        fflush(stdout);
+        check_about("%s, %s", preset, way_names[way]);
+        CHECK(smoothed(loss[way], steps - SMOOTHED) < 0.95 * loss[way][0]); /* it did learn */
+        if (way == ALL_IN_BF16)
+            CHECK(off.granted > 1.0);
+        else
+            CHECK(off.granted <= 1.0);
+    }
+    return check_report();
+}
