@@ -3,9 +3,9 @@
  * rotary apply: turns a tensor with librotary.
  */
 #include "base/fail.h"
+#include "cli/heads.h"
 #include "cli/result.h"
 #include "cli/rotation.h"
-#include "cli/tensor.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 struct apply_options {
     struct rotation_options rotation;
     const char *cosine, *sine, *input, *output, *positions;
-    struct option_integer offset, pairing, role;
+    struct option_integer offset, pairing, role, layout, heads;
     bool inverse;
 };
 
@@ -52,6 +52,14 @@ static const struct option apply_table[] = {
      .offset = MEMBER(input),
      .help = "what is turned: [T, D], [T, H, D] or [B, T, H, D], in f32, f16 or bf16; f64 is rounded to f32 "
              "first"},
+    HEADS_LAYOUT_OPTION(struct apply_options, layout),
+    {.name = "--heads",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(heads),
+     .least = 1,
+     .most = 1 << 20,
+     .help = "with --layout flat, the number of heads"},
     {.name = "--output",
      .type = OPTION_TEXT,
      .value = "FILE",
@@ -87,7 +95,8 @@ static const struct option apply_table[] = {
 
 /* Everything the call borrows. */
 struct work {
-    struct tensor input, positions, cosine, sine;
+    struct heads input;
+    struct tensor positions, cosine, sine;
     int64_t batch, time, heads, head_dim;
     rotary_rope *rope;        /* that turns by the tables of --cos and --sin */
     struct rotation rotation; /* of --config */
@@ -101,24 +110,17 @@ struct work {
 
 static rotary_status read_input(const struct apply_options *options, struct work *work, rotary_error *error)
 {
-    rotary_status status = tensor_read(options->input, &work->input, error);
+    static const struct heads_names names = {"B", "T", "H", "D"};
+    rotary_status status = heads_read(options->input, (enum heads_layout)options->layout.value,
+                                      options->heads.value, true, &names, &work->input, error);
     if (status)
         return status;
-    const struct tensor *input = &work->input;
-    if (!tensor_is_float(input))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64",
-                           input->label, tensor_type_name(input->type));
-    int rank = input->dimensions;
-    if (rank < 2 || rank > 4)
-        return tensor_refuse_shape(input, "[T, D], [T, H, D] or [B, T, H, D]", error);
-    if (input->elements == 0)
-        return tensor_refuse_shape(input, "no size to be 0", error);
-    const int64_t *shape = input->shape;
-    work->batch = rank == 4 ? shape[0] : 1;
-    work->time = rank == 4 ? shape[1] : shape[0];
-    work->heads = rank == 2 ? 1 : shape[rank - 2];
-    work->head_dim = shape[rank - 1];
-    work->dtype = tensor_dtype(input->type);
+    const struct heads *input = &work->input;
+    work->batch = input->batch;
+    work->time = input->time;
+    work->heads = input->heads;
+    work->head_dim = input->channels;
+    work->dtype = tensor_dtype(input->tensor.type);
     return ROTARY_OK;
 }
 
@@ -292,7 +294,7 @@ static rotary_status turn(const struct apply_options *options, struct work *work
                                            .row_stride = pairs,
                                            .batch_stride = per_token ? work->time * pairs : 0};
     }
-    work->data = tensor_pack(work->input.values, work->input.elements, work->dtype);
+    work->data = tensor_pack(work->input.tensor.values, work->input.tensor.elements, work->dtype);
     if (!work->data)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to turn %s", options->input);
     rotary_rope_tensor *tensor = options->role.value == ROTATION_QUERY ? &call.query
@@ -315,19 +317,20 @@ static rotary_status write_result(const struct apply_options *options, const str
 {
     static const enum tensor_type types[] = {
         [ROTARY_F32] = TENSOR_F32, [ROTARY_F16] = TENSOR_F16, [ROTARY_BF16] = TENSOR_BF16};
-    struct tensor output = work->input;
-    output.label = options->output;
-    output.type = types[work->dtype];
-    tensor_unpack(output.values, work->data, output.elements, work->dtype);
-    rotary_status status = tensor_write(&output, error);
+    struct heads written = work->input;
+    const struct tensor *output = &written.tensor;
+    written.tensor.label = options->output;
+    written.tensor.type = types[work->dtype];
+    tensor_unpack(written.tensor.values, work->data, output->elements, work->dtype);
+    rotary_status status = heads_write(&written, error);
     if (status)
         return status;
     if (invocation->common.json)
         return result_print_json(json_pack("{s:s, s:o, s:s}", "output", options->output, "shape",
-                                           tensor_shape_json(&output), "type", tensor_type_name(output.type)),
+                                           tensor_shape_json(output), "type", tensor_type_name(output->type)),
                                  error);
     char shape[TENSOR_SHAPE_BYTES];
-    printf("%s: %s %s\n", options->output, tensor_shape_text(&output, shape), tensor_type_name(output.type));
+    printf("%s: %s %s\n", options->output, tensor_shape_text(output, shape), tensor_type_name(output->type));
     return ROTARY_OK;
 }
 
@@ -346,6 +349,8 @@ static rotary_status check_options(const struct apply_options *options, rotary_e
         wrong = "--positions and --offset exclude each other";
     else if (options->pairing.given && (options->rotation.config || !options->cosine))
         wrong = "--pairing goes with --cos alone; with --config, its key \"pairing\" says it";
+    else if ((options->layout.value == HEADS_FLAT) != options->heads.given)
+        wrong = options->heads.given ? "--heads wants --layout flat" : "--layout flat wants --heads N";
     if (wrong)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong);
     return tensor_check_output(options->output, error);
@@ -375,7 +380,7 @@ static enum exit_status run(const struct invocation *invocation)
     tensor_free(&work.sine);
     tensor_free(&work.cosine);
     tensor_free(&work.positions);
-    tensor_free(&work.input);
+    heads_free(&work.input);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

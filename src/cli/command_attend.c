@@ -3,24 +3,15 @@
  * rotary attend: attention evaluated in double by its equation, and how far librotary's kernel is from it.
  */
 #include "base/fail.h"
-#include "cli/reference_attention.h"
+#include "cli/attend.h"
 #include "cli/result.h"
-#include "cli/rotation.h"
-#include "cli/tensor.h"
 
 #include <math.h>
-#include <rotary/attention.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct attend_options {
-    struct rotation_options rotation;
-    const char *query, *key, *value, *mask, *weights, *output;
-    struct option_real scale, softcap;
-    struct option_integer window, first_query;
-    bool roper, causal;
-};
+static const char *const stages[] = {"scaled", "capped", "masked", NULL}; /* of enum reference_stage */
 
 #define MEMBER(member) offsetof(struct attend_options, member)
 static const struct option attend_table[] = {
@@ -28,7 +19,7 @@ static const struct option attend_table[] = {
      .type = OPTION_TEXT,
      .value = "FILE",
      .offset = MEMBER(query),
-     .help = "[T, H, D] or [B, T, H, D], not turned"},
+     .help = "[T, H, D] or [B, T, H, D], not turned; or as --layout says"},
     {.name = "--key",
      .type = OPTION_TEXT,
      .value = "FILE",
@@ -39,6 +30,38 @@ static const struct option attend_table[] = {
      .value = "FILE",
      .offset = MEMBER(value),
      .help = "[S, G, E] or [B, S, G, E]"},
+    HEADS_LAYOUT_OPTION(struct attend_options, layout),
+    {.name = "--heads",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(heads),
+     .least = 1,
+     .most = 1 << 20,
+     .help = "with --layout flat, query heads"},
+    {.name = "--key-heads",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(key_heads),
+     .least = 1,
+     .most = 1 << 20,
+     .help = "with --layout flat, heads of keys and values (default: as many as query heads)"},
+    {.name = "--past-key",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(past_key),
+     .help = "keys that stand before those of --key, not turned; with --layout flat: [B, G, P, D]. The first "
+             "query then stands with the first key of --key"},
+    {.name = "--past-value",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(past_value),
+     .help = "their values"},
+    {.name = "--key-lengths",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(key_lengths),
+     .help = "[B]: how many of its keys each sequence has; those behind are filling. The last query stands "
+             "with the last of them (default: all S)"},
     {.name = "--output",
      .type = OPTION_TEXT,
      .value = "FILE",
@@ -50,6 +73,28 @@ static const struct option attend_table[] = {
      .offset = MEMBER(weights),
      .help =
          "where the softmax's weights go: [H, T, S] or [B, H, T, S], in the query's type (default: nowhere)"},
+    {.name = "--scores",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(scores),
+     .help = "where the scores go, likewise"},
+    {.name = "--stage",
+     .type = OPTION_CHOICE,
+     .value = "NAME",
+     .offset = MEMBER(stage),
+     .choices = stages,
+     .help = "which scores: scaled (by --scale), capped (by --softcap too), or masked (all, minus infinity "
+             "where a query does not see a key) (default: masked)"},
+    {.name = "--present-key",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(present_key),
+     .help = "where --past-key and --key, one behind the other, go"},
+    {.name = "--present-value",
+     .type = OPTION_TEXT,
+     .value = "FILE",
+     .offset = MEMBER(present_value),
+     .help = "likewise"},
     ROTATION_OPTIONS(
         "--rope",
         "turn queries and keys: a model's config.json (see rotary help frequencies; default: no turn)",
@@ -69,13 +114,30 @@ static const struct option attend_table[] = {
      .least = 1,
      .most = 0x1p53,
      .help = "with --causal, of these the last W only (default: all)"},
+    {.name = "--window-left",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(window_left),
+     .least = 0,
+     .most = 0x1p53,
+     .help = "a query sees N positions before its own (default: all)"},
+    {.name = "--window-right",
+     .type = OPTION_INTEGER,
+     .value = "N",
+     .offset = MEMBER(window_right),
+     .least = 0,
+     .most = 0x1p53,
+     .help = "a query sees N positions behind its own (default: all; with --causal: none)"},
     {.name = "--mask",
      .type = OPTION_TEXT,
      .value = "FILE",
      .offset = MEMBER(mask),
      .help = "added to the scores; or bool, true where a query sees a key: [T, S], [H, T, S] or [B, H, T, "
-             "S], each "
-             "size that or 1"},
+             "S], each size that or 1"},
+    {.name = "--pad-mask",
+     .type = OPTION_FLAG,
+     .offset = MEMBER(pad_mask),
+     .help = "a mask of fewer than S keys hides the keys behind"},
     {.name = "--scale",
      .type = OPTION_REAL,
      .value = "X",
@@ -100,141 +162,32 @@ static const struct option attend_table[] = {
              "stands with the last key)"},
 };
 
-struct work {
-    struct tensor query, key, value, mask, output, weights;
-    struct rotation rotation;
-    struct reference_attention attention;
-    int64_t blind;
-};
-
-/* ---- shapes ---- */
-
-static rotary_status read_heads(const char *label, const char *wanted, struct tensor *tensor,
-                                rotary_error *error)
+/* [H, T, S] or [B, H, T, S], if it is asked for. */
+static rotary_status make_matrix(const char *label, const struct attend_work *work, struct tensor *matrix,
+                                 rotary_error *error)
 {
-    rotary_status status = tensor_read(label, tensor, error);
-    if (status)
-        return status;
-    if (!tensor_is_float(tensor))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64", label,
-                           tensor_type_name(tensor->type));
-    if (tensor->dimensions < 3 || tensor->dimensions > 4)
-        return tensor_refuse_shape(tensor, wanted, error);
-    return tensor->elements > 0 ? ROTARY_OK : tensor_refuse_shape(tensor, "no size to be 0", error);
+    const struct reference_attention *attention = &work->attention;
+    const int64_t shape[4] = {attention->batch, attention->heads, attention->queries, attention->keys};
+    int skipped = work->query.batched ? 0 : 1;
+    return label ? tensor_make(label, work->query.tensor.type, shape + skipped, 4 - skipped, matrix, error)
+                 : ROTARY_OK;
 }
 
-/* The size that stands `from_end` before the last. */
-static int64_t size_of(const struct tensor *tensor, int from_end)
-{
-    return tensor->shape[tensor->dimensions - 1 - from_end];
-}
-
-static rotary_status check_key_value(const struct work *work, rotary_error *error)
-{
-    const struct tensor *query = &work->query, *key = &work->key, *value = &work->value;
-    char wanted[TENSOR_SHAPE_BYTES];
-    bool batched = query->dimensions == 4;
-    char batch[32] = "";
-    if (batched)
-        snprintf(batch, sizeof batch, "%lld, ", (long long)query->shape[0]);
-    if (key->dimensions != query->dimensions || (batched && key->shape[0] != query->shape[0]) ||
-        size_of(key, 0) != size_of(query, 0) || size_of(query, 1) % size_of(key, 1) != 0) {
-        snprintf(wanted, sizeof wanted, "[%sS, G, %lld], G a divisor of %lld, to go with %.60s", batch,
-                 (long long)size_of(query, 0), (long long)size_of(query, 1), query->label);
-        return tensor_refuse_shape(key, wanted, error);
-    }
-    if (value->dimensions != query->dimensions || (batched && value->shape[0] != query->shape[0]) ||
-        size_of(value, 2) != size_of(key, 2) || size_of(value, 1) != size_of(key, 1)) {
-        snprintf(wanted, sizeof wanted, "[%s%lld, %lld, E], to go with %.60s", batch,
-                 (long long)size_of(key, 2), (long long)size_of(key, 1), key->label);
-        return tensor_refuse_shape(value, wanted, error);
-    }
-    return ROTARY_OK;
-}
-
-static rotary_status read_inputs(const struct attend_options *options, struct work *work, rotary_error *error)
-{
-    rotary_status status = read_heads(options->query, "[T, H, D] or [B, T, H, D]", &work->query, error);
-    if (!status)
-        status = read_heads(options->key, "[S, G, D] or [B, S, G, D]", &work->key, error);
-    if (!status)
-        status = read_heads(options->value, "[S, G, E] or [B, S, G, E]", &work->value, error);
-    if (!status)
-        status = check_key_value(work, error);
-    if (status)
-        return status;
-    const struct tensor *query = &work->query, *key = &work->key;
-    int64_t queries = size_of(query, 2), keys = size_of(key, 2);
-    work->attention = (struct reference_attention){
-        .batch = query->dimensions == 4 ? query->shape[0] : 1,
-        .queries = queries,
-        .keys = keys,
-        .heads = size_of(query, 1),
-        .key_value_heads = size_of(key, 1),
-        .head_dim = size_of(query, 0),
-        .value_dim = size_of(&work->value, 0),
-        .first_query = options->first_query.given ? options->first_query.value : keys - queries,
-        .scale = options->scale.given ? options->scale.value : 1.0 / sqrt((double)size_of(query, 0)),
-        .softcap = options->softcap.value,
-        .causal = options->causal,
-        .window = options->window.value,
-    };
-    return ROTARY_OK;
-}
-
-/* Sizes are held against [batch, heads, queries, keys] from behind; a size of 1 holds for all. */
-static rotary_status read_mask(const struct attend_options *options, struct work *work, rotary_error *error)
-{
-    struct tensor *mask = &work->mask;
-    struct reference_attention *attention = &work->attention;
-    const int64_t sizes[4] = {attention->batch, attention->heads, attention->queries, attention->keys};
-    if (!options->mask)
-        return ROTARY_OK;
-    rotary_status status = tensor_read(options->mask, mask, error);
-    if (status)
-        return status;
-    if (mask->type == TENSOR_INTEGER)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s holds whole numbers, wanted bool, or numbers that are added to the scores",
-                           mask->label);
-    bool fits = mask->dimensions >= 1 && mask->dimensions <= 4;
-    int64_t stride = 1;
-    for (int i = mask->dimensions - 1, axis = 3; fits && i >= 0; i--, axis--) {
-        fits = mask->shape[i] == sizes[axis] || mask->shape[i] == 1;
-        attention->mask.strides[axis] = mask->shape[i] == 1 ? 0 : stride;
-        stride *= mask->shape[i];
-    }
-    if (!fits) {
-        char wanted[TENSOR_SHAPE_BYTES];
-        snprintf(wanted, sizeof wanted,
-                 "[%lld, %lld], with [heads %lld] and [batch %lld] in front if it has them, each size that "
-                 "or 1",
-                 (long long)sizes[2], (long long)sizes[3], (long long)sizes[1], (long long)sizes[0]);
-        return tensor_refuse_shape(mask, wanted, error);
-    }
-    attention->mask.values = mask->values;
-    attention->mask.allows = mask->type == TENSOR_BOOL;
-    return ROTARY_OK;
-}
-
-static rotary_status make_results(const struct attend_options *options, struct work *work,
+static rotary_status make_results(const struct attend_options *options, struct attend_work *work,
                                   rotary_error *error)
 {
     const struct reference_attention *attention = &work->attention;
-    int dimensions = work->query.dimensions;
-    int64_t shape[4] = {attention->batch, attention->queries, attention->heads, attention->value_dim};
-    int64_t weights[4] = {attention->batch, attention->heads, attention->queries, attention->keys};
-    int skipped = 4 - dimensions;
-    rotary_status status =
-        tensor_make(options->output, work->query.type, shape + skipped, dimensions, &work->output, error);
-    if (!status && options->weights)
-        status = tensor_make(options->weights, work->query.type, weights + skipped, dimensions,
-                             &work->weights, error);
+    rotary_status status = heads_make(options->output, &work->query, attention->queries, attention->heads,
+                                      attention->value_dim, &work->output, error);
+    if (!status)
+        status = make_matrix(options->weights, work, &work->weights, error);
+    if (!status)
+        status = make_matrix(options->scores, work, &work->scores, error);
     return status;
 }
 
 static rotary_status make_rotation(const struct attend_options *options, const struct invocation *invocation,
-                                   struct work *work, rotary_error *error)
+                                   struct attend_work *work, rotary_error *error)
 {
     const struct reference_attention *attention = &work->attention;
     if (!options->rotation.config)
@@ -248,88 +201,16 @@ static rotary_status make_rotation(const struct attend_options *options, const s
                          error);
 }
 
-/* ---- librotary's kernel beside ---- */
-
-static rotary_attention_const_view view_of(const void *data, int64_t time, int64_t heads, int64_t head_dim)
-{
-    return (rotary_attention_const_view){data, time * heads * head_dim, heads * head_dim, head_dim};
-}
-
-/* What of the kernel's call the caller gives back. */
-struct kernel {
-    rotary_attention *attention;
-    void *query, *key, *value, *output, *workspace;
-};
-
-static rotary_status run_kernel(const struct attend_options *options, const struct invocation *invocation,
-                                const struct work *work, struct kernel *kernel, rotary_error *error)
-{
-    const struct reference_attention *wanted = &work->attention;
-    rotary_attention_config config;
-    rotary_attention_config_default(&config);
-    config.heads = wanted->heads;
-    config.key_value_heads = wanted->key_value_heads;
-    config.head_dim = wanted->head_dim;
-    config.scale = (float)wanted->scale;
-    config.causal = wanted->causal;
-    config.window = wanted->window;
-    config.softcap = (float)wanted->softcap;
-    config.rope = work->rotation.rope;
-    config.value_rope = options->roper ? work->rotation.rope : NULL;
-    config.threads = (int)invocation->common.threads.value;
-    config.isa = (rotary_isa)invocation->common.isa.value;
-    rotary_status status = rotary_attention_create(&kernel->attention, &config, error);
-    if (status)
-        return status;
-    rotary_attention_shape shape = {wanted->batch, wanted->queries, wanted->keys, wanted->first_query, 0};
-    size_t bytes = rotary_attention_forward_bytes(kernel->attention, shape);
-    kernel->workspace = aligned_alloc(64, (bytes + 127) / 64 * 64);
-    kernel->query = tensor_pack(work->query.values, work->query.elements, ROTARY_F32);
-    kernel->key = tensor_pack(work->key.values, work->key.elements, ROTARY_F32);
-    kernel->value = tensor_pack(work->value.values, work->value.elements, ROTARY_F32);
-    kernel->output = calloc((size_t)work->output.elements, sizeof(float));
-    if (!kernel->workspace || !kernel->query || !kernel->key || !kernel->value || !kernel->output)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
-    int64_t heads = wanted->heads, pairs = wanted->key_value_heads, head_dim = wanted->head_dim;
-    int64_t queries = wanted->queries;
-    rotary_attention_forward_call call = {
-        .struct_size = sizeof call,
-        .shape = shape,
-        .query = view_of(kernel->query, queries, heads, head_dim),
-        .key = view_of(kernel->key, wanted->keys, pairs, head_dim),
-        .value = view_of(kernel->value, wanted->keys, pairs, head_dim),
-        .output = {kernel->output, queries * heads * head_dim, heads * head_dim, head_dim},
-        .workspace = kernel->workspace,
-    };
-    return rotary_attention_forward(kernel->attention, &call, error);
-}
-
-/* Runs the kernel on what evaluate() is about to turn. What the kernel does not do is said in *error. */
-static void try_kernel(const struct attend_options *options, const struct invocation *invocation,
-                       const struct work *work, struct kernel *kernel, rotary_error *error)
-{
-    const struct reference_attention *wanted = &work->attention;
-    const char *reason = options->mask        ? "it knows no mask"
-                         : wanted->scale <= 0 ? "it wants a scale above 0"
-                         : wanted->value_dim != wanted->head_dim
-                             ? "it wants values with as many channels as queries"
-                             : NULL;
-    if (reason)
-        (void)rotary_fail(error, ROTARY_UNSUPPORTED, "%s", reason);
-    else
-        (void)run_kernel(options, invocation, work, kernel, error);
-}
-
 /* How far the kernel's result, f32, is from the evaluated one. */
-static json_t *describe_kernel(const struct invocation *invocation, const struct work *work,
-                               const struct kernel *kernel, const rotary_error *wrong)
+static json_t *describe_kernel(const struct invocation *invocation, const struct attend_work *work,
+                               const float *kernel, const rotary_error *wrong)
 {
-    if (wrong->status != ROTARY_OK)
+    if (!kernel)
         return json_pack("{s:n, s:s}", "largest_difference", "reason", wrong->message);
-    const double *wanted = work->output.values;
+    const double *wanted = work->output.tensor.values;
     double largest = 0, size = 0;
-    for (int64_t i = 0; i < work->output.elements; i++) {
-        double difference = fabs((double)((const float *)kernel->output)[i] - wanted[i]);
+    for (int64_t i = 0; i < work->output.tensor.elements; i++) {
+        double difference = fabs((double)kernel[i] - wanted[i]);
         largest = difference <= largest ? largest : difference; /* a NaN stays */
         size = fmax(size, fabs(wanted[i]));
     }
@@ -339,57 +220,57 @@ static json_t *describe_kernel(const struct invocation *invocation, const struct
                      rotary_isa_name(isa == ROTARY_ISA_AUTO ? rotary_isa_best() : isa));
 }
 
-static void free_kernel(struct kernel *kernel)
-{
-    free(kernel->output);
-    free(kernel->value);
-    free(kernel->key);
-    free(kernel->query);
-    free(kernel->workspace);
-    rotary_attention_destroy(kernel->attention);
-}
-
 /* ---- evaluating ---- */
 
-static rotary_status turn(const struct work *work, enum rotation_role role, bool inverse, int64_t first,
-                          int64_t time, int64_t heads, double *values, rotary_error *error)
+/* Turns [batch, time, heads, head_dim] as `role`: queries and what was made of them where they stand, keys
+ * and values from 0 on. */
+static rotary_status turn(const struct attend_work *work, enum rotation_role role, bool inverse, bool queries,
+                          double *values, rotary_error *error)
 {
-    const int64_t shape[4] = {work->attention.batch, time, heads, work->attention.head_dim};
-    return rotation_turn(&work->rotation, role, inverse, first, shape, values, error);
+    const struct reference_attention *attention = &work->attention;
+    const int64_t shape[4] = {1, queries ? attention->queries : attention->keys,
+                              queries ? attention->heads : attention->key_value_heads, attention->head_dim};
+    int64_t stride = shape[1] * shape[2] * shape[3];
+    rotary_status status = ROTARY_OK;
+    for (int64_t b = 0; !status && b < attention->batch; b++)
+        status =
+            rotation_turn(&work->rotation, role, inverse, queries ? attention->sequences[b].first_query : 0,
+                          shape, values + b * stride, error);
+    return status;
 }
 
-static rotary_status evaluate(const struct attend_options *options, struct work *work, rotary_error *error)
+static rotary_status evaluate(const struct attend_options *options, struct attend_work *work,
+                              rotary_error *error)
 {
     struct reference_attention *attention = &work->attention;
-    int64_t first = attention->first_query, queries = attention->queries, keys = attention->keys;
-    int64_t heads = attention->heads, shared = attention->key_value_heads;
-    rotary_status status = ROTARY_OK;
-    if (work->rotation.rope) {
-        status = turn(work, ROTATION_QUERY, false, first, queries, heads, work->query.values, error);
-        if (!status)
-            status = turn(work, ROTATION_KEY, false, 0, keys, shared, work->key.values, error);
-        if (!status && options->roper)
-            status = turn(work, ROTATION_VALUE, false, 0, keys, shared, work->value.values, error);
-    }
-    attention->query = work->query.values;
-    attention->key = work->key.values;
-    attention->value = work->value.values;
-    attention->output = work->output.values;
+    attention->query = work->query.tensor.values;
+    attention->key = work->key.tensor.values;
+    attention->value = work->value.tensor.values;
+    attention->output = work->output.tensor.values;
     attention->weights = work->weights.values;
+    attention->scores = work->scores.values;
+    bool turns = work->rotation.rope != NULL;
+    rotary_status status = ROTARY_OK;
+    if (turns)
+        status = turn(work, ROTATION_QUERY, false, true, work->query.tensor.values, error);
+    if (turns && !status)
+        status = turn(work, ROTATION_KEY, false, false, work->key.tensor.values, error);
+    if (options->roper && !status)
+        status = turn(work, ROTATION_VALUE, false, false, work->value.tensor.values, error);
     if (!status)
         status = reference_attention_run(attention, &work->blind, error);
-    if (!status && options->roper)
-        status = turn(work, ROTATION_VALUE, true, first, queries, heads, work->output.values, error);
+    if (options->roper && !status)
+        status = turn(work, ROTATION_VALUE, true, true, work->output.tensor.values, error);
     return status;
 }
 
 /* ---- the command ---- */
 
-static rotary_status print_result(const struct invocation *invocation, const struct work *work,
-                                  const struct kernel *kernel, const rotary_error *wrong, rotary_error *error)
+static rotary_status print_result(const struct invocation *invocation, const struct attend_work *work,
+                                  const float *kernel, const rotary_error *wrong, rotary_error *error)
 {
     char shape[TENSOR_SHAPE_BYTES];
-    const struct tensor *output = &work->output;
+    const struct tensor *output = &work->output.tensor;
     const struct reference_attention *attention = &work->attention;
     if (!invocation->common.json) {
         printf("%s: %s %s", output->label, tensor_shape_text(output, shape), tensor_type_name(output->type));
@@ -398,54 +279,104 @@ static rotary_status print_result(const struct invocation *invocation, const str
         putchar('\n');
         return ROTARY_OK;
     }
-    return result_print_json(
-        json_pack("{s:s, s:o, s:s, s:f, s:I, s:I, s:o}", "output", output->label, "shape",
-                  tensor_shape_json(output), "type", tensor_type_name(output->type), "scale",
-                  attention->scale, "first_query", (json_int_t)attention->first_query, "rows_without_keys",
-                  (json_int_t)work->blind, "librotary", describe_kernel(invocation, work, kernel, wrong)),
-        error);
+    return result_print_json(json_pack("{s:s, s:o, s:s, s:f, s:I, s:I, s:o}", "output", output->label,
+                                       "shape", tensor_shape_json(output), "type",
+                                       tensor_type_name(output->type), "scale", attention->scale,
+                                       "first_query", (json_int_t)attention->sequences[0].first_query,
+                                       "rows_without_keys", (json_int_t)work->blind, "librotary",
+                                       describe_kernel(invocation, work, kernel, wrong)),
+                             error);
+}
+
+static const char *wrong_options(const struct attend_options *options)
+{
+    bool flat = options->layout.value == HEADS_FLAT;
+    if (!options->query || !options->key || !options->value || !options->output)
+        return "attend wants --query FILE, --key FILE, --value FILE and --output FILE";
+    if (options->roper && !options->rotation.config)
+        return "--roper wants --rope FILE, which says how to turn";
+    if (options->window.given && !options->causal)
+        return "--window wants --causal";
+    if (options->window.given && options->window_left.given)
+        return "--window and --window-left exclude each other";
+    if (options->causal && options->window_right.given)
+        return "--causal and --window-right exclude each other";
+    if (flat != options->heads.given)
+        return flat ? "--layout flat wants --heads N" : "--heads wants --layout flat";
+    if (options->key_heads.given && !flat)
+        return "--key-heads wants --layout flat";
+    if (!options->past_key != !options->past_value)
+        return "--past-key and --past-value want each other";
+    if (options->past_key && options->key_lengths)
+        return "--past-key and --key-lengths exclude each other";
+    if (options->stage.given && !options->scores)
+        return "--stage wants --scores FILE";
+    if (options->pad_mask && !options->mask)
+        return "--pad-mask wants --mask FILE";
+    return NULL;
 }
 
 static rotary_status check_options(const struct attend_options *options, rotary_error *error)
 {
-    const char *wrong = NULL;
-    if (!options->query || !options->key || !options->value || !options->output)
-        wrong = "attend wants --query FILE, --key FILE, --value FILE and --output FILE";
-    else if (options->roper && !options->rotation.config)
-        wrong = "--roper wants --rope FILE, which says how to turn";
-    else if (options->window.given && !options->causal)
-        wrong = "--window wants --causal";
-    if (wrong)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong);
-    rotary_status status = tensor_check_output(options->output, error);
-    return !status && options->weights ? tensor_check_output(options->weights, error) : status;
+    const char *const outputs[] = {options->output, options->weights, options->scores, options->present_key,
+                                   options->present_value};
+    const char *wrong = wrong_options(options);
+    rotary_status status = wrong ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong) : ROTARY_OK;
+    for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
+        if (outputs[i])
+            status = tensor_check_output(outputs[i], error);
+    return status;
 }
 
-static rotary_status attend(const struct invocation *invocation, struct work *work, rotary_error *error)
+/* Keys or values as they were read, in the layout of what stands before them. */
+static rotary_status write_present(const char *label, const struct heads *heads, rotary_error *error)
+{
+    struct heads made, like = *heads;
+    if (!label)
+        return ROTARY_OK;
+    if (like.layout == HEADS_FLAT)
+        like.layout = HEADS_BEFORE_TIME;
+    rotary_status status = heads_make(label, &like, heads->time, heads->heads, heads->channels, &made, error);
+    if (status)
+        return status;
+    memcpy(made.tensor.values, heads->tensor.values,
+           (size_t)heads->tensor.elements * sizeof *made.tensor.values);
+    status = heads_write(&made, error);
+    heads_free(&made);
+    return status;
+}
+
+static rotary_status write_results(const struct attend_work *work, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    if (work->weights.values)
+        status = tensor_write(&work->weights, error);
+    if (!status && work->scores.values)
+        status = tensor_write(&work->scores, error);
+    return status ? status : heads_write(&work->output, error);
+}
+
+static rotary_status attend(const struct invocation *invocation, struct attend_work *work, float **kernel,
+                            rotary_error *error)
 {
     const struct attend_options *options = invocation->options;
-    rotary_status status = read_inputs(options, work, error);
-    if (!status)
-        status = read_mask(options, work, error);
+    rotary_error wrong = {0};
+    rotary_status status = attend_read(options, work, error);
     if (!status)
         status = make_rotation(options, invocation, work, error);
     if (!status)
         status = make_results(options, work, error);
-    if (status)
-        return status;
-    struct kernel kernel = {0};
-    rotary_error wrong = {0};
-    if (invocation->common.json)
-        try_kernel(options, invocation, work, &kernel, &wrong);
-    status = evaluate(options, work, error);
-    if (!status && options->weights)
-        status = tensor_write(&work->weights, error);
+    if (!status && invocation->common.json)
+        (void)!attend_kernel(options, &invocation->common, work, kernel, &wrong);
     if (!status)
-        status = tensor_write(&work->output, error);
+        status = write_present(options->present_key, &work->key, error);
     if (!status)
-        status = print_result(invocation, work, &kernel, &wrong, error);
-    free_kernel(&kernel);
-    return status;
+        status = write_present(options->present_value, &work->value, error);
+    if (!status)
+        status = evaluate(options, work, error);
+    if (!status)
+        status = write_results(work, error);
+    return status ? status : print_result(invocation, work, *kernel, &wrong, error);
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -453,15 +384,19 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (check_options(invocation->options, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    struct work work = {0};
-    rotary_status status = attend(invocation, &work, &error);
+    struct attend_work work = {0};
+    float *kernel = NULL;
+    rotary_status status = attend(invocation, &work, &kernel, &error);
+    free(kernel);
+    free(work.sequences);
     rotation_destroy(&work.rotation);
+    tensor_free(&work.scores);
     tensor_free(&work.weights);
-    tensor_free(&work.output);
     tensor_free(&work.mask);
-    tensor_free(&work.value);
-    tensor_free(&work.key);
-    tensor_free(&work.query);
+    heads_free(&work.output);
+    heads_free(&work.value);
+    heads_free(&work.key);
+    heads_free(&work.query);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

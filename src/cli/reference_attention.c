@@ -7,37 +7,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool in_reach(const struct reference_attention *attention, int64_t query, int64_t key)
+static bool in_reach(const struct reference_attention *attention, const int64_t at[4])
 {
-    int64_t position = attention->first_query + query;
-    if (!attention->causal)
-        return true;
-    return key <= position && (attention->window == 0 || key > position - attention->window);
+    const struct reference_sequence *sequence = &attention->sequences[at[0]];
+    int64_t behind = sequence->first_query + at[2] - at[3];
+    return at[3] < sequence->keys && (attention->before < 0 || behind <= attention->before) &&
+           (attention->after < 0 || -behind <= attention->after);
 }
 
-/* The score of a query and a key; minus infinity if it does not see it. */
-static double score(const struct reference_attention *attention, const int64_t at[4], const double *query,
-                    const double *key)
+/* What the mask adds to a score. */
+static double added(const struct reference_mask *mask, const int64_t at[4])
 {
-    if (!in_reach(attention, at[2], at[3]))
+    int64_t place = 0;
+    if (!mask->values)
+        return 0;
+    if (at[3] >= mask->keys)
         return -HUGE_VAL;
-    const struct reference_mask *mask = &attention->mask;
-    double added = 0;
-    if (mask->values) {
-        int64_t place = 0;
-        for (int i = 0; i < 4; i++)
-            place += at[i] * mask->strides[i];
-        added = mask->values[place];
-        if (mask->allows)
-            added = added != 0 ? 0 : -HUGE_VAL;
-    }
+    for (int i = 0; i < 4; i++)
+        place += at[i] * mask->strides[i];
+    if (mask->allows)
+        return mask->values[place] != 0 ? 0 : -HUGE_VAL;
+    return mask->values[place];
+}
+
+/* The score of a query and a key at one stage. What is not seen is minus infinity, whatever the product. */
+static double score(const struct reference_attention *attention, const int64_t at[4], const double *query,
+                    const double *key, enum reference_stage stage)
+{
+    double more = stage == REFERENCE_MASKED ? added(&attention->mask, at) : 0;
+    if (stage == REFERENCE_MASKED && (more == -HUGE_VAL || !in_reach(attention, at)))
+        return -HUGE_VAL;
     double product = 0;
     for (int64_t i = 0; i < attention->head_dim; i++)
         product += query[i] * key[i];
     product *= attention->scale;
-    if (attention->softcap > 0)
+    if (attention->softcap > 0 && stage != REFERENCE_SCALED)
         product = attention->softcap * tanh(product / attention->softcap);
-    return product + added;
+    return product + more;
 }
 
 /* Scores become weights that add up to 1; false, and all weights 0, if all are minus infinity. */
@@ -57,8 +63,11 @@ static bool softmax(double *scores, int64_t count)
     return !blind;
 }
 
-/* One query of one head, at [b, h, m]; `weights` has room for a weight a key. */
-static bool attend(const struct reference_attention *attention, const int64_t at[4], double *weights)
+/* One query of one head, at [b, h, m]; `weights` has room for a weight a key, `scores` too if they are
+ * wanted.
+ */
+static bool attend(const struct reference_attention *attention, const int64_t at[4], double *weights,
+                   double *scores)
 {
     int64_t b = at[0], h = at[1], m = at[2], heads = attention->heads;
     int64_t pairs = attention->key_value_heads, shared = h / (heads / pairs);
@@ -66,7 +75,10 @@ static bool attend(const struct reference_attention *attention, const int64_t at
     const double *query = attention->query + row * attention->head_dim;
     for (int64_t n = 0; n < attention->keys; n++) {
         int64_t place = (b * attention->keys + n) * pairs + shared, here[4] = {b, h, m, n};
-        weights[n] = score(attention, here, query, attention->key + place * attention->head_dim);
+        const double *key = attention->key + place * attention->head_dim;
+        weights[n] = score(attention, here, query, key, REFERENCE_MASKED);
+        if (scores)
+            scores[n] = score(attention, here, query, key, attention->stage);
     }
     bool sees = softmax(weights, attention->keys);
     double *output = attention->output + row * attention->value_dim;
@@ -95,7 +107,8 @@ rotary_status reference_attention_run(const struct reference_attention *attentio
         for (int64_t h = 0; h < attention->heads; h++)
             for (int64_t m = 0; m < attention->queries; m++) {
                 int64_t row = (b * attention->heads + h) * attention->queries + m, at[4] = {b, h, m, 0};
-                *blind += !attend(attention, at, own ? own : attention->weights + row * attention->keys);
+                *blind += !attend(attention, at, own ? own : attention->weights + row * attention->keys,
+                                  attention->scores ? attention->scores + row * attention->keys : NULL);
             }
     free(own);
     return ROTARY_OK;

@@ -15,20 +15,36 @@
 struct reference_mask {
     const double *values; /* NULL: no mask */
     int64_t strides[4];
-    bool allows; /* the values are 1 where a query sees a key, else 0, and nothing is added */
+    int64_t keys; /* those behind are not seen */
+    bool allows;  /* the values are 1 where a query sees a key, else 0, and nothing is added */
+};
+
+/* How far a score has come. */
+enum reference_stage {
+    REFERENCE_SCALED, /* scale * q . k */
+    REFERENCE_CAPPED,
+    REFERENCE_MASKED, /* minus infinity where a query does not see a key */
+};
+
+/* One sequence of a batch. */
+struct reference_sequence {
+    int64_t first_query; /* position of the first query; the first key's is 0 */
+    int64_t keys;        /* how many of the keys there are; those behind are not seen */
 };
 
 struct reference_attention {
     int64_t batch, queries, keys, heads, key_value_heads, head_dim, value_dim;
-    int64_t first_query;   /* position of the first query; the first key's is 0 */
-    double scale, softcap; /* softcap 0: none */
-    bool causal;
-    int64_t window; /* with causal: the last `window` positions; 0: all */
+    const struct reference_sequence *sequences; /* [batch] */
+    double scale, softcap;                      /* softcap 0: none */
+    /* A query at position p sees keys at p - before ... p + after; -1: all on that side. */
+    int64_t before, after;
     struct reference_mask mask;
     /* [batch, time, heads, channels], turned already; the output is not turned back. */
     const double *query, *key, *value;
-    double *output;  /* [batch, queries, heads, value_dim] */
-    double *weights; /* [batch, heads, queries, keys]; NULL: not wanted */
+    double *output;             /* [batch, queries, heads, value_dim] */
+    double *weights;            /* [batch, heads, queries, keys]; NULL: not wanted */
+    double *scores;             /* likewise */
+    enum reference_stage stage; /* of `scores` */
 };
 
 /* A query that sees no key has zeros for output and weights; *blind counts them. */

@@ -145,46 +145,72 @@ static bool split_label(const char *label, char path[PATH_BYTES], const char **n
     return false;
 }
 
+/* Element i as double; false if that is a whole number beyond 2^53. */
+static bool take_element(const struct npy *array, int64_t i, double *value)
+{
+    const uint64_t largest = (uint64_t)1 << 53;
+    const void *data = array->data;
+    switch (array->type) {
+    case NPY_F16:
+        *value = (double)rotary_f16_to_float(((const uint16_t *)data)[i]);
+        return true;
+    case NPY_BF16:
+        *value = (double)rotary_bf16_to_float(((const uint16_t *)data)[i]);
+        return true;
+    case NPY_F32:
+        *value = (double)((const float *)data)[i];
+        return true;
+    case NPY_F64:
+        *value = ((const double *)data)[i];
+        return true;
+    case NPY_I8:
+        *value = ((const int8_t *)data)[i];
+        return true;
+    case NPY_I16:
+        *value = ((const int16_t *)data)[i];
+        return true;
+    case NPY_I32:
+        *value = ((const int32_t *)data)[i];
+        return true;
+    case NPY_U8:
+        *value = ((const uint8_t *)data)[i];
+        return true;
+    case NPY_U16:
+        *value = ((const uint16_t *)data)[i];
+        return true;
+    case NPY_U32:
+        *value = ((const uint32_t *)data)[i];
+        return true;
+    case NPY_I64:
+        *value = (double)((const int64_t *)data)[i];
+        return ((const uint64_t *)data)[i] + largest <= 2 * largest;
+    case NPY_U64:
+        *value = (double)((const uint64_t *)data)[i];
+        return ((const uint64_t *)data)[i] <= largest;
+    case NPY_BOOL:
+        *value = ((const unsigned char *)data)[i] != 0;
+        return true;
+    }
+    return false;
+}
+
 static rotary_status take_npy(const struct npy *array, struct tensor *tensor, rotary_error *error)
 {
-    static const enum tensor_type types[] = {
-        [NPY_F16] = TENSOR_F16,     [NPY_F32] = TENSOR_F32,     [NPY_F64] = TENSOR_F64,
-        [NPY_I32] = TENSOR_INTEGER, [NPY_I64] = TENSOR_INTEGER, [NPY_BOOL] = TENSOR_BOOL};
-    const int64_t largest = (int64_t)1 << 53;
-    rotary_status status =
-        tensor_make(tensor->label, types[array->type], array->shape, array->dimensions, tensor, error);
-    if (status)
-        return status;
-    for (int64_t i = 0; i < array->elements; i++)
-        switch (array->type) {
-        case NPY_F16:
-            tensor->values[i] = (double)rotary_f16_to_float(((const uint16_t *)array->data)[i]);
-            break;
-        case NPY_F32:
-            tensor->values[i] = (double)((const float *)array->data)[i];
-            break;
-        case NPY_F64:
-            tensor->values[i] = ((const double *)array->data)[i];
-            break;
-        case NPY_I32:
-            tensor->values[i] = ((const int32_t *)array->data)[i];
-            break;
-        case NPY_I64: {
-            int64_t value = ((const int64_t *)array->data)[i];
-            if (value > largest || value < -largest) {
-                status = rotary_fail(error, ROTARY_BAD_FILE, "%s: number %lld is %lld, wanted at most 2^53",
-                                     tensor->label, (long long)i, (long long)value);
-                tensor_free(tensor);
-                return status;
-            }
-            tensor->values[i] = (double)value;
-            break;
+    enum tensor_type type = array->type == NPY_F16    ? TENSOR_F16
+                            : array->type == NPY_F32  ? TENSOR_F32
+                            : array->type == NPY_F64  ? TENSOR_F64
+                            : array->type == NPY_BF16 ? TENSOR_BF16
+                            : array->type == NPY_BOOL ? TENSOR_BOOL
+                                                      : TENSOR_INTEGER;
+    rotary_status status = tensor_make(tensor->label, type, array->shape, array->dimensions, tensor, error);
+    for (int64_t i = 0; !status && i < array->elements; i++)
+        if (!take_element(array, i, &tensor->values[i])) {
+            status = rotary_fail(error, ROTARY_BAD_FILE, "%s: number %lld is %.0f, wanted at most 2^53",
+                                 tensor->label, (long long)i, tensor->values[i]);
+            tensor_free(tensor);
+            return status;
         }
-        case NPY_BOOL:
-            tensor->values[i] = ((const unsigned char *)array->data)[i] != 0;
-            break;
-        }
-    return ROTARY_OK;
+    return status;
 }
 
 static rotary_status read_npy(struct tensor *tensor, rotary_error *error)

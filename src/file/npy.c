@@ -13,11 +13,13 @@
 static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
 static const struct {
-    const char *name; /* as in the header */
+    const char *name; /* as written; read with any byte order in front */
     size_t size;
 } types[] = {
-    [NPY_F16] = {"<f2", 2}, [NPY_F32] = {"<f4", 4}, [NPY_F64] = {"<f8", 8},
-    [NPY_I32] = {"<i4", 4}, [NPY_I64] = {"<i8", 8}, [NPY_BOOL] = {"|b1", 1},
+    [NPY_F16] = {"<f2", 2},  [NPY_F32] = {"<f4", 4}, [NPY_F64] = {"<f8", 8}, [NPY_BF16] = {"<V2", 2},
+    [NPY_I8] = {"|i1", 1},   [NPY_I16] = {"<i2", 2}, [NPY_I32] = {"<i4", 4}, [NPY_I64] = {"<i8", 8},
+    [NPY_U8] = {"|u1", 1},   [NPY_U16] = {"<u2", 2}, [NPY_U32] = {"<u4", 4}, [NPY_U64] = {"<u8", 8},
+    [NPY_BOOL] = {"|b1", 1},
 };
 enum { TYPES = sizeof types / sizeof types[0], TEXT_BYTES = 64, PREFIX_BYTES = 10, HEADER_ALIGNMENT = 64 };
 
@@ -106,7 +108,7 @@ static bool read_shape(struct cursor *cursor, struct npy *array)
 
 struct header {
     char type[TEXT_BYTES];
-    bool fortran;
+    bool fortran, swapped; /* order of the axes; order of the bytes, against this machine's */
     struct npy array;
 };
 
@@ -188,16 +190,18 @@ static rotary_status check_header(const char *path, struct header *header, size_
                                   rotary_error *error)
 {
     struct npy *array = &header->array;
+    char order = header->type[0];
     int type = 0;
-    while (type < TYPES && strcmp(types[type].name, header->type) != 0)
+    while (type < TYPES && strcmp(types[type].name + 1, header->type + (order != 0)) != 0)
         type++;
-    if (type == TYPES)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s holds numbers of type \"%s\", wanted <f4, <f2, <f8, <i4, <i8 or |b1", path,
-                           header->type);
+    if (type == TYPES || !strchr("<>|=", order))
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s holds numbers of type \"%s\", wanted <f2, <f4, <f8, <V2 (bf16), <i1 to <i8, <u1 "
+            "to <u8 or |b1",
+            path, header->type);
+    header->swapped = order == '>';
     array->type = (enum npy_type)type;
-    if (header->fortran && array->dimensions > 1)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s is in Fortran order, wanted C order", path);
     int64_t bytes;
     if (!count_elements(array, &array->elements, &bytes))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s: its shape is too large", path);
@@ -206,6 +210,47 @@ static rotary_status check_header(const char *path, struct header *header, size_
                            "%s has %zu bytes of numbers, its shape and type want %" PRId64, path, present,
                            bytes);
     return ROTARY_OK;
+}
+
+/* ---- the numbers, from a file's order to this machine's ---- */
+
+static void swap_bytes(unsigned char *bytes, int64_t elements, size_t size)
+{
+    for (int64_t i = 0; i < elements; i++, bytes += size)
+        for (size_t j = 0; j < size / 2; j++) {
+            unsigned char kept = bytes[j];
+            bytes[j] = bytes[size - 1 - j];
+            bytes[size - 1 - j] = kept;
+        }
+}
+
+/* From the first axis running fastest to the last one. */
+static rotary_status reorder(const char *path, const struct npy *array, char **bytes, rotary_error *error)
+{
+    size_t size = npy_size(array->type);
+    int64_t at[NPY_DIMENSIONS] = {0};
+    char *ordered = malloc((size_t)array->elements * size + 1);
+    if (!ordered)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its axes in C order", path);
+    for (int64_t i = 0; i < array->elements; i++) {
+        int64_t place = 0;
+        for (int axis = array->dimensions - 1; axis >= 0; axis--)
+            place = place * array->shape[axis] + at[axis];
+        memcpy(ordered + (size_t)i * size, *bytes + (size_t)place * size, size);
+        for (int axis = array->dimensions - 1; axis >= 0 && ++at[axis] == array->shape[axis]; axis--)
+            at[axis] = 0;
+    }
+    free(*bytes);
+    *bytes = ordered;
+    return ROTARY_OK;
+}
+
+static rotary_status convert(const char *path, const struct header *header, char **bytes, rotary_error *error)
+{
+    const struct npy *array = &header->array;
+    if (header->swapped)
+        swap_bytes((unsigned char *)*bytes, array->elements, npy_size(array->type));
+    return header->fortran && array->dimensions > 1 ? reorder(path, array, bytes, error) : ROTARY_OK;
 }
 
 rotary_status npy_read(const char *path, struct npy *array, rotary_error *error)
@@ -219,12 +264,15 @@ rotary_status npy_read(const char *path, struct npy *array, rotary_error *error)
     status = read_header(path, bytes, count, &header, &data, error);
     if (status == ROTARY_OK)
         status = check_header(path, &header, count - data, error);
+    if (status == ROTARY_OK) {
+        /* To the front of the block, which is aligned for any type. */
+        memmove(bytes, bytes + data, count - data);
+        status = convert(path, &header, &bytes, error);
+    }
     if (status != ROTARY_OK) {
         free(bytes);
         return status;
     }
-    /* To the front of the block, which is aligned for any type. */
-    memmove(bytes, bytes + data, count - data);
     *array = header.array;
     array->data = bytes;
     return ROTARY_OK;

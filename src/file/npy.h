@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NumPy's .npy files, versions 1 and 2: little-endian, C order, the types below.
+ * NumPy's .npy files, versions 1 and 2. Files of either byte order, in C or in Fortran order, are read into
+ * this machine's order and C order; they are written little-endian, in C order.
  */
 #ifndef ROTARY_FILE_NPY_H
 #define ROTARY_FILE_NPY_H
 
 #include <rotary/status.h>
 
-enum npy_type { NPY_F16, NPY_F32, NPY_F64, NPY_I32, NPY_I64, NPY_BOOL };
+/* NumPy knows no bf16: ml_dtypes' is saved as an untyped value of two bytes, V2. */
+enum npy_type {
+    NPY_F16,
+    NPY_F32,
+    NPY_F64,
+    NPY_BF16,
+    NPY_I8,
+    NPY_I16,
+    NPY_I32,
+    NPY_I64,
+    NPY_U8,
+    NPY_U16,
+    NPY_U32,
+    NPY_U64,
+    NPY_BOOL
+};
 enum { NPY_DIMENSIONS = 8 };
 
 struct npy {

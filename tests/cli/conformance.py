@@ -2,7 +2,8 @@
 """conformance.py ROTARY: the oracle's commands against published vectors, where their folder is present: the node tests
 of ONNX's operators RotaryEmbedding and Attention, and the frequencies in the tests of Hugging Face's transformers.
 
-ONNX counts the queries of a causal mask from 0, not from the end: --first-query 0."""
+ONNX lets the first query stand with the first key if there is no cache (--first-query 0), with the first new key behind
+a past, and the last query with the last key of a sequence with a length of its own: as the program does."""
 import json
 import math
 import os
@@ -17,6 +18,8 @@ if not os.path.isdir(folder):
     print(f"skipped: {folder} is not there")
     sys.exit(77)
 
+units = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-24}  # of rounding
+
 
 def read(name):
     with open(os.path.join(folder, name)) as file:
@@ -24,16 +27,28 @@ def read(name):
 
 
 def tensors(items):
-    return {x["name"]: np.array(x["data"], np.dtype(x["dtype"])).reshape(x["dims"]) for x in items}
+    """Arrays by name; bf16 as the f32 numbers that it holds."""
+    kinds = {"bfloat16": np.float32}
+    return {x["name"]: np.array(x["data"], kinds.get(x["dtype"], x["dtype"])).reshape(x["dims"]) for x in items}
 
 
-def heads_last(x, heads):
-    """ONNX's [batch, heads, time, channels] or [batch, time, heads * channels] as [batch, time, heads, channels]."""
-    return x.transpose(0, 2, 1, 3) if x.ndim == 4 else x.reshape(*x.shape[:2], heads, -1)
+def saved(name, values, kind):
+    """A file of these numbers; bf16 as ml_dtypes' arrays are saved, in two bytes without a type."""
+    if kind == "bfloat16":
+        values = (np.ascontiguousarray(values, np.float32).view(np.uint32) >> 16).astype(np.uint16).view("V2")
+    return array(name, values)
 
 
-def onnx_shape(x, like):
-    return x.transpose(0, 2, 1, 3) if like.ndim == 4 else x.reshape(like.shape)
+def laid_out(x, heads, key_heads=None):
+    """ONNX has [batch, heads, time, channels], or [batch, time, heads * channels] and the numbers of heads."""
+    if x.ndim == 4:
+        return ["--layout", "heads"]
+    return ["--layout", "flat", "--heads", heads] + (["--key-heads", key_heads] if key_heads else [])
+
+
+def largest(x):
+    """Of the numbers that are finite; 0 if there are none."""
+    return np.abs(x[np.isfinite(x)].astype(np.float64)).max(initial=0)
 
 
 for case in read("huggingface_inv_freq.json")["cases"]:
@@ -53,40 +68,80 @@ for case in read("huggingface_inv_freq.json")["cases"]:
 for case in read("onnx_rotary_embedding.json"):
     given, wanted = tensors(case["inputs"]), tensors(case["outputs"])["output"]
     attributes = case["nodes"][0]["attrs"]
-    arguments = ["--input", array("x.npy", heads_last(given["input"], attributes.get("num_heads", 1))),
-                 "--cos", array("c.npy", given["cos_cache"]), "--sin", array("s.npy", given["sin_cache"])]
+    kind = case["inputs"][0]["dtype"]
+    unit = units[kind]
+    arguments = ["--input", saved("x.npy", given["input"], kind), *laid_out(given["input"], attributes.get("num_heads")),
+                 "--cos", saved("c.npy", given["cos_cache"], kind), "--sin", saved("s.npy", given["sin_cache"], kind)]
     if "position_ids" in given:
         arguments += ["--positions", array("p.npy", given["position_ids"])]
     if attributes.get("interleaved"):
         arguments += ["--pairing", "interleaved"]
     result("apply", *arguments, "--output", "y.npy", "--json")
-    # Both sides round three operations on numbers below 1.
-    near(case["name"], onnx_shape(np.load("y.npy"), wanted), wanted, 6 * 2.0**-24)
+    # Both sides round two products and their sum.
+    size = largest(given["input"]) * max(largest(given["cos_cache"]), largest(given["sin_cache"]))
+    near(case["name"], np.load("y.npy"), wanted, 8 * size * unit)
 
 attended = 0
 for case in read("onnx_attention.json"):
     given, outputs = tensors(case["inputs"]), tensors(case["outputs"])
     attributes = case["nodes"][0]["attrs"]
-    query = heads_last(given["Q"], attributes.get("q_num_heads", 1))
-    pair = []
-    for name, past in [("K", "past_key"), ("V", "past_value")]:
-        x = heads_last(given[name], attributes.get("kv_num_heads", 1))
-        pair.append(np.concatenate([heads_last(given[past], 1), x], 1) if past in given else x)
-    arguments = ["--query", array("q.npy", query), "--key", array("k.npy", pair[0]), "--value", array("v.npy", pair[1])]
-    for name, flag in [("scale", "--scale"), ("softcap", "--softcap")]:
-        if name in attributes:
-            arguments += [flag, repr(attributes[name])]
+    kind = case["inputs"][0]["dtype"]
+    names = {"Q": "query", "K": "key", "V": "value", "past_key": "past-key", "past_value": "past-value",
+             "attn_mask": "mask", "nonpad_kv_seqlen": "key-lengths"}
+    kinds = {x["name"]: x["dtype"] for x in case["inputs"]}
+    arguments = laid_out(given["Q"], attributes.get("q_num_heads"), attributes.get("kv_num_heads"))
+    for name, x in given.items():
+        arguments += [f"--{names[name]}", saved(f"{name}.npy", x, kinds[name])]
+    for name, flag in [("scale", "scale"), ("softcap", "softcap"), ("left_window_size", "window-left"),
+                       ("right_window_size", "window-right")]:
+        if name in attributes and not (name.endswith("window_size") and attributes[name] < 0):
+            arguments += [f"--{flag}", repr(attributes[name])]
     if attributes.get("is_causal"):
-        arguments += ["--causal", "--first-query", 0]
+        arguments += ["--causal"]
+    if "past_key" not in given and "nonpad_kv_seqlen" not in given:
+        arguments += ["--first-query", 0]
     if "attn_mask" in given:
-        arguments += ["--mask", array("m.npy", given["attn_mask"])]
+        arguments += ["--pad-mask"]
+    mode = attributes.get("qk_matmul_output_mode", 0)
+    if "qk_matmul_output" in outputs:
+        arguments += (["--weights", "scores.npy"] if mode == 3 else
+                      ["--scores", "scores.npy", "--stage", ["scaled", "capped", "masked"][mode]])
+    for name, flag in [("present_key", "present-key"), ("present_value", "present-value")]:
+        if name in outputs:
+            arguments += [f"--{flag}", f"{name}.npy"]
     found = result("attend", *arguments, "--output", "y.npy", "--json")
-    wanted = outputs["Y"]
-    # A rounding to f32 on both sides of numbers below 1.
-    near(case["name"], onnx_shape(np.load("y.npy"), wanted), wanted, 2 * 2.0**-24)
-    if found and found["librotary"]["largest_difference"] is not None:
+    if not found:
+        continue
+
+    # ONNX's reference rounds every step to the type of the query, here every number is rounded once. A score sums D products of
+    # numbers rounded before, is capped by three operations, and the mask is added; a weight is off as far as the
+    # largest and its own score are, and by its sum; an output sums S products.
+    def bounds(unit):
+        keys = max(x.shape[-2] if x.ndim == 4 else x.shape[1] for x in (given["K"], outputs.get("present_key", given["K"])))
+        channels = given["Q"].shape[-1] // (1 if given["Q"].ndim == 4 else attributes["q_num_heads"])
+        every_key = [given[name] for name in ("K", "past_key") if name in given]
+        every_value = [given[name] for name in ("V", "past_value") if name in given]
+        size = channels * largest(given["Q"]) * max(map(largest, every_key)) * found["scale"]
+        mask = largest(given["attn_mask"]) if "attn_mask" in given else 0
+        score = unit * ((channels + 8) * size + 4 * attributes.get("softcap", 0) + 2 * mask)
+        weight = np.expm1(2 * score) + (keys + 6) * unit
+        return score, weight, max(map(largest, every_value)) * (weight + (keys + 4) * unit)
+
+    score, weight, output = bounds(units[kind])
+    check(case["name"], output < 1, f"a bound of {output} says nothing")
+    near(case["name"], np.load("y.npy"), outputs["Y"], output)
+    for name in ("present_key", "present_value"):
+        if name in outputs:
+            near(f"{case['name']}, {name}", np.load(f"{name}.npy"), outputs[name], 0)
+    if "qk_matmul_output" in outputs:
+        got, wanted = np.load("scores.npy"), outputs["qk_matmul_output"]
+        seen = np.isfinite(wanted)
+        check(f"{case['name']}, scores not seen", ((got == wanted) | seen).all())
+        near(f"{case['name']}, scores", np.where(seen, got, 0), np.where(seen, wanted, 0), weight if mode == 3 else score)
+    if found["librotary"]["largest_difference"] is not None:
         attended += 1
-        check(f"{case['name']}, librotary", found["librotary"]["largest_difference"] < 1e-6, str(found["librotary"]))
+        check(f"{case['name']}, librotary", found["librotary"]["largest_difference"] < bounds(2.0**-24)[2],
+              str(found["librotary"]))
 check("librotary's kernel took part", attended > 0)
 
 report()

@@ -4,10 +4,9 @@ import json
 import math
 import os
 import struct
-import zlib
 
 import numpy as np
-from oracle_support import array, check, config, near, report, result, run
+from oracle_support import array, check, config, near, refuses, report, result, run
 
 random = np.random.default_rng(20240521)
 
@@ -385,19 +384,6 @@ for label, name in [("y.safetensors", "tensor"), ("y.safetensors:turned", "turne
 
 
 # ---- bad input: exit status and one line ----
-
-def refuses(status, text, *arguments):
-    before = zlib.crc32(b"".join(open(name, "rb").read() for name in sorted(os.listdir(".")) if os.path.isfile(name)))
-    done = run(*arguments)
-    about = f"rotary {' '.join(map(str, arguments))}"
-    check(about, done.returncode == status, f"exits {done.returncode}, wanted {status}")
-    check(about, done.stdout == "", "prints results")
-    lines = done.stderr.splitlines()
-    check(about, bool(lines) and lines[0].startswith("rotary: ") and text in lines[0], done.stderr)
-    check(about, len(lines) == 1 if status == 1 else len(lines) >= 2, done.stderr)
-    after = zlib.crc32(b"".join(open(name, "rb").read() for name in sorted(os.listdir(".")) if os.path.isfile(name)))
-    check(about, before == after, "changes files")
-
 
 array("x.npy", numbers(4, 2, 8))
 array("flat.npy", numbers(4))

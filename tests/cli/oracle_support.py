@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import numpy as np
 
@@ -56,6 +57,23 @@ def config(content, name="config.json"):
 def array(name, values):
     np.save(name, np.ascontiguousarray(values))
     return name
+
+
+def _content():
+    return zlib.crc32(b"".join(open(name, "rb").read() for name in sorted(os.listdir(".")) if os.path.isfile(name)))
+
+
+def refuses(status, text, *arguments):
+    """Exit status and one line that says `text`; no file changes."""
+    before = _content()
+    done = run(*arguments)
+    about = f"rotary {' '.join(map(str, arguments))}"
+    check(about, done.returncode == status, f"exits {done.returncode}, wanted {status}")
+    check(about, done.stdout == "", "prints results")
+    lines = done.stderr.splitlines()
+    check(about, bool(lines) and lines[0].startswith("rotary: ") and text in lines[0], done.stderr)
+    check(about, len(lines) == 1 if status == 1 else len(lines) >= 2, done.stderr)
+    check(about, before == _content(), "changes files")
 
 
 def report():

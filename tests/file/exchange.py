@@ -12,11 +12,25 @@ except ImportError:
 
 folder = sys.argv[1]
 
-for name, dtype in [("f16", "<f2"), ("f32", "<f4"), ("f64", "<f8"), ("i32", "<i4"), ("i64", "<i8"), ("bool", "|b1")]:
+def stored(numbers, name, dtype):
+    """Numbers as the file has them; bf16 as ml_dtypes saves it, two bytes without a meaning."""
+    if name == "bf16":
+        return (numbers.astype("<f4").view("<u4") >> 16).astype("<u2").view("V2")
+    return numbers.astype(dtype)
+
+
+kinds = ["f2", "f4", "f8", "V2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"]
+for name, kind in zip(["f16", "f32", "f64", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"], kinds):
+    numbers = np.arange(24).reshape(2, 3, 4) - 7
     array = np.load(f"{folder}/c_{name}.npy")
-    wanted = (np.arange(24).reshape(2, 3, 4) - 7).astype(dtype)
-    assert array.dtype == np.dtype(dtype) and array.shape == (2, 3, 4) and (array == wanted).all(), name
-    np.save(f"{folder}/python_{name}.npy", wanted[::-1])
+    wanted = stored(numbers, name, "<" + kind)
+    assert array.dtype == wanted.dtype and array.shape == (2, 3, 4) and (array == wanted).all(), name
+    turned = wanted[::-1]
+    np.save(f"{folder}/python_{name}.npy", np.ascontiguousarray(turned))
+    np.save(f"{folder}/fortran_{name}.npy", np.asfortranarray(turned))
+    swapped = turned if kind == "V2" else turned.astype(">" + kind)
+    np.save(f"{folder}/big_{name}.npy", swapped)
+    np.save(f"{folder}/both_{name}.npy", np.asfortranarray(swapped))
 
 with open(f"{folder}/c.safetensors", "rb") as file:
     content = file.read()

@@ -14,31 +14,24 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static const char *const names[] = {[NPY_F16] = "f16", [NPY_F32] = "f32", [NPY_F64] = "f64",
-                                    [NPY_I32] = "i32", [NPY_I64] = "i64", [NPY_BOOL] = "bool"};
+static const char *const names[] = {
+    [NPY_F16] = "f16", [NPY_F32] = "f32", [NPY_F64] = "f64",  [NPY_BF16] = "bf16", [NPY_I8] = "i8",
+    [NPY_I16] = "i16", [NPY_I32] = "i32", [NPY_I64] = "i64",  [NPY_U8] = "u8",     [NPY_U16] = "u16",
+    [NPY_U32] = "u32", [NPY_U64] = "u64", [NPY_BOOL] = "bool"};
 
 static void store(enum npy_type type, void *data, int index, int value)
 {
-    switch (type) {
-    case NPY_F16:
-        ((uint16_t *)data)[index] = rotary_f16_from_float((float)value);
-        return;
-    case NPY_F32:
-        ((float *)data)[index] = (float)value;
-        return;
-    case NPY_F64:
-        ((double *)data)[index] = value;
-        return;
-    case NPY_I32:
-        ((int32_t *)data)[index] = value;
-        return;
-    case NPY_I64:
-        ((int64_t *)data)[index] = value;
-        return;
-    case NPY_BOOL:
-        ((bool *)data)[index] = value != 0;
-        return;
-    }
+    float number = (float)value;
+    int64_t whole = value; /* little-endian: its first bytes are those of the smaller types, signed or not */
+    uint16_t half = type == NPY_F16 ? rotary_f16_from_float(number) : rotary_bf16_from_float(number);
+    double wide = value;
+    bool truth = value != 0;
+    const void *bytes = type == NPY_F16 || type == NPY_BF16 ? (const void *)&half
+                        : type == NPY_F32                   ? (const void *)&number
+                        : type == NPY_F64                   ? (const void *)&wide
+                        : type == NPY_BOOL                  ? (const void *)&truth
+                                                            : (const void *)&whole;
+    memcpy((char *)data + (size_t)index * npy_size(type), bytes, npy_size(type));
 }
 
 /* Element 12 * i + j holds 12 * i + j - 7; with `turned`, the first axis, of two, runs backward. */
@@ -70,23 +63,31 @@ static void write_all(void)
     json_decref(metadata);
 }
 
-static void read_all(void)
+/* A file of NumPy's, in either order of its axes and of its bytes. */
+static void read_array(enum npy_type type, const char *how)
 {
     double block[24];
+    char name[64];
     rotary_error error = {0};
-    for (int type = NPY_F16; type <= NPY_BOOL; type++) {
-        char name[32];
-        snprintf(name, sizeof name, "python_%s.npy", names[type]);
-        struct npy array;
-        check_about("%s", name);
-        if (!CHECK(npy_read(scratch_path(name), &array, &error) == ROTARY_OK))
-            continue;
-        CHECK_INT(array.type, type);
-        CHECK(array.dimensions == 3 && array.shape[0] == 2 && array.shape[1] == 3 && array.shape[2] == 4);
-        fill((enum npy_type)type, block, true);
-        CHECK(memcmp(array.data, block, 24 * npy_size(array.type)) == 0);
-        npy_free(&array);
-    }
+    struct npy array;
+    snprintf(name, sizeof name, "%s_%s.npy", how, names[type]);
+    check_about("%s", name);
+    if (!CHECK(npy_read(scratch_path(name), &array, &error) == ROTARY_OK))
+        return;
+    CHECK_INT(array.type, type);
+    CHECK(array.dimensions == 3 && array.shape[0] == 2 && array.shape[1] == 3 && array.shape[2] == 4);
+    fill(type, block, true);
+    CHECK(memcmp(array.data, block, 24 * npy_size(array.type)) == 0);
+    npy_free(&array);
+}
+
+static void read_all(void)
+{
+    static const char *const orders[] = {"python", "fortran", "big", "both"};
+    rotary_error error = {0};
+    for (int type = NPY_F16; type <= NPY_BOOL; type++)
+        for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+            read_array((enum npy_type)type, orders[i]);
     struct safetensors *file;
     if (!CHECK(safetensors_open(&file, scratch_path("python.safetensors"), &error) == ROTARY_OK))
         return;

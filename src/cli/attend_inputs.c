@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/attend.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A number as text, for the sizes of a sentence. */
+struct digits {
+    char text[24];
+};
+static struct digits digits(int64_t number)
+{
+    struct digits digits;
+    snprintf(digits.text, sizeof digits.text, "%lld", (long long)number);
+    return digits;
+}
+
+/* ---- queries, keys, values ---- */
+
+static rotary_status refuse_heads(const struct heads *heads, const struct heads_names *names,
+                                  const char *more, const struct heads *partner, rotary_error *error)
+{
+    char shape[HEADS_TEXT_BYTES], wanted[2 * TENSOR_SHAPE_BYTES];
+    heads_text(heads->layout, names, shape);
+    snprintf(wanted, sizeof wanted, "%s%.60s, to go with %.60s", shape, more, partner->tensor.label);
+    return tensor_refuse_shape(&heads->tensor, wanted, error);
+}
+
+static rotary_status check_key_value(const struct attend_work *work, rotary_error *error)
+{
+    const struct heads *query = &work->query, *key = &work->key, *value = &work->value;
+    const struct digits batch = digits(query->batch), heads = digits(key->heads), time = digits(key->time),
+                        channels = digits(query->channels);
+    const char *front = query->batched ? batch.text : NULL;
+    if (key->batched != query->batched || key->batch != query->batch || key->channels != query->channels ||
+        query->heads % key->heads != 0) {
+        char divisor[64];
+        snprintf(divisor, sizeof divisor, ", G a divisor of %lld", (long long)query->heads);
+        return refuse_heads(key, &(struct heads_names){front, "S", "G", channels.text}, divisor, query,
+                            error);
+    }
+    if (value->batched != query->batched || value->batch != query->batch || value->time != key->time ||
+        value->heads != key->heads)
+        return refuse_heads(value, &(struct heads_names){front, time.text, heads.text, "E"}, "", key, error);
+    return ROTARY_OK;
+}
+
+/* Puts the file `label`, if there is one, before `heads`; *length becomes the tokens that it has. */
+static rotary_status read_past(const char *label, struct heads *heads, int64_t *length, rotary_error *error)
+{
+    static const struct heads_names names = {"B", "P", "G", "D"};
+    if (!label)
+        return ROTARY_OK;
+    /* ONNX has flat keys, but their past with heads. */
+    enum heads_layout layout = heads->layout == HEADS_FLAT ? HEADS_BEFORE_TIME : heads->layout;
+    struct heads past;
+    rotary_status status = heads_read(label, layout, 0, false, &names, &past, error);
+    if (!status)
+        status = heads_join(&past, heads, error);
+    *length = past.time;
+    heads_free(&past);
+    return status;
+}
+
+static rotary_status read_heads(const struct attend_options *options, struct attend_work *work, int64_t *past,
+                                rotary_error *error)
+{
+    static const struct heads_names query = {"B", "T", "H", "D"}, key = {"B", "S", "G", "D"},
+                                    value = {"B", "S", "G", "E"};
+    enum heads_layout layout = (enum heads_layout)options->layout.value;
+    int64_t heads = options->heads.value;
+    int64_t pairs = options->key_heads.given ? options->key_heads.value : heads;
+    rotary_status status = heads_read(options->query, layout, heads, false, &query, &work->query, error);
+    if (!status)
+        status = heads_read(options->key, layout, pairs, false, &key, &work->key, error);
+    if (!status)
+        status = heads_read(options->value, layout, pairs, false, &value, &work->value, error);
+    if (!status)
+        status = check_key_value(work, error);
+    if (!status)
+        status = read_past(options->past_value, &work->value, past, error);
+    if (!status)
+        status = read_past(options->past_key, &work->key, past, error);
+    if (!status && work->value.time != work->key.time)
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld tokens, wanted %lld, as many as %.100s has",
+                             options->past_value, (long long)(work->value.time - work->key.time + *past),
+                             (long long)*past, options->past_key);
+    return status;
+}
+
+/* ---- where the sequences stand ---- */
+
+static rotary_status read_lengths(const struct attend_options *options, struct attend_work *work,
+                                  rotary_error *error)
+{
+    struct tensor lengths = {0};
+    if (!options->key_lengths)
+        return ROTARY_OK;
+    rotary_status status = tensor_read(options->key_lengths, &lengths, error);
+    if (status)
+        return status;
+    int64_t batch = work->query.batch, keys = work->key.time;
+    const struct digits wanted = digits(batch);
+    char shape[64];
+    snprintf(shape, sizeof shape, "[%s], whole numbers", wanted.text);
+    if (lengths.dimensions != 1 || lengths.shape[0] != batch)
+        status = tensor_refuse_shape(&lengths, shape, error);
+    else if (lengths.type != TENSOR_INTEGER)
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted whole ones", lengths.label,
+                             tensor_type_name(lengths.type));
+    for (int64_t b = 0; !status && b < batch; b++) {
+        double length = lengths.values[b];
+        if (length < 0 || length > (double)keys)
+            status = rotary_fail(error, ROTARY_BAD_FILE,
+                                 "%s: length %lld is %.0f, wanted 0 to %lld, as many as %.100s has",
+                                 lengths.label, (long long)b, length, (long long)keys, options->key);
+        work->sequences[b].keys = (int64_t)length;
+    }
+    tensor_free(&lengths);
+    return status;
+}
+
+/* The queries stand at the end of the keys, unless they begin where new keys begin, or somewhere else. */
+static rotary_status place_sequences(const struct attend_options *options, int64_t past,
+                                     struct attend_work *work, rotary_error *error)
+{
+    int64_t batch = work->query.batch, queries = work->query.time;
+    work->sequences = calloc((size_t)batch, sizeof *work->sequences);
+    if (!work->sequences)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sequences", (long long)batch);
+    for (int64_t b = 0; b < batch; b++)
+        work->sequences[b].keys = work->key.time;
+    rotary_status status = read_lengths(options, work, error);
+    for (int64_t b = 0; b < batch; b++)
+        work->sequences[b].first_query = options->first_query.given ? options->first_query.value
+                                         : options->past_key        ? past
+                                                                    : work->sequences[b].keys - queries;
+    return status;
+}
+
+/* ---- the mask ---- */
+
+/* Sizes are held against [batch, heads, queries, keys] from behind; a size of 1 holds for all. */
+static bool fit_mask(bool pads, struct reference_attention *attention, const struct tensor *mask)
+{
+    const int64_t sizes[4] = {attention->batch, attention->heads, attention->queries, attention->keys};
+    int64_t stride = 1;
+    if (mask->dimensions < 1 || mask->dimensions > 4)
+        return false;
+    for (int i = mask->dimensions - 1, axis = 3; i >= 0; i--, axis--) {
+        int64_t size = mask->shape[i];
+        bool short_of_keys = pads && axis == 3 && size > 0 && size < attention->keys;
+        if (short_of_keys)
+            attention->mask.keys = size;
+        else if (size != sizes[axis] && size != 1)
+            return false;
+        attention->mask.strides[axis] = size == 1 ? 0 : stride;
+        stride *= size;
+    }
+    return true;
+}
+
+static rotary_status read_mask(const struct attend_options *options, struct attend_work *work,
+                               rotary_error *error)
+{
+    struct tensor *mask = &work->mask;
+    struct reference_attention *attention = &work->attention;
+    if (!options->mask)
+        return ROTARY_OK;
+    rotary_status status = tensor_read(options->mask, mask, error);
+    if (status)
+        return status;
+    if (mask->type == TENSOR_INTEGER)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s holds whole numbers, wanted bool, or numbers that are added to the scores",
+                           mask->label);
+    attention->mask.keys = attention->keys;
+    if (!fit_mask(options->pad_mask, attention, mask)) {
+        char wanted[TENSOR_SHAPE_BYTES];
+        bool shorter = mask->dimensions > 0 && mask->shape[mask->dimensions - 1] < attention->keys;
+        snprintf(wanted, sizeof wanted,
+                 "[%lld, %lld], with [heads %lld] and [batch %lld] in front if it has them, each size that "
+                 "or 1%s",
+                 (long long)attention->queries, (long long)attention->keys, (long long)attention->heads,
+                 (long long)attention->batch,
+                 shorter && !options->pad_mask ? " (--pad-mask takes fewer keys)" : "");
+        return tensor_refuse_shape(mask, wanted, error);
+    }
+    attention->mask.values = mask->values;
+    attention->mask.allows = mask->type == TENSOR_BOOL;
+    return ROTARY_OK;
+}
+
+rotary_status attend_read(const struct attend_options *options, struct attend_work *work, rotary_error *error)
+{
+    int64_t past = 0;
+    rotary_status status = read_heads(options, work, &past, error);
+    if (status)
+        return status;
+    const struct heads *query = &work->query, *key = &work->key;
+    int64_t left = options->window.given        ? options->window.value - 1
+                   : options->window_left.given ? options->window_left.value
+                                                : -1;
+    work->attention = (struct reference_attention){
+        .batch = query->batch,
+        .queries = query->time,
+        .keys = key->time,
+        .heads = query->heads,
+        .key_value_heads = key->heads,
+        .head_dim = query->channels,
+        .value_dim = work->value.channels,
+        .scale = options->scale.given ? options->scale.value : 1.0 / sqrt((double)query->channels),
+        .softcap = options->softcap.value,
+        .before = left,
+        .after = options->causal               ? 0
+                 : options->window_right.given ? options->window_right.value
+                                               : -1,
+        .stage = options->stage.given ? (enum reference_stage)options->stage.value : REFERENCE_MASKED,
+    };
+    status = place_sequences(options, past, work, error);
+    work->attention.sequences = work->sequences;
+    return status ? status : read_mask(options, work, error);
+}

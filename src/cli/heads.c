@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/heads.h"
+
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const heads_layouts[] = {"time", "heads", "flat", NULL};
+
+void heads_text(enum heads_layout layout, const struct heads_names *names, char text[HEADS_TEXT_BYTES])
+{
+    bool swapped = layout == HEADS_BEFORE_TIME;
+    snprintf(text, HEADS_TEXT_BYTES, "[%s%s%s, %s%s%s]", names->batch ? names->batch : "",
+             names->batch ? ", " : "", swapped ? names->heads : names->time,
+             swapped ? names->time : names->heads, layout == HEADS_FLAT ? " * " : ", ", names->channels);
+}
+
+/* [b, i, j, channels] becomes [b, j, i, channels]. */
+static rotary_status swap_axes(const int64_t sizes[4], const char *label, double **values,
+                               rotary_error *error)
+{
+    int64_t rows = sizes[0] * sizes[1] * sizes[2], channels = sizes[3];
+    double *swapped = calloc((size_t)(rows * channels) + 1, sizeof *swapped);
+    if (!swapped)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its axes in another order", label);
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t j = row % sizes[2], i = row / sizes[2] % sizes[1], b = row / sizes[2] / sizes[1];
+        int64_t there = (b * sizes[2] + j) * sizes[1] + i;
+        memcpy(swapped + there * channels, *values + row * channels, (size_t)channels * sizeof *swapped);
+    }
+    free(*values);
+    *values = swapped;
+    return ROTARY_OK;
+}
+
+/* The four sizes, from the file's shape; false if that is no such tensor. */
+static bool take_sizes(struct heads *heads, int64_t count, bool plain)
+{
+    const struct tensor *tensor = &heads->tensor;
+    const int64_t *shape = tensor->shape;
+    int rank = tensor->dimensions, least = heads->layout == HEADS_FLAT ? 2 : 3;
+    bool single = plain && rank == 2 && heads->layout != HEADS_FLAT;
+    if (!single && (rank < least || rank > least + 1))
+        return false;
+    heads->batched = rank == least + 1;
+    heads->batch = heads->batched ? shape[0] : 1;
+    heads->channels = shape[rank - 1];
+    if (single) {
+        heads->time = shape[0];
+        heads->heads = 1;
+    } else if (heads->layout == HEADS_FLAT) {
+        heads->time = shape[rank - 2];
+        heads->heads = count;
+        heads->channels /= count;
+        return shape[rank - 1] % count == 0;
+    } else {
+        bool swapped = heads->layout == HEADS_BEFORE_TIME;
+        heads->time = shape[rank - (swapped ? 2 : 3)];
+        heads->heads = shape[rank - (swapped ? 3 : 2)];
+    }
+    return true;
+}
+
+rotary_status heads_read(const char *label, enum heads_layout layout, int64_t count, bool plain,
+                         const struct heads_names *names, struct heads *heads, rotary_error *error)
+{
+    *heads = (struct heads){.layout = layout};
+    rotary_status status = tensor_read(label, &heads->tensor, error);
+    if (status)
+        return status;
+    const struct tensor *tensor = &heads->tensor;
+    if (!tensor_is_float(tensor))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64", label,
+                           tensor_type_name(tensor->type));
+    if (!take_sizes(heads, count, plain)) {
+        char alone[HEADS_TEXT_BYTES], batched[HEADS_TEXT_BYTES], wanted[3 * HEADS_TEXT_BYTES], number[32];
+        struct heads_names without = *names;
+        without.batch = NULL;
+        snprintf(number, sizeof number, "%lld", (long long)count);
+        if (layout == HEADS_FLAT)
+            without.heads = number;
+        heads_text(layout, &without, alone);
+        without.batch = names->batch;
+        heads_text(layout, &without, batched);
+        snprintf(wanted, sizeof wanted, "%s%s or %s", plain && layout != HEADS_FLAT ? "[T, D], " : "", alone,
+                 batched);
+        return tensor_refuse_shape(tensor, wanted, error);
+    }
+    if (tensor->elements == 0)
+        return tensor_refuse_shape(tensor, "no size to be 0", error);
+    const int64_t sizes[4] = {heads->batch, heads->heads, heads->time, heads->channels};
+    return layout == HEADS_BEFORE_TIME ? swap_axes(sizes, label, &heads->tensor.values, error) : ROTARY_OK;
+}
+
+/* The shape of a file that holds these sizes in this layout. */
+static int lay_out(const struct heads *heads, int64_t shape[4])
+{
+    int rank = 0;
+    bool swapped = heads->layout == HEADS_BEFORE_TIME;
+    if (heads->batched)
+        shape[rank++] = heads->batch;
+    shape[rank++] = swapped ? heads->heads : heads->time;
+    if (heads->layout == HEADS_FLAT) {
+        shape[rank++] = heads->heads * heads->channels;
+        return rank;
+    }
+    shape[rank++] = swapped ? heads->time : heads->heads;
+    shape[rank++] = heads->channels;
+    return rank;
+}
+
+rotary_status heads_make(const char *label, const struct heads *like, int64_t time, int64_t heads,
+                         int64_t channels, struct heads *made, rotary_error *error)
+{
+    int64_t shape[4];
+    *made = *like;
+    made->tensor = (struct tensor){0};
+    made->time = time;
+    made->heads = heads;
+    made->channels = channels;
+    int rank = lay_out(made, shape);
+    return tensor_make(label, like->tensor.type, shape, rank, &made->tensor, error);
+}
+
+rotary_status heads_join(const struct heads *past, struct heads *heads, rotary_error *error)
+{
+    if (past->batched != heads->batched || past->batch != heads->batch || past->heads != heads->heads ||
+        past->channels != heads->channels) {
+        char batch[32], pairs[32], channels[32], shape[HEADS_TEXT_BYTES], wanted[TENSOR_SHAPE_BYTES];
+        snprintf(batch, sizeof batch, "%lld", (long long)heads->batch);
+        snprintf(pairs, sizeof pairs, "%lld", (long long)heads->heads);
+        snprintf(channels, sizeof channels, "%lld", (long long)heads->channels);
+        struct heads_names names = {heads->batched ? batch : NULL, "P", pairs, channels};
+        heads_text(past->layout, &names, shape);
+        snprintf(wanted, sizeof wanted, "%s, to go with %.60s", shape, heads->tensor.label);
+        return tensor_refuse_shape(&past->tensor, wanted, error);
+    }
+    struct heads joined;
+    rotary_status status = heads_make(heads->tensor.label, heads, past->time + heads->time, heads->heads,
+                                      heads->channels, &joined, error);
+    if (status)
+        return status;
+    int64_t row = heads->heads * heads->channels, before = past->time * row, after = heads->time * row;
+    for (int64_t b = 0; b < heads->batch; b++) {
+        double *values = joined.tensor.values + b * (before + after);
+        memcpy(values, past->tensor.values + b * before, (size_t)before * sizeof *values);
+        memcpy(values + before, heads->tensor.values + b * after, (size_t)after * sizeof *values);
+    }
+    heads_free(heads);
+    *heads = joined;
+    return ROTARY_OK;
+}
+
+rotary_status heads_write(const struct heads *heads, rotary_error *error)
+{
+    struct tensor written = heads->tensor;
+    if (heads->layout != HEADS_BEFORE_TIME)
+        return tensor_write(&written, error);
+    const int64_t sizes[4] = {heads->batch, heads->time, heads->heads, heads->channels};
+    size_t bytes = (size_t)written.elements * sizeof *written.values;
+    written.values = malloc(bytes + 1);
+    if (!written.values)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to write it", written.label);
+    memcpy(written.values, heads->tensor.values, bytes);
+    rotary_status status = swap_axes(sizes, written.label, &written.values, error);
+    if (!status)
+        status = tensor_write(&written, error);
+    free(written.values);
+    return status;
+}
+
+void heads_free(struct heads *heads)
+{
+    tensor_free(&heads->tensor);
+    *heads = (struct heads){0};
+}
