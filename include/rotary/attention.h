@@ -2,7 +2,7 @@
  *
  * Scaled dot-product attention with rotary positions fused in: forward, backward, and decoding over a cache.
  *
- *     score(m, n) = scale * (R_m q_m) . (R_n k_n)
+ *     score(m, n) = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n)      cap(x) = softcap * tanh(x / softcap)
  *     output(m)   = U_m^-1 sum_n softmax_n(score(m, n)) U_n v_n
  *
  * R is the rotation of `rope` (RoPE), U that of `value_rope` (RoPER: rotary values, Harik and Jayasiri 2022);
@@ -33,7 +33,7 @@ typedef struct rotary_attention_config {
     float scale;                   /* 0 means 1 / sqrt(head_dim) */
     bool causal;                   /* a query sees keys at its own position and before */
     int64_t window;                /* with causal: the last `window` positions only; 0 means all */
-    float softcap;                 /* score = softcap * tanh(score / softcap); 0 means none */
+    float softcap;                 /* of the scaled product; 0 means none */
     const rotary_rope *rope;       /* borrowed, without xPos; NULL: queries and keys are not turned */
     const rotary_rope *value_rope; /* borrowed; NULL: values are not turned */
     int threads;                   /* 0: all processors */
@@ -76,6 +76,16 @@ ROTARY_API size_t rotary_attention_forward_bytes(const rotary_attention *attenti
 ROTARY_API size_t rotary_attention_backward_bytes(const rotary_attention *attention,
                                                   rotary_attention_shape shape);
 
+/* What is added to the scores after scale and soft cap, in f32 whatever the tensors are: [batch, heads,
+ * queries, keys], keys contiguous. Strides count elements; 0 has all sequences, heads or queries share.
+ * -infinity, or anything from -1e30 down, hides a key from a query, which a mask of bools therefore becomes
+ * as 0 and -infinity; other entries are finite. A query from which everything is hidden has output 0,
+ * log-sum-exp -infinity, and sends no gradient. What is hidden must be finite all the same. */
+typedef struct rotary_attention_bias {
+    const float *data; /* NULL: none */
+    int64_t batch_stride, head_stride, query_stride;
+} rotary_attention_bias;
+
 typedef struct rotary_attention_forward_call {
     size_t struct_size; /* sizeof(rotary_attention_forward_call) */
     rotary_attention_shape shape;
@@ -83,6 +93,7 @@ typedef struct rotary_attention_forward_call {
     rotary_attention_view output;
     float *log_sum_exp; /* [batch, heads, queries]; NULL if no backward pass will follow */
     void *workspace;
+    rotary_attention_bias bias;
 } rotary_attention_forward_call;
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_forward(const rotary_attention *attention,
@@ -97,6 +108,7 @@ typedef struct rotary_attention_backward_call {
     rotary_attention_view query_gradient, key_gradient,
         value_gradient; /* overwritten; may not overlap the inputs */
     void *workspace;
+    rotary_attention_bias bias; /* as in the forward pass; it gets no gradient */
 } rotary_attention_backward_call;
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_attention *attention,

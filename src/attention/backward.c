@@ -228,6 +228,8 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
          true},
     };
     status = rotary_attention_check_operands(attention, operands, 8, error);
+    if (!status)
+        status = rotary_attention_check_bias(attention, &call->bias, shape, error);
     if (status)
         return status;
     if (!call->log_sum_exp && batch > 0 && queries > 0)
@@ -266,6 +268,7 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
     problem->query_gradient = call->query_gradient;
     problem->key_gradient = call->key_gradient;
     problem->value_gradient = call->value_gradient;
+    problem->bias = call->bias;
     rotary_attention_use_tables(attention, &tables, shape, problem);
     run(&backward, shape.batch * attention->key_value_heads);
     return ROTARY_OK;

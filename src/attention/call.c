@@ -70,6 +70,26 @@ rotary_status rotary_attention_check_operands(const rotary_attention *attention,
     return ROTARY_OK;
 }
 
+rotary_status rotary_attention_check_bias(const rotary_attention *attention,
+                                          const rotary_attention_bias *bias, rotary_attention_shape shape,
+                                          rotary_error *error)
+{
+    const struct {
+        const char *name;
+        int64_t extent, stride;
+    } axes[] = {
+        {"batch_stride", shape.batch, bias->batch_stride},
+        {"head_stride", attention->heads, bias->head_stride},
+        {"query_stride", shape.queries, bias->query_stride},
+    };
+    for (int i = 0; i < 3 && bias->data; i++)
+        if (axes[i].extent > 1 && axes[i].stride < 0)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "bias has a %s of %lld; wanted 0, which shares, or more", axes[i].name,
+                               (long long)axes[i].stride);
+    return ROTARY_OK;
+}
+
 rotary_status rotary_attention_check_workspace(const void *workspace, size_t bytes, rotary_error *error)
 {
     if (bytes == SIZE_MAX)

@@ -120,6 +120,8 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
         {"output", rotary_attention_as_const(call->output), shape.batch, shape.queries, heads, true},
     };
     status = rotary_attention_check_operands(attention, operands, 4, error);
+    if (!status)
+        status = rotary_attention_check_bias(attention, &call->bias, shape, error);
     if (status)
         return status;
     return rotary_attention_check_workspace(call->workspace, rotary_attention_forward_bytes(attention, shape),
@@ -150,6 +152,7 @@ rotary_status rotary_attention_forward(const rotary_attention *attention,
     problem->value = call->value;
     problem->output = call->output;
     problem->log_sum_exp = call->log_sum_exp;
+    problem->bias = call->bias;
     rotary_attention_use_tables(attention, &tables, shape, problem);
     int64_t whole = shape.batch * attention->key_value_heads;
     if (forward.packed_bytes)

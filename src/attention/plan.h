@@ -42,6 +42,9 @@ static inline rotary_attention_const_view rotary_attention_as_const(rotary_atten
 {
     return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
 }
+rotary_status rotary_attention_check_bias(const rotary_attention *attention,
+                                          const rotary_attention_bias *bias, rotary_attention_shape shape,
+                                          rotary_error *error);
 rotary_status rotary_attention_check_workspace(const void *workspace, size_t bytes, rotary_error *error);
 
 /* What a kernel must know that the plan says. */

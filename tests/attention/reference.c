@@ -104,10 +104,10 @@ static bool sees(const struct reference_case *c, int64_t query, int64_t key)
 }
 
 /* The weights of one query over all keys, and the slope of the soft cap; returns log-sum-exp. */
-static double weigh(const struct reference_case *c, const double *query, const double *keys, int64_t row,
-                    double *weight, double *slope, bool naive)
+static double weigh(const struct reference_case *c, const double *query, const double *keys,
+                    const double *bias, int64_t m, double *weight, double *slope, bool naive)
 {
-    int64_t stride = c->key_value_heads * c->head_dim, m = row;
+    int64_t stride = c->key_value_heads * c->head_dim;
     double highest = -HUGE_VAL, sum = 0;
     for (int64_t n = 0; n < c->keys; n++) {
         double score = keep(c, naive, c->scale * dot(query, keys + n * stride, c->head_dim, naive));
@@ -117,7 +117,10 @@ static double weigh(const struct reference_case *c, const double *query, const d
             score = keep(c, naive, c->softcap * bent);
             slope[n] = 1 - bent * bent;
         }
-        weight[n] = sees(c, m, n) ? score : -HUGE_VAL;
+        if (bias)
+            score = naive ? (double)(float)(score + bias[n]) : score + bias[n];
+        bool hidden = bias && bias[n] <= -1e30;
+        weight[n] = sees(c, m, n) && !hidden ? score : -HUGE_VAL;
         highest = fmax(highest, weight[n]);
     }
     if (highest == -HUGE_VAL) {
@@ -144,8 +147,11 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
             keys_at = (b * c->keys * c->key_value_heads + shared) * d;
     int64_t stride = c->key_value_heads * d;
     const double *query = rows->query + at, *keys = rows->key + keys_at, *values = rows->value + keys_at;
+    const double *bias = c->bias.data ? c->bias.data + b * c->bias.batch_stride + h * c->bias.head_stride +
+                                            m * c->bias.query_stride
+                                      : NULL;
     t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
-        weigh(c, query, keys, m, rows->weight, rows->slope, naive);
+        weigh(c, query, keys, bias, m, rows->weight, rows->slope, naive);
     for (int64_t n = 0; n < c->keys; n++)
         add_scaled(t->output + at, rows->weight[n], values + n * stride, d, naive);
     for (int64_t i = 0; i < d; i++)

@@ -13,12 +13,21 @@ struct reference_turn {
     int64_t start, dim;
 };
 
+/* Added to scores: element (b, h, m, n) is data[b batch_stride + h head_stride + m query_stride + n]. What no
+ * element uses may be anything. */
+struct reference_bias {
+    const double *data; /* NULL: none; f32 values */
+    int64_t batch_stride, head_stride, query_stride;
+    int64_t elements;
+};
+
 struct reference_case {
     int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key;
     bool causal, bf16;
     int64_t window;
     double scale, softcap; /* scale as it is; softcap 0: none */
     struct reference_turn rope, value_rope;
+    struct reference_bias bias;
 };
 
 /* Contiguous [batch, time, heads, head_dim]; log_sum_exp [batch, heads, queries]. */

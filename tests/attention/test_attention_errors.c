@@ -6,6 +6,7 @@
 #include "support/check.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,8 +169,16 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
     refuse_forward(attention, call, "there is no workspace; wanted");
     call.workspace = (char *)b->workspace + 4;
     refuse_forward(attention, call, "is not aligned; wanted 64 bytes");
+    call = forward_call(b);
+    call.bias = (rotary_attention_bias){b->query, 0, 0, -TIME};
+    refuse_forward(attention, call, "bias has a query_stride of -6; wanted 0, which shares, or more");
     for (int i = 0; i < 2 * TIME * QUERY_TOKEN; i++)
         CHECK(b->output[i] == 0.0f);
+    /* A program built before there was a bias does not have one, whatever lies behind its struct. */
+    call = forward_call(b);
+    call.bias = (rotary_attention_bias){b->query, 0, 0, -TIME};
+    call.struct_size = offsetof(rotary_attention_forward_call, bias);
+    CHECK_INT(rotary_attention_forward(attention, &call, NULL), ROTARY_OK);
     call = forward_call(b);
     call.shape.batch = 0;
     call.query.data = call.key.data = NULL;

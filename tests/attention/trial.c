@@ -209,9 +209,23 @@ static rotary_attention_const_view as_const(rotary_attention_view view)
     return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
 }
 
+/* The bias in f32, in a buffer that ends where it does. */
+static rotary_attention_bias place_bias(const struct reference_case *c)
+{
+    if (!c->bias.data)
+        return (rotary_attention_bias){0};
+    float *data = malloc((size_t)c->bias.elements * sizeof *data);
+    if (!data)
+        abort();
+    for (int64_t i = 0; i < c->bias.elements; i++)
+        data[i] = (float)c->bias.data[i];
+    return (rotary_attention_bias){data, c->bias.batch_stride, c->bias.head_stride, c->bias.query_stride};
+}
+
 static void run_backward(const struct reference_case *c, const struct trial_plan *plan,
                          struct reference_tensors *t, const struct placed input[3],
-                         const struct placed *output, const float *log_sum_exp, rotary_attention_shape shape)
+                         const struct placed *output, const float *log_sum_exp, rotary_attention_bias bias,
+                         rotary_attention_shape shape)
 {
     struct placed gradient[3], output_gradient = place_alone(c);
     rotary_error error = {0};
@@ -231,6 +245,7 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .key_gradient = gradient[1].view,
         .value_gradient = gradient[2].view,
         .workspace = workspace,
+        .bias = bias,
     };
     if (!CHECK_INT(rotary_attention_backward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
@@ -256,6 +271,7 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     int64_t rows = c->batch * c->heads * c->queries;
     float *log_sum_exp = trial_memory((size_t)rows * sizeof(float));
     void *workspace = trial_memory(rotary_attention_forward_bytes(plan->attention, shape));
+    rotary_attention_bias bias = place_bias(c);
     rotary_attention_forward_call call = {
         .struct_size = sizeof call,
         .shape = shape,
@@ -265,16 +281,18 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
         .output = output.view,
         .log_sum_exp = log_sum_exp,
         .workspace = workspace,
+        .bias = bias,
     };
     if (!CHECK_INT(rotary_attention_forward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     free(workspace);
     if (backward)
-        run_backward(c, plan, t, input, &output, log_sum_exp, shape);
+        run_backward(c, plan, t, input, &output, log_sum_exp, bias, shape);
     for (int64_t i = 0; i < rows; i++)
         t->log_sum_exp[i] = (double)log_sum_exp[i];
     take(c, &output, t->output, reference_query_size(c));
     check_gaps(c, "output", output.buffer, output.elements);
+    free((void *)(uintptr_t)bias.data);
     free(input[0].buffer);
     free(output.buffer);
     free(log_sum_exp);

@@ -36,6 +36,8 @@ struct state {
     uint16_t *weight;      /* [BLOCK keys, BLOCK queries]: p^T */
     uint16_t *slope;       /* likewise: ds^T */
     uint16_t *slope_pairs; /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
+    float *shift;          /* [PART, PART]: transposed, what is added to scores */
+    const float *bias;     /* of the head in hand, or NULL */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -57,6 +59,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->key_columns = rotary_arena_push(arena, BLOCK * width, (size_t)size);
     state->score = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->change = rotary_arena_push(arena, PART * PART, sizeof(float));
+    state->shift = rotary_arena_push(arena, PART * PART, sizeof(float));
     uint16_t **made[] = {&state->weight, &state->slope, &state->slope_pairs};
     for (int i = 0; i < 3; i++)
         *made[i] = rotary_arena_push(arena, BLOCK * BLOCK, (size_t)size);
@@ -201,9 +204,34 @@ struct vectors {
     __m512 log_sum_exp[2], weighted[2];
 };
 
-/* One key's scores and dp of a part become its weights and slopes. */
-static inline void derive(const float *score, const float *change, const struct vectors *of_query,
-                          float softcap, __mmask32 seen, __m512i *weight, __m512i *slope)
+/* Transposes the biases of queries `query` ... and keys `key` ..., 32 of each, those of them there are. */
+static void load_shift(const rotary_attention_problem *problem, const struct state *state, int64_t query,
+                       int64_t queries, int64_t key)
+{
+    float square[SIDE][SIDE];
+    for (int64_t at = 0; at < PART; at += SIDE)
+        for (int64_t column = 0; column < PART; column += SIDE) {
+            __mmask16 lanes = first_lanes(larger(0, problem->keys - key - column));
+            for (int64_t row = 0; row < SIDE; row++) {
+                int64_t place = (query + at + row) * problem->bias.query_stride + key + column;
+                __m512 biases = at + row < queries && lanes
+                                    ? _mm512_maskz_loadu_ps(lanes, state->bias + place)
+                                    : _mm512_setzero_ps();
+                _mm512_storeu_ps(square[row], biases);
+            }
+            float columns[SIDE][SIDE];
+            transpose_dwords(columns, square, SIDE);
+            for (int64_t row = 0; row < SIDE; row++)
+                memcpy(state->shift + (column + row) * PART + at, columns[row], sizeof columns[row]);
+        }
+}
+
+/* One key's scores and dp of a part become its weights and slopes; what is added to the scores may be NULL.
+ */
+static inline __attribute__((always_inline)) void derive(const float *score, const float *change,
+                                                         const float *shift, const struct vectors *of_query,
+                                                         float softcap, __mmask32 seen, __m512i *weight,
+                                                         __m512i *slope)
 {
     __m512 p[2], ds[2];
 #pragma GCC unroll 2
@@ -211,7 +239,13 @@ static inline void derive(const float *score, const float *change, const struct 
         __m512 s = _mm512_loadu_ps(score + i * 16), bending = _mm512_set1_ps(1.0f);
         if (softcap > 0)
             bend(&s, &bending, softcap);
-        p[i] = exp2_coarse(_mm512_sub_ps(s, of_query->log_sum_exp[i]));
+        if (shift)
+            s = (__m512)v_shift((vfloat)s, v_load(shift + i * 16), LOG2_E);
+        __m512 exponent = _mm512_sub_ps(s, of_query->log_sum_exp[i]);
+        /* A weight is at most 1, however coarse a log-sum-exp far from 0 is. */
+        if (shift)
+            exponent = _mm512_min_ps(_mm512_setzero_ps(), exponent); /* a NaN stays */
+        p[i] = exp2_coarse(exponent);
         ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(change + i * 16), of_query->weighted[i]));
         if (softcap > 0)
             ds[i] = _mm512_mul_ps(ds[i], bending);
@@ -220,11 +254,13 @@ static inline void derive(const float *score, const float *change, const struct 
     *slope = _mm512_maskz_mov_epi16(seen, narrow_two(ds[0], ds[1]));
 }
 
-/* Makes p^T and ds^T of keys `key` ... and queries `query` ..., 32 of each, from the scores and dp in
- * `state`. */
-static void derive_part(const rotary_attention_problem *problem, const struct state *state, int64_t query,
-                        int64_t queries, int64_t key, int64_t index, uint16_t *weight, uint16_t *slope,
-                        uint16_t *slope_pairs)
+/* Makes p^T and ds^T of keys `key` ... and queries `query` ..., 32 of each, from the scores and dp in `state`
+ * and, where there is a bias, from what is added. */
+static inline __attribute__((always_inline)) void derive_part(const rotary_attention_problem *problem,
+                                                              const struct state *state, bool biased,
+                                                              int64_t query, int64_t queries, int64_t key,
+                                                              int64_t index, uint16_t *weight,
+                                                              uint16_t *slope, uint16_t *slope_pairs)
 {
     struct vectors of_query;
     for (int i = 0; i < 2; i++) {
@@ -242,8 +278,9 @@ static void derive_part(const rotary_attention_problem *problem, const struct st
                 seen[i] = lanes_of(sight_of(problem, query, key + row + i, queries));
         __m512i p[2], ds[2];
         for (int i = 0; i < 2; i++) {
-            derive(state->score + (row + i) * PART, state->change + (row + i) * PART, &of_query,
-                   problem->softcap, seen[i], &p[i], &ds[i]);
+            derive(state->score + (row + i) * PART, state->change + (row + i) * PART,
+                   biased ? state->shift + (row + i) * PART : NULL, &of_query, problem->softcap, seen[i],
+                   &p[i], &ds[i]);
             _mm512_storeu_si512(weight + (row + i) * BLOCK, p[i]);
             _mm512_storeu_si512(slope + (row + i) * BLOCK, ds[i]);
         }
@@ -319,8 +356,14 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
                           width);
             make_products(state->change, state->value + key * width,
                           state->gradient_columns + (index + at) * width, width);
-            derive_part(problem, state, query + at, smaller(PART, rows - at), first + key, index + at, weight,
-                        slope, slope_pairs);
+            if (state->bias) {
+                load_shift(problem, state, query + at, smaller(PART, rows - at), first + key);
+                derive_part(problem, state, true, query + at, smaller(PART, rows - at), first + key,
+                            index + at, weight, slope, slope_pairs);
+            } else {
+                derive_part(problem, state, false, query + at, smaller(PART, rows - at), first + key,
+                            index + at, weight, slope, slope_pairs);
+            }
         }
     int64_t place = (first - piece->key_begin) * width;
     add_keys(sums->value + place, state->weight, state->gradient_pairs + index * width, keys, queries, width);
@@ -347,10 +390,12 @@ void rotary_attention_tile_backward(const rotary_attention_problem *problem,
     for (int64_t first = begin; first < end; first += BLOCK) {
         int64_t count = smaller(BLOCK, end - first);
         load_keys(problem, piece, &state, first, count);
-        for (int64_t member = 0; member < group; member++)
+        for (int64_t member = 0; member < group; member++) {
+            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
             for (int64_t query = piece->query_begin; query < piece->query_end; query += BLOCK)
                 meet(problem, piece, &state, sums, member * state.run + query - piece->query_begin, query,
                      smaller(BLOCK, piece->query_end - query), first, count);
+        }
     }
     tiles_end();
 }

@@ -39,6 +39,7 @@ struct state {
     uint16_t *packed;      /* where a block goes if none is given */
     float *score;          /* [QUERIES, SCORE_ROW], or two tiles of [QUERIES, 32] */
     uint16_t *weight;      /* [QUERIES, WEIGHT_ROW] */
+    const float *bias;     /* of the head in hand, or NULL */
 };
 
 /* A packed block: tiles of keys, tiles of values, norms of keys. */
@@ -244,6 +245,12 @@ static inline float key_norm_to(const struct state *state, int64_t at)
     return state->key_norm[at] > state->largest_key ? state->key_norm[at] : state->largest_key;
 }
 
+/* Whether scores are products, which |q| |k| bounds: nothing bends or shifts them. */
+static inline bool is_plain(const rotary_attention_problem *problem)
+{
+    return problem->softcap == 0 && !problem->bias.data;
+}
+
 /* Whether a row needs no search: it has not left 0, and |q| |k| is small for every key it sees. */
 static inline bool is_calm(float reference, float query_norm, float key_norm)
 {
@@ -308,6 +315,29 @@ static void meet_calm(const rotary_attention_problem *problem, const struct stat
     }
 }
 
+static void shift_scores(const rotary_attention_problem *problem, const struct state *state, int64_t query,
+                         int64_t rows, int64_t first, int64_t columns)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        struct sight sight = sight_of(problem, query + row, first, columns);
+        shift_row(state->score + row * SCORE_ROW,
+                  state->bias + (query + row) * problem->bias.query_stride + first, sight.begin, sight.end,
+                  LOG2_E);
+    }
+}
+
+/* Rows without a weight so far: all that they could see was hidden. Weights next to the largest are near 1.
+ */
+static __mmask16 blind_rows(const struct state *state, int64_t index)
+{
+    unsigned blind = 0;
+    for (int i = 0; i < 16; i++) {
+        __m512 sum = _mm512_loadu_ps(state->sum + (index + i) * SIDE);
+        blind |= (unsigned)(_mm512_cmp_ps_mask(sum, _mm512_setzero_ps(), _CMP_NEQ_UQ) == 0) << i;
+    }
+    return (__mmask16)blind;
+}
+
 /* Sixteen rows of scores become weights relative to the largest score of each so far, or to 0 where a row is
  * calm. Returns the factors by which what was summed before must be scaled. */
 static __m512 weigh(const rotary_attention_problem *problem, const struct state *state, int64_t index,
@@ -329,12 +359,14 @@ static __m512 weigh(const rotary_attention_problem *problem, const struct state 
             b = _mm512_max_ps(b, _mm512_loadu_ps(line + column + 16));
         }
         rows[i] = _mm512_max_ps(a, b);
-        bool is = sight[i].end > 0 && problem->softcap == 0 &&
+        bool is = sight[i].end > 0 && is_plain(problem) &&
                   is_calm(state->reference[index + i], state->norm[index + i],
                           key_norm_to(state, sight[i].end - 1));
         calm = (__mmask16)(calm | (unsigned)is << i);
         fresh = (__mmask16)(fresh | (unsigned)(first_key(problem, query + i) >= first) << i);
     }
+    if (state->bias)
+        fresh |= blind_rows(state, index);
     const __m512 nothing = _mm512_set1_ps(-INFINITY);
     __m512 previous = _mm512_loadu_ps(state->reference + index);
     __m512 highest = _mm512_max_ps(_mm512_mask_mov_ps(previous, fresh, nothing), reduce_rows(LARGEST, rows));
@@ -375,13 +407,15 @@ static void scale_rows(float *rows, int64_t width, __m512 factors)
 
 /* The usual way: all scores, then the largest of each row, then weights. */
 static void meet_wild(const rotary_attention_problem *problem, const struct state *state, int64_t index,
-                      int64_t query, int64_t first, int64_t columns)
+                      int64_t query, int64_t rows, int64_t first, int64_t columns)
 {
     float *output = state->output + index * state->width;
     for (int64_t column = 0; column < columns; column += 32)
         make_scores(state, state->query + index * state->width, column, state->score + column, SCORE_ROW);
     if (problem->softcap > 0)
         cap_scores(state->score, QUERIES, columns, problem->softcap);
+    if (state->bias)
+        shift_scores(problem, state, query, rows, first, columns);
     for (int64_t row = 0; row < QUERIES; row += 16)
         scale_rows(output + row * state->width, state->width,
                    weigh(problem, state, index, row, query, first, columns));
@@ -407,11 +441,11 @@ static void meet(const rotary_attention_problem *problem, const struct state *st
     bool settled = true;
     for (int64_t row = 0; row < QUERIES; row++)
         settled = settled && state->reference[index + row] == 0;
-    if (settled && problem->softcap == 0 &&
+    if (settled && is_plain(problem) &&
         is_calm(0, largest_norm(state->norm + index), key_norm_to(state, count - 1)))
         meet_calm(problem, state, index, query, first, columns);
     else
-        meet_wild(problem, state, index, query, first, columns);
+        meet_wild(problem, state, index, query, rows, first, columns);
     for (int64_t channel = 0; channel < width; channel += 32) {
         const uint16_t *value = state->value + channel / SIDE * TILE;
         load_sums(output + channel, width);
@@ -467,12 +501,14 @@ void rotary_attention_tile_forward(const rotary_attention_problem *problem,
             rotary_attention_tile_pack(problem, &keys, state.packed);
         use_block(&state, packed ? (const uint16_t *)packed + first / KEYS * packed_elements(state.width)
                                  : state.packed);
-        for (int64_t member = 0; member < group; member++)
+        for (int64_t member = 0; member < group; member++) {
+            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
             for (int64_t at = 0; at < state.blocks; at++) {
                 int64_t query = piece->query_begin + at * QUERIES;
                 meet(problem, &state, (member * state.blocks + at) * QUERIES, query,
                      smaller(QUERIES, piece->query_end - query), first, keys.key_end - first, first > begin);
             }
+        }
         state.largest_key = key_norm_to(&state, keys.key_end - 1 - first);
     }
     tiles_end();

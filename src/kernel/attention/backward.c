@@ -21,8 +21,9 @@ struct state {
     float *value;       /* likewise */
     float *key_panels;  /* their transposes */
     float *value_panels;
-    float *weight; /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
-    float *change; /* likewise: dp, then ds */
+    float *weight;     /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
+    float *change;     /* likewise: dp, then ds */
+    const float *bias; /* of the head in hand, or NULL */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -99,9 +100,11 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
                        member * state->run + query - piece->query_begin);
 }
 
-/* A row of scores becomes p and the row of dp becomes ds; columns outside begin ... end - 1 are not seen. */
-static void derive(float *weight, float *change, int64_t columns, int64_t begin, int64_t end, float softcap,
-                   float log_sum_exp, float weighted)
+/* A row of scores becomes p and the row of dp becomes ds; columns outside begin ... end - 1 are not seen.
+ * bias is the row of what is added, or NULL where nothing is: then no more is left of it in the loop. */
+static inline __attribute__((always_inline)) void derive(float *weight, float *change, int64_t columns,
+                                                         int64_t begin, int64_t end, float softcap,
+                                                         float log_sum_exp, float weighted, const float *bias)
 {
     for (int64_t column = 0; column < columns; column += LANES) {
         vfloat score = v_load(weight + column), slope = v_set(1.0f);
@@ -110,6 +113,8 @@ static void derive(float *weight, float *change, int64_t columns, int64_t begin,
             score = v_set(softcap) * bent;
             slope = v_fma(-bent, bent, slope);
         }
+        if (bias)
+            score = v_shift(score, load_bias(bias + column, end - column), 1.0f);
         vfloat p = v_exp(score - v_set(log_sum_exp));
         v_store(weight + column, p);
         v_store(change + column, p * (v_load(change + column) - v_set(weighted)) * slope);
@@ -141,8 +146,14 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
             begin = smaller(columns, larger(0, first_key(problem, query + row) - first));
             end = smaller(count, larger(0, end_key(problem, query + row) - first));
         }
-        derive(state->weight + row * KEY_BLOCK, state->change + row * KEY_BLOCK, columns, begin, end,
-               problem->softcap, state->log_sum_exp[index + row], state->weighted[index + row]);
+        float *weight = state->weight + row * KEY_BLOCK, *change = state->change + row * KEY_BLOCK;
+        float softcap = problem->softcap, log_sum_exp = state->log_sum_exp[index + row],
+              weighted = state->weighted[index + row];
+        if (state->bias && row < rows)
+            derive(weight, change, columns, begin, end, softcap, log_sum_exp, weighted,
+                   state->bias + (query + row) * problem->bias.query_stride + first);
+        else
+            derive(weight, change, columns, begin, end, softcap, log_sum_exp, weighted, NULL);
     }
     multiply(columns, width, rows, state->weight, 1, KEY_BLOCK, panels_of_rows(gradients, width), value_sums,
              width, true);
@@ -172,11 +183,13 @@ void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *pr
         load_key_rows(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
         struct panels key_panels = transpose_rows(state.key_panels, state.key, padded, state.width);
         struct panels value_panels = transpose_rows(state.value_panels, state.value, padded, state.width);
-        for (int64_t member = 0; member < group; member++)
+        for (int64_t member = 0; member < group; member++) {
+            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
             for (int64_t query = piece->query_begin; query < piece->query_end; query += QUERY_BLOCK)
                 meet(problem, piece, &state, key_panels, value_panels, sums,
                      member * state.run + query - piece->query_begin, query,
                      smaller(QUERY_BLOCK, piece->query_end - query), first, count);
+        }
     }
 }
 

@@ -11,14 +11,15 @@
 #include <math.h>
 
 struct state {
-    int64_t width;  /* floats in a padded row */
-    int64_t blocks; /* of queries, for each head */
-    float *query;   /* [heads of the group, blocks, QUERY_BLOCK, width]: turned and scaled */
-    float *output;  /* likewise: weighted sum of turned values */
-    float *maximum; /* [heads of the group, blocks, QUERY_BLOCK] */
-    float *sum;     /* likewise */
-    float *packed;  /* a block of keys and values, where none is given */
-    float *score;   /* [QUERY_BLOCK, KEY_BLOCK] */
+    int64_t width;     /* floats in a padded row */
+    int64_t blocks;    /* of queries, for each head */
+    float *query;      /* [heads of the group, blocks, QUERY_BLOCK, width]: turned and scaled */
+    float *output;     /* likewise: weighted sum of turned values */
+    float *maximum;    /* [heads of the group, blocks, QUERY_BLOCK] */
+    float *sum;        /* likewise */
+    float *packed;     /* a block of keys and values, where none is given */
+    float *score;      /* [QUERY_BLOCK, KEY_BLOCK] */
+    const float *bias; /* of the head in hand, or NULL */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -85,6 +86,18 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
 }
 
+/* What is added to scores comes after the cap, so both are done here. */
+static void shift_scores(const rotary_attention_problem *problem, const struct state *state, int64_t query,
+                         int64_t rows, int64_t first, int64_t columns, int64_t count)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        float *score = state->score + row * KEY_BLOCK;
+        if (problem->softcap > 0)
+            cap_row(score, columns, problem->softcap);
+        shift_row(score, state->bias + (query + row) * problem->bias.query_stride + first, 0, count, 1.0f);
+    }
+}
+
 /* Queries of one block meet keys first ... first + count - 1. */
 static void meet(const rotary_attention_problem *problem, struct state *state, const float *packed,
                  int64_t index, int64_t query, int64_t rows, int64_t first, int64_t count)
@@ -97,11 +110,14 @@ static void meet(const rotary_attention_problem *problem, struct state *state, c
     struct panels keys = {.data = packed, .panel = COLUMNS * width, .depth = COLUMNS};
     multiply(padded, columns, width, state->query + index * width, width, 1, keys, state->score, KEY_BLOCK,
              false);
+    float softcap = state->bias ? 0 : problem->softcap;
+    if (state->bias)
+        shift_scores(problem, state, query, rows, first, columns, count);
     for (int64_t row = 0; row < rows; row++) {
         int64_t begin = larger(0, first_key(problem, query + row) - first);
         int64_t end = larger(0, end_key(problem, query + row) - first);
         float factor = exponentials(state->score + row * KEY_BLOCK, columns, smaller(begin, columns),
-                                    smaller(end, count), problem->softcap, &state->maximum[index + row],
+                                    smaller(end, count), softcap, &state->maximum[index + row],
                                     &state->sum[index + row]);
         if (factor != 1.0f)
             for (int64_t channel = 0; channel < width; channel += LANES) {
@@ -153,13 +169,15 @@ void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *pro
             block += 2 * first * state.width;
         else
             ROTARY_KERNEL(rotary_attention_pack)(problem, &keys, state.packed);
-        for (int64_t member = 0; member < group; member++)
+        for (int64_t member = 0; member < group; member++) {
+            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
             for (int64_t at = 0; at < state.blocks; at++) {
                 int64_t query = piece->query_begin + at * QUERY_BLOCK;
                 meet(problem, &state, packed ? block : state.packed,
                      (member * state.blocks + at) * QUERY_BLOCK, query,
                      smaller(QUERY_BLOCK, piece->query_end - query), first, keys.key_end - first);
             }
+        }
     }
     store_outputs(problem, piece, &state);
 }

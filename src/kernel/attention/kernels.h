@@ -4,7 +4,7 @@
  * heads that share one key-value head of one sequence. What it must compute is the formula of
  * rotary/attention.h:
  *
- *     s(m, n)  = scale * (R_m q_m) . (R_n k_n), capped, -infinity where m may not see n
+ *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n), -infinity where m may not see n
  *     lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m))
  *     out(m)   = U_m^T sum_n p(m, n) U_n v_n
  *
@@ -19,6 +19,9 @@
  *
  * Inputs may be f32 or bf16; everything is summed in f32. A row of the output depends on its query and on the
  * keys it sees, not on how queries are cut into pieces.
+ *
+ * A bias of ROTARY_ATTENTION_HIDDEN or below is as -infinity. All that a query sees may be hidden from it so,
+ * or blocks of it, the first ones too. A kernel reads biases of queries and keys of the problem alone.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_KERNELS_H
 #define ROTARY_KERNEL_ATTENTION_KERNELS_H
@@ -43,6 +46,7 @@ struct rotary_attention_problem {
     int64_t ring_first;
     rotary_attention_const_view query, key, value, saved_output, output_gradient;
     rotary_attention_view output, query_gradient, key_gradient, value_gradient;
+    rotary_attention_bias bias;     /* data NULL: none */
     float *log_sum_exp;             /* [batch, heads, queries], or NULL */
     const float *saved_log_sum_exp; /* likewise, read by backward */
     /* Row m of the first two is query m's position, row n of the others key n's. */
@@ -64,6 +68,7 @@ struct rotary_attention_sums {
 };
 
 enum { ROTARY_ATTENTION_ROUND = 192, ROTARY_ATTENTION_LARGEST_HEAD = 1024 };
+#define ROTARY_ATTENTION_HIDDEN (-1e30f)
 enum { ROTARY_ATTENTION_KEY_BLOCK = 192, ROTARY_ATTENTION_TILE_KEY_BLOCK = 512 };
 
 static inline int64_t rotary_attention_round(int64_t count, int64_t multiple)

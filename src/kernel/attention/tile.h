@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+#include <math.h>
+
 /* multiply() makes ROWS x COLUMNS results at a time; STEP is a multiple of both, BLOCKs are multiples of
  * STEP. */
 #if LANES == 16
@@ -71,6 +73,40 @@ static inline void *place_at(const rotary_attention_problem *problem, rotary_att
 {
     int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
     return (char *)view.data + element * (problem->bf16 ? 2 : 4);
+}
+
+/* Where the biases of a head stand, the first query's for the first key; NULL where there are none. */
+static inline const float *bias_of(const rotary_attention_problem *problem, int64_t sequence, int64_t head)
+{
+    const rotary_attention_bias *bias = &problem->bias;
+    return bias->data ? bias->data + sequence * bias->batch_stride + head * bias->head_stride : NULL;
+}
+
+/* Scores in `units` to the log of e, and what is to be added to them; -infinity where that hides. */
+static inline vfloat v_shift(vfloat score, vfloat bias, float units)
+{
+    vint hidden = bias <= v_set(ROTARY_ATTENTION_HIDDEN);
+    vfloat shifted = v_fma(bias, v_set(units), score);
+    return (vfloat)((hidden & (vint)v_set(-INFINITY)) | (~hidden & (vint)shifted));
+}
+
+/* The biases from `bias` on of `left` columns. */
+static inline vfloat load_bias(const float *bias, int64_t left)
+{
+    return left >= LANES ? v_load(bias) : left > 0 ? v_load_part(bias, left) : (vfloat){0};
+}
+
+/* Adds to scores begin ... end - 1 of a row. */
+static inline void shift_row(float *score, const float *bias, int64_t begin, int64_t end, float units)
+{
+    for (int64_t column = begin; column < end; column += LANES) {
+        vfloat shifted =
+            v_shift(load_bias(score + column, end - column), load_bias(bias + column, end - column), units);
+        if (end - column >= LANES)
+            v_store(score + column, shifted);
+        else
+            v_store_part(score + column, shifted, end - column);
+    }
 }
 
 /* to[0 ... count - 1] in f32. */
@@ -225,14 +261,19 @@ static inline vfloat v_tanh(vfloat x)
     return (vfloat)((is_small & (vint)small) | (~is_small & (vint)large));
 }
 
+static inline void cap_row(float *score, int64_t columns, float softcap)
+{
+    for (int64_t column = 0; column < columns; column += LANES)
+        v_store(score + column, v_set(softcap) * v_tanh(v_load(score + column) * v_set(1 / softcap)));
+}
+
 /* One row of scores becomes exponentials relative to the row's largest score so far. Columns begin ... end -
  * 1 are seen. Returns the factor by which what was summed before must be scaled. */
 static inline float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
                                  float *maximum, float *sum)
 {
     if (softcap > 0)
-        for (int64_t column = 0; column < columns; column += LANES)
-            v_store(score + column, v_set(softcap) * v_tanh(v_load(score + column) * v_set(1 / softcap)));
+        cap_row(score, columns, softcap);
     for (int64_t column = 0; column < begin; column++)
         score[column] = -INFINITY;
     for (int64_t column = end; column < columns; column++)

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is added to the scores: random numbers and masks of every shape, shared by sequences, heads or queries
+ * or not, with rows and blocks that are hidden entirely, against the reference in double on every instruction
+ * set this machine has.
+ */
+#include "attention/trial.h"
+#include "support/check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { BATCH = 1, HEAD = 2, QUERY = 4 /* what has biases of its own */ };
+enum { FEW, MANY, DISTANCE, LATE };
+
+/* Biases of one row: a few hidden, and the rest spread widely; most hidden; falling with the distance; or all
+ * hidden up to the last keys, whose scores are so low that weights relative to 0 would vanish. */
+static double bias_of(const struct reference_case *c, int pattern, uint64_t seed, int64_t row, int64_t key)
+{
+    uint64_t place = (uint64_t)(row * c->keys + key);
+    double random = (double)check_random(seed, place, 0),
+           hide = fabs((double)check_random(seed + 1, place, 0));
+    /* Of the rows, some are hidden entirely. */
+    if (row % 7 == 3)
+        return row % 2 ? -HUGE_VAL : -(double)FLT_MAX;
+    switch (pattern) {
+    case FEW:
+        return hide < 0.2 ? -HUGE_VAL : 4 * random;
+    case MANY:
+        return hide < 0.9 ? (hide < 0.5 ? -HUGE_VAL : -(double)FLT_MAX) : random;
+    case DISTANCE:
+        return -0.0625 * fabs((double)(c->first_query + row % c->queries - c->first_key - key));
+    default:
+        /* In f32 the backward pass can tell weights apart no better than the log-sum-exp, which is as low. */
+        return key < c->keys - 20 ? -HUGE_VAL : (c->bf16 ? -300 : -30) + random;
+    }
+}
+
+/* Strides with gaps, which hold NaN. */
+static void make_bias(struct reference_case *c, int pattern, int own, uint64_t seed)
+{
+    int64_t batch = own & BATCH ? c->batch : 1, heads = own & HEAD ? c->heads : 1,
+            queries = own & QUERY ? c->queries : 1;
+    int64_t row = c->keys + 3, head = queries * row + 1, sequence = heads * head + 2;
+    double *data = malloc((size_t)(batch * sequence) * sizeof *data);
+    if (!data)
+        abort();
+    c->bias = (struct reference_bias){.data = data,
+                                      .batch_stride = own & BATCH ? sequence : 0,
+                                      .head_stride = own & HEAD ? head : 0,
+                                      .query_stride = own & QUERY ? row : 0,
+                                      .elements = batch * sequence - 2 - 1 - 3};
+    for (int64_t i = 0; i < batch * sequence; i++)
+        data[i] = NAN;
+    for (int64_t b = 0; b < batch; b++)
+        for (int64_t h = 0; h < heads; h++)
+            for (int64_t m = 0; m < queries; m++)
+                for (int64_t n = 0; n < c->keys; n++)
+                    data[b * sequence + h * head + m * row + n] =
+                        (double)(float)bias_of(c, pattern, seed, (b * heads + h) * queries + m, n);
+}
+
+static void try_case(struct reference_case c, int pattern, int own, uint64_t seed)
+{
+    rotary_isa isas[6];
+    int count = trial_isas(isas);
+    c.scale = (double)(float)(1 / sqrt((double)c.head_dim));
+    make_bias(&c, pattern, own, seed + 5);
+    struct reference_tensors got = reference_tensors_make(&c), wanted = reference_tensors_make(&c),
+                             naive = reference_tensors_make(&c);
+    trial_fill(&c, &got, seed, 2);
+    trial_fill(&c, &wanted, seed, 2);
+    trial_fill(&c, &naive, seed, 2);
+    reference_run(&c, &wanted, true, false);
+    reference_run(&c, &naive, true, true);
+    for (int i = 0; i < count; i++) {
+        check_about(
+            "%s %s pattern %d own %d heads %lld/%lld dim %lld queries %lld keys %lld%s window %lld cap %g",
+            rotary_isa_name(isas[i]), c.bf16 ? "bf16" : "f32", pattern, own, (long long)c.heads,
+            (long long)c.key_value_heads, (long long)c.head_dim, (long long)c.queries, (long long)c.keys,
+            c.causal ? " causal" : "", (long long)c.window, c.softcap);
+        struct trial_plan plan = trial_plan_make(&c, isas[i], 2);
+        trial_run(&c, &plan, &got, true);
+        trial_compare_all(&c, &got, &wanted, &naive, true);
+        trial_plan_free(&plan);
+    }
+    reference_tensors_free(&got);
+    reference_tensors_free(&wanted);
+    reference_tensors_free(&naive);
+    free((void *)(uintptr_t)c.bias.data);
+}
+
+static void try_cases(void)
+{
+    static const struct {
+        int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, window;
+        bool causal;
+        double softcap;
+    } sizes[] = {
+        {2, 2, 2, 24, 7, 19, 12, 0, true, 0},       {2, 4, 2, 16, 37, 70, 0, 0, false, 0},
+        {1, 2, 1, 32, 33, 230, 197, 0, true, 3},    {1, 1, 1, 40, 70, 1100, 1030, 0, true, 0},
+        {1, 2, 2, 8, 66, 600, 0, 0, false, 0},      {1, 2, 1, 16, 100, 300, 200, 37, true, 0},
+        {1, 4, 1, 8, 20, 650, 630, 600, true, 2.5}, {2, 3, 1, 64, 9, 1, 0, 0, false, 0},
+    };
+    uint64_t seed = 700000;
+    for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++)
+        for (int pattern = FEW; pattern <= LATE; pattern++)
+            for (int bf16 = 0; bf16 < 2; bf16++) {
+                struct reference_case c = {
+                    .batch = sizes[i].batch,
+                    .heads = sizes[i].heads,
+                    .key_value_heads = sizes[i].key_value_heads,
+                    .head_dim = sizes[i].head_dim,
+                    .queries = sizes[i].queries,
+                    .keys = sizes[i].keys,
+                    .first_query = sizes[i].first_query,
+                    .causal = sizes[i].causal,
+                    .bf16 = bf16,
+                    .window = sizes[i].window,
+                    .softcap = sizes[i].softcap,
+                    .rope = {.present = true, .dim = sizes[i].head_dim},
+                    .value_rope = {.present = pattern % 2 == 0, .dim = sizes[i].head_dim},
+                };
+                /* Each way of sharing with one of the sizes, and all of their own with every one. */
+                try_case(c, pattern, BATCH | HEAD | QUERY, seed += 10);
+                try_case(c, pattern, (i + 2 * pattern) % 8, seed += 10);
+            }
+}
+
+int main(void)
+{
+    try_cases();
+    return check_report();
+}
