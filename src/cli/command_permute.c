@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary permute: moves the rows of query and key projections from one pairing to the other.
+ * rotary permute: moves the rows of query and key projections from one pairing to the other, or says which
+ * they were trained in.
  */
 #include "base/fail.h"
+#include "cli/detect.h"
+#include "cli/projections.h"
 #include "cli/result.h"
 #include "cli/rotation.h"
+#include "cli/tensor.h"
 #include "file/file.h"
 #include "file/npy.h"
-#include "file/safetensors.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +21,12 @@ enum { PATH_BYTES = 4096, TEXT_BYTES = 256 };
 struct permute_options {
     struct rotation_options rotation;
     const char *input, *output;
-    struct option_integer to;
+    struct option_integer to, fused;
     struct option_list tensors;
+    bool detect;
 };
 
 static const char *const pairing_names[] = {"half", "interleaved", NULL}; /* of rotary_pairing */
-
-/* Hugging Face's names, and Meta's. */
-static const char *const usual_tensors[] = {"*.q_proj.weight",       "*.q_proj.bias",
-                                            "*.k_proj.weight",       "*.k_proj.bias",
-                                            "*.attention.wq.weight", "*.attention.wk.weight"};
-enum { USUAL_TENSORS = sizeof usual_tensors / sizeof usual_tensors[0] };
 
 #define MEMBER(member) offsetof(struct permute_options, member)
 static const struct option permute_table[] = {
@@ -56,48 +53,60 @@ static const struct option permute_table[] = {
      .type = OPTION_LIST,
      .value = "PATTERN",
      .offset = MEMBER(tensors),
-     .help = "in safetensors, a tensor to permute, * standing for any text; may be given again (default: "
-             "*.q_proj.* and *.k_proj.*, weights and biases, and Meta's *.attention.wq.weight, wk)"},
+     .help =
+         "in safetensors, a tensor to permute, * standing for any text; may be given again (default: "
+         "*.q_proj.*, *.k_proj.*, *.q_norm.*, *.k_norm.*, Meta's *.attention.wq.weight and wk; with --fused "
+         "*.qkv_proj.*, *.query_key_value.*, *.Wqkv.*)"},
+    {.name = "--fused",
+     .type = OPTION_CHOICE,
+     .value = "LAYOUT",
+     .offset = MEMBER(fused),
+     .choices = fused_names,
+     .help =
+         "queries, keys and values are rows of one matrix: stacked, all query heads, then all key heads, "
+         "then "
+         "all value heads (Phi-3), or grouped, the query heads of a key head, that head, its value head, and "
+         "so on (GPT-NeoX, Falcon); value rows stay (default: each has a matrix of its own)"},
+    {.name = "--detect",
+     .type = OPTION_FLAG,
+     .offset = MEMBER(detect),
+     .help =
+         "write nothing, but say for each layer of --input, safetensors, and for all of them together, which "
+         "pairing they were trained in"},
 };
 
 /* ---- one tensor ---- */
 
-/* Rows of `shape` are permuted into the new block *moved, which the caller frees. */
+/* Rows of the tensor are permuted into the new block *moved, which the caller frees. */
 static rotary_status permute(const struct permute_options *options, const struct rotation *rotation,
-                             const char *label, const int64_t *shape, int dimensions, size_t element,
-                             const void *data, void **moved, rotary_error *error)
+                             const struct projections *projections, const struct safetensor *tensor,
+                             const char *label, void **moved, rotary_error *error)
 {
-    long long head_dim = (long long)rotation->config.plan.head_dim;
-    if (dimensions < 1 || dimensions > 2 || shape[0] < 1 || shape[0] % head_dim != 0 ||
-        shape[dimensions - 1] < 1) {
-        char got[64] = "";
-        if (dimensions == 1)
-            snprintf(got, sizeof got, "[%lld]", (long long)shape[0]);
-        else if (dimensions == 2)
-            snprintf(got, sizeof got, "[%lld, %lld]", (long long)shape[0], (long long)shape[1]);
-        else
-            snprintf(got, sizeof got, "of %d dimensions", dimensions);
-        return rotary_fail(
-            error, ROTARY_BAD_FILE,
-            "%s has shape %s, wanted [rows, inputs] or [rows], rows a multiple of %s's head_dim, "
-            "%lld",
-            label, got, rotation->path, head_dim);
-    }
-    size_t row_bytes = element * (size_t)(dimensions == 2 ? shape[1] : 1);
-    void *output = malloc((size_t)shape[0] * row_bytes);
+    struct head_rows rows;
+    rotary_status status = projections_rows(projections, tensor, label, &rows, error);
+    if (status)
+        return status;
+    size_t head_bytes = (size_t)projections->head_dim * rows.row_bytes;
+    char *output = malloc((size_t)rows.heads * head_bytes);
     if (!output)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to permute %s", label);
     rotary_pairing to = (rotary_pairing)options->to.value;
-    rotary_rope_permute_call call = {
-        .struct_size = sizeof call,
-        .heads = shape[0] / head_dim,
-        .row_bytes = row_bytes,
-        .input = data,
-        .output = output,
-        .from = to == ROTARY_PAIRING_HALF ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF,
-        .to = to,
-    };
-    rotary_status status = rotary_rope_permute(rotation->rope, &call, error);
+    for (int64_t head = 0; !status && head < rows.heads; head++) {
+        const char *from = (const char *)tensor->data + (size_t)head * head_bytes;
+        rotary_rope_permute_call call = {
+            .struct_size = sizeof call,
+            .heads = 1,
+            .row_bytes = rows.row_bytes,
+            .input = from,
+            .output = output + (size_t)head * head_bytes,
+            .from = to == ROTARY_PAIRING_HALF ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF,
+            .to = to,
+        };
+        if (projections_turned(projections, &rows, head))
+            status = rotary_rope_permute(rotation->rope, &call, error);
+        else
+            memcpy(call.output, from, head_bytes);
+    }
     if (status)
         free(output);
     else
@@ -108,15 +117,19 @@ static rotary_status permute(const struct permute_options *options, const struct
 /* ---- .npy ---- */
 
 static rotary_status permute_npy(const struct permute_options *options, const struct rotation *rotation,
-                                 json_t *names, rotary_error *error)
+                                 const struct projections *projections, json_t *names, rotary_error *error)
 {
+    /* As many bytes as the array's elements have, whatever they mean. */
+    static const char *const types[] = {[1] = "U8", [2] = "U16", [4] = "U32", [8] = "U64"};
     struct npy array;
     void *moved = NULL;
     rotary_status status = npy_read(options->input, &array, error);
     if (status)
         return status;
-    status = permute(options, rotation, options->input, array.shape, array.dimensions, npy_size(array.type),
-                     array.data, &moved, error);
+    struct safetensor tensor = {
+        .dimensions = array.dimensions, .data = array.data, .other_type = types[npy_size(array.type)]};
+    memcpy(tensor.shape, array.shape, sizeof tensor.shape);
+    status = permute(options, rotation, projections, &tensor, options->input, &moved, error);
     if (!status) {
         struct npy output = array;
         output.data = moved;
@@ -130,55 +143,28 @@ static rotary_status permute_npy(const struct permute_options *options, const st
 
 /* ---- safetensors ---- */
 
-static bool is_meant(const struct permute_options *options, const char *name)
-{
-    int count = options->tensors.count > 0 ? options->tensors.count : USUAL_TENSORS;
-    const char *const *patterns = options->tensors.count > 0 ? options->tensors.items : usual_tensors;
-    for (int i = 0; i < count; i++)
-        if (fnmatch(patterns[i], name, 0) == 0)
-            return true;
-    return false;
-}
-
-/* Every pattern that was given has to find something: a slip in one must not leave half a model as it was. */
-static rotary_status check_patterns(const struct permute_options *options, const struct safetensors *file,
-                                    const json_t *names, rotary_error *error)
-{
-    for (int i = 0; i < options->tensors.count; i++) {
-        bool found = false;
-        for (int j = 0; !found && j < safetensors_count(file); j++)
-            found = fnmatch(options->tensors.items[i], safetensors_at(file, j)->name, 0) == 0;
-        if (!found)
-            return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor \"%.100s\", wanted at least one",
-                               options->input, options->tensors.items[i]);
-    }
-    if (json_array_size(names) == 0)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has no tensor named as query and key projections usually are, wanted "
-                           "--tensor PATTERN",
-                           options->input);
-    return ROTARY_OK;
-}
-
+/* tensors and moved have zeroed room for every tensor of the file. */
 static rotary_status permute_tensors(const struct permute_options *options, const struct rotation *rotation,
-                                     const struct safetensors *file, struct safetensor *tensors, void **moved,
-                                     json_t *names, rotary_error *error)
+                                     const struct projections *projections, const struct safetensors *file,
+                                     struct safetensor *tensors, void **moved, json_t *names,
+                                     rotary_error *error)
 {
-    for (int i = 0; i < safetensors_count(file); i++) {
+    enum fate *fates = calloc((size_t)safetensors_count(file) + 1, sizeof *fates);
+    if (!fates)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d tensors", safetensors_count(file));
+    rotary_status status = projections_decide(projections, file, fates, error);
+    for (int i = 0; !status && i < safetensors_count(file); i++) {
         tensors[i] = *safetensors_at(file, i);
-        if (!is_meant(options, tensors[i].name))
+        if (fates[i] == FATE_STAYS)
             continue;
         char label[TEXT_BYTES];
         snprintf(label, sizeof label, "%.100s: tensor \"%.128s\"", options->input, tensors[i].name);
-        rotary_status status =
-            permute(options, rotation, label, tensors[i].shape, tensors[i].dimensions,
-                    rotary_dtype_size(tensors[i].dtype), tensors[i].data, &moved[i], error);
-        if (status)
-            return status;
-        tensors[i].data = moved[i];
+        status = permute(options, rotation, projections, &tensors[i], label, &moved[i], error);
+        tensors[i].data = status ? NULL : moved[i];
         json_array_append_new(names, json_string(tensors[i].name));
     }
-    return check_patterns(options, file, names, error);
+    free(fates);
+    return status;
 }
 
 static rotary_status write_tensors(const struct permute_options *options, const struct safetensors *file,
@@ -196,10 +182,10 @@ static rotary_status write_tensors(const struct permute_options *options, const 
 }
 
 static rotary_status permute_model(const struct permute_options *options, const struct rotation *rotation,
-                                   json_t *names, rotary_error *error)
+                                   const struct projections *projections, json_t *names, rotary_error *error)
 {
     struct safetensors *file;
-    rotary_status status = safetensors_open(&file, options->input, error);
+    rotary_status status = safetensors_open_any(&file, options->input, error);
     if (status)
         return status;
     size_t count = (size_t)safetensors_count(file);
@@ -208,7 +194,7 @@ static rotary_status permute_model(const struct permute_options *options, const 
     if (!tensors || !moved)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %zu tensors", count);
     if (!status)
-        status = permute_tensors(options, rotation, file, tensors, moved, names, error);
+        status = permute_tensors(options, rotation, projections, file, tensors, moved, names, error);
     if (!status)
         status = write_tensors(options, file, tensors, error);
     for (size_t i = 0; moved && i < count; i++)
@@ -221,21 +207,23 @@ static rotary_status permute_model(const struct permute_options *options, const 
 
 /* ---- the command ---- */
 
-static bool ends_in(const char *text, const char *ending)
-{
-    size_t length = strlen(text), wanted = strlen(ending);
-    return length >= wanted && strcmp(text + length - wanted, ending) == 0;
-}
-
 static rotary_status check_options(const struct permute_options *options, rotary_error *error)
 {
     const char *wrong = NULL;
-    if (!options->rotation.config || !options->input || !options->output || !options->to.given)
+    if (options->detect &&
+        (!options->rotation.config || !options->input || options->output || options->to.given))
+        wrong = "permute --detect wants --config FILE and --input FILE, and neither --output nor --to";
+    else if (options->detect && !tensor_name_ends_in(options->input, ".safetensors"))
+        wrong = "permute --detect wants --input to end in .safetensors";
+    else if (options->detect)
+        wrong = NULL;
+    else if (!options->rotation.config || !options->input || !options->output || !options->to.given)
         wrong = "permute wants --config FILE, --input FILE, --output FILE and --to half or interleaved";
-    else if (!(ends_in(options->input, ".npy") && ends_in(options->output, ".npy")) &&
-             !(ends_in(options->input, ".safetensors") && ends_in(options->output, ".safetensors")))
+    else if (!(tensor_name_ends_in(options->input, ".npy") && tensor_name_ends_in(options->output, ".npy")) &&
+             !(tensor_name_ends_in(options->input, ".safetensors") &&
+               tensor_name_ends_in(options->output, ".safetensors")))
         wrong = "--input and --output are files of one kind, both .npy or both .safetensors";
-    else if (options->tensors.count > 0 && ends_in(options->input, ".npy"))
+    else if (options->tensors.count > 0 && tensor_name_ends_in(options->input, ".npy"))
         wrong = "--tensor goes with safetensors; a .npy file holds but one";
     else if (strcmp(options->input, options->output) == 0)
         wrong = "--output is --input, wanted another name";
@@ -254,6 +242,20 @@ static rotary_status print_names(const struct invocation *invocation, json_t *na
     return ROTARY_OK;
 }
 
+static rotary_status permute_file(const struct invocation *invocation, const struct rotation *rotation,
+                                  const struct projections *projections, rotary_error *error)
+{
+    const struct permute_options *options = invocation->options;
+    json_t *names = json_array();
+    rotary_status status = tensor_name_ends_in(options->input, ".npy")
+                               ? permute_npy(options, rotation, projections, names, error)
+                               : permute_model(options, rotation, projections, names, error);
+    if (!status)
+        status = print_names(invocation, names, error);
+    json_decref(names);
+    return status;
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct permute_options *options = invocation->options;
@@ -264,24 +266,31 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_status status = rotation_make(&options->rotation, &invocation->common, 0, &rotation, &error);
     if (status)
         return command_fail(&error);
-    json_t *names = json_array();
-    status = ends_in(options->input, ".npy") ? permute_npy(options, &rotation, names, &error)
-                                             : permute_model(options, &rotation, names, &error);
-    if (!status)
-        status = print_names(invocation, names, &error);
-    json_decref(names);
+    struct projections projections;
+    bool told = true;
+    status = projections_make(&rotation, &options->fused, &options->tensors, &projections, &error);
+    if (!status && options->detect)
+        status = pairing_detect(invocation, &rotation, &projections, options->input, &told, &error);
+    else if (!status)
+        status = permute_file(invocation, &rotation, &projections, &error);
     rotation_destroy(&rotation);
-    return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
+    return status != ROTARY_OK ? command_fail(&error) : told ? EXIT_DONE : EXIT_UNTOLD;
 }
 
 const struct command command_permute = {
     .name = "permute",
     .operands = "",
-    .summary = "moves query and key weights between interleaved and half-split pairs",
+    .summary = "moves query and key weights between interleaved and half-split pairs, or tells them apart",
     .more =
         "Within each head the rows inside the rotary span move, all others stay, and so do the tensors that\n"
         "are not meant; the names of those that moved are printed. Values are not turned by RoPE and stay.\n"
-        "Nothing in a file says which pairing it has: permuting what already has the wanted one spoils it.",
+        "Elements may be of any type of whole bytes. Biases, and scales that are one number for each row, "
+        "move\n"
+        "along; packed weights and blocks of rows with one scale are refused.\n"
+        "Nothing in a file says which pairing it has: permuting what already has the wanted one spoils it.\n"
+        "--detect finds it in what training leaves in the weights, which is statistics (docs/variants.md); "
+        "it\n"
+        "exits with 3 if that is not enough to tell, as it never is before training.",
     .example =
         "rotary permute --config config.json --input meta.safetensors --to half --output hf.safetensors\n"
         "makes weights for interleaved pairs (Meta's) into weights for half-split ones (Hugging Face's)",

@@ -271,17 +271,18 @@ rotary_status tensor_read(const char *label, struct tensor *tensor, rotary_error
 
 /* ---- writing ---- */
 
-static bool ends_in(const char *text, const char *ending)
+bool tensor_name_ends_in(const char *name, const char *ending)
 {
-    size_t length = strlen(text), wanted = strlen(ending);
-    return length >= wanted && strcmp(text + length - wanted, ending) == 0;
+    size_t length = strlen(name), wanted = strlen(ending);
+    return length >= wanted && strcmp(name + length - wanted, ending) == 0;
 }
 
 rotary_status tensor_check_output(const char *label, rotary_error *error)
 {
     char path[PATH_BYTES];
     const char *name;
-    if (strlen(label) < PATH_BYTES - 8 && (ends_in(label, ".npy") || split_label(label, path, &name)))
+    if (strlen(label) < PATH_BYTES - 8 &&
+        (tensor_name_ends_in(label, ".npy") || split_label(label, path, &name)))
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "cannot write \"%.200s\", wanted a name that ends in .npy or .safetensors", label);

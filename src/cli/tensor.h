@@ -38,6 +38,8 @@ ROTARY_CHECKED rotary_status tensor_write(const struct tensor *tensor, rotary_er
  * ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status tensor_check_output(const char *label, rotary_error *error);
 
+/* Whether a name of a file has this ending. */
+bool tensor_name_ends_in(const char *name, const char *ending);
 bool tensor_is_float(const struct tensor *tensor);
 const char *tensor_type_name(enum tensor_type type);
 /* The types librotary has: f16, f32 and bf16 as they are, all others as f32. */

@@ -135,7 +135,7 @@ static rotary_status read_head_dim(const struct rope_reader *reader, int64_t oth
 {
     static const char *const own[] = {"head_dim", "qk_rope_head_dim", NULL};
     static const char *const widths[] = {"hidden_size", "n_embd", NULL};
-    static const char *const counts[] = {"num_attention_heads", "n_head", NULL};
+    static const char *const counts[] = {"num_attention_heads", "n_head", "n_heads", NULL};
     int64_t width = 0, heads = 0;
     *head_dim = 0;
     rotary_status status = read_size(reader, own, head_dim);
@@ -162,6 +162,22 @@ static rotary_status read_head_dim(const struct rope_reader *reader, int64_t oth
                            reader->where, (long long)width, (long long)heads);
     *head_dim = width / heads;
     return ROTARY_OK;
+}
+
+/* How many heads there are: of keys as many as of queries where nothing else is said. */
+static rotary_status read_heads(const struct rope_reader *reader, struct rope_config *config)
+{
+    static const char *const queries[] = {"num_attention_heads", "n_head", "n_heads", NULL};
+    static const char *const keys[] = {"num_key_value_heads", "num_kv_heads", "multi_query_group_num", NULL};
+    rotary_status status = read_size(reader, queries, &config->query_heads);
+    config->key_heads = config->query_heads;
+    if (!status)
+        status = read_size(reader, keys, &config->key_heads);
+    if (!status && config->query_heads > 0 && config->query_heads % config->key_heads != 0)
+        return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                           "%s has %lld key heads, wanted a divisor of its %lld query heads", reader->where,
+                           (long long)config->key_heads, (long long)config->query_heads);
+    return status;
 }
 
 /* The share of a head that turns, 1 where nothing is said. */
@@ -489,6 +505,8 @@ static rotary_status read_rotation(const struct rope_reader *reader,
     rotary_status status = read_type(reader, config);
     if (!status)
         status = read_head_dim(reader, request->head_dim, &plan->head_dim);
+    if (!status)
+        status = read_heads(reader, config);
     if (!status)
         status = read_span(reader, plan);
     if (!status)

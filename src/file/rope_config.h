@@ -21,8 +21,9 @@ struct rope_config_request {
 };
 
 struct rope_config {
-    rotary_rope_config plan; /* its lists lie in `numbers` */
-    const char *rope_type;   /* the scaling's name, as Hugging Face has it now: "default", "yarn" */
+    rotary_rope_config plan;        /* its lists lie in `numbers` */
+    const char *rope_type;          /* the scaling's name, as Hugging Face has it now: "default", "yarn" */
+    int64_t query_heads, key_heads; /* of a layer; 0: the file does not say */
     double *numbers;
 };
 

@@ -18,7 +18,14 @@ struct safetensor {
     int dimensions;
     int64_t shape[SAFETENSORS_DIMENSIONS];
     const void *data;
+    /* The format's name of a type that is none of librotary's, such as "I8"; dtype is not looked at then.
+     * NULL: dtype it is. */
+    const char *other_type;
 };
+
+/* Bytes of one of its elements; 0 for an other_type that the format does not have or that is not whole bytes.
+ */
+size_t safetensors_element_bytes(const struct safetensor *tensor);
 
 /* Writes the tensors to `path` (not atomically: write beside, then file_rename) and syncs it. `metadata` is
  * an object of strings, or NULL. A failure, such as a full disk, is ROTARY_IO_ERROR and leaves no file at
@@ -31,6 +38,10 @@ struct safetensors; /* an open file: memory-mapped, validated whole */
  * ROTARY_BAD_FILE says what was wrong. If the file has our checksum it is verified. */
 ROTARY_CHECKED rotary_status safetensors_open(struct safetensors **file, const char *path,
                                               rotary_error *error);
+/* The same, of files whose tensors may be of any type: for those who move numbers and do not read them. Only
+ * such a file has tensors with an other_type. */
+ROTARY_CHECKED rotary_status safetensors_open_any(struct safetensors **file, const char *path,
+                                                  rotary_error *error);
 void safetensors_close(struct safetensors *file);
 /* As it was opened: for messages. */
 const char *safetensors_path(const struct safetensors *file);

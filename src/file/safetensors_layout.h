@@ -17,7 +17,13 @@ enum { SAFETENSORS_LENGTH_BYTES = 8, SAFETENSORS_CHECKSUM_DIGITS = 16 };
 /* The format's name of a dtype: "F32", "F16", "BF16". */
 const char *safetensors_dtype_name(rotary_dtype dtype);
 
-/* Bytes of `dimensions` sizes of `dtype`; false if a size is negative or the product overflows. */
-bool safetensors_bytes(const int64_t *shape, int dimensions, rotary_dtype dtype, uint64_t *bytes);
+/* The format's name of a tensor's type. */
+const char *safetensors_type_name(const struct safetensor *tensor);
+/* The entry of the table of types that are none of librotary's, to be borrowed for good; NULL if there is
+ * none. */
+const char *safetensors_other_type(const char *name);
+
+/* Bytes of a tensor; false if a size is negative, the type is none, or the product overflows. */
+bool safetensors_bytes(const struct safetensor *tensor, uint64_t *bytes);
 
 #endif

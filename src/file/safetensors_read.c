@@ -29,6 +29,7 @@ struct safetensors {
     struct safetensor *tensors;
     int count;
     bool verified;
+    bool any_type;
 };
 
 static rotary_status map_file(struct safetensors *file, rotary_error *error)
@@ -92,15 +93,16 @@ static rotary_status fail_tensor(const struct safetensors *file, const char *nam
     return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor \"%.128s\": %s", file->path, name, what);
 }
 
-static bool read_dtype(const json_t *value, rotary_dtype *dtype)
+static bool read_type(const json_t *value, bool any_type, struct safetensor *tensor)
 {
-    for (int i = ROTARY_F32; i <= ROTARY_BF16; i++)
-        if (json_is_string(value) &&
-            strcmp(json_string_value(value), safetensors_dtype_name((rotary_dtype)i)) == 0) {
-            *dtype = (rotary_dtype)i;
+    const char *name = json_string_value(value);
+    for (int i = ROTARY_F32; name && i <= ROTARY_BF16; i++)
+        if (strcmp(name, safetensors_dtype_name((rotary_dtype)i)) == 0) {
+            tensor->dtype = (rotary_dtype)i;
             return true;
         }
-    return false;
+    tensor->other_type = name && any_type ? safetensors_other_type(name) : NULL;
+    return tensor->other_type != NULL;
 }
 
 static rotary_status read_tensor(const struct safetensors *file, const char *name, const json_t *entry,
@@ -112,8 +114,11 @@ static rotary_status read_tensor(const struct safetensors *file, const char *nam
         return fail_tensor(file, name,
                            "the header must give its dtype, shape and data_offsets, and nothing else", error);
     *tensor = (struct safetensor){.name = name};
-    if (!read_dtype(json_object_get(entry, "dtype"), &tensor->dtype))
-        return fail_tensor(file, name, "its type is none of F32, F16, BF16", error);
+    if (!read_type(json_object_get(entry, "dtype"), file->any_type, tensor))
+        return fail_tensor(file, name,
+                           file->any_type ? "its type is none of the format's whose elements are whole bytes"
+                                          : "its type is none of F32, F16, BF16",
+                           error);
     if (json_array_size(shape) > SAFETENSORS_DIMENSIONS)
         return fail_tensor(file, name, "it has more than 8 dimensions", error);
     tensor->dimensions = (int)json_array_size(shape);
@@ -136,10 +141,10 @@ static rotary_status read_tensor(const struct safetensors *file, const char *nam
                            "%s is cut off: tensor \"%.128s\" would end at byte %" PRIu64 " of %" PRIu64
                            " bytes of data",
                            file->path, name, end, data_size);
-    if (!safetensors_bytes(tensor->shape, tensor->dimensions, tensor->dtype, &bytes) || bytes != end - begin)
+    if (!safetensors_bytes(tensor, &bytes) || bytes != end - begin)
         return fail_tensor(file, name, "its shape and its data_offsets do not agree", error);
     tensor->data = file->bytes + SAFETENSORS_LENGTH_BYTES + file->header_length + begin;
-    if ((uintptr_t)tensor->data % rotary_dtype_size(tensor->dtype) != 0)
+    if (!tensor->other_type && (uintptr_t)tensor->data % rotary_dtype_size(tensor->dtype) != 0)
         return fail_tensor(file, name, "its data does not start at a multiple of its element's size", error);
     return ROTARY_OK;
 }
@@ -147,7 +152,7 @@ static rotary_status read_tensor(const struct safetensors *file, const char *nam
 static size_t tensor_bytes(const struct safetensor *tensor)
 {
     uint64_t bytes = 0;
-    (void)safetensors_bytes(tensor->shape, tensor->dimensions, tensor->dtype, &bytes); /* it was checked */
+    (void)safetensors_bytes(tensor, &bytes); /* it was checked */
     return (size_t)bytes;
 }
 
@@ -240,11 +245,13 @@ static rotary_status verify(struct safetensors *file, rotary_error *error)
     return ROTARY_OK;
 }
 
-rotary_status safetensors_open(struct safetensors **file, const char *path, rotary_error *error)
+static rotary_status open_file(struct safetensors **file, const char *path, bool any_type,
+                               rotary_error *error)
 {
     struct safetensors *opened = calloc(1, sizeof *opened);
     if (!opened)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to open %s", path);
+    opened->any_type = any_type;
     opened->path = strdup(path);
     rotary_status status = opened->path
                                ? map_file(opened, error)
@@ -262,6 +269,16 @@ rotary_status safetensors_open(struct safetensors **file, const char *path, rota
     else
         safetensors_close(opened);
     return status;
+}
+
+rotary_status safetensors_open(struct safetensors **file, const char *path, rotary_error *error)
+{
+    return open_file(file, path, false, error);
+}
+
+rotary_status safetensors_open_any(struct safetensors **file, const char *path, rotary_error *error)
+{
+    return open_file(file, path, true, error);
 }
 
 void safetensors_close(struct safetensors *file)

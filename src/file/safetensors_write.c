@@ -29,14 +29,47 @@ const char *safetensors_dtype_name(rotary_dtype dtype)
     return "unknown";
 }
 
-bool safetensors_bytes(const int64_t *shape, int dimensions, rotary_dtype dtype, uint64_t *bytes)
+static const struct {
+    const char *name;
+    size_t bytes;
+} other_types[] = {
+    {"F64", 8}, {"I64", 8}, {"U64", 8}, {"C64", 8},  {"I32", 4},     {"U32", 4},     {"I16", 2},
+    {"U16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1},
+};
+enum { OTHER_TYPES = sizeof other_types / sizeof other_types[0] };
+
+const char *safetensors_other_type(const char *name)
 {
-    uint64_t product = rotary_dtype_size(dtype);
-    for (int i = 0; i < dimensions; i++)
-        if (shape[i] < 0 || __builtin_mul_overflow(product, (uint64_t)shape[i], &product))
+    for (int i = 0; i < OTHER_TYPES; i++)
+        if (strcmp(other_types[i].name, name) == 0)
+            return other_types[i].name;
+    return NULL;
+}
+
+const char *safetensors_type_name(const struct safetensor *tensor)
+{
+    return tensor->other_type ? tensor->other_type : safetensors_dtype_name(tensor->dtype);
+}
+
+size_t safetensors_element_bytes(const struct safetensor *tensor)
+{
+    if (!tensor->other_type)
+        return rotary_dtype_size(tensor->dtype);
+    for (int i = 0; i < OTHER_TYPES; i++)
+        if (strcmp(other_types[i].name, tensor->other_type) == 0)
+            return other_types[i].bytes;
+    return 0;
+}
+
+bool safetensors_bytes(const struct safetensor *tensor, uint64_t *bytes)
+{
+    uint64_t product = safetensors_element_bytes(tensor);
+    bool good = product > 0;
+    for (int i = 0; i < tensor->dimensions; i++)
+        if (tensor->shape[i] < 0 || __builtin_mul_overflow(product, (uint64_t)tensor->shape[i], &product))
             return false;
     *bytes = product;
-    return true;
+    return good;
 }
 
 /* A file in the making. parts[0] and parts[1] are the length and the text of the header, then one part a
@@ -55,9 +88,10 @@ static rotary_status check_tensor(const char *path, const struct safetensor *ten
     if (tensor->dimensions < 0 || tensor->dimensions > SAFETENSORS_DIMENSIONS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: tensor %s has %d dimensions, wanted 0 to %d",
                            path, tensor->name, tensor->dimensions, SAFETENSORS_DIMENSIONS);
-    if (!safetensors_bytes(tensor->shape, tensor->dimensions, tensor->dtype, bytes) || *bytes > INT64_MAX)
+    if (!safetensors_bytes(tensor, bytes) || *bytes > INT64_MAX)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s: tensor %s has a size that is negative or too large", path, tensor->name);
+                           "%s: tensor %s has a type that is none or a size that is negative or too large",
+                           path, tensor->name);
     return ROTARY_OK;
 }
 
@@ -67,13 +101,13 @@ static rotary_status place(struct layout *layout, const char *path, const struct
 {
     uint64_t offset = 0;
     layout->count = 2;
-    for (size_t size = 4; size >= 2; size -= 2)
+    for (size_t size = 8; size >= 1; size /= 2)
         for (int i = 0; i < count; i++) {
             uint64_t bytes = 0;
             rotary_status status = check_tensor(path, &tensors[i], &bytes, error);
             if (status != ROTARY_OK)
                 return status;
-            if (rotary_dtype_size(tensors[i].dtype) != size)
+            if (safetensors_element_bytes(&tensors[i]) != size)
                 continue;
             layout->offsets[i] = offset;
             layout->parts[layout->count++] = (struct file_part){tensors[i].data, (size_t)bytes};
@@ -89,10 +123,10 @@ static json_t *describe(const struct safetensor *tensor, uint64_t offset)
 {
     json_t *shape = json_array();
     uint64_t bytes = 0;
-    (void)safetensors_bytes(tensor->shape, tensor->dimensions, tensor->dtype, &bytes);
+    (void)safetensors_bytes(tensor, &bytes);
     for (int i = 0; i < tensor->dimensions; i++)
         json_array_append_new(shape, json_integer(tensor->shape[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_dtype_name(tensor->dtype), "shape", shape,
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_type_name(tensor), "shape", shape,
                      "data_offsets", (json_int_t)offset, (json_int_t)(offset + bytes));
 }
 

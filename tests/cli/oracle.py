@@ -383,6 +383,104 @@ for label, name in [("y.safetensors", "tensor"), ("y.safetensors:turned", "turne
     near("apply bf16", got, turned(exact, np.arange(4), inverse_frequencies(8)), np.abs(exact).max() * 2.0**-7)
 
 
+# Of any type, with what goes with each row; what goes with all of them stays.
+partial = config({"hidden_size": 16, "num_attention_heads": 2, "partial_rotary_factor": 0.5}, "partial.json")
+bytes8, words64 = numbers(16, 3).astype(np.int8), random.integers(-2**62, 2**62, (16, 2))
+rows1, scales = random.integers(0, 256, 16).astype(np.uint8), numbers(16, 1).astype(np.float32)
+model = {
+    "a.q_proj.weight": ("I8", [16, 3], bytes8.tobytes()),
+    "a.q_proj.SCB": ("F32", [16, 1], scales.tobytes()),
+    "a.q_proj.input_scale": ("F32", [1], b"abcd"),
+    "a.q_proj.lora_A.weight": ("F32", [2, 3], bytes(range(24))),
+    "a.q_proj.lora_B.weight": ("I64", [16, 2], words64.tobytes()),
+    "a.k_proj.weight": ("F8_E4M3", [16, 1], rows1.tobytes()),
+    "a.k_proj.weight_scale": ("F32", [], b"efgh"),
+    "a.q_norm.weight": ("BF16", [8], key[:, 0].tobytes()),
+    "a.v_proj.weight": ("BOOL", [16, 3], bytes(48)),
+}
+write_safetensors("any.safetensors", model, {})
+found = result("permute", "--config", partial, "--input", "any.safetensors", "--output", "half.safetensors", "--to", "half",
+               "--json")
+half = read_safetensors("half.safetensors")[0]
+stay = ["a.q_proj.input_scale", "a.q_proj.lora_A.weight", "a.k_proj.weight_scale", "a.v_proj.weight"]
+check("what moved", sorted(found["permuted"]) == sorted(set(model) - set(stay)), found)
+check("what stayed", all(half[name] == model[name] for name in stay))
+for name, rows in {"a.q_proj.weight": bytes8, "a.q_proj.SCB": scales, "a.q_proj.lora_B.weight": words64,
+                   "a.k_proj.weight": rows1, "a.q_norm.weight": key[:, 0]}.items():
+    wanted = rows.reshape(-1, 8, rows.size // len(rows))[:, order].tobytes()
+    check(name, half[name] == (*model[name][:2], wanted))
+result("permute", "--config", partial, "--input", "half.safetensors", "--output", "back.safetensors", "--to",
+       "interleaved", "--json")
+check("any type and back", read_safetensors("back.safetensors")[0] == model)
+for kind in (np.int32, np.int64, np.float16, bool):
+    array("w.npy", numbers(16, 3).astype(kind))
+    result("permute", "--config", partial, "--input", "w.npy", "--output", "moved.npy", "--to", "half", "--json")
+    moved = np.load("moved.npy")
+    check(f".npy of {kind}", moved.dtype == kind and
+          (moved == np.load("w.npy").reshape(2, 8, 3)[:, order].reshape(16, 3)).all())
+
+# Queries, keys and values in one matrix: 4 query heads, 2 key heads.
+grouped = config({"head_dim": 8, "num_attention_heads": 4, "num_key_value_heads": 2, "partial_rotary_factor": 0.5},
+                 "grouped.json")
+fused = random.integers(-100, 100, (64, 3)).astype(np.int16)
+for layout, values in {"stacked": [6, 7], "grouped": [3, 7]}.items():
+    model = {"h.0.query_key_value.weight": ("I16", [64, 3], fused.tobytes()),
+             "h.0.query_key_value.bias": ("I16", [64], fused[:, 0].tobytes()),
+             "h.0.dense.weight": ("I16", [64, 3], fused.tobytes())}
+    write_safetensors("fused.safetensors", model, {})
+    found = result("permute", "--config", grouped, "--fused", layout, "--input", "fused.safetensors", "--output",
+                   "half.safetensors", "--to", "half", "--json")
+    wanted = fused.reshape(8, 8, 3)[:, order]
+    wanted[values] = fused.reshape(8, 8, 3)[values]
+    half = read_safetensors("half.safetensors")[0]
+    check(f"{layout} weight", half["h.0.query_key_value.weight"][2] == wanted.tobytes())
+    check(f"{layout} bias", half["h.0.query_key_value.bias"][2] == wanted[:, :, 0].tobytes())
+    check(f"{layout}, others", half["h.0.dense.weight"] == model["h.0.dense.weight"])
+    result("permute", "--config", grouped, "--fused", layout, "--input", "half.safetensors", "--output",
+           "back.safetensors", "--to", "interleaved", "--json")
+    check(f"{layout} and back", read_safetensors("back.safetensors")[0] == model)
+
+
+# ---- which pairing ----
+
+def as_trained(pairing, heads, group):
+    """Query and key rows whose sizes differ as training makes them: the members of a pair against each other."""
+    half = random.standard_normal((heads, 8)) * 0.5
+    tilt = np.stack([half, -half], 2) if pairing == "interleaved" else np.stack([half, -half], 1)
+    tilt = np.exp(tilt.reshape(heads, 1, 16, 1))
+    query, key = random.standard_normal((heads, group, 16, 5)), random.standard_normal((heads, 1, 16, 5))
+    return (query * tilt).astype(np.float32), (key / tilt).astype(np.float32)
+
+
+sixteen = config({"head_dim": 16, "num_attention_heads": 16, "num_key_value_heads": 8}, "sixteen.json")
+untrained = [random.standard_normal((8, group, 16, 5)).astype(np.float32) for group in (2, 1)]
+for pairing, (query, keys) in {"half": as_trained("half", 8, 2), "interleaved": as_trained("interleaved", 8, 2),
+                               "unknown": untrained}.items():
+    value = random.standard_normal((8, 1, 16, 5)).astype(np.float32)
+    forms = {
+        (): {"l.q_proj.weight": query, "l.k_proj.weight": keys, "l.v_proj.weight": value},
+        ("--fused", "grouped"): {"l.Wqkv.weight": np.concatenate([query, keys, value], 1)},
+        ("--fused", "stacked"): {"l.qkv_proj.weight": np.concatenate(
+            [x.reshape(-1, 5) for x in (query, keys, value)])},
+    }
+    seen = []
+    for form, tensors in forms.items():
+        tensors = {"l.norm.weight": np.ones(16, np.float32), **tensors}
+        write_safetensors("trained.safetensors", {
+            name: ("F32", list(x.reshape(-1, 5).shape) if x.ndim > 1 else [16], x.tobytes())
+            for name, x in tensors.items()}, {})
+        done = run("permute", "--detect", "--config", sixteen, "--input", "trained.safetensors", *form, "--json")
+        check(f"detect {pairing} {form} exits", done.returncode == (3 if pairing == "unknown" else 0), done.stderr)
+        found = json.loads(done.stdout)
+        check(f"detect {pairing} {form}", found["pairing"] == pairing and found["heads"] == 8 and
+              found["pairs"] == 64 and len(found["layers"]) == 1, found)
+        seen.append((found["half"], found["interleaved"]))
+        line = run("permute", "--detect", "--config", sixteen, "--input", "trained.safetensors", *form).stdout
+        check("line", ("cannot be known" if pairing == "unknown" else pairing) in line.split("\n")[1], line)
+    for other in seen[1:]:
+        near("one answer", [list(x.values()) for x in other], [list(x.values()) for x in seen[0]], 1e-9)
+
+
 # ---- bad input: exit status and one line ----
 
 array("x.npy", numbers(4, 2, 8))
@@ -452,10 +550,32 @@ refuses(2, "permute wants --config FILE", "permute", *io)
 permutes = ["permute", "--config", rotation, "--to", "half", "--input"]
 refuses(2, "files of one kind", *permutes, "x.npy", "--output", "out.safetensors")
 refuses(2, "--output is --input", *permutes, "x.npy", "--output", "x.npy")
-refuses(1, "x.npy has shape of 3 dimensions, wanted [rows, inputs]", *permutes, "x.npy", "--output", "out.npy")
+refuses(1, "x.npy has shape [4, 2, 8], wanted [rows, inputs]", *permutes, "x.npy", "--output", "out.npy")
 refuses(1, "flat.npy has shape [4], wanted [rows, inputs] or [rows], rows a multiple of rotation.json's head_dim, 8",
         *permutes, "flat.npy", "--output", "out.npy")
 refuses(1, 'has no tensor "*.qq.*"', *permutes, "model.safetensors", "--output", "out.safetensors", "--tensor", "*.qq.*")
+floats = ("F32", [8, 2], bytes(64))
+for name, said, tensors in [
+        ("blocks", 'tensor "a.q_proj.weight_scale_inv" goes with "a.q_proj.weight" but is not one number',
+         {"a.q_proj.weight": floats, "a.q_proj.weight_scale_inv": ("F32", [2, 1], bytes(8))}),
+        ("bnb4", 'tensor "a.q_proj.weight.absmax" goes with "a.q_proj.weight" but',
+         {"a.q_proj.weight": ("U8", [8, 1], bytes(8)), "a.q_proj.weight.absmax": ("F32", [8], bytes(32))}),
+        ("gptq", '"a.q_proj.qweight" is packed', {"a.q_proj.qweight": ("I32", [8, 4], bytes(128))}),
+        ("neox", '"a.query_key_value.weight" holds queries, keys and values, wanted --fused stacked or --fused grouped',
+         {"a.query_key_value.weight": ("F32", [24, 2], bytes(192))}),
+        ("four", "its type is none of the format's whose elements are whole bytes",
+         {"a.q_proj.weight": ("F4", [8, 4], bytes(16))})]:
+    write_safetensors(f"{name}.safetensors", tensors, {})
+    refuses(1, said, *permutes, f"{name}.safetensors", "--output", "out.safetensors")
+refuses(1, "wanted 64 rows, those of 4 query heads and of 2 key and value heads of 8 channels", "permute", "--config",
+        "grouped.json", "--fused", "stacked", "--to", "half", "--input", "neox.safetensors", "--output", "out.safetensors")
+refuses(1, 'has no "num_attention_heads", which --fused wants', *permutes, "neox.safetensors", "--fused", "grouped",
+        "--output", "out.safetensors")
+detects = ["permute", "--detect", "--config", rotation, "--input"]
+refuses(2, "permute --detect wants --config FILE and --input FILE", *detects, "model.safetensors", "--to", "half")
+refuses(2, "permute --detect wants --input to end in .safetensors", *detects, "x.npy")
+refuses(1, "has no query projection with a key projection beside it", *detects, "bnb4.safetensors")
+refuses(1, 'tensor "a.q_proj.weight" holds I8, wanted F32, F16 or BF16', *detects, "any.safetensors")
 refuses(1, "has no tensor named as query and key", *permutes, "x.safetensors", "--output", "out.safetensors")
 check("nothing is left behind", not [name for name in os.listdir(".") if name.startswith("out") or name.endswith(".new")])
 

@@ -23,10 +23,10 @@ static uint16_t halves[3] = {0x3c00, 0x4000, 0xc200};
 static float scalar = 2.5f;
 
 static const struct safetensor samples[] = {
-    {"halves", ROTARY_BF16, 1, {3}, halves},
-    {"layers.0.weight", ROTARY_F32, 2, {ROWS, COLUMNS}, matrix},
-    {"empty", ROTARY_F16, 2, {0, 4}, NULL},
-    {"scalar \xc3\xa9", ROTARY_F32, 0, {0}, &scalar},
+    {"halves", ROTARY_BF16, 1, {3}, halves, NULL},
+    {"layers.0.weight", ROTARY_F32, 2, {ROWS, COLUMNS}, matrix, NULL},
+    {"empty", ROTARY_F16, 2, {0, 4}, NULL, NULL},
+    {"scalar \xc3\xa9", ROTARY_F32, 0, {0}, &scalar, NULL},
 };
 enum { SAMPLES = sizeof samples / sizeof samples[0] };
 
@@ -90,11 +90,11 @@ static void test_write_refused(void)
     struct safetensor twice[2] = {samples[1], samples[1]};
     CHECK_INT(safetensors_write(path, twice, 2, NULL, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "layers.0.weight") != NULL);
-    struct safetensor negative = {"x", ROTARY_F32, 1, {-1}, NULL};
+    struct safetensor negative = {"x", ROTARY_F32, 1, {-1}, NULL, NULL};
     CHECK_INT(safetensors_write(path, &negative, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
-    struct safetensor huge = {"x", ROTARY_F32, 2, {INT64_MAX, 4}, NULL};
+    struct safetensor huge = {"x", ROTARY_F32, 2, {INT64_MAX, 4}, NULL, NULL};
     CHECK_INT(safetensors_write(path, &huge, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
-    struct safetensor deep = {"x", ROTARY_F32, 9, {0}, NULL};
+    struct safetensor deep = {"x", ROTARY_F32, 9, {0}, NULL, NULL};
     CHECK_INT(safetensors_write(path, &deep, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
     json_t *metadata = json_pack("{s:i}", "step", 3);
     CHECK_INT(safetensors_write(path, samples, SAMPLES, metadata, &error), ROTARY_INVALID_ARGUMENT);
@@ -294,8 +294,49 @@ static void test_shuffled_headers(void)
     }
 }
 
+/* Types that only safetensors_open_any takes, each aligned to its elements, come back byte for byte. */
+static void test_any_type(void)
+{
+    static const char *const types[] = {"I8",  "F64",     "U16",     "I64", "BOOL", "F8_E4M3", "U8",
+                                        "I32", "F8_E5M2", "F8_E8M0", "U32", "C64",  "I16",     "U64"};
+    enum { TYPES = sizeof types / sizeof types[0] };
+    static const unsigned char bytes[24] = "three numbers of 8 byte";
+    char names[TYPES][4];
+    struct safetensor tensors[TYPES + 1];
+    for (int i = 0; i < TYPES; i++) {
+        snprintf(names[i], sizeof names[i], "%d", i);
+        tensors[i] = (struct safetensor){names[i], ROTARY_F32, 1, {3}, bytes, types[i]};
+    }
+    tensors[TYPES] = samples[0];
+    const char *path = scratch_path("any.safetensors");
+    rotary_error error = {0};
+    struct safetensors *file = NULL;
+    CHECK_INT(safetensors_write(path, tensors, TYPES + 1, NULL, &error), ROTARY_OK);
+    CHECK_INT(safetensors_open(&file, path, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "its type is none of F32, F16, BF16") != NULL);
+    if (!CHECK_INT(safetensors_open_any(&file, path, &error), ROTARY_OK))
+        return;
+    CHECK_INT(safetensors_count(file), TYPES + 1);
+    CHECK(safetensors_find(file, samples[0].name)->other_type == NULL);
+    for (int i = 0; i < TYPES; i++) {
+        const struct safetensor *tensor = safetensors_find(file, names[i]);
+        check_about("%s", types[i]);
+        if (!CHECK(tensor != NULL) || !CHECK_TEXT(tensor->other_type, types[i]))
+            continue;
+        size_t size = safetensors_element_bytes(tensor);
+        CHECK(size >= 1 && size <= 8);
+        CHECK((uintptr_t)tensor->data % size == 0);
+        CHECK(memcmp(tensor->data, bytes, 3 * size) == 0);
+    }
+    safetensors_close(file);
+    CHECK(safetensors_element_bytes(&(struct safetensor){.other_type = "F4"}) == 0);
+    tensors[0].other_type = "F4";
+    CHECK_INT(safetensors_write(path, tensors, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
+}
+
 int main(void)
 {
+    test_any_type();
     test_round_trip();
     test_write_refused();
     test_damage();

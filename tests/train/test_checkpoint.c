@@ -212,7 +212,7 @@ static void write_foreign(const char *folder, const char *format, const char *st
     json_t *metadata = json_pack("{s:s, s:s, s:s, s:s, s:s}", "format", format, "step", step, "configuration",
                                  configuration, "loss_total", "0x0p+0", "loss_counted", "0");
     float value = 1.0f;
-    struct safetensor tensor = {"matrix", ROTARY_F32, 1, {1}, &value};
+    struct safetensor tensor = {"matrix", ROTARY_F32, 1, {1}, &value, NULL};
     char path[600];
     snprintf(path, sizeof path, "%s/" OPTIMIZER, folder);
     rotary_error error;

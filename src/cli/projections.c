@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/projections.h"
+
+#include "base/fail.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES = 512 };
+
+const char *const fused_names[] = {"stacked", "grouped", NULL};
+
+/* Hugging Face's names, and Meta's. A norm between projection and rotation has a gain for each channel. */
+static const char *const separate_names[] = {"*.q_proj.weight",
+                                             "*.q_proj.bias",
+                                             "*.k_proj.weight",
+                                             "*.k_proj.bias",
+                                             "*.attention.wq.weight",
+                                             "*.attention.wk.weight",
+                                             "*.q_norm.weight",
+                                             "*.k_norm.weight",
+                                             "*.q_norm.bias",
+                                             "*.k_norm.bias",
+                                             NULL};
+static const char *const fused_patterns[] = {
+    "*.qkv_proj.weight",      "*.qkv_proj.bias",  "*.query_key_value.weight",
+    "*.query_key_value.bias", "*.[Ww]qkv.weight", "*.[Ww]qkv.bias",
+    "*.q_norm.weight",        "*.k_norm.weight",  NULL};
+
+/* What stands beside a weight and is one number, or a few, for each row of it. */
+static const char *const row_companions[] = {
+    "bias", "weight_scale", "weight_scale_inv", "weight_zero_point", "scale", "SCB", NULL};
+
+/* ---- names ---- */
+
+static bool matches(const char *const *patterns, const char *name)
+{
+    for (; *patterns; patterns++)
+        if (fnmatch(*patterns, name, 0) == 0)
+            return true;
+    return false;
+}
+
+bool projections_meant(const struct projections *projections, const char *name)
+{
+    for (int i = 0; i < projections->patterns->count; i++)
+        if (fnmatch(projections->patterns->items[i], name, 0) == 0)
+            return true;
+    return projections->patterns->count == 0 &&
+           matches(projections->fused == FUSED_NO ? separate_names : fused_patterns, name);
+}
+
+static bool is_norm(const char *name)
+{
+    return fnmatch("*norm.weight", name, 0) == 0 || fnmatch("*norm.bias", name, 0) == 0;
+}
+
+/* The first tensor of a name that is one of the patterns; NULL if there is none. */
+static const char *first_of(const struct safetensors *file, const char *const *patterns)
+{
+    for (int i = 0; i < safetensors_count(file); i++)
+        if (matches(patterns, safetensors_at(file, i)->name) && !is_norm(safetensors_at(file, i)->name))
+            return safetensors_at(file, i)->name;
+    return NULL;
+}
+
+/* Every pattern that was given has to find something: a slip in one must not leave half a model as it was. */
+rotary_status projections_check_patterns(const struct projections *projections,
+                                         const struct safetensors *file, rotary_error *error)
+{
+    static const char *const packed[] = {"*.q_proj.qweight", "*.k_proj.qweight", "*.qkv_proj.qweight", NULL};
+    const struct option_list *patterns = projections->patterns;
+    const char *path = safetensors_path(file), *other;
+    for (int i = 0; i < patterns->count; i++) {
+        const char *const one[] = {patterns->items[i], NULL};
+        bool found = false;
+        for (int j = 0; !found && j < safetensors_count(file); j++)
+            found = matches(one, safetensors_at(file, j)->name);
+        if (!found)
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor \"%.100s\", wanted at least one",
+                               path, patterns->items[i]);
+    }
+    if (patterns->count > 0)
+        return ROTARY_OK;
+    if ((other = first_of(file, packed)) != NULL)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s: tensor \"%.128s\" is packed, several rows or inputs to a number, wanted weights "
+            "that are unpacked",
+            path, other);
+    if (projections->fused == FUSED_NO && (other = first_of(file, fused_patterns)) != NULL)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s: tensor \"%.128s\" holds queries, keys and values, wanted --fused stacked or "
+                           "--fused grouped",
+                           path, other);
+    if (!first_of(file, projections->fused == FUSED_NO ? separate_names : fused_patterns))
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has no tensor named as query and key projections usually are, wanted --tensor "
+                           "PATTERN",
+                           path);
+    return ROTARY_OK;
+}
+
+/* ---- rows ---- */
+
+rotary_status projections_make(const struct rotation *rotation, const struct option_integer *fused,
+                               const struct option_list *patterns, struct projections *projections,
+                               rotary_error *error)
+{
+    *projections = (struct projections){.path = rotation->path,
+                                        .fused = fused->given ? (enum fused)(fused->value + 1) : FUSED_NO,
+                                        .head_dim = rotation->config.plan.head_dim,
+                                        .query_heads = rotation->config.query_heads,
+                                        .key_heads = rotation->config.key_heads,
+                                        .patterns = patterns};
+    if (projections->fused != FUSED_NO && projections->query_heads == 0)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s has no \"num_attention_heads\", which --fused wants (and \"num_key_value_heads\" "
+            "where keys have fewer)",
+            rotation->path);
+    return ROTARY_OK;
+}
+
+bool projections_turned(const struct projections *projections, const struct head_rows *rows, int64_t head)
+{
+    if (!rows->fused)
+        return true;
+    if (projections->fused == FUSED_STACKED)
+        return head < projections->query_heads + projections->key_heads;
+    int64_t group = projections->query_heads / projections->key_heads;
+    return head % (group + 2) <= group;
+}
+
+static void write_shape(const struct safetensor *tensor, char *text, size_t bytes)
+{
+    size_t used = 0;
+    for (int i = 0; i <= tensor->dimensions; i++) {
+        int added = i < tensor->dimensions ? snprintf(text + used, bytes - used, "%s%lld", i ? ", " : "[",
+                                                      (long long)tensor->shape[i])
+                                           : snprintf(text + used, bytes - used, i ? "]" : "[]");
+        used += added > 0 && (size_t)added < bytes - used ? (size_t)added : 0;
+    }
+}
+
+rotary_status projections_rows(const struct projections *projections, const struct safetensor *tensor,
+                               const char *label, struct head_rows *rows, rotary_error *error)
+{
+    long long head_dim = (long long)projections->head_dim;
+    int64_t count = tensor->dimensions > 0 ? tensor->shape[0] : 0, others = 1;
+    bool norm = tensor->name && is_norm(tensor->name);
+    for (int i = 1; i < tensor->dimensions; i++)
+        others *= tensor->shape[i]; /* they fit into a file */
+    if (norm) {                     /* a gain for each channel, of one head or of all */
+        count *= others;
+        others = 1;
+    }
+    char shape[NAME_BYTES];
+    write_shape(tensor, shape, sizeof shape);
+    if (count < 1 || others < 1 || count % projections->head_dim != 0)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has shape %s, wanted [rows, inputs] or [rows], rows a multiple of %s's "
+                           "head_dim, %lld",
+                           label, shape, projections->path, head_dim);
+    int64_t heads = count / projections->head_dim;
+    int64_t fused = projections->query_heads + 2 * projections->key_heads;
+    if (projections->fused != FUSED_NO && !norm && heads != fused)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has shape %s, wanted %lld rows, those of %lld query heads and of %lld key and "
+                           "value heads of %lld channels, as %s has them",
+                           label, shape, (long long)fused * head_dim, (long long)projections->query_heads,
+                           (long long)projections->key_heads, head_dim, projections->path);
+    *rows = (struct head_rows){.heads = heads,
+                               .row_bytes = (size_t)others * safetensors_element_bytes(tensor),
+                               .fused = projections->fused != FUSED_NO && !norm};
+    return ROTARY_OK;
+}
+
+/* ---- what belongs to a projection ---- */
+
+/* The tensor's name behind that of the module of the weight "MODULE.weight"; NULL if it is of another module.
+ */
+static const char *within_module(const char *name, const char *weight)
+{
+    const char *dot = strrchr(weight, '.');
+    size_t length = dot ? (size_t)(dot - weight) : 0;
+    return length > 0 && strncmp(name, weight, length + 1) == 0 ? name + length + 1 : NULL;
+}
+
+static int64_t count_elements(const struct safetensor *tensor)
+{
+    int64_t elements = 1;
+    for (int i = 0; i < tensor->dimensions; i++)
+        elements *= tensor->shape[i];
+    return elements;
+}
+
+/* A tensor that was not asked for, of the module of one that was. */
+static rotary_status decide_companion(const struct safetensors *file, const struct safetensor *tensor,
+                                      const struct safetensor *weight, const char *within, enum fate *fate,
+                                      rotary_error *error)
+{
+    bool has_rows = tensor->dimensions > 0 && tensor->shape[0] == weight->shape[0];
+    if (count_elements(tensor) == 1 || strncmp(within, "lora_A.", 7) == 0)
+        return ROTARY_OK;
+    if (has_rows && (matches(row_companions, within) || strncmp(within, "lora_B.", 7) == 0)) {
+        *fate = FATE_MOVES;
+        return ROTARY_OK;
+    }
+    return rotary_fail(
+        error, ROTARY_BAD_FILE,
+        "%s: tensor \"%.128s\" goes with \"%.128s\" but is not one number, nor known as a number "
+        "for each row; if each of its rows goes with one, name both with --tensor",
+        safetensors_path(file), tensor->name, weight->name);
+}
+
+rotary_status projections_decide(const struct projections *projections, const struct safetensors *file,
+                                 enum fate *fates, rotary_error *error)
+{
+    rotary_status status = projections_check_patterns(projections, file, error);
+    int count = safetensors_count(file);
+    for (int i = 0; i < count; i++)
+        fates[i] = projections_meant(projections, safetensors_at(file, i)->name) ? FATE_MOVES : FATE_STAYS;
+    for (int i = 0; !status && i < count; i++) {
+        const struct safetensor *weight = safetensors_at(file, i);
+        if (!projections_meant(projections, weight->name) || weight->dimensions < 1)
+            continue;
+        for (int j = 0; !status && j < count; j++) {
+            const struct safetensor *tensor = safetensors_at(file, j);
+            const char *within = within_module(tensor->name, weight->name);
+            if (within && !projections_meant(projections, tensor->name))
+                status = decide_companion(file, tensor, weight, within, &fates[j], error);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which tensors of a model are projections of queries and keys, and where in them a head's rows are.
+ */
+#ifndef ROTARY_CLI_PROJECTIONS_H
+#define ROTARY_CLI_PROJECTIONS_H
+
+#include "cli/arguments.h"
+#include "cli/rotation.h"
+#include "file/safetensors.h"
+
+/* One matrix for queries, keys and values. */
+enum fused {
+    FUSED_NO,      /* each has its own */
+    FUSED_STACKED, /* all query heads, all key heads, all value heads (Phi-3; ours) */
+    FUSED_GROUPED, /* group by group: its query heads, its key head, its value head (Falcon, InternLM2); with
+                      as many key heads as query heads, query, key and value of head after head (GPT-NeoX) */
+};
+extern const char *const fused_names[]; /* "stacked" is FUSED_STACKED - 1, ... */
+
+struct projections {
+    const char *path; /* of the configuration, for sentences */
+    enum fused fused;
+    int64_t head_dim, query_heads, key_heads; /* heads: looked at only if fused */
+    const struct option_list *patterns;       /* of the command line; none: the usual names */
+};
+
+/* Fused projections want to know the heads: ROTARY_BAD_FILE if the configuration does not say. */
+ROTARY_CHECKED rotary_status projections_make(const struct rotation *rotation,
+                                              const struct option_integer *fused,
+                                              const struct option_list *patterns,
+                                              struct projections *projections, rotary_error *error);
+
+/* Whether a tensor of this name is asked for, or is by its name a weight, a bias or a norm of queries or
+ * keys. */
+bool projections_meant(const struct projections *projections, const char *name);
+/* Whether every pattern, or one of the usual names, is there; ROTARY_BAD_FILE says what is there instead. */
+ROTARY_CHECKED rotary_status projections_check_patterns(const struct projections *projections,
+                                                        const struct safetensors *file, rotary_error *error);
+
+/* A tensor as heads of head_dim rows, row_bytes each. ROTARY_BAD_FILE for a shape that has none. */
+struct head_rows {
+    int64_t heads;
+    size_t row_bytes;
+    bool fused; /* value heads are among them */
+};
+ROTARY_CHECKED rotary_status projections_rows(const struct projections *projections,
+                                              const struct safetensor *tensor, const char *label,
+                                              struct head_rows *rows, rotary_error *error);
+/* Whether head number `head` of such a tensor is turned: a value's is not. */
+bool projections_turned(const struct projections *projections, const struct head_rows *rows, int64_t head);
+
+/* What happens to each tensor of a file when the rows of its projections move. */
+enum fate { FATE_STAYS, FATE_MOVES };
+/* fates: [safetensors_count]. A projection's scales and zero points, one for each row, move with it, one for
+ * the whole tensor stays; ROTARY_BAD_FILE for what belongs to a projection and can do neither: blocks of rows
+ * with one scale, and packed weights. */
+ROTARY_CHECKED rotary_status projections_decide(const struct projections *projections,
+                                                const struct safetensors *file, enum fate *fates,
+                                                rotary_error *error);
+
+#endif
