@@ -3,7 +3,6 @@
 #include "base/fail.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 size_t rotary_align(size_t bytes)
 {
@@ -36,13 +35,15 @@ void *rotary_arena_push(struct rotary_arena *arena, int64_t count, size_t size)
 rotary_status rotary_arena_allocate(struct rotary_arena *arena, const char *what, rotary_error *error)
 {
     size_t bytes = arena->used > ROTARY_ALIGNMENT ? arena->used : ROTARY_ALIGNMENT;
-    /* aligned_alloc wants a multiple of the alignment; SIZE_MAX, the mark of an overflow, is not one. */
-    void *memory = bytes == SIZE_MAX ? NULL : aligned_alloc(ROTARY_ALIGNMENT, bytes);
-    if (!memory)
+    /* calloc does not write the zeros of memory that is fresh from the system: its pages come when they are
+     * first used, to whichever thread uses them. */
+    void *block = bytes > SIZE_MAX - ROTARY_ALIGNMENT ? NULL : calloc(1, bytes + ROTARY_ALIGNMENT);
+    if (!block)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s needs %.1f MiB of memory, which cannot be had",
                            what, (double)bytes / 1048576.0);
-    memset(memory, 0, bytes);
-    arena->memory = memory;
+    arena->block = block;
+    arena->memory =
+        (unsigned char *)block + (ROTARY_ALIGNMENT - (uintptr_t)block % ROTARY_ALIGNMENT) % ROTARY_ALIGNMENT;
     arena->capacity = bytes;
     arena->used = 0;
     return ROTARY_OK;
@@ -50,6 +51,6 @@ rotary_status rotary_arena_allocate(struct rotary_arena *arena, const char *what
 
 void rotary_arena_free(struct rotary_arena *arena)
 {
-    free(arena->memory);
+    free(arena->block);
     *arena = (struct rotary_arena){0};
 }

@@ -18,6 +18,7 @@ struct rotary_arena {
     unsigned char *memory; /* NULL while measuring */
     size_t capacity;
     size_t used;
+    void *block; /* what was taken from the system: `memory` and less than ROTARY_ALIGNMENT in front */
 };
 
 /* `bytes` rounded up to ROTARY_ALIGNMENT; SIZE_MAX if that overflows. */

@@ -42,6 +42,17 @@ float rotary_random_uniform(struct rotary_random_key key, uint64_t index)
     return uniform(rotary_random_u32(key, index));
 }
 
+void rotary_random_uniforms(struct rotary_random_key key, uint64_t first, int64_t count, float *values)
+{
+    uint32_t words[4] = {0};
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t index = first + (uint64_t)i;
+        if (i == 0 || index % 4 == 0)
+            rotary_random_block(key, index / 4, words);
+        values[i] = uniform(words[index % 4]);
+    }
+}
+
 float rotary_random_normal(struct rotary_random_key key, uint64_t index)
 {
     uint32_t words[4];

@@ -37,6 +37,8 @@ uint32_t rotary_random_u32(struct rotary_random_key key, uint64_t index);
 
 /* Uniform in [0, 1), a multiple of 2^-24. */
 float rotary_random_uniform(struct rotary_random_key key, uint64_t index);
+/* The same of `count` neighbouring indices from `first` on, several times as fast. */
+void rotary_random_uniforms(struct rotary_random_key key, uint64_t first, int64_t count, float *values);
 
 /* Normal, mean 0, variance 1 (Box-Muller on blocks `index` / 2; the two halves of a pair are independent). */
 float rotary_random_normal(struct rotary_random_key key, uint64_t index);

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/threads.h"
+#include "benchmark/fill.h"
 #include "benchmark/timing.h"
 #include "kernel/memory/memory.h"
 #include "tensor/matmul.h"
@@ -45,6 +46,9 @@ rotary_status product_limit_create(struct product_limit **limit, const struct co
     rotary_status status = rotary_arena_allocate(&made->arena, "the product that is timed", error);
     if (status == ROTARY_OK) {
         carve(made);
+        /* Memory that was never written is one page of zeros, which no product would have to wait for. */
+        benchmark_fill(made->in.data, made->in.dtype, PRODUCT_ROWS * PRODUCT_INNER, 1);
+        benchmark_fill(made->source, ROTARY_F32, PRODUCT_INNER * PRODUCT_COLUMNS, 2);
         status = packed_weight_create(&made->weight, compute, PRODUCT_INNER, PRODUCT_COLUMNS, false, error);
     }
     if (status == ROTARY_OK)

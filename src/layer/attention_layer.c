@@ -158,6 +158,23 @@ rotary_status attention_layer_backward(struct attention_layer *layer, struct par
     return linear_backward(layer->project, parameters, d_in, d_projected, in, error);
 }
 
+/* Every query meets what its sequence's cache holds, which is read once. */
+static void account_decode(const struct attention_layer *layer, double begin, int64_t batch, int64_t time,
+                           const int64_t *lengths)
+{
+    if (!layer->compute->profile)
+        return;
+    double keys = 0.0, meetings = 0.0;
+    for (int64_t sequence = 0; sequence < batch; sequence++) {
+        keys += (double)(lengths[sequence] + time);
+        meetings += (double)time * ((double)lengths[sequence] + 0.5 * (double)(time + 1));
+    }
+    profile_end(layer->compute->profile, begin, "attention", "decoding",
+                4.0 * meetings * (double)(layer->heads * layer->head_dim),
+                2.0 * keys * (double)(layer->key_value_heads * layer->head_dim) *
+                    (double)rotary_dtype_size(layer->compute->storage));
+}
+
 rotary_status attention_layer_decode(struct attention_layer *layer, const struct parameters *parameters,
                                      struct matrix out, struct matrix in, int64_t batch, int64_t time,
                                      struct attention_layer_cache cache, struct matrix projected,
@@ -182,7 +199,9 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
                                          .workspace = workspace};
     rows.data = cache.value;
     call.value_cache = heads_of(layer, rows, cache.capacity, 0);
+    double begin = profile_begin(layer->compute->profile);
     status = rotary_attention_decode(layer->attention, &call, error);
+    account_decode(layer, begin, batch, time, cache.lengths);
     if (status != ROTARY_OK)
         return status;
     return linear_forward(layer->output, parameters, out, attended, ACTIVATION_NONE, error);

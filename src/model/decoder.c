@@ -339,7 +339,7 @@ rotary_status decoder_create(struct decoder **decoder, const struct compute *com
     }
     if (status == ROTARY_OK) {
         carve(made);
-        parameters_initialise(&made->parameters, seed);
+        parameters_initialise(&made->parameters, compute->threads, seed);
         status = decoder_prepare(made, error);
     }
     if (status == ROTARY_OK)

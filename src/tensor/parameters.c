@@ -3,11 +3,12 @@
 
 #include "base/fail.h"
 #include "base/random.h"
+#include "base/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { OFFSET_MULTIPLE = (int)(ROTARY_ALIGNMENT / sizeof(float)) };
+enum { OFFSET_MULTIPLE = (int)(ROTARY_ALIGNMENT / sizeof(float)), DRAWN_AT_ONCE = 1 << 15 };
 
 int64_t parameter_elements(const struct parameter *row)
 {
@@ -65,30 +66,51 @@ rotary_status parameters_allocate(struct parameters *parameters, bool training, 
     return status;
 }
 
-void parameters_initialise(struct parameters *parameters, uint64_t seed)
+/* One parameter, whose elements are drawn in pieces. */
+struct drawing {
+    const struct parameter *row;
+    float *value;
+    struct rotary_random_key key;
+};
+
+static void draw_piece(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct drawing *drawing = argument;
+    const struct parameter *row = drawing->row;
+    int64_t elements = parameter_elements(row), begin = index * DRAWN_AT_ONCE,
+            end = begin + DRAWN_AT_ONCE < elements ? begin + DRAWN_AT_ONCE : elements;
+    float *value = drawing->value;
+    if (row->initial == INITIAL_UNIFORM)
+        rotary_random_uniforms(drawing->key, (uint64_t)begin, end - begin, value + begin);
+    for (int64_t j = begin; j < end; j++)
+        switch (row->initial) {
+        case INITIAL_ZERO:
+            value[j] = 0.0f;
+            break;
+        case INITIAL_ONE:
+            value[j] = 1.0f;
+            break;
+        case INITIAL_NORMAL:
+            value[j] = row->scale * rotary_random_normal(drawing->key, (uint64_t)j);
+            break;
+        case INITIAL_UNIFORM:
+            value[j] = row->scale * (2.0f * value[j] - 1.0f);
+            break;
+        }
+}
+
+void parameters_initialise(struct parameters *parameters, int threads, uint64_t seed)
 {
     for (int i = 0; i < parameters->count; i++) {
         const struct parameter *row = &parameters->rows[i];
-        float *value = parameter_value(parameters, i);
         uint64_t hash = rotary_hash(row->name, strlen(row->name));
-        struct rotary_random_key key = {
-            .seed = seed, .stream = ROTARY_STREAM_INITIAL, .step = (uint32_t)(hash ^ hash >> 32)};
-        int64_t elements = parameter_elements(row);
-        for (int64_t j = 0; j < elements; j++)
-            switch (row->initial) {
-            case INITIAL_ZERO:
-                value[j] = 0.0f;
-                break;
-            case INITIAL_ONE:
-                value[j] = 1.0f;
-                break;
-            case INITIAL_NORMAL:
-                value[j] = row->scale * rotary_random_normal(key, (uint64_t)j);
-                break;
-            case INITIAL_UNIFORM:
-                value[j] = row->scale * (2.0f * rotary_random_uniform(key, (uint64_t)j) - 1.0f);
-                break;
-            }
+        struct drawing drawing = {
+            .row = row,
+            .value = parameter_value(parameters, i),
+            .key = {.seed = seed, .stream = ROTARY_STREAM_INITIAL, .step = (uint32_t)(hash ^ hash >> 32)}};
+        rotary_parallel_for(threads, (parameter_elements(row) + DRAWN_AT_ONCE - 1) / DRAWN_AT_ONCE,
+                            draw_piece, &drawing);
     }
 }
 

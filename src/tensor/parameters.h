@@ -41,8 +41,8 @@ ROTARY_CHECKED rotary_status parameters_add(struct parameters *parameters, const
 ROTARY_CHECKED rotary_status parameters_allocate(struct parameters *parameters, bool training,
                                                  rotary_error *error);
 /* Initialises every value from the seed and the parameter's name alone: two models that share a name and a
- * shape start equal there. */
-void parameters_initialise(struct parameters *parameters, uint64_t seed);
+ * shape start equal there. The number of threads changes no bit. */
+void parameters_initialise(struct parameters *parameters, int threads, uint64_t seed);
 void parameters_free(struct parameters *parameters);
 
 /* Number of elements of a row; the sum over rows, without gaps. */

@@ -58,6 +58,12 @@ static void test_distributions(void)
     CHECK_NEAR(square, 1.0, 5.0 * sqrt(2.0 / N));
     CHECK_NEAR(fourth, 3.0, 5.0 * sqrt(96.0 / N));
     CHECK_NEAR(uniform, 0.5, 5.0 * sqrt(1.0 / 12.0 / N));
+    for (uint64_t first = 0; first < 9; first++) {
+        float many[23];
+        rotary_random_uniforms(key, first, 23, many);
+        for (uint64_t i = 0; i < 23; i++)
+            CHECK_NEAR(many[i], rotary_random_uniform(key, first + i), 0.0);
+    }
     int64_t counts[7] = {0};
     struct rotary_random random = {.key = key};
     for (int i = 0; i < N; i++) {
@@ -115,6 +121,9 @@ static void test_arena(void)
     unsigned char *first = rotary_arena_push(&arena, 10, 4), *second = rotary_arena_push(&arena, 100, 1);
     CHECK(first && second == first + 64);
     CHECK_INT((int64_t)((uintptr_t)first % ROTARY_ALIGNMENT), 0);
+    for (int i = 0; i < 64 + 128; i++)
+        CHECK_INT(first[i], 0);
+    memset(first, 1, 64 + 128);
     CHECK(!rotary_arena_push(&arena, 1, 1));
     rotary_arena_free(&arena);
     CHECK(!rotary_arena_push(&arena, INT64_MAX, 4096));

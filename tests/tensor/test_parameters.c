@@ -34,7 +34,7 @@ static void test_table(void)
     CHECK(parameter_value(&parameters, weight) - parameter_value(&parameters, bias) >= 5);
     CHECK(parameter_value(&parameters, -1) == NULL);
     CHECK((uintptr_t)parameters.gradients % ROTARY_ALIGNMENT == 0);
-    parameters_initialise(&parameters, 1);
+    parameters_initialise(&parameters, 2, 1);
     CHECK_NEAR((double)parameter_value(&parameters, weight)[20], 1.0, 0.0);
     CHECK_NEAR((double)parameter_value(&parameters, bias)[4], 0.0, 0.0);
     CHECK_NEAR((double)parameters.values[parameters.elements - 1], 0.0, 0.0);
@@ -68,8 +68,8 @@ static void test_initialisation(void)
     int same = add(&two, "normal", N, 1, INITIAL_NORMAL, 0.02f);
     CHECK(parameters_allocate(&one, false, &error) == ROTARY_OK);
     CHECK(parameters_allocate(&two, false, &error) == ROTARY_OK);
-    parameters_initialise(&one, 7);
-    parameters_initialise(&two, 7);
+    parameters_initialise(&one, 1, 7);
+    parameters_initialise(&two, 3, 7);
     const float *n = parameter_value(&one, normal), *u = parameter_value(&one, uniform);
     CHECK(memcmp(n, parameter_value(&two, same), N * sizeof *n) == 0);
     double mean[2] = {0}, square[2] = {0};
@@ -84,7 +84,7 @@ static void test_initialisation(void)
     CHECK_NEAR(sqrt(square[0]), 0.02, 0.02 * 0.02);
     CHECK_NEAR(mean[1], 0.0, 4 * 0.29 / 200);
     CHECK_NEAR(square[1], 0.25 / 3, 0.25 / 3 * 0.03);
-    parameters_initialise(&two, 8);
+    parameters_initialise(&two, 1, 8);
     CHECK(memcmp(n, parameter_value(&two, same), N * sizeof *n) != 0);
     parameters_free(&one);
     parameters_free(&two);
