@@ -10,12 +10,12 @@
 struct kernel {
     rotary_attention *attention;
     void *workspace, *query, *key, *value;
+    float *mask;
+    rotary_attention_bias bias;
 };
 
-static const char *missing(const struct attend_options *options, const struct reference_attention *wanted)
+static const char *missing(const struct reference_attention *wanted)
 {
-    if (options->mask)
-        return "it knows no mask";
     if (wanted->scale <= 0)
         return "it wants a scale above 0";
     if (wanted->value_dim != wanted->head_dim)
@@ -53,6 +53,33 @@ static rotary_attention_const_view view_of(const void *data, int64_t sequence, i
                                          head_dim};
 }
 
+/* The mask in f32, keys side by side; what sequences, heads or queries share they go on sharing. */
+static rotary_status take_mask(const struct reference_attention *wanted, struct kernel *kernel,
+                               rotary_error *error)
+{
+    const struct reference_mask *mask = &wanted->mask;
+    if (!mask->values)
+        return ROTARY_OK;
+    int64_t batch = mask->strides[0] ? wanted->batch : 1, heads = mask->strides[1] ? wanted->heads : 1;
+    int64_t queries = mask->strides[2] ? wanted->queries : 1, keys = wanted->keys;
+    float *to = kernel->mask = malloc((size_t)(batch * heads * queries * keys + 1) * sizeof *to);
+    if (!to)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
+    int64_t at[4];
+    for (at[0] = 0; at[0] < batch; at[0]++)
+        for (at[1] = 0; at[1] < heads; at[1]++)
+            for (at[2] = 0; at[2] < queries; at[2]++)
+                for (at[3] = 0; at[3] < keys; at[3]++)
+                    *to++ = (float)reference_mask_at(mask, at);
+    kernel->bias = (rotary_attention_bias){
+        .data = kernel->mask,
+        .batch_stride = mask->strides[0] ? heads * queries * keys : 0,
+        .head_stride = mask->strides[1] ? queries * keys : 0,
+        .query_stride = mask->strides[2] ? keys : 0,
+    };
+    return ROTARY_OK;
+}
+
 /* `count` sequences from `first` on, which stand at the same positions. */
 static rotary_status run(const struct attend_work *work, struct kernel *kernel, int64_t first, int64_t count,
                          float *output, rotary_error *error)
@@ -77,7 +104,10 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
         .value = view_of(kernel->value, first, wanted->keys, pairs, head_dim),
         .output = {output + first * stride, stride, heads * head_dim, head_dim},
         .workspace = kernel->workspace,
+        .bias = kernel->bias,
     };
+    if (call.bias.data)
+        call.bias.data += first * call.bias.batch_stride;
     return rotary_attention_forward(kernel->attention, &call, error);
 }
 
@@ -86,7 +116,7 @@ rotary_status attend_kernel(const struct attend_options *options, const struct c
 {
     const struct reference_attention *wanted = &work->attention;
     const struct tensor *query = &work->query.tensor, *key = &work->key.tensor, *value = &work->value.tensor;
-    const char *reason = missing(options, wanted);
+    const char *reason = missing(wanted);
     if (reason)
         return rotary_fail(error, ROTARY_UNSUPPORTED, "%s", reason);
     struct kernel kernel = {0};
@@ -99,6 +129,8 @@ rotary_status attend_kernel(const struct attend_options *options, const struct c
     float *made = calloc((size_t)query->elements, sizeof *made);
     if (!kernel.query || !kernel.key || !kernel.value || !made)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
+    if (!status)
+        status = take_mask(wanted, &kernel, error);
     int64_t together = options->key_lengths ? 1 : wanted->batch;
     for (int64_t b = 0; !status && b < wanted->batch; b += together)
         status = run(work, &kernel, b, together, made, error);
@@ -106,6 +138,7 @@ rotary_status attend_kernel(const struct attend_options *options, const struct c
     free(kernel.key);
     free(kernel.query);
     free(kernel.workspace);
+    free(kernel.mask);
     rotary_attention_destroy(kernel.attention);
     if (status) {
         free(made);

@@ -15,8 +15,7 @@ static bool in_reach(const struct reference_attention *attention, const int64_t 
            (attention->after < 0 || -behind <= attention->after);
 }
 
-/* What the mask adds to a score. */
-static double added(const struct reference_mask *mask, const int64_t at[4])
+double reference_mask_at(const struct reference_mask *mask, const int64_t at[4])
 {
     int64_t place = 0;
     if (!mask->values)
@@ -34,7 +33,7 @@ static double added(const struct reference_mask *mask, const int64_t at[4])
 static double score(const struct reference_attention *attention, const int64_t at[4], const double *query,
                     const double *key, enum reference_stage stage)
 {
-    double more = stage == REFERENCE_MASKED ? added(&attention->mask, at) : 0;
+    double more = stage == REFERENCE_MASKED ? reference_mask_at(&attention->mask, at) : 0;
     if (stage == REFERENCE_MASKED && (more == -HUGE_VAL || !in_reach(attention, at)))
         return -HUGE_VAL;
     double product = 0;

@@ -19,6 +19,9 @@ struct reference_mask {
     bool allows;  /* the values are 1 where a query sees a key, else 0, and nothing is added */
 };
 
+/* What is added to the score of query m and key n of head h of sequence b, at = {b, h, m, n}. */
+double reference_mask_at(const struct reference_mask *mask, const int64_t at[4]);
+
 /* How far a score has come. */
 enum reference_stage {
     REFERENCE_SCALED, /* scale * q . k */
