@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/linear.h"
 
-#include "base/arena.h"
 #include "base/fail.h"
-#include "base/threads.h"
-#include "kernel/layer/layer.h"
 #include "tensor/matmul.h"
 #include "tensor/profile.h"
 
@@ -12,23 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BIAS_ROWS = 256 }; /* rows summed into one partial gradient of the bias */
-
 struct linear {
     const struct compute *compute;
     int64_t inputs, outputs, rows;
     int weight, bias;               /* rows of the table; bias is -1 for none */
     struct packed_weight *forward;  /* [inputs, outputs] */
     struct packed_weight *backward; /* [outputs, inputs]; NULL unless training */
-    struct rotary_arena arena;
-    float *partial_bias; /* [blocks of BIAS_ROWS, outputs] */
-    char role[64];       /* its name without the number of the layer, for profiles */
+    char role[64];                  /* its name without the number of the layer, for profiles */
 };
-
-static int64_t bias_blocks(int64_t rows)
-{
-    return (rows + BIAS_ROWS - 1) / BIAS_ROWS;
-}
 
 static rotary_status add_parameters(struct linear *linear, const struct linear_config *config,
                                     struct parameters *parameters, rotary_error *error)
@@ -63,12 +51,6 @@ static const char *role_of(const char *name)
     return rest ? rest + 1 : name;
 }
 
-static void carve(struct linear *linear)
-{
-    linear->partial_bias =
-        rotary_arena_push(&linear->arena, bias_blocks(linear->rows) * linear->outputs, sizeof(float));
-}
-
 static rotary_status prepare_memory(struct linear *linear, bool training, rotary_error *error)
 {
     const struct compute *compute = linear->compute;
@@ -76,14 +58,7 @@ static rotary_status prepare_memory(struct linear *linear, bool training, rotary
         packed_weight_create(&linear->forward, compute, linear->inputs, linear->outputs, true, error);
     if (status != ROTARY_OK || !training)
         return status;
-    status = packed_weight_create(&linear->backward, compute, linear->outputs, linear->inputs, false, error);
-    if (status != ROTARY_OK || linear->bias < 0)
-        return status;
-    carve(linear);
-    status = rotary_arena_allocate(&linear->arena, "the gradient of a bias", error);
-    if (status == ROTARY_OK)
-        carve(linear);
-    return status;
+    return packed_weight_create(&linear->backward, compute, linear->outputs, linear->inputs, false, error);
 }
 
 rotary_status linear_create(struct linear **linear, const struct compute *compute,
@@ -120,14 +95,13 @@ void linear_destroy(struct linear *linear)
         return;
     packed_weight_destroy(linear->forward);
     packed_weight_destroy(linear->backward);
-    rotary_arena_free(&linear->arena);
     free(linear);
 }
 
 size_t linear_bytes(const struct linear *linear)
 {
     return packed_weight_bytes(linear->forward) +
-           (linear->backward ? packed_weight_bytes(linear->backward) : 0) + linear->arena.capacity;
+           (linear->backward ? packed_weight_bytes(linear->backward) : 0);
 }
 
 int linear_weight(const struct linear *linear)
@@ -164,13 +138,13 @@ static rotary_status check_shapes(const struct linear *linear, struct matrix in,
     return ROTARY_OK;
 }
 
-/* Bytes: both matrices of activations and the weight, or one of them. */
-static void account(const struct linear *linear, double begin, const char *what, int64_t rows, bool product)
+/* Bytes: both matrices of activations and the weight. */
+static void account(const struct linear *linear, double begin, const char *what, int64_t rows)
 {
     double ins = (double)linear->inputs, outs = (double)linear->outputs, all = (double)rows,
            size = (double)rotary_dtype_size(linear->compute->storage);
-    profile_end(linear->compute->profile, begin, linear->role, what, product ? 2.0 * all * ins * outs : 0.0,
-                size * (product ? all * (ins + outs) + ins * outs : all * outs));
+    profile_end(linear->compute->profile, begin, linear->role, what, 2.0 * all * ins * outs,
+                size * (all * (ins + outs) + ins * outs));
 }
 
 rotary_status linear_forward(struct linear *linear, const struct parameters *parameters, struct matrix out,
@@ -187,34 +161,8 @@ rotary_status linear_forward(struct linear *linear, const struct parameters *par
     double begin = profile_begin(linear->compute->profile);
     status = product_run(linear->compute, out, in, linear->forward, parameter_value(parameters, linear->bias),
                          finish[activation], error);
-    account(linear, begin, "forward", in.rows, true);
+    account(linear, begin, "forward", in.rows);
     return status;
-}
-
-struct bias_sums {
-    const struct linear *linear;
-    struct matrix d_out;
-};
-
-static void sum_block(void *argument, int64_t index, int worker)
-{
-    (void)worker;
-    const struct bias_sums *sums = argument;
-    int64_t first = index * BIAS_ROWS, rest = sums->d_out.rows - first, columns = sums->d_out.columns;
-    float *partial = sums->linear->partial_bias + index * columns;
-    struct matrix block = matrix_rows(sums->d_out, first, rest < BIAS_ROWS ? rest : BIAS_ROWS);
-    memset(partial, 0, (size_t)columns * sizeof(float));
-    sums->linear->compute->kernels->column_sums(partial, block.dtype, block.data, block.rows, columns,
-                                                block.stride);
-}
-
-static void bias_gradient(const struct linear *linear, float *gradient, struct matrix d_out)
-{
-    struct bias_sums sums = {.linear = linear, .d_out = d_out};
-    int64_t blocks = bias_blocks(d_out.rows);
-    rotary_parallel_for(linear->compute->threads, blocks, sum_block, &sums);
-    linear->compute->kernels->column_sums(gradient, ROTARY_F32, linear->partial_bias, blocks, d_out.columns,
-                                          d_out.columns);
 }
 
 rotary_status linear_backward(struct linear *linear, struct parameters *parameters, struct matrix d_in,
@@ -227,18 +175,13 @@ rotary_status linear_backward(struct linear *linear, struct parameters *paramete
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->compute->profile);
-    if (linear->bias >= 0) {
-        bias_gradient(linear, parameter_gradient(parameters, linear->bias), d_out);
-        account(linear, begin, "gradient of the bias", in.rows, false);
-    }
-    begin = profile_begin(linear->compute->profile);
-    status =
-        product_gradient(linear->compute, parameter_gradient(parameters, linear->weight), d_out, in, error);
-    account(linear, begin, "gradient of the weight", in.rows, true);
+    status = product_gradient(linear->compute, parameter_gradient(parameters, linear->weight),
+                              parameter_gradient(parameters, linear->bias), d_out, in, error);
+    account(linear, begin, "gradient of weight and bias", in.rows);
     if (status != ROTARY_OK || !d_in.data)
         return status;
     begin = profile_begin(linear->compute->profile);
     status = product_run(linear->compute, d_in, d_out, linear->backward, NULL, PRODUCT_PLAIN, error);
-    account(linear, begin, "gradient of the input", in.rows, true);
+    account(linear, begin, "gradient of the input", in.rows);
     return status;
 }

@@ -34,7 +34,7 @@ ROTARY_CHECKED rotary_status linear_create(struct linear **linear, const struct 
                                            rotary_error *error);
 void linear_destroy(struct linear *linear);
 
-/* Bytes it holds beyond the table of parameters: weights in the layouts the product wants, scratch. */
+/* Bytes it holds beyond the table of parameters: weights in the layouts the product wants. */
 size_t linear_bytes(const struct linear *linear);
 
 /* Index of the weight in the table; its number of rows. */

@@ -5,7 +5,8 @@
  * each has a gradient of its own, and they are added in order.
  *
  * In bf16 a chunk of `left` is transposed and one of `right` interleaved by our own loops: oneDNN doing both
- * takes as long as the product itself.
+ * takes as long as the product itself. Columns of `left` are summed just before, which fetches the chunk for
+ * the transposition: a pass of its own would bring all of `left` from memory once more.
  */
 #include "base/threads.h"
 #include "kernel/layer/layer.h"
@@ -31,7 +32,7 @@ struct run {
     const struct compute *compute;
     struct products *products;
     struct matrix left, right;
-    float *gradient;
+    float *gradient, *sums;
     bool interleaved;
     int64_t tiles_left, tile_left, tiles_right, tile_right; /* number and columns */
     int64_t groups, group_rows;
@@ -86,6 +87,11 @@ static size_t tile_bytes(const struct run *run)
     return products_bytes(run->tile_left * run->tile_right, ROTARY_F32);
 }
 
+static size_t sums_bytes(const struct run *run)
+{
+    return run->sums ? products_bytes(run->tile_left, ROTARY_F32) : 0;
+}
+
 /* to = from, or to += from, where from is dense f32. */
 static void deliver(float *to, int64_t stride, const float *from, int64_t rows, int64_t columns, bool adding)
 {
@@ -120,9 +126,27 @@ struct item {
     int64_t tile_left, first_right, past_right;
 };
 
+/* A group's own gradient and, behind those of all groups, its own sums. */
 static float *partial_of(const struct run *run, int64_t group)
 {
     return (float *)(void *)run->products->partial.memory + group * run->left.columns * run->right.columns;
+}
+
+static float *partial_sums_of(const struct run *run, int64_t group)
+{
+    return partial_of(run, run->groups) + group * run->left.columns;
+}
+
+/* Sums a chunk of rows of a tile by itself, and then adds it: sums of many rows stay as exact as those of
+ * few. */
+static void sum_columns(const struct run *run, const struct item *item, struct matrix left, float *memory,
+                        bool adding)
+{
+    float *to = (run->groups == 1 ? run->sums : partial_sums_of(run, item->first / run->group_rows)) +
+                item->tile_left * run->tile_left;
+    memset(memory, 0, (size_t)left.columns * sizeof(float));
+    run->compute->kernels->column_sums(memory, left.dtype, left.data, left.rows, left.columns, left.stride);
+    deliver(to, left.columns, memory, 1, left.columns, adding || run->groups == 1);
 }
 
 /* Adds a chunk of rows to the tiles of an item. The transposed `left` serves all of them. */
@@ -133,9 +157,11 @@ static int sum_chunk(const struct run *run, const struct item *item, int worker,
     unsigned char *right_memory = memory + left_bytes(run), *tile = right_memory + right_bytes(run);
     int64_t rows = products_smaller(CHUNK_ROWS, item->past - row);
     bool last_left = item->tile_left == run->tiles_left - 1;
-    const void *left = prepare_left(
-        run, matrix_part(run->left, row, rows, item->tile_left * run->tile_left, width_left(run, last_left)),
-        memory);
+    struct matrix left_part =
+        matrix_part(run->left, row, rows, item->tile_left * run->tile_left, width_left(run, last_left));
+    if (run->sums && item->first_right == 0)
+        sum_columns(run, item, left_part, (float *)(void *)(tile + RIGHT_TILES * tile_bytes(run)), adding);
+    const void *left = prepare_left(run, left_part, memory);
     for (int64_t i = item->first_right; i < item->past_right; i++, tile += tile_bytes(run)) {
         bool last_right = i == run->tiles_right - 1;
         const void *right = prepare_right(
@@ -186,6 +212,8 @@ static void add_groups(void *argument, int64_t index, int worker)
         for (int64_t i = first; i < past; i++)
             run->gradient[i] += partial[i];
     }
+    for (int64_t group = 0; run->sums && index == 0 && group < run->groups; group++)
+        deliver(run->sums, run->left.columns, partial_sums_of(run, group), 1, run->left.columns, true);
 }
 
 static int find_pieces(struct run *run)
@@ -218,9 +246,10 @@ static int find_pieces(struct run *run)
 static rotary_status reserve(const struct run *run, rotary_error *error)
 {
     struct products *products = run->products;
-    int64_t count = run->groups == 1 ? 0 : run->groups * run->left.columns * run->right.columns;
+    int64_t count = run->groups == 1 ? 0 : run->groups * run->left.columns * (run->right.columns + 1);
     rotary_status status = products_reserve_dense(
-        products, left_bytes(run) + right_bytes(run) + RIGHT_TILES * tile_bytes(run), error);
+        products, left_bytes(run) + right_bytes(run) + RIGHT_TILES * tile_bytes(run) + sums_bytes(run),
+        error);
     if (status != ROTARY_OK || (size_t)count * sizeof(float) <= products->partial.capacity)
         return status;
     struct rotary_arena partial = {0};
@@ -233,8 +262,8 @@ static rotary_status reserve(const struct run *run, rotary_error *error)
     return ROTARY_OK;
 }
 
-rotary_status product_gradient(const struct compute *compute, float *gradient, struct matrix left,
-                               struct matrix right, rotary_error *error)
+rotary_status product_gradient(const struct compute *compute, float *gradient, float *sums,
+                               struct matrix left, struct matrix right, rotary_error *error)
 {
     if (left.rows == 0)
         return ROTARY_OK;
@@ -244,6 +273,7 @@ rotary_status product_gradient(const struct compute *compute, float *gradient, s
                       .left = left,
                       .right = right,
                       .gradient = gradient,
+                      .sums = sums,
                       .interleaved = products->interleaved && left.dtype == ROTARY_BF16};
     cut(&run);
     rotary_status reserved = reserve(&run, error);

@@ -46,8 +46,8 @@ ROTARY_CHECKED rotary_status product_run(const struct compute *compute, struct m
                                          enum product_finish finish, rotary_error *error);
 
 /* gradient[left.columns, right.columns] += left^T right, f32; left and right [rows, ...] of the storage type.
- */
-ROTARY_CHECKED rotary_status product_gradient(const struct compute *compute, float *gradient,
+ * sums[left.columns] += the rows of left, f32, while they are at hand; NULL: not wanted. */
+ROTARY_CHECKED rotary_status product_gradient(const struct compute *compute, float *gradient, float *sums,
                                               struct matrix left, struct matrix right, rotary_error *error);
 
 /* How many of the pieces planned so far oneDNN has nothing better for than its reference, which is very slow.

@@ -144,7 +144,19 @@ static void test_gradient(struct compute *compute, struct sizes sizes)
     check_about("%s %s gradient of %lld rows [%lld, %lld]", rotary_isa_name(compute->isa),
                 rotary_dtype_name(compute->storage), (long long)sizes.rows, (long long)sizes.columns,
                 (long long)sizes.inner);
-    CHECK(product_gradient(compute, gradient.data, left, right, &error) == ROTARY_OK);
+    struct matrix sums = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
+    struct matrix sums_before = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
+    CHECK(product_gradient(compute, gradient.data, sums.data, left, right, &error) == ROTARY_OK);
+    for (int64_t i = 0; i < sizes.columns; i++) {
+        double sum = element(sums_before, 0, i), magnitude = fabs(sum);
+        for (int64_t row = 0; row < sizes.rows; row++) {
+            sum += element(left, row, i);
+            magnitude += fabs(element(left, row, i));
+        }
+        CHECK_NEAR(element(sums, 0, i), sum, bound_of(ROTARY_F32, sum, magnitude));
+    }
+    free(sums.data);
+    free(sums_before.data);
     int64_t step = sizes.rows * sizes.columns * sizes.inner > 5000000 ? 17 : 1;
     for (int64_t i = 0; i < sizes.columns; i += step)
         for (int64_t j = 0; j < sizes.inner; j++) {
@@ -162,7 +174,8 @@ static void test_gradient(struct compute *compute, struct sizes sizes)
     free(before.data);
 }
 
-/* The bits of a product and a gradient for a number of threads; nothing is allocated the second time. */
+/* The bits of a product and a gradient, and behind it its sums, for a number of threads; nothing is allocated
+ * the second time. */
 static void run_twice(const char *isa, enum precision precision, int threads, float *out, float *gradient,
                       struct sizes sizes)
 {
@@ -178,10 +191,11 @@ static void run_twice(const char *isa, enum precision precision, int threads, fl
     int64_t before = 0;
     for (int call = 0; call < 2; call++) {
         before = allocations_counted();
-        memset(gradient, 0, (size_t)(sizes.columns * sizes.inner) * sizeof(float));
+        memset(gradient, 0, (size_t)(sizes.columns * (sizes.inner + 1)) * sizeof(float));
         CHECK(packed_weight_fill(weight, &compute, source.data, &error) == ROTARY_OK);
         CHECK(product_run(&compute, result, in, weight, NULL, PRODUCT_PLAIN, &error) == ROTARY_OK);
-        CHECK(product_gradient(&compute, gradient, left, in, &error) == ROTARY_OK);
+        CHECK(product_gradient(&compute, gradient, gradient + sizes.columns * sizes.inner, left, in,
+                               &error) == ROTARY_OK);
         if (call == 0)
             CHECK(allocations_counted() > before);
     }
@@ -197,7 +211,7 @@ static void test_threads(const char *isa, enum precision precision)
 {
     struct sizes sizes = {4500, 130, 600, 0};
     size_t out_bytes = (size_t)(sizes.rows * sizes.columns) * sizeof(float);
-    size_t gradient_bytes = (size_t)(sizes.inner * sizes.columns) * sizeof(float);
+    size_t gradient_bytes = (size_t)((sizes.inner + 1) * sizes.columns) * sizeof(float);
     float *out[2] = {malloc(out_bytes), malloc(out_bytes)},
           *gradient[2] = {malloc(gradient_bytes), malloc(gradient_bytes)};
     const int threads[] = {1, 2, 3, 7};
