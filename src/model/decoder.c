@@ -373,6 +373,11 @@ const struct decoder_config *decoder_configuration(const struct decoder *decoder
     return &decoder->config;
 }
 
+int64_t decoder_batch_most(const struct decoder *decoder)
+{
+    return decoder->limits.batch;
+}
+
 struct parameters *decoder_parameters(struct decoder *decoder)
 {
     return &decoder->parameters;

@@ -68,6 +68,9 @@ struct decoder_batch {
     uint64_t seed;          /* of dropout */
     uint32_t micro_step;    /* counts micro-batches: a new dropout mask each */
 };
+/* The most sequences it runs at once. */
+int64_t decoder_batch_most(const struct decoder *decoder);
+
 struct decoder_loss {
     double total; /* nats */
     int64_t counted, correct;

@@ -15,10 +15,12 @@
 struct workspace {
     struct rotary_arena arena;
     struct problem *problems;
-    int32_t *prompt_tokens, *written_tokens, *sequence;
-    const int32_t **prompts;    /* [problems] */
-    int32_t **continuations;    /* [problems] */
-    int64_t *lengths, *written; /* [problems] */
+    int32_t *prompt_tokens, *written_tokens;
+    int64_t together;                     /* held-out sequences run at once */
+    int32_t *sequence, *tokens, *targets; /* [time + 1]; [together, time] */
+    const int32_t **prompts;              /* [problems] */
+    int32_t **continuations;              /* [problems] */
+    int64_t *lengths, *written;           /* [problems] */
 };
 
 static void carve(struct workspace *room, const struct task *task, struct problem_size size, int64_t problems)
@@ -27,7 +29,10 @@ static void carve(struct workspace *room, const struct task *task, struct proble
     room->problems = rotary_arena_push(arena, problems, sizeof *room->problems);
     room->prompt_tokens = rotary_arena_push(arena, problems * size.prompt, sizeof *room->prompt_tokens);
     room->written_tokens = rotary_arena_push(arena, problems * size.working, sizeof *room->written_tokens);
-    room->sequence = rotary_arena_push(arena, task->config.sequence_length + 1, sizeof *room->sequence);
+    int64_t time = task->config.sequence_length;
+    room->sequence = rotary_arena_push(arena, time + 1, sizeof *room->sequence);
+    room->tokens = rotary_arena_push(arena, room->together * time, sizeof *room->tokens);
+    room->targets = rotary_arena_push(arena, room->together * time, sizeof *room->targets);
     room->prompts = rotary_arena_push(arena, problems, sizeof *room->prompts);
     room->continuations = rotary_arena_push(arena, problems, sizeof *room->continuations);
     room->lengths = rotary_arena_push(arena, problems, sizeof *room->lengths);
@@ -85,20 +90,34 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
     return status;
 }
 
+/* Sequences first ... first + rows - 1, side by side, each twice: what is read, and what should follow. */
+static void write_held_out(const struct task *task, uint64_t seed, int64_t first, int64_t rows,
+                           const struct workspace *room)
+{
+    int64_t time = task->config.sequence_length;
+    size_t bytes = (size_t)time * sizeof(int32_t);
+    for (int64_t row = 0; row < rows; row++) {
+        task_held_out(task, seed, first + row, room->sequence);
+        memcpy(room->tokens + row * time, room->sequence, bytes);
+        memcpy(room->targets + row * time, room->sequence + 1, bytes);
+    }
+}
+
 static rotary_status held_out_loss(const struct task *task, struct decoder *decoder,
                                    const struct evaluation_config *config, struct workspace *room,
                                    struct evaluation *evaluation, rotary_error *error)
 {
     double total = 0;
     int64_t counted = 0, correct = 0;
-    for (int64_t i = 0; i < config->held_out; i++) {
+    for (int64_t first = 0; first < config->held_out; first += room->together) {
         if (config->interrupted && atomic_load(config->interrupted))
             return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
-        task_held_out(task, config->seed, i, room->sequence);
-        struct decoder_batch batch = {.batch = 1,
+        int64_t rest = config->held_out - first, rows = rest < room->together ? rest : room->together;
+        write_held_out(task, config->seed, first, rows, room);
+        struct decoder_batch batch = {.batch = rows,
                                       .time = task->config.sequence_length,
-                                      .tokens = room->sequence,
-                                      .targets = room->sequence + 1};
+                                      .tokens = room->tokens,
+                                      .targets = room->targets};
         struct decoder_loss loss = {0};
         rotary_status status = decoder_run(decoder, &batch, &loss, error);
         if (status != ROTARY_OK)
@@ -128,7 +147,8 @@ rotary_status task_evaluate(const struct task *task, struct decoder *decoder,
             evaluation->sample_count < result.problems ? evaluation->sample_count : result.problems;
     }
 
-    struct workspace room = {0};
+    int64_t most = decoder_batch_most(decoder);
+    struct workspace room = {.together = config->held_out < most ? config->held_out : most};
     carve(&room, task, size, result.problems);
     rotary_status status = rotary_arena_allocate(&room.arena, "an evaluation", error);
     if (status != ROTARY_OK)

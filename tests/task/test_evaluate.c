@@ -13,9 +13,10 @@ static struct {
     rotary_status status;         /* of the next calls */
     struct generate_config asked; /* of the last call of generate */
     int64_t prompts, sequences;   /* seen in all */
+    int64_t batches;              /* that the sequences came in */
 } stand_in;
 
-enum { LENGTH = 256, SEED = 6 };
+enum { LENGTH = 256, SEED = 6, TOGETHER = 2 };
 
 /* Problem i is solved, answered wrongly, never finished, or answered without its first quote. */
 static void write_answer(int64_t i, const char *prompt, char written[TASK_TEXT_BYTES])
@@ -63,6 +64,12 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
     return ROTARY_OK;
 }
 
+int64_t decoder_batch_most(const struct decoder *decoder)
+{
+    (void)decoder;
+    return TOGETHER;
+}
+
 /* 2 nats a token in the first sequence, 4 in the next, ...; every fourth token right. */
 rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch,
                           struct decoder_loss *loss, rotary_error *error)
@@ -71,6 +78,8 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *b
     (void)error;
     CHECK(!batch->backward);
     CHECK_INT(batch->time, LENGTH);
+    CHECK(batch->batch >= 1 && batch->batch <= TOGETHER);
+    stand_in.batches++;
     for (int64_t row = 0; row < batch->batch; row++) {
         int32_t sequence[LENGTH + 1];
         task_held_out(stand_in.task, SEED, stand_in.sequences++, sequence);
@@ -133,6 +142,7 @@ static void test_problems(void)
     CHECK_INT(samples[5].written[0], 'x');
 
     CHECK_INT(stand_in.sequences, 3);
+    CHECK_INT(stand_in.batches, 2); /* of at most TOGETHER */
     CHECK_NEAR(evaluation.loss, 4.0, 1e-12);
     CHECK_NEAR(evaluation.accuracy, 0.25, 1e-12);
     CHECK(evaluation.seconds >= 0);
