@@ -106,6 +106,9 @@ typedef struct rotary_rope_config {
     int64_t sections[ROTARY_MOST_AXES]; /* pairs of each axis; together rotary_dim / 2 */
     /* Cosines and sines are rounded to this, as implementations that keep 16-bit tables do; default f32. */
     rotary_dtype table_dtype;
+    /* LongRoPE: in place of attention_factor, one for each list (Phi-3.5-MoE's mscale); 0: attention_factor.
+     */
+    double short_attention_factor, long_attention_factor;
 } rotary_rope_config;
 
 /* Fills the first struct_size bytes of a configuration with defaults: as many as the caller was compiled

@@ -13,6 +13,7 @@
 struct rotation_options {
     const char *config, *layer_type;
     struct option_integer compat, length;
+    struct option_list ignored;
 };
 
 /* Their rows, for the command's table: `member` is the rotation_options in its struct. */
@@ -27,6 +28,13 @@ struct rotation_options {
          .value = "NAME",                                                                                    \
          .offset = offsetof(structure, member.layer_type),                                                   \
          .help = "of a configuration with rope_parameters by type of layer, the type that is meant"},        \
+        {.name = "--ignore",                                                                                 \
+         .type = OPTION_LIST,                                                                                \
+         .value = "KEY",                                                                                     \
+         .offset = offsetof(structure, member.ignored),                                                      \
+         .help =                                                                                             \
+             "pass over a key of the rotation's that is not known, in place of refusing the file; may be "   \
+             "given again"},                                                                                 \
         {.name = "--length",                                                                                 \
          .type = OPTION_INTEGER,                                                                             \
          .value = "N",                                                                                       \

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/rope_keys.h"
 #include "file/rope_reader.h"
 #include "file/settings.h"
 
@@ -68,6 +69,11 @@ static rotary_status choose_layer_type(struct rope_reader *reader, const char *l
         return ROTARY_OK;
     }
     json_t *entries = (json_t *)(uintptr_t)parameters;
+    const char *beside;
+    json_t *entry;
+    json_object_foreach (entries, beside, entry)
+        if (!json_is_object(entry) && !json_is_null(entry))
+            return rope_reader_refuse(reader, beside, entry, "an object, as other types of layer have");
     const char *key = layer_type;
     if (!key && json_object_size(parameters) == 1)
         key = json_object_iter_key(json_object_iter(entries));
@@ -183,7 +189,8 @@ static rotary_status read_heads(const struct rope_reader *reader, struct rope_co
 /* The share of a head that turns, 1 where nothing is said. */
 static rotary_status read_fraction(const struct rope_reader *reader, double *fraction)
 {
-    static const char *const keys[] = {"partial_rotary_factor", "rotary_pct"};
+    static const char *const keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
+                                       "rotary_emb_fraction"};
     *fraction = 1;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const json_t *value = rope_reader_find(reader, keys[i]);
@@ -281,6 +288,8 @@ static const struct number reals[] = {
     {"beta_slow", false, ROPE_READER_POSITIVE, MEMBER(beta_slow)},
     {"mscale", false, ROPE_READER_NOT_NEGATIVE, MEMBER(mscale)},
     {"mscale_all_dim", false, ROPE_READER_NOT_NEGATIVE, MEMBER(mscale_all_dim)},
+    {"short_mscale", false, ROPE_READER_NOT_NEGATIVE, MEMBER(short_attention_factor)},
+    {"long_mscale", false, ROPE_READER_NOT_NEGATIVE, MEMBER(long_attention_factor)},
     {"low_freq_factor", false, ROPE_READER_POSITIVE, MEMBER(low_frequency_factor)},
     {"high_freq_factor", false, ROPE_READER_POSITIVE, MEMBER(high_frequency_factor)},
     {"xpos_scale", true, ROPE_READER_POSITIVE, MEMBER(xpos_scale)},
@@ -301,6 +310,10 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
         if (rope_reader_value(reader->top, other_bases[i]))
             status = rope_reader_real(reader, other_bases[i], rope_reader_value(reader->top, other_bases[i]),
                                       ROPE_READER_POSITIVE, &plan->base);
+    double ratio = 1; /* ChatGLM's */
+    if (!status && rope_reader_value(reader->top, "rope_ratio"))
+        status = rope_reader_real(reader, "rope_ratio", rope_reader_value(reader->top, "rope_ratio"),
+                                  ROPE_READER_POSITIVE, &ratio);
     for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++) {
         const char *key = reals[i].key;
         const json_t *value =
@@ -313,6 +326,7 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
         if (rope_reader_find(reader, integers[i].key))
             status = rope_reader_integer(reader, integers[i].key, rope_reader_find(reader, integers[i].key),
                                          1, (int64_t *)(members + integers[i].offset));
+    plan->base *= ratio;
     const json_t *truncate = rope_reader_value(reader->rope, "truncate");
     if (!status && truncate) {
         if (!json_is_boolean(truncate))
@@ -320,6 +334,21 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
         plan->truncate = json_is_true(truncate);
     }
     return status;
+}
+
+/* Hunyuan's "dynamic" with an alpha is static: NTK by alpha, whatever its "factor" says. */
+static rotary_status read_alpha(const struct rope_reader *reader, struct rope_config *config)
+{
+    const json_t *alpha = rope_reader_value(reader->rope, "alpha");
+    if (!alpha)
+        return ROTARY_OK;
+    if (config->plan.scaling != ROTARY_SCALING_DYNAMIC_NTK)
+        return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                           "%s: \"%s\" has an \"alpha\" with rope_type %s, wanted rope_type dynamic with it",
+                           reader->where, reader->rope_key, config->rope_type);
+    config->plan.scaling = ROTARY_SCALING_NTK;
+    config->rope_type = "ntk";
+    return rope_reader_real(reader, "alpha", alpha, ROPE_READER_POSITIVE, &config->plan.factor);
 }
 
 /* What a type cannot do without. */
@@ -339,7 +368,8 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
                                   : NULL;
     char why[TEXT_BYTES];
     snprintf(why, sizeof why, "rope_type %s", config->rope_type);
-    for (; keys && *keys; keys++)
+    bool alpha = scaling == ROTARY_SCALING_NTK && rope_reader_value(reader->rope, "alpha");
+    for (; !alpha && keys && *keys; keys++)
         if (!rope_reader_find(reader, *keys))
             return rope_reader_refuse_absent(reader, *keys, why);
     bool lengths = scaling == ROTARY_SCALING_DYNAMIC_NTK || scaling == ROTARY_SCALING_YARN ||
@@ -470,8 +500,31 @@ static rotary_status read_sections(const struct rope_reader *reader, rotary_rope
 
 /* ---- our own choices ---- */
 
-static rotary_status read_choices(const struct rope_reader *reader, rotary_rope_config *plan)
+/* Without "pairing" of ours: a model's own switch, or what models of its type are known to do. */
+static rotary_status find_pairing(const struct rope_reader *reader, struct rope_config *config, int *pairing)
 {
+    static const char *const switches[] = {"rope_interleave", "rotary_emb_interleaved"};
+    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+        const json_t *value = rope_reader_value(reader->top, switches[i]);
+        if (value && !json_is_boolean(value))
+            return rope_reader_refuse(reader, switches[i], value, "true or false");
+        if (!value)
+            continue;
+        *pairing = json_is_true(value);
+        config->pairing_from = switches[i];
+        return ROTARY_OK;
+    }
+    const json_t *type = rope_reader_value(reader->top, "model_type");
+    if (rope_keys_interleaved(type ? type : rope_reader_value(reader->whole, "model_type"))) {
+        *pairing = 1;
+        config->pairing_from = "model_type";
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status read_choices(const struct rope_reader *reader, struct rope_config *config)
+{
+    rotary_rope_config *plan = &config->plan;
     static const char *const pairings[] = {"half", "interleaved", NULL};
     static const char *const angles[] = {"f64", "f32", NULL};
     static const char *const tables[] = {"f32", "f16", "bf16", NULL}; /* of rotary_dtype */
@@ -481,12 +534,16 @@ static rotary_status read_choices(const struct rope_reader *reader, rotary_rope_
         const char *const *names;
         int *choice;
     } choices[] = {{"pairing", pairings, &pairing}, {"angles", angles, &angle}, {"tables", tables, &table}};
+    config->pairing_from = rope_reader_find(reader, "pairing") ? "pairing" : "default";
+    rotary_status status =
+        rope_reader_find(reader, "pairing") ? ROTARY_OK : find_pairing(reader, config, &pairing);
+    if (status)
+        return status;
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
         const json_t *value = rope_reader_find(reader, choices[i].key);
         if (!value)
             continue;
-        rotary_status status =
-            rope_reader_choice(reader, choices[i].key, value, choices[i].names, choices[i].choice);
+        status = rope_reader_choice(reader, choices[i].key, value, choices[i].names, choices[i].choice);
         if (status)
             return status;
     }
@@ -512,9 +569,11 @@ static rotary_status read_rotation(const struct rope_reader *reader,
     if (!status)
         status = read_numbers(reader, plan);
     if (!status)
+        status = read_alpha(reader, config);
+    if (!status)
         status = check_type(reader, config);
     if (!status)
-        status = read_choices(reader, plan);
+        status = read_choices(reader, config);
     if (!status)
         status = read_sections(reader, plan);
     if (!status)
@@ -526,7 +585,7 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
                                 const struct rope_config_request *request, struct rope_config *config,
                                 rotary_error *error)
 {
-    struct rope_reader reader = {.where = where, .top = object, .error = error};
+    struct rope_reader reader = {.where = where, .whole = object, .top = object, .error = error};
     struct rope_config made = {.rope_type = rope_config_types[0]};
     rotary_rope_config_default(&made.plan);
     /* Models of several parts keep the text's sizes and rotation one level down. */
@@ -537,6 +596,8 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
     const char *local_key = NULL;
     const json_t *local = local_base(&reader, request->layer_type, &local_key);
     rotary_status status = local ? ROTARY_OK : find_parameters(&reader, request->layer_type);
+    if (!status)
+        status = rope_keys_check(&reader, request->ignored, request->ignored_count);
     if (!status)
         status = read_rotation(&reader, request, &made);
     if (!status && local)

@@ -18,10 +18,16 @@
 struct rope_config_request {
     const char *layer_type; /* of the layers that are meant; NULL: the file knows but one kind */
     int64_t head_dim;       /* where the file says nothing; 0: it must */
+    /* Keys that are let pass though they are not known. */
+    const char *const *ignored;
+    int ignored_count;
 };
 
 struct rope_config {
-    rotary_rope_config plan;        /* its lists lie in `numbers` */
+    rotary_rope_config plan; /* its lists lie in `numbers` */
+    /* Where the pairing is from: "pairing", a switch of the model's such as "rope_interleave", "model_type"
+     * where models of that type are known to pair neighbours, or "default". */
+    const char *pairing_from;
     const char *rope_type;          /* the scaling's name, as Hugging Face has it now: "default", "yarn" */
     int64_t query_heads, key_heads; /* of a layer; 0: the file does not say */
     double *numbers;
@@ -30,7 +36,10 @@ struct rope_config {
 /* The names of rope_type, NULL-terminated; those of old spellings are read too, and not listed. */
 extern const char *const rope_config_types[];
 
-/* What is wrong is ROTARY_BAD_FILE, or the error of reading the file, and names file, key, what was got and
+/* A key among the rotation's parameters, or one beside them that begins with "rope" or "rotary", may change
+ * the angles: one that is neither read nor known not to is refused, unless it is among those to ignore.
+ *
+ * What is wrong is ROTARY_BAD_FILE, or the error of reading the file, and names file, key, what was got and
  * what was wanted. Threads, instruction set, compat and sequence_length are the caller's to set.
  * rope_config_free gives back what a success took. */
 ROTARY_CHECKED rotary_status rope_config_read(const char *path, const struct rope_config_request *request,

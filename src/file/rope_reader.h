@@ -13,8 +13,8 @@
  * within, the same object if the parameters stand beside the sizes, or NULL if there are none. */
 struct rope_reader {
     const char *where;
-    const json_t *top, *rope;
-    const char *rope_key; /* where `rope` was found */
+    const json_t *whole, *top, *rope; /* the file; see above */
+    const char *rope_key;             /* where `rope` was found */
     rotary_error *error;
 };
 

@@ -172,9 +172,14 @@ static double attention_factor(const rotary_rope_config *config)
     double s = config->factor;
     if (config->scaling == ROTARY_SCALING_YARN)
         return yarn_attention_factor(config);
+    bool longrope = config->scaling == ROTARY_SCALING_LONGROPE;
+    double of_list =
+        longrope_is_long(config) ? config->long_attention_factor : config->short_attention_factor;
+    if (longrope && of_list > 0)
+        return of_list;
     if (config->attention_factor > 0)
         return config->attention_factor;
-    if (config->scaling == ROTARY_SCALING_LONGROPE && s > 1.0)
+    if (longrope && s > 1.0)
         return sqrt(1.0 + log(s) / log((double)config->original_positions));
     return 1.0;
 }

@@ -55,6 +55,12 @@ constant = 10000.0 * (4.0 * 400 / 100 - 3) ** (64 / 62)
 near("dynamic, vLLM", result("frequencies", "--config", config(dynamic), "--compat", "vllm")["inv_freq"],
      inverse_frequencies(64, constant), 1e-14)
 
+hunyuan = {"head_dim": 64, "max_position_embeddings": 100, "model_type": "gptj",
+           "rope_scaling": {"type": "dynamic", "alpha": 50.0, "factor": 1.0, "whim": 1}}
+found = result("frequencies", "--config", config(hunyuan), "--length", 900, "--ignore", "whim")
+near("alpha", found["inv_freq"], inverse_frequencies(64, 10000.0 * 50.0 ** (64 / 62)), 1e-14)
+check("where the pairing is from", (found["pairing"], found["pairing_from"]) == ("interleaved", "model_type"))
+
 short, long = list(np.linspace(1, 2, 8)), list(np.linspace(3, 9, 8))
 longrope = {"hidden_size": 32, "num_attention_heads": 2, "max_position_embeddings": 4096,
             "original_max_position_embeddings": 256,

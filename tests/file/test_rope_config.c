@@ -195,6 +195,122 @@ static void test_own_keys(void)
     }
 }
 
+/* ---- what single models have ---- */
+
+static void test_models(void)
+{
+    struct rope_config config;
+    /* Hunyuan: static, by alpha; its factor is 1. */
+    if (reads("{\"head_dim\": 8, \"max_position_embeddings\": 64, \"rope_scaling\": {\"type\": \"dynamic\", "
+              "\"alpha\": 1000.0, \"factor\": 1.0, \"beta_fast\": 32, \"beta_slow\": 1, \"mscale\": 1.0, "
+              "\"mscale_all_dim\": 0.0}}",
+              NULL, &config)) {
+        CHECK_INT(config.plan.scaling, ROTARY_SCALING_NTK);
+        CHECK_NEAR(config.plan.factor, 1000, 0);
+        CHECK_TEXT(config.rope_type, "ntk");
+        rope_config_free(&config);
+    }
+    if (reads("{\"head_dim\": 8, \"max_position_embeddings\": 64, \"rope_scaling\": {\"type\": \"dynamic\", "
+              "\"alpha\": 4.0}}",
+              NULL, &config)) {
+        CHECK_NEAR(config.plan.factor, 4, 0);
+        rope_config_free(&config);
+    }
+    /* Phi-3.5-MoE: a magnitude for each list. */
+    if (reads(
+            "{\"head_dim\": 4, \"max_position_embeddings\": 128, \"rope_scaling\": {\"type\": \"longrope\", "
+            "\"short_factor\": [1, 1], \"long_factor\": [2, 3], \"short_mscale\": 1.25, \"long_mscale\": "
+            "1.5, "
+            "\"original_max_position_embeddings\": 64}}",
+            NULL, &config)) {
+        CHECK_NEAR(config.plan.short_attention_factor, 1.25, 0);
+        CHECK_NEAR(config.plan.long_attention_factor, 1.5, 0);
+        rope_config_free(&config);
+    }
+    if (reads("{\"head_dim\": 8, \"rope_ratio\": 50}", NULL, &config)) { /* ChatGLM */
+        CHECK_NEAR(config.plan.base, 500000, 0);
+        rope_config_free(&config);
+    }
+    /* ModernBERT in both spellings. */
+    static const char *const two[] = {
+        "{\"head_dim\": 8, \"global_rope_theta\": 160000.0, \"local_rope_theta\": 10000.0}",
+        "{\"head_dim\": 8, \"rope_parameters\": {\"full_attention\": {\"rope_type\": \"default\", "
+        "\"rope_theta\": 160000.0}, \"sliding_attention\": {\"rope_type\": \"default\", \"rope_theta\": "
+        "10000.0}}}"};
+    for (int i = 0; i < 2; i++) {
+        if (reads(two[i], "full_attention", &config)) {
+            CHECK_NEAR(config.plan.base, 160000, 0);
+            rope_config_free(&config);
+        }
+        if (reads(two[i], "sliding_attention", &config)) {
+            CHECK_NEAR(config.plan.base, 10000, 0);
+            rope_config_free(&config);
+        }
+    }
+    if (reads("{\"head_dim\": 80, \"rotary_emb_fraction\": 0.5, \"rotary_emb_scale_base\": null, "
+              "\"num_attention_heads\": 12, \"num_key_value_heads\": 4}",
+              NULL, &config)) {
+        CHECK_INT(config.plan.rotary_dim, 40);
+        CHECK_INT(config.query_heads, 12);
+        CHECK_INT(config.key_heads, 4);
+        rope_config_free(&config);
+    }
+}
+
+static void test_pairings(void)
+{
+    static const struct {
+        const char *text;
+        rotary_pairing pairing;
+        const char *from;
+    } cases[] = {
+        {"{\"head_dim\": 8}", ROTARY_PAIRING_HALF, "default"},
+        {"{\"head_dim\": 8, \"model_type\": \"llama\"}", ROTARY_PAIRING_HALF, "default"},
+        {"{\"head_dim\": 8, \"model_type\": \"gptj\"}", ROTARY_PAIRING_INTERLEAVED, "model_type"},
+        {"{\"head_dim\": 8, \"model_type\": \"cohere2\"}", ROTARY_PAIRING_INTERLEAVED, "model_type"},
+        {"{\"model_type\": \"llama4\", \"text_config\": {\"head_dim\": 8, \"no_rope_layers\": [1, 0]}}",
+         ROTARY_PAIRING_INTERLEAVED, "model_type"},
+        {"{\"head_dim\": 8, \"model_type\": \"gptj\", \"pairing\": \"half\"}", ROTARY_PAIRING_HALF,
+         "pairing"},
+        {"{\"head_dim\": 8, \"model_type\": \"deepseek_v3\", \"rope_interleave\": false}",
+         ROTARY_PAIRING_HALF, "rope_interleave"},
+        {"{\"head_dim\": 8, \"rope_interleave\": true}", ROTARY_PAIRING_INTERLEAVED, "rope_interleave"},
+        {"{\"head_dim\": 8, \"rotary_emb_interleaved\": true}", ROTARY_PAIRING_INTERLEAVED,
+         "rotary_emb_interleaved"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rope_config config;
+        if (!reads(cases[i].text, NULL, &config))
+            continue;
+        CHECK_INT(config.plan.pairing, cases[i].pairing);
+        CHECK_TEXT(config.pairing_from, cases[i].from);
+        rope_config_free(&config);
+    }
+}
+
+/* A key that is not known is let pass where it is named. */
+static void test_ignored(void)
+{
+    static const char text[] =
+        "{\"head_dim\": 8, \"rope_magic\": 3, \"rope_scaling\": {\"type\": \"linear\", "
+        "\"factor\": 2, \"gamma\": 1}}";
+    const char *const ignored[] = {"gamma", "rope_magic"};
+    json_t *object = json_loads(text, 0, NULL);
+    for (int count = 0; count <= 2; count++) {
+        struct rope_config_request request = {.ignored = ignored, .ignored_count = count};
+        struct rope_config config;
+        rotary_error error = {0};
+        check_about("%d ignored", count);
+        rotary_status status = rope_config_parse(object, "config.json", &request, &config, &error);
+        CHECK_INT(status, count == 2 ? ROTARY_OK : ROTARY_BAD_FILE);
+        if (status == ROTARY_OK)
+            rope_config_free(&config);
+        else
+            CHECK(strstr(error.message, "--ignore rope_magic") != NULL);
+    }
+    json_decref(object);
+}
+
 /* ---- what is refused, and what is said of it ---- */
 
 static void test_refusals(void)
@@ -202,6 +318,22 @@ static void test_refusals(void)
     static const struct {
         const char *text, *layer_type, *said;
     } cases[] = {
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2, \"gamma\": 3}}", NULL,
+         "config.json: \"rope_scaling\" has the key \"gamma\", which is not known and may change the angles; "
+         "wanted one "
+         "that is known, or --ignore gamma"},
+        {"{\"head_dim\": 8, \"rope_parameters\": {\"a\": {\"rope_type\": \"yarn\", \"facor\": 2}}}", NULL,
+         "\"rope_parameters\" has the key \"facor\", which is not known and may change the angles (did you "
+         "mean "
+         "\"factor\"?)"},
+        {"{\"head_dim\": 8, \"rotary_phase\": 3}", NULL, "the model has the key \"rotary_phase\""},
+        {"{\"head_dim\": 8, \"rope_parameters\": {\"a\": {\"rope_theta\": 2}, \"rope_theta\": 5}}", NULL,
+         "\"rope_theta\" is 5, wanted an object"},
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2, \"alpha\": 3}}", NULL,
+         "has an \"alpha\" with rope_type linear, wanted rope_type dynamic"},
+        {"{\"head_dim\": 8, \"rope_interleave\": 1}", NULL, "\"rope_interleave\" is 1, wanted true or false"},
+        {"{\"head_dim\": 8, \"num_attention_heads\": 12, \"num_key_value_heads\": 5}", NULL,
+         "has 5 key heads, wanted a divisor of its 12 query heads"},
         {"{}", NULL, "config.json has no \"head_dim\", wanted that, or \"hidden_size\""},
         {"{\"head_dim\": 0}", NULL, "config.json: \"head_dim\" is 0, wanted a whole number from 1 up"},
         {"{\"head_dim\": 1e300}", NULL, "\"head_dim\" is 1e300, wanted"},
@@ -276,6 +408,9 @@ int main(void)
     test_types();
     test_layer_types();
     test_own_keys();
+    test_models();
+    test_pairings();
+    test_ignored();
     test_refusals();
     return check_report();
 }

@@ -122,6 +122,12 @@ static void test_scaling_refusals(void)
     config.attention_factor = -1;
     refused(config, ROTARY_INVALID_ARGUMENT, "attention_factor|-1");
     config.attention_factor = 0;
+    config.short_attention_factor = -2;
+    refused(config, ROTARY_INVALID_ARGUMENT, "short_attention_factor|-2");
+    config.short_attention_factor = 0;
+    config.long_attention_factor = INFINITY;
+    refused(config, ROTARY_INVALID_ARGUMENT, "long_attention_factor|inf");
+    config.long_attention_factor = 0;
     config.scaling = ROTARY_SCALING_LLAMA3;
     config.high_frequency_factor = 1;
     refused(config, ROTARY_INVALID_ARGUMENT, "low_frequency_factor|low < high");

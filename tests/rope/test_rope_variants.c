@@ -182,6 +182,15 @@ static void test_longrope(void)
         double s = (double)cases[i].max / 4096.0;
         near(rotary_rope_attention_factor(rope), s > 1 ? sqrt(1 + log(s) / log(4096.0)) : 1.0);
         rotary_rope_destroy(rope);
+        config.attention_factor = 1.5; /* goes before the formula, and each list's own before that */
+        config.short_attention_factor = 1.25;
+        rope = plan_make(&config);
+        near(rotary_rope_attention_factor(rope), cases[i].is_long ? 1.5 : 1.25);
+        rotary_rope_destroy(rope);
+        config.long_attention_factor = 1.75;
+        rope = plan_make(&config);
+        near(rotary_rope_attention_factor(rope), cases[i].is_long ? 1.75 : 1.25);
+        rotary_rope_destroy(rope);
     }
     check_about("%s", "");
 }
