@@ -1,14 +1,16 @@
 # rotary_kernel_group(<group> COMMON <files compiled once> EACH <files compiled once per instruction set>
-#                     [AMX <files only for amx>])
+#                     [BF16 <files for avx512bf16 and for amx>] [AMX <files only for amx>])
 # compiles the kernels and leaves their objects in the variable KERNEL_OBJECTS_<group>, for the library that holds
 # them. A file under EACH is compiled with the flags of an instruction set and
-# with ROTARY_VARIANT set to its name, which the macro ROTARY_KERNEL (src/kernel/simd.h) appends to names.
+# with ROTARY_VARIANT set to its name, which the macro ROTARY_KERNEL (src/kernel/simd.h) appends to names. What is under
+# EACH gains nothing from tiles, so amx shares it with avx512bf16.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set(ROTARY_VARIANTS scalar avx2 avx512 amx)
+    set(ROTARY_VARIANTS scalar avx2 avx512 avx512bf16 amx)
     set(ROTARY_FLAGS_avx2 -mavx2 -mfma -mf16c)
     set(ROTARY_FLAGS_avx512 ${ROTARY_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl
         -mprefer-vector-width=512)
-    set(ROTARY_FLAGS_amx ${ROTARY_FLAGS_avx512} -mavx512bf16)
+    set(ROTARY_FLAGS_avx512bf16 ${ROTARY_FLAGS_avx512} -mavx512bf16)
+    set(ROTARY_FLAGS_amx ${ROTARY_FLAGS_avx512bf16} -DROTARY_TILES=1)
     add_compile_definitions(ROTARY_HAVE_X86=1)
     if(ROTARY_EMULATE_TILES)
         add_compile_definitions(ROTARY_EMULATE_TILES=1)
@@ -23,13 +25,15 @@ else()
 endif()
 
 function(rotary_kernel_group group)
-    cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "COMMON;EACH;AMX")
+    cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "COMMON;EACH;BF16;AMX")
     add_library(kernel_${group} OBJECT ${ARG_COMMON})
     set(objects $<TARGET_OBJECTS:kernel_${group}>)
     foreach(variant ${ROTARY_VARIANTS})
         set(files ${ARG_EACH})
-        if(variant STREQUAL "amx")
-            list(APPEND files ${ARG_AMX})
+        if(variant STREQUAL "avx512bf16")
+            list(APPEND files ${ARG_BF16})
+        elseif(variant STREQUAL "amx")
+            set(files ${ARG_BF16} ${ARG_AMX})
         endif()
         if(files)
             add_library(kernel_${group}_${variant} OBJECT ${files})

@@ -24,11 +24,12 @@ ROTARY_API const char *rotary_dtype_name(rotary_dtype dtype);
 
 /* Instruction sets, each containing the ones before it on its architecture. */
 typedef enum rotary_isa {
-    ROTARY_ISA_AUTO = 0,   /* the best this machine has, capped by the environment variable ROTARY_ISA */
-    ROTARY_ISA_SCALAR = 1, /* what the compiler makes of plain C for the baseline of the architecture */
-    ROTARY_ISA_NEON = 2,   /* 64-bit Arm */
-    ROTARY_ISA_AVX2 = 3,   /* AVX2, FMA, F16C */
-    ROTARY_ISA_AVX512 = 4, /* AVX-512 F, BW, DQ, VL */
+    ROTARY_ISA_AUTO = 0,       /* the best this machine has, capped by the environment variable ROTARY_ISA */
+    ROTARY_ISA_SCALAR = 1,     /* what the compiler makes of plain C for the baseline of the architecture */
+    ROTARY_ISA_NEON = 2,       /* 64-bit Arm */
+    ROTARY_ISA_AVX2 = 3,       /* AVX2, FMA, F16C */
+    ROTARY_ISA_AVX512 = 4,     /* AVX-512 F, BW, DQ, VL */
+    ROTARY_ISA_AVX512BF16 = 6, /* the same and AVX512-BF16 */
     ROTARY_ISA_AMX = 5, /* AVX-512, AVX512-BF16, AMX-TILE, AMX-BF16, and the kernel's permission for tiles */
 } rotary_isa;
 

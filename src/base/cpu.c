@@ -6,7 +6,7 @@
  * A build with ROTARY_EMULATE_TILES calls amx available wherever AVX512_BF16 is, since it has tiles of its
  * own.
  */
-#include <rotary/types.h>
+#include "base/isa.h"
 
 #include "base/fail.h"
 
@@ -63,9 +63,9 @@ static rotary_isa probe(void)
     if (!has(b7, f | dq | bw | vl) || !has(saved_registers(), 0xe6))
         return ROTARY_ISA_AVX2;
     const uint32_t avx512_bf16 = 1u << 5;
-    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !has(a, avx512_bf16) || !may_use_tiles(d7))
+    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !has(a, avx512_bf16))
         return ROTARY_ISA_AVX512;
-    return ROTARY_ISA_AMX;
+    return may_use_tiles(d7) ? ROTARY_ISA_AMX : ROTARY_ISA_AVX512BF16;
 }
 #elif defined(__aarch64__)
 static rotary_isa probe(void)
@@ -79,23 +79,38 @@ static rotary_isa probe(void)
 }
 #endif
 
-static const char *const names[] = {"auto", "scalar", "neon", "avx2", "avx512", "amx"};
-enum { NAMES = sizeof names / sizeof *names };
+static const char *const names[ROTARY_ISAS] = {
+    [ROTARY_ISA_AUTO] = "auto", [ROTARY_ISA_SCALAR] = "scalar", [ROTARY_ISA_NEON] = "neon",
+    [ROTARY_ISA_AVX2] = "avx2", [ROTARY_ISA_AVX512] = "avx512", [ROTARY_ISA_AVX512BF16] = "avx512bf16",
+    [ROTARY_ISA_AMX] = "amx"};
+
+const rotary_isa rotary_isa_order[ROTARY_ISAS] = {ROTARY_ISA_AUTO, ROTARY_ISA_SCALAR, ROTARY_ISA_NEON,
+                                                  ROTARY_ISA_AVX2, ROTARY_ISA_AVX512, ROTARY_ISA_AVX512BF16,
+                                                  ROTARY_ISA_AMX};
+
+static int rank_of(rotary_isa isa)
+{
+    int rank = 0;
+    while (rank < ROTARY_ISAS && rotary_isa_order[rank] != isa)
+        rank++;
+    return rank;
+}
 
 const char *rotary_isa_name(rotary_isa isa)
 {
-    return (unsigned)isa < NAMES ? names[isa] : "unknown";
+    return (unsigned)isa < ROTARY_ISAS ? names[isa] : "unknown";
 }
 
 rotary_status rotary_isa_from_name(rotary_isa *isa, const char *name, rotary_error *error)
 {
-    for (int i = 0; i < NAMES; i++)
+    for (int i = 0; i < ROTARY_ISAS; i++)
         if (strcmp(name, names[i]) == 0) {
             *isa = (rotary_isa)i;
             return ROTARY_OK;
         }
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "unknown instruction set \"%s\"; known are auto, scalar, neon, avx2, avx512, amx",
+                       "unknown instruction set \"%s\"; known are auto, scalar, neon, avx2, avx512, "
+                       "avx512bf16, amx",
                        name);
 }
 
@@ -104,15 +119,16 @@ bool rotary_isa_available(rotary_isa isa)
     rotary_isa best = probe();
     if (isa == ROTARY_ISA_AUTO || isa == ROTARY_ISA_SCALAR || isa == best)
         return true;
-    return isa > ROTARY_ISA_NEON && best > ROTARY_ISA_NEON && isa < best;
+    int rank = rank_of(isa), most = rank_of(best), neon = rank_of(ROTARY_ISA_NEON);
+    return rank > neon && most > neon && rank < most;
 }
 
 rotary_isa rotary_isa_best(void)
 {
     rotary_isa best = probe(), cap;
     const char *name = getenv("ROTARY_ISA");
-    if (name && rotary_isa_from_name(&cap, name, NULL) == ROTARY_OK && cap != ROTARY_ISA_AUTO && cap < best &&
-        rotary_isa_available(cap))
+    if (name && rotary_isa_from_name(&cap, name, NULL) == ROTARY_OK && cap != ROTARY_ISA_AUTO &&
+        rank_of(cap) < rank_of(best) && rotary_isa_available(cap))
         return cap;
     return best;
 }

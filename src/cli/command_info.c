@@ -2,6 +2,7 @@
  *
  * rotary info: the machine, what the kernels make of it, and what is linked.
  */
+#include "base/isa.h"
 #include "base/threads.h"
 #include "cli/command.h"
 #include "cli/plan.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-enum { NAME_BYTES = 128, ISAS = ROTARY_ISA_AMX + 1 };
+enum { NAME_BYTES = 128 };
 
 /* What the kernel says the processor is called; its architecture where it says nothing. */
 static void read_processor(char name[NAME_BYTES])
@@ -73,10 +74,10 @@ enum { GROUPS = sizeof groups / sizeof groups[0] };
 /* The instruction set whose kernels a group uses for `isa`: the least with the same table. */
 static const char *group_isa(int group, rotary_isa isa)
 {
-    for (int i = ROTARY_ISA_SCALAR; i < (int)isa; i++)
-        if (rotary_isa_available((rotary_isa)i) &&
-            groups[group].table((rotary_isa)i) == groups[group].table(isa))
-            return rotary_isa_name((rotary_isa)i);
+    for (int i = 1; rotary_isa_order[i] != isa; i++)
+        if (rotary_isa_available(rotary_isa_order[i]) &&
+            groups[group].table(rotary_isa_order[i]) == groups[group].table(isa))
+            return rotary_isa_name(rotary_isa_order[i]);
     return rotary_isa_name(isa);
 }
 
@@ -88,9 +89,9 @@ struct about {
 static json_t *list_isas(void)
 {
     json_t *list = json_array();
-    for (int i = ROTARY_ISA_SCALAR; i < ISAS; i++)
-        if (rotary_isa_available((rotary_isa)i))
-            json_array_append_new(list, json_string(rotary_isa_name((rotary_isa)i)));
+    for (int i = 1; i < ROTARY_ISAS; i++)
+        if (rotary_isa_available(rotary_isa_order[i]))
+            json_array_append_new(list, json_string(rotary_isa_name(rotary_isa_order[i])));
     return list;
 }
 
@@ -119,9 +120,9 @@ static void print_text(const struct about *about)
     printf("memory            %.1f GiB, %.1f GiB available\n", (double)memory_limit() / 0x1p30,
            (double)memory_available() / 0x1p30);
     printf("instruction sets ");
-    for (int i = ROTARY_ISA_SCALAR; i < ISAS; i++)
-        if (rotary_isa_available((rotary_isa)i))
-            printf(" %s", rotary_isa_name((rotary_isa)i));
+    for (int i = 1; i < ROTARY_ISAS; i++)
+        if (rotary_isa_available(rotary_isa_order[i]))
+            printf(" %s", rotary_isa_name(rotary_isa_order[i]));
     printf("\nprecision         %s\n\nkernels in use:\n", rotary_dtype_name(about->compute.storage));
     for (int i = 0; i < GROUPS; i++)
         printf("  %-15s %s\n", groups[i].name, group_isa(i, about->compute.isa));

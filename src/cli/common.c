@@ -5,8 +5,8 @@
 #include "cli/command.h"
 #include "train/run.h"
 
-static const char *const isa_names[] = {"auto",   "scalar", "neon", "avx2",
-                                        "avx512", "amx",    NULL}; /* of rotary_isa */
+static const char *const isa_names[] = {"auto",   "scalar", "neon",       "avx2",
+                                        "avx512", "amx",    "avx512bf16", NULL}; /* of rotary_isa */
 
 enum { MOST_THREADS = 1024 };
 
@@ -24,8 +24,8 @@ const struct option common_options[] = {
      .value = "NAME",
      .offset = MEMBER(isa),
      .choices = isa_names,
-     .help = "instruction set to compute with: scalar, neon, avx2, avx512, amx (default: auto, the best "
-             "there is)"},
+     .help = "instruction set to compute with: scalar, neon, avx2, avx512, avx512bf16, amx (default: "
+             "auto, the best there is)"},
     {.name = "--precision",
      .type = OPTION_CHOICE,
      .value = "NAME",

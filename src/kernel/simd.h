@@ -19,7 +19,8 @@
 #include <arm_neon.h>
 #endif
 
-/* ROTARY_VARIANT is scalar, neon, avx2, avx512 or amx; it names this compilation's functions and tables. */
+/* ROTARY_VARIANT is scalar, neon, avx2, avx512, avx512bf16 or amx; it names this compilation's functions and
+ * tables. */
 #define ROTARY_JOIN_(name, variant) name##_##variant
 #define ROTARY_JOIN(name, variant)  ROTARY_JOIN_(name, variant)
 #define ROTARY_KERNEL(name)         ROTARY_JOIN(name, ROTARY_VARIANT)

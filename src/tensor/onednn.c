@@ -206,9 +206,12 @@ static void cap(rotary_isa isa)
 {
     static const dnnl_cpu_isa_t caps[] = {[ROTARY_ISA_SCALAR] = dnnl_cpu_isa_sse41,
                                           [ROTARY_ISA_AVX2] = dnnl_cpu_isa_avx2,
-                                          [ROTARY_ISA_AVX512] = dnnl_cpu_isa_avx512_core};
-    /* A processor may have more than its best `isa` says, such as bf16 without tiles: no cap then. */
-    bool best = isa == ROTARY_ISA_AMX || (isa == ROTARY_ISA_AVX512 && !rotary_isa_available(ROTARY_ISA_AMX));
+                                          [ROTARY_ISA_AVX512] = dnnl_cpu_isa_avx512_core,
+                                          [ROTARY_ISA_AVX512BF16] = dnnl_cpu_isa_avx512_core_bf16};
+    /* A processor may have more than its best `isa` says, such as instructions for integers: no cap then. */
+    bool best = isa == ROTARY_ISA_AMX ||
+                (isa == ROTARY_ISA_AVX512BF16 && !rotary_isa_available(ROTARY_ISA_AMX)) ||
+                (isa == ROTARY_ISA_AVX512 && !rotary_isa_available(ROTARY_ISA_AVX512BF16));
     if (!best)
         dnnl_set_max_cpu_isa(caps[isa]); /* refused after oneDNN's first use: the header says so */
 }

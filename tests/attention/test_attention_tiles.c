@@ -79,7 +79,7 @@ int main(void)
     if (!rotary_isa_available(ROTARY_ISA_AMX))
         check_skip("this processor has no AVX512_BF16");
     CHECK(rotary_attention_kernels(ROTARY_ISA_AMX, ROTARY_BF16)->key_block ==
-          ROTARY_ATTENTION_TILE_KEY_BLOCK);
+          ROTARY_ATTENTION_BF16_KEY_BLOCK);
     try_products();
     return check_report();
 }

@@ -2,6 +2,7 @@
 #include "attention/trial.h"
 
 #include "base/half.h"
+#include "base/isa.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ enum { GAP_F32 = 0x7fc5a5a5, GAP_BF16 = 0x7fc5 };
 int trial_isas(rotary_isa isas[6])
 {
     int count = 0;
-    for (int isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++)
+    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++)
         if (rotary_isa_available((rotary_isa)isa))
             isas[count++] = (rotary_isa)isa;
     return count;

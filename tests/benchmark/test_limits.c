@@ -3,6 +3,7 @@
  * The passes over memory touch every byte they say they do and no other, at every instruction set.
  */
 #include "base/half.h"
+#include "base/isa.h"
 #include "benchmark/limits.h"
 #include "kernel/memory/memory.h"
 #include "support/check.h"
@@ -89,7 +90,7 @@ static void test_pass(rotary_isa isa, int64_t bytes, int threads)
 int main(void)
 {
     static const int64_t counts[] = {MEMORY_STEP, 2 * MEMORY_STEP, 37 * MEMORY_STEP};
-    for (int isa = ROTARY_ISA_SCALAR; isa <= (int)ROTARY_ISA_AMX; isa++) {
+    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
         if (!rotary_isa_available((rotary_isa)isa))
             continue;
         for (int i = 0; i < 3; i++)

@@ -21,7 +21,7 @@ refuses 2 'there is no option --stpes; did you mean --steps?' train index --stpe
 grep -q '^  --steps N  *updates' err || complain "the help of --steps is not shown"
 refuses 2 '--steps is "many", wanted a whole number' train index --steps many
 refuses 2 '--steps wants a value' train index --steps
-refuses 2 '--isa is "avx21", wanted auto, scalar, neon, avx2, avx512 or amx; did you mean "avx2"?' info --isa avx21
+refuses 2 '--isa is "avx21", wanted auto, scalar, neon, avx2, avx512, amx or avx512bf16; did you mean "avx2"?' info --isa avx21
 refuses 2 '--precision is "f16", wanted auto, f32 or bf16' info --precision f16
 refuses 2 '--threads is "-1"' info --threads -1
 refuses 2 '--seed is "x"' train index --seed x

@@ -4,6 +4,7 @@
  * that leave a part of a vector over, and canaries behind every row that is written.
  */
 #include "base/half.h"
+#include "base/isa.h"
 #include "kernel/layer/layer.h"
 #include "support/check.h"
 
@@ -368,7 +369,7 @@ int main(void)
 {
     const int64_t widths[] = {1, 3, 16, 31, 64, 97, 128, 200};
     both[0] = &layer_kernels_reference;
-    for (int isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++) {
+    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
         if (!rotary_isa_available((rotary_isa)isa))
             continue;
         both[1] = layer_kernels_for((rotary_isa)isa);

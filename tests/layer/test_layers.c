@@ -9,6 +9,7 @@
 #include "tensor/matmul.h"
 #include "tensor/update.h"
 
+#include "base/isa.h"
 #include "layer/layer_goldens.h"
 
 #include <math.h>
@@ -285,13 +286,14 @@ int main(void)
     struct chain_config with_dropout = plain;
     with_dropout.dropout = 0.25f;
     with_dropout.smoothing = 0.0f; /* the total leaves smoothing out, the gradient does not */
-    for (int isa = ROTARY_ISA_AMX; isa >= ROTARY_ISA_SCALAR; isa--) {
-        if (!rotary_isa_available((rotary_isa)isa))
+    for (int at = ROTARY_ISAS - 1; at > 0; at--) {
+        rotary_isa isa = rotary_isa_order[at];
+        if (!rotary_isa_available(isa))
             continue;
         for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
             for (int half = 0; half <= bf16; half++)
-                test_golden(&goldens[i], (rotary_isa)isa, half ? PRECISION_BF16 : PRECISION_F32);
-        test_finite_differences(&with_dropout, (rotary_isa)isa);
+                test_golden(&goldens[i], isa, half ? PRECISION_BF16 : PRECISION_F32);
+        test_finite_differences(&with_dropout, isa);
     }
     test_threads(PRECISION_F32);
     if (bf16)

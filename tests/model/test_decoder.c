@@ -5,6 +5,7 @@
  */
 #include "support/check.h"
 
+#include "base/isa.h"
 #include "base/random.h"
 #include "model/decoder_parts.h"
 
@@ -303,7 +304,7 @@ int main(void)
 {
     rotary_error error = {0};
     struct compute compute;
-    for (int isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++) {
+    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
         if (!rotary_isa_available((rotary_isa)isa))
             continue;
         printf("on %s\n", rotary_isa_name((rotary_isa)isa));

@@ -8,6 +8,7 @@
 #include "support/check.h"
 #include "support/guard.h"
 
+#include "base/isa.h"
 #include "base/random.h"
 
 #include <rotary/rope.h>
@@ -430,8 +431,8 @@ static void test_random(rotary_isa isa, uint64_t seed)
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    for (rotary_isa isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++)
-        if (rotary_isa_available(isa))
-            test_random(isa, seed + (uint64_t)isa);
+    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++)
+        if (rotary_isa_available((rotary_isa)isa))
+            test_random((rotary_isa)isa, seed + (uint64_t)isa);
     return check_report();
 }

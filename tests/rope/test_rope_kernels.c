@@ -7,6 +7,7 @@
 #include "support/check.h"
 #include "support/guard.h"
 
+#include "base/isa.h"
 #include "base/random.h"
 #include "kernel/rope/rope.h"
 
@@ -171,8 +172,8 @@ int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     test_table("reference", &rotary_rope_kernels_reference, seed);
-    for (rotary_isa isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++)
-        if (rotary_isa_available(isa))
-            test_table(rotary_isa_name(isa), rotary_rope_kernels(isa), seed);
+    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++)
+        if (rotary_isa_available((rotary_isa)isa))
+            test_table(rotary_isa_name((rotary_isa)isa), rotary_rope_kernels((rotary_isa)isa), seed);
     return check_report();
 }

@@ -3,6 +3,7 @@
  * Adam and AdamW against double precision over several steps, and the sum of squares; every instruction set,
  * several numbers of threads.
  */
+#include "base/isa.h"
 #include "kernel/layer/layer.h"
 #include "support/check.h"
 #include "tensor/update.h"
@@ -116,7 +117,7 @@ static void test_threads(struct compute compute)
 
 int main(void)
 {
-    for (int isa = ROTARY_ISA_SCALAR; isa <= ROTARY_ISA_AMX; isa++) {
+    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
         if (!rotary_isa_available((rotary_isa)isa))
             continue;
         struct compute compute = {

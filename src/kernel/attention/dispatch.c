@@ -1,37 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/attention/variants.h"
 
-#define KERNELS(variant)                                                                                     \
+#define KERNELS(kernels, variant, turner, block)                                                             \
     {                                                                                                        \
-        .key_block = ROTARY_ATTENTION_KEY_BLOCK, .packed_bytes = rotary_attention_packed_bytes_##variant,    \
-        .pack = rotary_attention_pack_##variant, .forward_bytes = rotary_attention_forward_bytes_##variant,  \
-        .forward = rotary_attention_forward_##variant,                                                       \
-        .backward_bytes = rotary_attention_backward_bytes_##variant,                                         \
-        .backward = rotary_attention_backward_##variant,                                                     \
-        .finish_queries = rotary_attention_finish_queries_##variant,                                         \
-        .finish_keys = rotary_attention_finish_keys_##variant, .turn = rotary_attention_turn_##variant,      \
+        .key_block = block, .packed_bytes = kernels##_packed_bytes_##variant,                                \
+        .pack = kernels##_pack_##variant, .forward_bytes = kernels##_forward_bytes_##variant,                \
+        .forward = kernels##_forward_##variant, .backward_bytes = kernels##_backward_bytes_##variant,        \
+        .backward = kernels##_backward_##variant, .finish_queries = kernels##_finish_queries_##variant,      \
+        .finish_keys = kernels##_finish_keys_##variant, .turn = rotary_attention_turn_##turner,              \
     }
+#define IN_F32(variant)  KERNELS(rotary_attention, variant, variant, ROTARY_ATTENTION_KEY_BLOCK)
+#define IN_BF16(variant) KERNELS(rotary_attention_bf16, variant, avx512bf16, ROTARY_ATTENTION_BF16_KEY_BLOCK)
 
-static const struct rotary_attention_kernels scalar = KERNELS(scalar);
+static const struct rotary_attention_kernels scalar = IN_F32(scalar);
 #ifdef ROTARY_HAVE_NEON
-static const struct rotary_attention_kernels neon = KERNELS(neon);
+static const struct rotary_attention_kernels neon = IN_F32(neon);
 #endif
 #ifdef ROTARY_HAVE_X86
-static const struct rotary_attention_kernels avx2 = KERNELS(avx2);
-static const struct rotary_attention_kernels avx512 = KERNELS(avx512);
-static const struct rotary_attention_kernels amx = KERNELS(amx);
-static const struct rotary_attention_kernels tiles = {
-    .key_block = ROTARY_ATTENTION_TILE_KEY_BLOCK,
-    .packed_bytes = rotary_attention_tile_packed_bytes,
-    .pack = rotary_attention_tile_pack,
-    .forward_bytes = rotary_attention_tile_forward_bytes,
-    .forward = rotary_attention_tile_forward,
-    .backward_bytes = rotary_attention_tile_backward_bytes,
-    .backward = rotary_attention_tile_backward,
-    .finish_queries = rotary_attention_tile_finish_queries,
-    .finish_keys = rotary_attention_tile_finish_keys,
-    .turn = rotary_attention_turn_amx,
-};
+static const struct rotary_attention_kernels avx2 = IN_F32(avx2);
+static const struct rotary_attention_kernels avx512 = IN_F32(avx512);
+static const struct rotary_attention_kernels avx512bf16 = IN_F32(avx512bf16);
+static const struct rotary_attention_kernels bf16_avx512bf16 = IN_BF16(avx512bf16);
+static const struct rotary_attention_kernels bf16_amx = IN_BF16(amx);
 #endif
 
 const struct rotary_attention_kernels *rotary_attention_kernels(rotary_isa isa, rotary_dtype dtype)
@@ -46,8 +36,10 @@ const struct rotary_attention_kernels *rotary_attention_kernels(rotary_isa isa, 
         return &avx2;
     case ROTARY_ISA_AVX512:
         return &avx512;
+    case ROTARY_ISA_AVX512BF16:
+        return dtype == ROTARY_BF16 ? &bf16_avx512bf16 : &avx512bf16;
     case ROTARY_ISA_AMX:
-        return dtype == ROTARY_BF16 ? &tiles : &amx;
+        return dtype == ROTARY_BF16 ? &bf16_amx : &avx512bf16;
 #endif
     default:
         return &scalar;

@@ -69,7 +69,7 @@ struct rotary_attention_sums {
 
 enum { ROTARY_ATTENTION_ROUND = 192, ROTARY_ATTENTION_LARGEST_HEAD = 1024 };
 #define ROTARY_ATTENTION_HIDDEN (-1e30f)
-enum { ROTARY_ATTENTION_KEY_BLOCK = 192, ROTARY_ATTENTION_TILE_KEY_BLOCK = 512 };
+enum { ROTARY_ATTENTION_KEY_BLOCK = 192, ROTARY_ATTENTION_BF16_KEY_BLOCK = 512 };
 
 static inline int64_t rotary_attention_round(int64_t count, int64_t multiple)
 {

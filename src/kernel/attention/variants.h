@@ -7,47 +7,38 @@
 
 #include "kernel/attention/kernels.h"
 
-#define ROTARY_ATTENTION_DECLARE(variant)                                                                    \
-    size_t rotary_attention_packed_bytes_##variant(const rotary_attention_problem *);                        \
-    void rotary_attention_pack_##variant(const rotary_attention_problem *, const rotary_attention_piece *,   \
-                                         void *);                                                            \
-    size_t rotary_attention_forward_bytes_##variant(const rotary_attention_problem *, int64_t);              \
-    void rotary_attention_forward_##variant(const rotary_attention_problem *,                                \
-                                            const rotary_attention_piece *, const void *, void *);           \
-    size_t rotary_attention_backward_bytes_##variant(const rotary_attention_problem *, int64_t, int64_t);    \
-    void rotary_attention_backward_##variant(const rotary_attention_problem *,                               \
-                                             const rotary_attention_piece *, const rotary_attention_sums *,  \
-                                             void *);                                                        \
-    void rotary_attention_finish_queries_##variant(                                                          \
-        const rotary_attention_problem *, const rotary_attention_piece *, const rotary_attention_sums *);    \
-    void rotary_attention_finish_keys_##variant(                                                             \
-        const rotary_attention_problem *, const rotary_attention_piece *, const rotary_attention_sums *);    \
+#define ROTARY_ATTENTION_DECLARE(kernels, variant)                                                           \
+    size_t kernels##_packed_bytes_##variant(const rotary_attention_problem *);                               \
+    void kernels##_pack_##variant(const rotary_attention_problem *, const rotary_attention_piece *, void *); \
+    size_t kernels##_forward_bytes_##variant(const rotary_attention_problem *, int64_t);                     \
+    void kernels##_forward_##variant(const rotary_attention_problem *, const rotary_attention_piece *,       \
+                                     const void *, void *);                                                  \
+    size_t kernels##_backward_bytes_##variant(const rotary_attention_problem *, int64_t, int64_t);           \
+    void kernels##_backward_##variant(const rotary_attention_problem *, const rotary_attention_piece *,      \
+                                      const rotary_attention_sums *, void *);                                \
+    void kernels##_finish_queries_##variant(const rotary_attention_problem *,                                \
+                                            const rotary_attention_piece *, const rotary_attention_sums *);  \
+    void kernels##_finish_keys_##variant(const rotary_attention_problem *, const rotary_attention_piece *,   \
+                                         const rotary_attention_sums *)
+#define ROTARY_ATTENTION_DECLARE_F32(variant)                                                                \
+    ROTARY_ATTENTION_DECLARE(rotary_attention, variant);                                                     \
     void rotary_attention_turn_##variant(const rotary_attention_problem *,                                   \
                                          const struct rotary_attention_turn *, int64_t, void *,              \
                                          const void *)
 
-ROTARY_ATTENTION_DECLARE(scalar);
+/* In f32. */
+ROTARY_ATTENTION_DECLARE_F32(scalar);
 #ifdef ROTARY_HAVE_NEON
-ROTARY_ATTENTION_DECLARE(neon);
+ROTARY_ATTENTION_DECLARE_F32(neon);
 #endif
 #ifdef ROTARY_HAVE_X86
-ROTARY_ATTENTION_DECLARE(avx2);
-ROTARY_ATTENTION_DECLARE(avx512);
-ROTARY_ATTENTION_DECLARE(amx);
+ROTARY_ATTENTION_DECLARE_F32(avx2);
+ROTARY_ATTENTION_DECLARE_F32(avx512);
+ROTARY_ATTENTION_DECLARE_F32(avx512bf16);
 
-/* On tiles, bf16 alone. */
-size_t rotary_attention_tile_forward_bytes(const rotary_attention_problem *, int64_t);
-void rotary_attention_tile_forward(const rotary_attention_problem *, const rotary_attention_piece *,
-                                   const void *, void *);
-size_t rotary_attention_tile_packed_bytes(const rotary_attention_problem *);
-void rotary_attention_tile_pack(const rotary_attention_problem *, const rotary_attention_piece *, void *);
-size_t rotary_attention_tile_backward_bytes(const rotary_attention_problem *, int64_t, int64_t);
-void rotary_attention_tile_backward(const rotary_attention_problem *, const rotary_attention_piece *,
-                                    const rotary_attention_sums *, void *);
-void rotary_attention_tile_finish_queries(const rotary_attention_problem *, const rotary_attention_piece *,
-                                          const rotary_attention_sums *);
-void rotary_attention_tile_finish_keys(const rotary_attention_problem *, const rotary_attention_piece *,
-                                       const rotary_attention_sums *);
+/* With products of bf16, for bf16 alone. */
+ROTARY_ATTENTION_DECLARE(rotary_attention_bf16, avx512bf16);
+ROTARY_ATTENTION_DECLARE(rotary_attention_bf16, amx);
 #endif
 
 #endif

@@ -3,7 +3,7 @@
 
 extern const struct memory_kernels memory_kernels_scalar;
 #if defined(ROTARY_HAVE_X86)
-extern const struct memory_kernels memory_kernels_avx2, memory_kernels_avx512, memory_kernels_amx;
+extern const struct memory_kernels memory_kernels_avx2, memory_kernels_avx512, memory_kernels_avx512bf16;
 #elif defined(ROTARY_HAVE_NEON)
 extern const struct memory_kernels memory_kernels_neon;
 #endif
@@ -14,7 +14,8 @@ static const struct memory_kernels *const tables[] = {
 #if defined(ROTARY_HAVE_X86)
     [ROTARY_ISA_AVX2] = &memory_kernels_avx2,
     [ROTARY_ISA_AVX512] = &memory_kernels_avx512,
-    [ROTARY_ISA_AMX] = &memory_kernels_amx,
+    [ROTARY_ISA_AVX512BF16] = &memory_kernels_avx512bf16,
+    [ROTARY_ISA_AMX] = &memory_kernels_avx512bf16,
 #elif defined(ROTARY_HAVE_NEON)
     [ROTARY_ISA_NEON] = &memory_kernels_neon,
 #endif

@@ -8,24 +8,27 @@ extern const struct rotary_rope_kernels rotary_rope_kernels_scalar;
 #if defined(ROTARY_HAVE_X86)
 extern const struct rotary_rope_kernels rotary_rope_kernels_avx2;
 extern const struct rotary_rope_kernels rotary_rope_kernels_avx512;
-extern const struct rotary_rope_kernels rotary_rope_kernels_amx;
+extern const struct rotary_rope_kernels rotary_rope_kernels_avx512bf16;
 #elif defined(ROTARY_HAVE_NEON)
 extern const struct rotary_rope_kernels rotary_rope_kernels_neon;
 #endif
 
 const struct rotary_rope_kernels *rotary_rope_kernels(rotary_isa isa)
 {
-    const struct rotary_rope_kernels *kernels = &rotary_rope_kernels_scalar;
+    switch (isa) {
 #if defined(ROTARY_HAVE_X86)
-    if (isa >= ROTARY_ISA_AVX2)
-        kernels = &rotary_rope_kernels_avx2;
-    if (isa >= ROTARY_ISA_AVX512)
-        kernels = &rotary_rope_kernels_avx512;
-    if (isa >= ROTARY_ISA_AMX)
-        kernels = &rotary_rope_kernels_amx;
+    case ROTARY_ISA_AVX2:
+        return &rotary_rope_kernels_avx2;
+    case ROTARY_ISA_AVX512:
+        return &rotary_rope_kernels_avx512;
+    case ROTARY_ISA_AVX512BF16:
+    case ROTARY_ISA_AMX:
+        return &rotary_rope_kernels_avx512bf16;
 #elif defined(ROTARY_HAVE_NEON)
-    if (isa == ROTARY_ISA_NEON)
-        kernels = &rotary_rope_kernels_neon;
+    case ROTARY_ISA_NEON:
+        return &rotary_rope_kernels_neon;
 #endif
-    return kernels;
+    default:
+        return &rotary_rope_kernels_scalar;
+    }
 }

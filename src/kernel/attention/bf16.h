@@ -1,103 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tile kernels share: rows of bf16 turned on the way in and out, tiles packed, exponentials.
- *
- * A tile is 16 rows of 64 bytes. A product of tiles adds to C[16][16] in f32 the products of A[16][32] in
- * bf16 with B, whose row r holds rows 2r and 2r + 1 of the right-hand matrix with their elements alternating.
+ * What the bf16 kernels share: rows of bf16 turned on the way in and out, tiles packed, exponentials.
  */
-#ifndef ROTARY_KERNEL_ATTENTION_AMX_H
-#define ROTARY_KERNEL_ATTENTION_AMX_H
+#ifndef ROTARY_KERNEL_ATTENTION_BF16_H
+#define ROTARY_KERNEL_ATTENTION_BF16_H
 
+#include "kernel/attention/bf16_product.h"
 #include "kernel/attention/tile.h"
-
-enum { TILE = 512 /* elements of bf16 in a tile */, SIDE = 16 /* rows, and f32 in a row */, DEPTH = 32 };
 
 #define LOG2_E 0x1.715476p+0f
 #define LN_2   0x1.62e43p-1f
-
-#ifdef ROTARY_EMULATE_TILES
-#include "kernel/attention/amx_emulated.h"
-
-#define TILE_ZERO(tile)                 rotary_emulated_tile_zero(tile)
-#define TILE_LOAD(tile, from, stride)   rotary_emulated_tile_load(tile, from, stride)
-#define TILE_STORE(tile, to, stride)    rotary_emulated_tile_store(tile, to, stride)
-#define TILE_MULTIPLY(sum, left, right) rotary_emulated_tile_multiply(sum, left, right)
-#define TILES_CONFIGURE(layout)         rotary_emulated_tiles_configure(&(layout))
-#define TILES_RELEASE()                 rotary_emulated_tiles_release()
-#else
-/* The clobbers keep tile loads behind the stores that make what they load. */
-#define TILE_ZERO(tile) __asm__ volatile("tilezero %%tmm" #tile ::: "memory")
-#define TILE_LOAD(tile, from, stride)                                                                        \
-    __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"(from), "r"((int64_t)(stride)) : "memory")
-#define TILE_STORE(tile, to, stride)                                                                         \
-    __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"(to), "r"((int64_t)(stride)) : "memory")
-#define TILE_MULTIPLY(sum, left, right)                                                                      \
-    __asm__ volatile("tdpbf16ps %%tmm" #right ", %%tmm" #left ", %%tmm" #sum ::: "memory")
-#define TILES_CONFIGURE(layout) __asm__ volatile("ldtilecfg %0" ::"m"(layout) : "memory")
-#define TILES_RELEASE()         __asm__ volatile("tilerelease" ::: "memory")
-#endif
-
-static inline void tiles_begin(void)
-{
-    struct {
-        uint8_t palette, start_row, reserved[14];
-        uint16_t row_bytes[16];
-        uint8_t rows[16];
-    } layout = {.palette = 1};
-    for (int i = 0; i < 8; i++) {
-        layout.row_bytes[i] = 64;
-        layout.rows[i] = SIDE;
-    }
-    TILES_CONFIGURE(layout);
-}
-
-static inline void tiles_end(void)
-{
-    TILES_RELEASE();
-}
-
-/* c0 c1 / c2 c3 of tiles 0 ... 3 (+)= a0 / a1 times b0 b1, summed over `steps` tiles of depth. a0 and a1 are
- * 16 rows apart and a_row bytes a row; b0 and b1 are tiles, b_next bytes apart, and one step on is b_step
- * bytes on. */
-static inline void multiply_tiles(int64_t steps, const uint16_t *a0, const uint16_t *a1, int64_t a_row,
-                                  const uint16_t *b0, const uint16_t *b1, int64_t b_step)
-{
-    for (int64_t step = 0; step < steps; step++) {
-        TILE_LOAD(4, a0 + step * DEPTH, a_row);
-        TILE_LOAD(6, b0 + step * b_step, 64);
-        TILE_MULTIPLY(0, 4, 6);
-        TILE_LOAD(7, b1 + step * b_step, 64);
-        TILE_MULTIPLY(1, 4, 7);
-        TILE_LOAD(5, a1 + step * DEPTH, a_row);
-        TILE_MULTIPLY(2, 5, 6);
-        TILE_MULTIPLY(3, 5, 7);
-    }
-}
-
-static inline void zero_sums(void)
-{
-    TILE_ZERO(0);
-    TILE_ZERO(1);
-    TILE_ZERO(2);
-    TILE_ZERO(3);
-}
-
-/* Tiles 0 ... 3 as a 32 x 32 matrix of rows `row` floats apart. */
-static inline void load_sums(const float *from, int64_t row)
-{
-    TILE_LOAD(0, from, row * 4);
-    TILE_LOAD(1, from + SIDE, row * 4);
-    TILE_LOAD(2, from + SIDE * row, row * 4);
-    TILE_LOAD(3, from + SIDE * row + SIDE, row * 4);
-}
-
-static inline void store_sums(float *to, int64_t row)
-{
-    TILE_STORE(0, to, row * 4);
-    TILE_STORE(1, to + SIDE, row * 4);
-    TILE_STORE(2, to + SIDE * row, row * 4);
-    TILE_STORE(3, to + SIDE * row + SIDE, row * 4);
-}
 
 /* 2^x for x <= 0, within 8e-5 of its value: an eighth of what rounding to bf16 costs at the least. */
 static inline __m512 exp2_coarse(__m512 x)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Backward attention in bf16 on tiles. Scores are made with keys in rows and queries in columns, so that
+ * Backward attention in bf16. Scores are made with keys in rows and queries in columns, so that
  * log-sum-exp and dout . out are vectors, and weights come out as the left-hand side of the products that sum
  * over queries. Only the gradient of the queries, which sums over keys, needs them otherwise: it is kept
  * transposed.
@@ -10,7 +10,7 @@
  * Scores are in units of log 2, as in the forward pass, and rounded alike, so that weights sum to one.
  */
 #include "base/arena.h"
-#include "kernel/attention/amx.h"
+#include "kernel/attention/bf16.h"
 #include "kernel/attention/variants.h"
 
 #include <math.h>
@@ -65,8 +65,8 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
         *made[i] = rotary_arena_push(arena, BLOCK * BLOCK, (size_t)size);
 }
 
-size_t rotary_attention_tile_backward_bytes(const rotary_attention_problem *problem, int64_t queries,
-                                            int64_t keys)
+size_t ROTARY_KERNEL(rotary_attention_bf16_backward_bytes)(const rotary_attention_problem *problem,
+                                                           int64_t queries, int64_t keys)
 {
     (void)keys;
     struct state state;
@@ -163,10 +163,8 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
 /* to[32 keys][32 queries] = rows times columns. */
 static void make_products(float *to, const uint16_t *rows, const uint16_t *columns, int64_t width)
 {
-    zero_sums();
-    multiply_tiles(width / DEPTH, rows, rows + SIDE * width, width * 2, columns, columns + SIDE * width,
-                   TILE);
-    store_sums(to, PART);
+    multiply_block(to, PART, false, width / DEPTH, (struct left_side){rows, width, DEPTH},
+                   (struct right_side){columns, SIDE * width, TILE});
 }
 
 /* Which of the queries of a part, counted from its first, see a key: begin ... end - 1. */
@@ -306,10 +304,9 @@ static void add_keys(float *sums, const uint16_t *left, const uint16_t *right, i
         for (int64_t channel = 0; channel < width; channel += 32) {
             float *to = sums + key * width + channel;
             const uint16_t *tiles = right + channel / SIDE * TILE;
-            load_sums(to, width);
-            multiply_tiles(queries / DEPTH, left + key * BLOCK, left + (key + SIDE) * BLOCK, BLOCK * 2, tiles,
-                           tiles + TILE, width / SIDE * TILE);
-            store_sums(to, width);
+            multiply_block(to, width, true, queries / DEPTH,
+                           (struct left_side){left + key * BLOCK, BLOCK, DEPTH},
+                           (struct right_side){tiles, TILE, width / SIDE * TILE});
         }
 }
 
@@ -321,14 +318,9 @@ static void add_queries(float *sums, const struct state *state, int64_t keys, in
         for (int64_t channel = 0; channel < width; channel += 32) {
             float *to = sums + query * width + channel * 32;
             const uint16_t *tiles = state->slope_pairs + query / SIDE * TILE;
-            load_sums(to, 32);
-            for (int64_t key = 0; key < keys; key += PART) {
-                const uint16_t *left = state->key_columns + key * width + channel * DEPTH;
-                multiply_tiles(1, left, left + SIDE * DEPTH, DEPTH * 2,
-                               tiles + key / 32 * (BLOCK / SIDE) * TILE,
-                               tiles + TILE + key / 32 * (BLOCK / SIDE) * TILE, 0);
-            }
-            store_sums(to, 32);
+            multiply_block(to, 32, true, keys / DEPTH,
+                           (struct left_side){state->key_columns + channel * DEPTH, DEPTH, DEPTH * width},
+                           (struct right_side){tiles, TILE, BLOCK / SIDE * TILE});
         }
 }
 
@@ -371,9 +363,9 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
     add_queries(sums->query + index * width, state, keys, queries);
 }
 
-void rotary_attention_tile_backward(const rotary_attention_problem *problem,
-                                    const rotary_attention_piece *piece, const rotary_attention_sums *sums,
-                                    void *scratch)
+void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_problem *problem,
+                                                   const rotary_attention_piece *piece,
+                                                   const rotary_attention_sums *sums, void *scratch)
 {
     int64_t begin = larger(piece->key_begin, first_key(problem, piece->query_begin));
     int64_t end = smaller(piece->key_end, end_key(problem, piece->query_end - 1));
@@ -400,9 +392,9 @@ void rotary_attention_tile_backward(const rotary_attention_problem *problem,
     tiles_end();
 }
 
-void rotary_attention_tile_finish_queries(const rotary_attention_problem *problem,
-                                          const rotary_attention_piece *piece,
-                                          const rotary_attention_sums *sums)
+void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_problem *problem,
+                                                         const rotary_attention_piece *piece,
+                                                         const rotary_attention_sums *sums)
 {
     int64_t group = problem->heads / problem->key_value_heads,
             width = rotary_attention_row(problem->head_dim);
@@ -425,8 +417,9 @@ void rotary_attention_tile_finish_queries(const rotary_attention_problem *proble
         }
 }
 
-void rotary_attention_tile_finish_keys(const rotary_attention_problem *problem,
-                                       const rotary_attention_piece *piece, const rotary_attention_sums *sums)
+void ROTARY_KERNEL(rotary_attention_bf16_finish_keys)(const rotary_attention_problem *problem,
+                                                      const rotary_attention_piece *piece,
+                                                      const rotary_attention_sums *sums)
 {
     int64_t width = rotary_attention_row(problem->head_dim), head = piece->key_value_head;
     for (int64_t key = piece->key_begin; key < piece->key_end; key++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Forward attention in bf16 on tiles: 32 queries against up to KEYS keys at a time. Scores are kept in units
+ * Forward attention in bf16: 32 queries against up to KEYS keys at a time. Scores are kept in units
  * of log 2, which the packed queries bring with them.
  *
  * The largest score of a row is needed only to keep its exponentials from overflowing or vanishing. A score
@@ -10,7 +10,7 @@
  * alone, and both ways sum in one order.
  */
 #include "base/arena.h"
-#include "kernel/attention/amx.h"
+#include "kernel/attention/bf16.h"
 #include "kernel/attention/variants.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ static int64_t packed_elements(int64_t width)
     return KEYS * (2 * width + 2);
 }
 
-size_t rotary_attention_tile_packed_bytes(const rotary_attention_problem *problem)
+size_t ROTARY_KERNEL(rotary_attention_bf16_packed_bytes)(const rotary_attention_problem *problem)
 {
     return (size_t)packed_elements(rotary_attention_row(problem->head_dim)) * sizeof(uint16_t);
 }
@@ -77,7 +77,8 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->weight = rotary_arena_push(arena, QUERIES * WEIGHT_ROW, sizeof(uint16_t));
 }
 
-size_t rotary_attention_tile_forward_bytes(const rotary_attention_problem *problem, int64_t queries)
+size_t ROTARY_KERNEL(rotary_attention_bf16_forward_bytes)(const rotary_attention_problem *problem,
+                                                          int64_t queries)
 {
     struct state state;
     struct rotary_arena arena = {0};
@@ -160,8 +161,8 @@ static float pack_norms(float *norm, const uint16_t *tiles, int64_t width, float
     return norm[15];
 }
 
-void rotary_attention_tile_pack(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
-                                void *packed)
+void ROTARY_KERNEL(rotary_attention_bf16_pack)(const rotary_attention_problem *problem,
+                                               const rotary_attention_piece *piece, void *packed)
 {
     int64_t width = rotary_attention_row(problem->head_dim), sequence = piece->sequence,
             head = piece->key_value_head;
@@ -193,9 +194,8 @@ static inline void make_scores(const struct state *state, const uint16_t *query,
 {
     int64_t width = state->width;
     const uint16_t *key = state->key + column * width;
-    zero_sums();
-    multiply_tiles(width / DEPTH, query, query + SIDE * width, width * 2, key, key + SIDE * width, TILE);
-    store_sums(score, row);
+    multiply_block(score, row, false, width / DEPTH, (struct left_side){query, width, DEPTH},
+                   (struct right_side){key, SIDE * width, TILE});
 }
 
 static void cap_scores(float *score, int64_t rows, int64_t columns, float softcap)
@@ -448,10 +448,9 @@ static void meet(const rotary_attention_problem *problem, const struct state *st
         meet_wild(problem, state, index, query, rows, first, columns);
     for (int64_t channel = 0; channel < width; channel += 32) {
         const uint16_t *value = state->value + channel / SIDE * TILE;
-        load_sums(output + channel, width);
-        multiply_tiles(columns / DEPTH, state->weight, state->weight + SIDE * WEIGHT_ROW, WEIGHT_ROW * 2,
-                       value, value + TILE, width / SIDE * TILE);
-        store_sums(output + channel, width);
+        multiply_block(output + channel, width, true, columns / DEPTH,
+                       (struct left_side){state->weight, WEIGHT_ROW, DEPTH},
+                       (struct right_side){value, TILE, width / SIDE * TILE});
     }
 }
 
@@ -480,8 +479,9 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
     }
 }
 
-void rotary_attention_tile_forward(const rotary_attention_problem *problem,
-                                   const rotary_attention_piece *piece, const void *packed, void *scratch)
+void ROTARY_KERNEL(rotary_attention_bf16_forward)(const rotary_attention_problem *problem,
+                                                  const rotary_attention_piece *piece, const void *packed,
+                                                  void *scratch)
 {
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
@@ -498,7 +498,7 @@ void rotary_attention_tile_forward(const rotary_attention_problem *problem,
         keys.key_begin = first;
         keys.key_end = smaller(first + KEYS, end);
         if (!packed)
-            rotary_attention_tile_pack(problem, &keys, state.packed);
+            ROTARY_KERNEL(rotary_attention_bf16_pack)(problem, &keys, state.packed);
         use_block(&state, packed ? (const uint16_t *)packed + first / KEYS * packed_elements(state.width)
                                  : state.packed);
         for (int64_t member = 0; member < group; member++) {
