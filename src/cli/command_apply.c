@@ -6,6 +6,7 @@
 #include "cli/heads.h"
 #include "cli/result.h"
 #include "cli/rotation.h"
+#include "cli/rounded.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,12 +16,16 @@
 struct apply_options {
     struct rotation_options rotation;
     const char *cosine, *sine, *input, *output, *positions;
-    struct option_integer offset, pairing, role, layout, heads;
+    struct option_integer offset, pairing, role, arithmetic, layout, heads;
     bool inverse;
 };
 
 static const char *const pairing_names[] = {"half", "interleaved", NULL}; /* of rotary_pairing */
 static const char *const role_names[] = {"query", "key", "value", NULL};  /* of enum rotation_role */
+
+static const char *const arithmetic_names[] = {"f32", "f16", "bf16", NULL}; /* of rotary_dtype */
+static const char *const angle_names[] = {"f64", "f32", "f16", "bf16",
+                                          NULL}; /* behind f64, of rotary_dtype */
 
 #define MEMBER(member) offsetof(struct apply_options, member)
 static const struct option apply_table[] = {
@@ -87,6 +92,22 @@ static const struct option apply_table[] = {
      .help =
          "what the tensor is: query, key or value; they differ where there are magnitudes: values have none, "
          "xPos divides keys by those of queries (default: query)"},
+    {.name = "--arithmetic",
+     .type = OPTION_CHOICE,
+     .value = "TYPE",
+     .offset = MEMBER(arithmetic),
+     .choices = arithmetic_names,
+     .help = "f32, or bf16 or f16 as a model in PyTorch of that type: input, cosines and sines, every "
+             "product and "
+             "every sum are rounded to it (default: f32, rounded once at the end)"},
+    {.name = "--angles",
+     .type = OPTION_CHOICE,
+     .value = "TYPE",
+     .offset = MEMBER(rotation.angles),
+     .choices = angle_names,
+     .help = "f64, f32, or bf16 or f16 as a rotation that was cast to it: frequencies, positions, angles, "
+             "cosines "
+             "and sines are each rounded to it (default: the configuration's \"angles\", else f64)"},
     {.name = "--inverse",
      .type = OPTION_FLAG,
      .offset = MEMBER(inverse),
@@ -120,7 +141,8 @@ static rotary_status read_input(const struct apply_options *options, struct work
     work->time = input->time;
     work->heads = input->heads;
     work->head_dim = input->channels;
-    work->dtype = tensor_dtype(input->tensor.type);
+    work->dtype = options->arithmetic.value == ROTARY_F32 ? tensor_dtype(input->tensor.type)
+                                                          : (rotary_dtype)options->arithmetic.value;
     return ROTARY_OK;
 }
 
@@ -249,6 +271,9 @@ static rotary_status read_positions(const struct apply_options *options, struct 
     if (status)
         return status;
     const struct tensor *tensor = &work->positions;
+    if (tensor->type == TENSOR_BOOL)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted whole ones or f32",
+                           tensor->label, tensor_type_name(tensor->type));
     work->whole = calloc((size_t)tensor->elements, sizeof *work->whole);
     work->fractional = calloc((size_t)tensor->elements, sizeof *work->fractional);
     if (!work->whole || !work->fractional)
@@ -269,6 +294,13 @@ static rotary_status read_positions(const struct apply_options *options, struct 
 }
 
 /* ---- turning ---- */
+
+/* The type of 16 bits that --angles names; ROTARY_F32 if it is none. */
+static rotary_dtype low_angles(const struct apply_options *options)
+{
+    int64_t angles = options->rotation.angles.value;
+    return angles >= 2 ? (rotary_dtype)(angles - 1) : ROTARY_F32;
+}
 
 static rotary_status turn(const struct apply_options *options, struct work *work, rotary_error *error)
 {
@@ -306,7 +338,12 @@ static rotary_status turn(const struct apply_options *options, struct work *work
     tensor->input = (rotary_rope_const_view){work->data, work->dtype, batch_stride, time_stride, head_stride};
     tensor->output = (rotary_rope_view){work->data, work->dtype, batch_stride, time_stride, head_stride};
     rotary_error wrong = {0};
-    status = rotary_rope_apply(rope, &call, &wrong);
+    const struct rounded_arithmetic arithmetic = {.products = (rotary_dtype)options->arithmetic.value,
+                                                  .angles = low_angles(options)};
+    bool rounded = arithmetic.products != ROTARY_F32 || arithmetic.angles != ROTARY_F32;
+    status = rounded
+                 ? rounded_apply(rope, &call, (enum rotation_role)options->role.value, &arithmetic, &wrong)
+                 : rotary_rope_apply(rope, &call, &wrong);
     return status ? rotary_fail(error, status, "%.100s: %.400s",
                                 options->positions ? options->positions : options->input, wrong.message)
                   : ROTARY_OK;
@@ -345,6 +382,10 @@ static rotary_status check_options(const struct apply_options *options, rotary_e
         wrong = "apply wants --config FILE, or --cos FILE and --sin FILE";
     else if (!options->cosine != !options->sine)
         wrong = "--cos and --sin want each other";
+    else if (options->rotation.angles.given && !options->rotation.config)
+        wrong = "--angles goes with --config: --cos and --sin have their angles behind them";
+    else if (options->rotation.angles.given && options->cosine)
+        wrong = "--angles and --cos exclude each other";
     else if (options->positions && options->offset.given)
         wrong = "--positions and --offset exclude each other";
     else if (options->pairing.given && (options->rotation.config || !options->cosine))

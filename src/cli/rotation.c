@@ -17,6 +17,8 @@ static rotary_status make_plan(struct rotation *rotation, const struct rotation_
     rotary_rope_config *plan = &rotation->config.plan;
     plan->compat = (rotary_compat)options->compat.value;
     plan->sequence_length = options->length.value;
+    if (options->angles.given)
+        plan->angles_f32 = options->angles.value > 0;
     plan->threads = (int)common->threads.value;
     plan->isa = (rotary_isa)common->isa.value;
     plan->table_positions = 0; /* a file must not make it take gigabytes, and one call needs no table */

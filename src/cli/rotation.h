@@ -14,6 +14,7 @@ struct rotation_options {
     const char *config, *layer_type;
     struct option_integer compat, length;
     struct option_list ignored;
+    struct option_integer angles; /* in place of the configuration's: 0 f64, above that f32 or less */
 };
 
 /* Their rows, for the command's table: `member` is the rotation_options in its struct. */

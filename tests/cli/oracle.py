@@ -306,6 +306,34 @@ near("columns", [[float(x) for x in line.split()] for line in lines[:3]],
      [[i, np.abs(sums[i]).mean()] for i in range(3)], 1e-11)
 
 
+# ---- arithmetic in 16 bits (test_rounded.c has PyTorch's own numbers) ----
+
+def to_bf16(x):
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16 << 16).astype(np.uint32).view(np.float32)
+
+
+eight = config({"head_dim": 8}, "eight.json")
+x, at = to_bf16(numbers(1, 5, 2, 8)), np.array([0, -3, 255, 4095, 70000])
+turn = ("apply", "--config", eight, "--input", array("x.npy", x), "--positions", array("p.npy", at), "--output", "y.npy")
+exact = turned(x, at, inverse_frequencies(8))
+size = np.abs(x) + np.abs(np.roll(x, 4, -1))
+result(*turn, "--arithmetic", "bf16", "--json")
+y = np.load("y.npy")
+check("numbers are bf16", (to_bf16(y) == y).all() and not (y == to_bf16(exact)).all())
+near("bf16 arithmetic", y, exact, 2.0 ** -7 * size)
+angles = to_bf16(to_bf16(at)[:, None] * to_bf16(inverse_frequencies(8)))
+cosine, sine = to_bf16(np.cos(angles))[:, None], to_bf16(np.sin(angles))[:, None]
+wanted = np.concatenate([x[..., :4] * cosine - x[..., 4:] * sine, x[..., :4] * sine + x[..., 4:] * cosine], -1)
+result(*turn, "--angles", "bf16", "--json")
+near("bf16 angles", np.load("y.npy"), wanted, 2.0 ** -22 * size)
+check("are far off", (np.abs(wanted - exact) > 0.1 * size).any())
+array("c.npy", np.cos(at[:, None] * inverse_frequencies(8))[None])
+array("s.npy", np.sin(at[:, None] * inverse_frequencies(8))[None])
+result("apply", "--cos", "c.npy", "--sin", "s.npy", *turn[3:5], "--output", "z.npy", "--arithmetic", "bf16", "--json")
+near("bf16 arithmetic with given tables", np.load("z.npy"), y, 0)
+
+
 # ---- safetensors, and permute ----
 
 def write_safetensors(name, tensors, metadata):
@@ -530,6 +558,12 @@ refuses(1, "flat.npy has shape [4]", "apply", *io, "--cos", "flat.npy", "--sin",
 refuses(1, "s.npy has shape [2, 4], wanted that of c.npy, [2, 3]", "apply", *io, "--cos", "c.npy", "--sin", "s.npy")
 refuses(1, "wanted one of the table's rows", "apply", *io, "--cos", "c.npy", "--sin", "c.npy")
 refuses(1, "x.npy has shape [4, 2, 8], wanted [4] or [1, 4]", "apply", *io, "--config", rotation, "--positions", "x.npy")
+refuses(1, "yes.npy holds bool numbers, wanted whole ones or f32", "apply", *io, "--config", rotation, "--positions",
+        array("yes.npy", np.array([True, False, True, True])))
+refuses(2, "--angles goes with --config", "apply", *io, "--cos", "c.npy", "--sin", "c.npy", "--angles", "bf16")
+refuses(2, "--angles and --cos exclude each other", "apply", *io, "--config", rotation, "--cos", "c.npy", "--sin", "c.npy",
+        "--angles", "bf16")
+refuses(2, '--arithmetic is "f64"', "apply", *io, "--config", rotation, "--arithmetic", "f64")
 refuses(1, "huge.npy: number 3 is 1152921504606846976", "apply", *io, "--config", rotation, "--positions", "huge.npy")
 refuses(1, "nan.npy: position 2 is nan", "apply", *io, "--config", rotation, "--positions", "nan.npy")
 refuses(1, "cannot", "apply", "--config", rotation, "--input", "x.npy", "--output", "absent/out.npy")

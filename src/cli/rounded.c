@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rounded.h"
+
+#include "base/fail.h"
+#include "base/half.h"
+#include "rope/positions.h"
+#include "rope/rope.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static float round_to(float value, rotary_dtype dtype)
+{
+    if (dtype == ROTARY_F32)
+        return value;
+    return dtype == ROTARY_F16 ? rotary_f16_to_float(rotary_f16_from_float(value))
+                               : rotary_bf16_to_float(rotary_bf16_from_float(value));
+}
+
+static float load(const void *data, int64_t at, rotary_dtype dtype)
+{
+    if (dtype == ROTARY_F32)
+        return ((const float *)data)[at];
+    uint16_t half = ((const uint16_t *)data)[at];
+    return dtype == ROTARY_F16 ? rotary_f16_to_float(half) : rotary_bf16_to_float(half);
+}
+
+static void store(void *data, int64_t at, rotary_dtype dtype, float value)
+{
+    if (dtype == ROTARY_F32)
+        ((float *)data)[at] = value;
+    else
+        ((uint16_t *)data)[at] =
+            dtype == ROTARY_F16 ? rotary_f16_from_float(value) : rotary_bf16_from_float(value);
+}
+
+static void pair_channels(struct rotary_span span, int64_t pair, int64_t channels[2])
+{
+    bool half = span.pairing == ROTARY_PAIRING_HALF;
+    channels[0] = span.start + (half ? pair : 2 * pair);
+    channels[1] = channels[0] + (half ? span.dim / 2 : 1);
+}
+
+static rotary_rope_tensor *tensor_of(rotary_rope_apply_call *call, enum rotation_role role)
+{
+    return role == ROTATION_QUERY ? &call->query : role == ROTATION_KEY ? &call->key : &call->value;
+}
+
+/* ---- cosines and sines ---- */
+
+/* What librotary makes of the pair (1, 0) at each token is its cosine and sine, magnitude, direction and all.
+ * heads: [batch, time, head_dim], zeros. */
+static rotary_status ask_rows(const rotary_rope *rope, const rotary_rope_apply_call *call,
+                              enum rotation_role role, float *heads, rotary_error *error)
+{
+    struct rotary_span span = rotary_rope_span(rope);
+    int64_t channels[2];
+    for (int64_t token = 0; token < call->batch * call->time; token++)
+        for (int64_t pair = 0; pair < span.dim / 2; pair++) {
+            pair_channels(span, pair, channels);
+            heads[token * span.head_dim + channels[0]] = 1;
+        }
+    rotary_rope_apply_call ask = *call;
+    ask.query = ask.key = ask.value = (rotary_rope_tensor){0};
+    int64_t stride = span.head_dim;
+    *tensor_of(&ask, role) = (rotary_rope_tensor){
+        .heads = 1,
+        .input = {heads, ROTARY_F32, call->time * stride, stride, stride},
+        .output = {heads, ROTARY_F32, call->time * stride, stride, stride},
+    };
+    return rotary_rope_apply(rope, &ask, error);
+}
+
+/* The same from angles in 16 bits, of positions that ask_rows has seen to be good. */
+static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *call, enum rotation_role role,
+                       rotary_dtype dtype, float *heads)
+{
+    struct rotary_span span = rotary_rope_span(rope);
+    const double *frequencies = rotary_rope_inverse_frequencies(rope);
+    double factor = role == ROTATION_VALUE ? 1.0 : rotary_rope_attention_factor(rope);
+    bool inverse = call->direction != ROTARY_FORWARD;
+    float magnitude = (float)(call->direction == ROTARY_INVERSE ? 1.0 / factor : factor);
+    for (int64_t token = 0; token < call->batch * call->time; token++) {
+        double position[ROTARY_MOST_AXES];
+        int64_t channels[2];
+        rotary_rope_position(&call->positions, token / call->time, token % call->time, rotary_rope_axes(rope),
+                             position);
+        for (int64_t pair = 0; pair < span.dim / 2; pair++) {
+            float place = round_to((float)position[rotary_rope_axis(rope, pair)], dtype);
+            float frequency = round_to((float)frequencies[pair], dtype);
+            double angle = (double)round_to(place * frequency, dtype);
+            float cosine = round_to((float)cos(angle), dtype), sine = round_to((float)sin(angle), dtype);
+            float *head = heads + token * span.head_dim;
+            pair_channels(span, pair, channels);
+            head[channels[0]] = round_to(cosine * magnitude, dtype);
+            head[channels[1]] = round_to((inverse ? -sine : sine) * magnitude, dtype);
+        }
+    }
+}
+
+/* ---- the turn ---- */
+
+/* One head of `tensor` at an offset, by the cosines and sines of its token. */
+static void turn_head(struct rotary_span span, const rotary_rope_tensor *tensor, int64_t offset,
+                      const float *row, rotary_dtype products)
+{
+    rotary_dtype dtype = tensor->input.dtype;
+    for (int64_t pair = 0; pair < span.dim / 2; pair++) {
+        int64_t at[2];
+        pair_channels(span, pair, at);
+        float cosine = round_to(row[at[0]], products), sine = round_to(row[at[1]], products);
+        float x0 = load(tensor->input.data, offset + at[0], dtype);
+        float x1 = load(tensor->input.data, offset + at[1], dtype);
+        float y0 = round_to(x0 * cosine, products) + round_to(-x1 * sine, products);
+        float y1 = round_to(x1 * cosine, products) + round_to(x0 * sine, products);
+        store(tensor->output.data, offset + at[0], dtype, round_to(y0, products));
+        store(tensor->output.data, offset + at[1], dtype, round_to(y1, products));
+    }
+}
+
+rotary_status rounded_apply(const rotary_rope *rope, const rotary_rope_apply_call *call,
+                            enum rotation_role role, const struct rounded_arithmetic *arithmetic,
+                            rotary_error *error)
+{
+    struct rotary_span span = rotary_rope_span(rope);
+    rotary_rope_apply_call copy = *call;
+    const rotary_rope_tensor *tensor = tensor_of(&copy, role);
+    if (tensor->input.data != tensor->output.data)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "rounded turns want input and output to be one tensor");
+    float *rows = calloc((size_t)(call->batch * call->time * span.head_dim) + 1, sizeof *rows);
+    if (!rows)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld cosines and sines",
+                           (long long)(call->batch * call->time * span.dim));
+    rotary_status status = ask_rows(rope, call, role, rows, error);
+    if (!status && arithmetic->angles != ROTARY_F32)
+        round_rows(rope, call, role, arithmetic->angles, rows);
+    for (int64_t token = 0; !status && token < call->batch * call->time; token++)
+        for (int64_t head = 0; head < tensor->heads; head++) {
+            int64_t offset = token / call->time * tensor->input.batch_stride +
+                             token % call->time * tensor->input.time_stride +
+                             head * tensor->input.head_stride;
+            turn_head(span, tensor, offset, rows + token * span.head_dim, arithmetic->products);
+        }
+    free(rows);
+    return status;
+}
