@@ -339,4 +339,25 @@ static inline vfloat v_exp(vfloat x)
     return (vfloat)(((vint)scaled & ~is_nan) | ((vint)x & is_nan));
 }
 
+/* e^x of x <= 0, within 2 units in the last place; zero below the smallest normal number; NaN stays NaN. Half
+ * the work of v_exp: nothing overflows, and the power of two goes into the exponent as it is. */
+static inline vfloat v_exp_not_above_0(vfloat x)
+{
+    const vfloat log2e = v_set(0x1.715476p+0f), magic = v_set(0x1.8p+23f);
+    const vfloat ln2_high = v_set(0x1.62e4p-1f), ln2_low = v_set(0x1.7f7d1cp-20f);
+    vint too_low = x < v_set(-0x1.5d589ep+6f);
+    x = v_max(v_set(-0x1.5d589ep+6f), x); /* NaN stays */
+    vfloat shifted = v_fma(x, log2e, magic);
+    vfloat n = shifted - magic;
+    vfloat r = v_fma(n, -ln2_low, v_fma(n, -ln2_high, x));
+    vfloat p = v_set(0x1.6850e4p-10f);
+    p = v_fma(p, r, v_set(0x1.123bccp-7f));
+    p = v_fma(p, r, v_set(0x1.555b98p-5f));
+    p = v_fma(p, r, v_set(0x1.55548ep-3f));
+    p = v_fma(p, r, v_set(0x1.fffff8p-2f));
+    p = v_fma(p, r, v_set(1.0f));
+    p = v_fma(p, r, v_set(1.0f));
+    return (vfloat)((vint)(p * (vfloat)(((vint)shifted << 23) + 0x3f800000)) & ~too_low);
+}
+
 #endif

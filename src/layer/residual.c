@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/residual.h"
 
-#include "base/half.h"
 #include "base/threads.h"
+#include "kernel/layer/layer.h"
 
 enum { ROWS_A_PIECE = 64 };
 
 struct passage {
+    const struct layer_kernels *kernels;
     struct matrix narrow;
     const float *from;
     float *to;
@@ -31,11 +32,7 @@ static void read_piece(void *argument, int64_t index, int worker)
     for (int64_t row = index * ROWS_A_PIECE; row < piece_end(index, out.rows); row++) {
         const float *from = passage->from + row * out.columns;
         void *to = matrix_rows(out, row, 1).data;
-        for (int64_t column = 0; column < out.columns; column++)
-            if (out.dtype == ROTARY_F32)
-                ((float *)to)[column] = from[column];
-            else
-                ((uint16_t *)to)[column] = rotary_bf16_from_float(from[column]);
+        passage->kernels->to_storage(out.dtype, to, from, out.columns);
     }
 }
 
@@ -47,20 +44,18 @@ static void add_piece(void *argument, int64_t index, int worker)
     for (int64_t row = index * ROWS_A_PIECE; row < piece_end(index, in.rows); row++) {
         float *to = passage->to + row * in.columns;
         const void *from = matrix_rows(in, row, 1).data;
-        for (int64_t column = 0; column < in.columns; column++)
-            to[column] += in.dtype == ROTARY_F32 ? ((const float *)from)[column]
-                                                 : rotary_bf16_to_float(((const uint16_t *)from)[column]);
+        passage->kernels->column_sums(to, in.dtype, from, 1, in.columns, in.stride);
     }
 }
 
 void residual_read(const struct compute *compute, struct matrix out, const float *from)
 {
-    struct passage passage = {.narrow = out, .from = from};
+    struct passage passage = {.kernels = compute->kernels, .narrow = out, .from = from};
     rotary_parallel_for(compute->threads, pieces(out.rows), read_piece, &passage);
 }
 
 void residual_add(const struct compute *compute, float *to, struct matrix from)
 {
-    struct passage passage = {.narrow = from, .to = to};
+    struct passage passage = {.kernels = compute->kernels, .narrow = from, .to = to};
     rotary_parallel_for(compute->threads, pieces(from.rows), add_piece, &passage);
 }

@@ -336,6 +336,16 @@ static void test_not_numbers(void)
     CHECK(isnan(out[0]) && isinf(out[1]) && out[2] == 0.0f);
     both[1]->activate(LAYER_GELU, ROTARY_F32, out, in, 1);
     CHECK(isnan(out[0]));
+    both[1]->activate(LAYER_SILU, ROTARY_F32, out, in, 2);
+    CHECK(isnan(out[0]) && isinf(out[1]));
+    /* As far out as numbers go there is nothing left of the slope, or all of it. */
+    float far[4] = {-3e38f, -200.0f, 200.0f, 3e38f}, ones[4] = {1.0f, 1.0f, 1.0f, 1.0f}, slope[4];
+    for (int kind = LAYER_GELU; kind <= LAYER_SILU; kind++) {
+        both[1]->activate_backward((enum layer_activation)kind, ROTARY_F32, slope, ones, far, 4);
+        CHECK(slope[0] == 0.0f && fabsf(slope[1]) < 1e-30f && slope[2] == 1.0f && slope[3] == 1.0f);
+        both[1]->activate((enum layer_activation)kind, ROTARY_F32, slope, far, 4);
+        CHECK(slope[0] == 0.0f && fabsf(slope[1]) < 1e-30f && slope[2] == 200.0f && slope[3] == 3e38f);
+    }
     uint16_t half[3];
     both[1]->to_storage(ROTARY_BF16, half, in, 3);
     both[1]->from_storage(ROTARY_BF16, out, half, 3);
