@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/half.h"
+#include "rope/element.h"
 #include "rope/positions.h"
 #include "rope/rope.h"
 
@@ -15,14 +16,6 @@ static float round_to(float value, rotary_dtype dtype)
         return value;
     return dtype == ROTARY_F16 ? rotary_f16_to_float(rotary_f16_from_float(value))
                                : rotary_bf16_to_float(rotary_bf16_from_float(value));
-}
-
-static float load(const void *data, int64_t at, rotary_dtype dtype)
-{
-    if (dtype == ROTARY_F32)
-        return ((const float *)data)[at];
-    uint16_t half = ((const uint16_t *)data)[at];
-    return dtype == ROTARY_F16 ? rotary_f16_to_float(half) : rotary_bf16_to_float(half);
 }
 
 static void store(void *data, int64_t at, rotary_dtype dtype, float value)
@@ -109,8 +102,8 @@ static void turn_head(struct rotary_span span, const rotary_rope_tensor *tensor,
         int64_t at[2];
         pair_channels(span, pair, at);
         float cosine = round_to(row[at[0]], products), sine = round_to(row[at[1]], products);
-        float x0 = load(tensor->input.data, offset + at[0], dtype);
-        float x1 = load(tensor->input.data, offset + at[1], dtype);
+        float x0 = rotary_element(tensor->input.data, offset + at[0], dtype);
+        float x1 = rotary_element(tensor->input.data, offset + at[1], dtype);
         float y0 = round_to(x0 * cosine, products) + round_to(-x1 * sine, products);
         float y1 = round_to(x1 * cosine, products) + round_to(x0 * sine, products);
         store(tensor->output.data, offset + at[0], dtype, round_to(y0, products));
