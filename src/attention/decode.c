@@ -3,6 +3,9 @@
  * Decoding: new keys and values are turned into their places in the caches, then the new queries meet what
  * the caches hold. The caches hold turned vectors, so only queries and outputs turn here, by tables of each
  * sequence's own positions.
+ *
+ * Few queries meet keys and values as they lie, at the speed of memory: each cache is cut along its length
+ * into parts, which are put together when all are done. More queries are worth the forward pass's tiles.
  */
 #include "attention/plan.h"
 
@@ -10,20 +13,43 @@
 #include "base/sized.h"
 #include "base/threads.h"
 
-/* Queries in a piece of work, over all heads that share keys. */
-enum { PIECE_ROWS = 256, BLOCK = 32 };
+/* Queries in a piece of work, over all heads that share keys. Up to FEW_ROWS are few. */
+enum { PIECE_ROWS = 256, BLOCK = 32, FEW_ROWS = 8 };
+/* Bytes of keys in a part: enough that what a part leaves behind is little beside what it reads. */
+enum { PART_BYTES = 1 << 18, LEAST_PART_KEYS = 64 };
 
 struct decode {
     const rotary_attention *attention;
     const rotary_attention_decode_call *call;
     rotary_attention_problem problem;
     int64_t piece_queries, pieces;
+    bool few;
+    int64_t part_keys, parts; /* keys in a part, parts of a sequence at most */
+    int64_t part_floats, query_floats;
+    float *part, *query;            /* [batch, parts] and [batch] of them */
     struct attention_tables tables; /* [batch, queries] rows */
     unsigned char *scratch;
     size_t scratch_bytes; /* of a worker */
 };
 
-static void carve(struct decode *decode, int64_t batch, int64_t queries, struct rotary_arena *arena)
+static void carve_few(struct decode *decode, int64_t batch, int64_t queries, int64_t capacity,
+                      struct rotary_arena *arena)
+{
+    const rotary_attention *attention = decode->attention;
+    int64_t token =
+        attention->key_value_heads * attention->head_dim * (int64_t)rotary_dtype_size(attention->dtype);
+    decode->problem.queries = queries;
+    decode->part_keys = PART_BYTES / token > LEAST_PART_KEYS ? PART_BYTES / token : LEAST_PART_KEYS;
+    decode->parts = (capacity + decode->part_keys - 1) / decode->part_keys;
+    decode->part_floats = rotary_attention_part(&decode->problem);
+    decode->query_floats = attention->heads * queries * rotary_attention_row(attention->head_dim);
+    decode->part =
+        rotary_arena_push(arena, batch * decode->parts, (size_t)decode->part_floats * sizeof(float));
+    decode->query = rotary_arena_push(arena, batch, (size_t)decode->query_floats * sizeof(float));
+    decode->scratch_bytes = rotary_align(attention->kernels->decode_bytes(&decode->problem));
+}
+
+static void carve_many(struct decode *decode, int64_t queries)
 {
     const rotary_attention *attention = decode->attention;
     int64_t group = attention->heads / attention->key_value_heads;
@@ -33,6 +59,22 @@ static void carve(struct decode *decode, int64_t batch, int64_t queries, struct 
     decode->pieces = queries > 0 ? (queries + decode->piece_queries - 1) / decode->piece_queries : 0;
     decode->scratch_bytes =
         rotary_align(attention->kernels->forward_bytes(&decode->problem, decode->piece_queries));
+}
+
+static int64_t few_queries(const rotary_attention *attention)
+{
+    return FEW_ROWS * attention->key_value_heads / attention->heads;
+}
+
+static void carve(struct decode *decode, int64_t batch, int64_t queries, int64_t capacity,
+                  struct rotary_arena *arena)
+{
+    const rotary_attention *attention = decode->attention;
+    decode->few = queries <= few_queries(attention);
+    if (decode->few)
+        carve_few(decode, batch, queries, capacity, arena);
+    else
+        carve_many(decode, queries);
     rotary_attention_carve_tables(attention, &decode->tables, 0, batch * queries, arena);
     decode->scratch = rotary_arena_push(arena, attention->threads, decode->scratch_bytes);
 }
@@ -41,12 +83,15 @@ size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t 
                                      int64_t capacity)
 {
     struct decode decode = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
-    struct rotary_arena arena = {0};
+    struct rotary_arena arena = {0}, few = {0};
     if (rotary_attention_check_shape(
             (rotary_attention_shape){.batch = batch, .queries = queries, .keys = capacity}, NULL))
         return 0;
-    carve(&decode, batch, queries, &arena);
-    return arena.used;
+    carve(&decode, batch, queries, capacity, &arena);
+    /* What does for a step does for a shorter one, which may be done in the other way. */
+    if (!decode.few)
+        carve(&decode, batch, few_queries(attention), capacity, &few);
+    return arena.used > few.used ? arena.used : few.used;
 }
 
 /* Tables of one sequence: its rows begin at row sequence * queries, and its first position is its length. */
@@ -117,7 +162,8 @@ static const void *given_row(rotary_attention_const_view view, int64_t sequence,
     return (const char *)view.data + element * (int64_t)rotary_dtype_size(dtype);
 }
 
-/* Turns the new keys and values of one head of one sequence into the caches. */
+/* Turns the new keys and values of one head of one sequence into the caches, and few queries for the parts.
+ */
 static void append(void *argument, int64_t index, int worker)
 {
     (void)worker;
@@ -138,6 +184,44 @@ static void append(void *argument, int64_t index, int worker)
                                  row_of(call->value_cache, sequence, row, head, attention->dtype),
                                  given_row(call->value, sequence, token, head, attention->dtype));
     }
+    if (!decode->few)
+        return;
+    rotary_attention_problem problem = problem_of(decode, sequence);
+    rotary_attention_piece piece = {.sequence = sequence, .key_value_head = head};
+    attention->kernels->decode_queries(&problem, &piece, decode->query + sequence * decode->query_floats);
+}
+
+static float *part_of(const struct decode *decode, int64_t sequence, int64_t part)
+{
+    return decode->part + (sequence * decode->parts + part) * decode->part_floats;
+}
+
+static void attend_part(void *argument, int64_t index, int worker)
+{
+    const struct decode *decode = argument;
+    int64_t sequence = index / decode->parts, part = index % decode->parts;
+    rotary_attention_problem problem = problem_of(decode, sequence);
+    rotary_attention_piece piece = {.sequence = sequence,
+                                    .key_begin = part * decode->part_keys,
+                                    .key_end = (part + 1) * decode->part_keys};
+    if (piece.key_begin >= problem.keys)
+        return;
+    if (piece.key_end > problem.keys)
+        piece.key_end = problem.keys;
+    decode->attention->kernels->decode(&problem, &piece, decode->query + sequence * decode->query_floats,
+                                       part_of(decode, sequence, part),
+                                       decode->scratch + (size_t)worker * decode->scratch_bytes);
+}
+
+static void join_parts(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct decode *decode = argument;
+    int64_t heads = decode->attention->key_value_heads;
+    rotary_attention_piece piece = {.sequence = index / heads, .key_value_head = index % heads};
+    rotary_attention_problem problem = problem_of(decode, piece.sequence);
+    decode->attention->kernels->decode_join(&problem, &piece, part_of(decode, piece.sequence, 0),
+                                            (problem.keys + decode->part_keys - 1) / decode->part_keys);
 }
 
 static void attend(void *argument, int64_t index, int worker)
@@ -229,10 +313,15 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
     struct decode decode = {
         .attention = attention, .call = call, .problem = rotary_attention_problem_of(attention)};
     struct rotary_arena arena = rotary_attention_arena(call->workspace);
-    carve(&decode, call->batch, call->queries, &arena);
+    carve(&decode, call->batch, call->queries, call->capacity, &arena);
     int64_t whole = call->batch * attention->key_value_heads;
     rotary_parallel_for(attention->threads, call->batch, fill, &decode);
     rotary_parallel_for(attention->threads, whole, append, &decode);
-    rotary_parallel_for(attention->threads, whole * decode.pieces, attend, &decode);
+    if (decode.few) {
+        rotary_parallel_for(attention->threads, call->batch * decode.parts, attend_part, &decode);
+        rotary_parallel_for(attention->threads, whole, join_parts, &decode);
+    } else {
+        rotary_parallel_for(attention->threads, whole * decode.pieces, attend, &decode);
+    }
     return ROTARY_OK;
 }

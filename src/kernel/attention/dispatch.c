@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/attention/variants.h"
 
+/* Turning and decoding are in f32 for all. */
 #define KERNELS(kernels, variant, turner, block)                                                             \
     {                                                                                                        \
         .key_block = block, .packed_bytes = kernels##_packed_bytes_##variant,                                \
@@ -8,6 +9,9 @@
         .forward = kernels##_forward_##variant, .backward_bytes = kernels##_backward_bytes_##variant,        \
         .backward = kernels##_backward_##variant, .finish_queries = kernels##_finish_queries_##variant,      \
         .finish_keys = kernels##_finish_keys_##variant, .turn = rotary_attention_turn_##turner,              \
+        .decode_queries = rotary_attention_decode_queries_##turner,                                          \
+        .decode_bytes = rotary_attention_decode_bytes_##turner, .decode = rotary_attention_decode_##turner,  \
+        .decode_join = rotary_attention_decode_join_##turner,                                                \
     }
 #define IN_F32(variant)  KERNELS(rotary_attention, variant, variant, ROTARY_ATTENTION_KEY_BLOCK)
 #define IN_BF16(variant) KERNELS(rotary_attention_bf16, variant, avx512bf16, ROTARY_ATTENTION_BF16_KEY_BLOCK)

@@ -82,6 +82,15 @@ static inline int64_t rotary_attention_row(int64_t head_dim)
     return rotary_attention_round(head_dim, 32);
 }
 
+/* Floats in a part of decoding: for each query of each head, as rows [heads, queries], the sum of values
+ * weighted by exp(score - largest score), rotary_attention_row of them; then the rows' largest scores; then
+ * their sums of weights. Padded, so that no two parts share a cache line. */
+static inline int64_t rotary_attention_part(const struct rotary_attention_problem *problem)
+{
+    int64_t rows = problem->heads * problem->queries;
+    return rotary_attention_round(rows * (rotary_attention_row(problem->head_dim) + 2), 16);
+}
+
 typedef struct rotary_attention_problem rotary_attention_problem;
 typedef struct rotary_attention_piece rotary_attention_piece;
 typedef struct rotary_attention_sums rotary_attention_sums;
@@ -108,6 +117,19 @@ struct rotary_attention_kernels {
                            const rotary_attention_sums *sums);
     void (*finish_keys)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
                         const rotary_attention_sums *sums);
+
+    /* Decoding with few queries, keys and values lying turned in caches. decode_queries turns and scales the
+     * queries of the heads that share a key-value head, to the rows [heads, queries] of
+     * rotary_attention_row floats. decode makes a part of what the queries of all heads see of keys
+     * key_begin ... key_end - 1 of a sequence; decode_join puts `count` parts that lie one behind another
+     * together, in their order, and writes the output of the heads that share a key-value head. */
+    void (*decode_queries)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                           float *queries);
+    size_t (*decode_bytes)(const rotary_attention_problem *problem);
+    void (*decode)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                   const float *queries, float *part, void *scratch);
+    void (*decode_join)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                        const float *parts, int64_t count);
 
     /* to[0 ... head_dim - 1] = from, turned by row `row` of `turn`; both of the problem's element type. */
     void (*turn)(const rotary_attention_problem *problem, const struct rotary_attention_turn *turn,

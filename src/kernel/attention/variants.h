@@ -22,6 +22,13 @@
                                          const rotary_attention_sums *)
 #define ROTARY_ATTENTION_DECLARE_F32(variant)                                                                \
     ROTARY_ATTENTION_DECLARE(rotary_attention, variant);                                                     \
+    void rotary_attention_decode_queries_##variant(const rotary_attention_problem *,                         \
+                                                   const rotary_attention_piece *, float *);                 \
+    size_t rotary_attention_decode_bytes_##variant(const rotary_attention_problem *);                        \
+    void rotary_attention_decode_##variant(const rotary_attention_problem *, const rotary_attention_piece *, \
+                                           const float *, float *, void *);                                  \
+    void rotary_attention_decode_join_##variant(const rotary_attention_problem *,                            \
+                                                const rotary_attention_piece *, const float *, int64_t);     \
     void rotary_attention_turn_##variant(const rotary_attention_problem *,                                   \
                                          const struct rotary_attention_turn *, int64_t, void *,              \
                                          const void *)

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Decoding with few queries. Reading the cache is what takes the time, so keys and values are read once, as
+ * they lie, in the order they lie in: all heads of a token before the next token where a token's heads lie
+ * side by side. Some keys at a time meet all queries, so that each vector loaded is used by every query that
+ * shares it.
+ */
+#include "kernel/attention/tile.h"
+#include "kernel/attention/variants.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Keys that are met together, and queries that meet them: their products stay in registers. A block of scores
+ * holds up to SCORES for all queries, and no fewer than LEAST_BLOCK keys. */
+enum { KEYS = 4, SCORES = 4096, LEAST_BLOCK = 32, MOST_BLOCK = 512 };
+#if LANES == 16 || defined(__aarch64__)
+enum { QUERIES = 4 };
+#else
+enum { QUERIES = 2 };
+#endif
+_Static_assert(LEAST_BLOCK % LANES == 0 && LEAST_BLOCK % KEYS == 0, "a block is whole vectors");
+
+/* Bytes from what is met to what is asked of memory meanwhile. */
+enum { AHEAD_BYTES = 16384, MOST_AHEAD = 64, CACHE_LINE = 64 };
+
+/* A block of keys: where they, and `ahead` keys behind them, stand in their view. */
+struct block {
+    int64_t first, count, padded, ahead; /* padded to KEYS by the last key of the piece */
+    int64_t row[MOST_BLOCK + MOST_AHEAD];
+};
+
+/* Keys or values of the sequence; strides in bytes. */
+struct stream {
+    const char *data;
+    int64_t row, head;
+    bool by_token; /* all heads of a token before the next token */
+    int64_t chunk; /* asked of memory at once; 0 where too much of it would be something else */
+};
+
+struct work {
+    const rotary_attention_problem *problem;
+    const rotary_attention_piece *piece;
+    int64_t width, rows, columns; /* of a query, queries of a key-value head, keys of a whole block */
+    const float *query;
+    float *output, *maximum, *sum, *score;
+    struct stream key, value;
+};
+
+static int64_t block_keys(const rotary_attention_problem *problem)
+{
+    int64_t keys = SCORES / (problem->heads * problem->queries) / LEAST_BLOCK * LEAST_BLOCK;
+    return larger(LEAST_BLOCK, smaller(keys, MOST_BLOCK));
+}
+
+size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
+{
+    /* No less than fewer queries take, whose blocks have more keys. */
+    return (size_t)larger(SCORES, problem->heads * problem->queries * LEAST_BLOCK) * sizeof(float);
+}
+
+void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_problem *problem,
+                                                    const rotary_attention_piece *piece, float *queries)
+{
+    int64_t group = problem->heads / problem->key_value_heads,
+            width = rotary_attention_row(problem->head_dim);
+    for (int64_t head = piece->key_value_head * group; head < (piece->key_value_head + 1) * group; head++)
+        for (int64_t query = 0; query < problem->queries; query++) {
+            float *row = queries + (head * problem->queries + query) * width;
+            memset(row, 0, (size_t)width * sizeof *row);
+            load_row(row, vector_at(problem, problem->query, piece->sequence, query, head), problem->bf16,
+                     problem->head_dim);
+            turn_row(row, &problem->query_turn, query, 1.0f);
+            for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
+                vfloat low = v_load(row + channel) * v_set(problem->scale);
+                vfloat high = v_load(row + channel + LANES) * v_set(problem->scale);
+                v_store(row + channel, problem->bf16 ? v_even(low, high) : low);
+                v_store(row + channel + LANES, problem->bf16 ? v_odd(low, high) : high);
+            }
+        }
+}
+
+/* Two vectors of channels, zero where `left` ends: of f32 one behind the other; of bf16 the even ones and the
+ * odd ones, which are the halves of 32-bit words and need no shuffling. Rows of queries and outputs are laid
+ * out likewise. */
+struct channels {
+    vfloat low, high;
+};
+
+INLINE struct channels load_channels(const char *row, bool bf16, int64_t left)
+{
+    if (bf16) {
+        vint words = {0};
+        if (left >= 2 * LANES)
+            memcpy(&words, row, sizeof words);
+        else
+            memcpy(&words, row, (size_t)left * sizeof(uint16_t));
+        return (struct channels){(vfloat)(words << 16), (vfloat)(words & (int32_t)0xffff0000)};
+    }
+    const float *from = (const float *)(const void *)row;
+    if (left >= 2 * LANES)
+        return (struct channels){v_load(from), v_load(from + LANES)};
+    if (left > LANES)
+        return (struct channels){v_load(from), v_load_part(from + LANES, left - LANES)};
+    return (struct channels){left == LANES ? v_load(from) : v_load_part(from, left), (vfloat){0}};
+}
+
+/* to[i] = the sum of v[i]'s lanes. */
+INLINE void store_sums(float *to, const vfloat v[KEYS])
+{
+    vfloat low = v_even(v[0], v[1]) + v_odd(v[0], v[1]), high = v_even(v[2], v[3]) + v_odd(v[2], v[3]);
+    vfloat sums = v_even(low, high) + v_odd(low, high);
+    for (int width = LANES; width > KEYS; width /= 2)
+        sums = v_even(sums, sums) + v_odd(sums, sums);
+    memcpy(to, &sums, KEYS * sizeof *to);
+}
+
+/* A tile of work: `queries` queries, at most QUERIES, meet KEYS keys or values. Rows of scores are `stride`
+ * apart. */
+struct tile {
+    int queries;
+    bool bf16;
+    int64_t dim, width, stride;
+    const char *vector[KEYS];
+};
+
+/* Adds the products of `left` channels of queries and keys, from `channel` on. */
+INLINE void score_channels(struct tile tile, const float *query, vfloat sum[QUERIES][KEYS], int64_t channel,
+                           int64_t left)
+{
+#pragma GCC unroll 4
+    for (int i = 0; i < KEYS; i++) {
+        struct channels k = load_channels(tile.vector[i] + channel * (tile.bf16 ? 2 : 4), tile.bf16, left);
+#pragma GCC unroll 4
+        for (int q = 0; q < tile.queries; q++) {
+            const float *at = query + q * tile.width + channel;
+            sum[q][i] = v_fma(v_load(at), k.low, sum[q][i]);
+            sum[q][i] = v_fma(v_load(at + LANES), k.high, sum[q][i]);
+        }
+    }
+}
+
+INLINE void score_tile(struct tile tile, const float *query, float *score)
+{
+    vfloat sum[QUERIES][KEYS] = {{{0}}};
+    int64_t channel = 0;
+    for (; channel + 2 * LANES <= tile.dim; channel += 2 * LANES)
+        score_channels(tile, query, sum, channel, 2 * LANES);
+    if (channel < tile.dim)
+        score_channels(tile, query, sum, channel, tile.dim - channel);
+#pragma GCC unroll 4
+    for (int q = 0; q < tile.queries; q++)
+        store_sums(score + q * tile.stride, sum[q]);
+}
+
+/* Adds the weighted values to outputs. */
+INLINE void value_channels(struct tile tile, vfloat weight[QUERIES][KEYS], float *output, int64_t channel,
+                           int64_t left)
+{
+    struct channels sum[QUERIES];
+#pragma GCC unroll 4
+    for (int q = 0; q < tile.queries; q++) {
+        const float *at = output + q * tile.width + channel;
+        sum[q] = (struct channels){v_load(at), v_load(at + LANES)};
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < KEYS; i++) {
+        struct channels v = load_channels(tile.vector[i] + channel * (tile.bf16 ? 2 : 4), tile.bf16, left);
+#pragma GCC unroll 4
+        for (int q = 0; q < tile.queries; q++) {
+            sum[q].low = v_fma(weight[q][i], v.low, sum[q].low);
+            sum[q].high = v_fma(weight[q][i], v.high, sum[q].high);
+        }
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < tile.queries; q++) {
+        float *at = output + q * tile.width + channel;
+        v_store(at, sum[q].low);
+        v_store(at + LANES, sum[q].high);
+    }
+}
+
+INLINE void value_tile(struct tile tile, const float *score, float *output)
+{
+    vfloat weight[QUERIES][KEYS];
+    int64_t channel = 0;
+#pragma GCC unroll 4
+    for (int q = 0; q < tile.queries; q++)
+#pragma GCC unroll 4
+        for (int i = 0; i < KEYS; i++)
+            weight[q][i] = v_set(score[q * tile.stride + i]);
+    for (; channel + 2 * LANES <= tile.dim; channel += 2 * LANES)
+        value_channels(tile, weight, output, channel, 2 * LANES);
+    if (channel < tile.dim)
+        value_channels(tile, weight, output, channel, tile.dim - channel);
+}
+
+/* What will be met some keys later, in this block or in what is read after it, is asked of memory now. */
+INLINE void ask_ahead(const struct work *work, bool values, const struct block *block, int64_t head,
+                      int64_t at)
+{
+    bool inside = at + block->ahead < block->padded;
+    const struct stream *stream = inside == values ? &work->value : &work->key;
+    int64_t row = block->row[at + block->ahead - (inside || values ? 0 : block->padded)];
+    const char *from =
+        stream->data + row * stream->row + head * (stream->by_token ? stream->chunk : stream->head);
+    for (int64_t byte = 0; byte < stream->chunk; byte += CACHE_LINE)
+        __builtin_prefetch(from + byte, 0, 2);
+}
+
+INLINE void meet_tile(const struct work *work, bool values, struct tile tile, int64_t row, int64_t at)
+{
+    float *score = work->score + row * work->columns + at;
+    if (values)
+        value_tile(tile, score, work->output + row * work->width);
+    else
+        score_tile(tile, work->query + row * work->width, score);
+}
+
+/* The queries of one key-value head meet KEYS keys, or their values, of a block from `at` on. */
+INLINE void meet(const struct work *work, bool values, bool bf16, const struct block *block, int64_t head,
+                 int64_t at)
+{
+    const struct stream *stream = values ? &work->value : &work->key;
+    struct tile tile = {
+        .bf16 = bf16, .dim = work->problem->head_dim, .width = work->width, .stride = work->columns};
+#pragma GCC unroll 4
+    for (int i = 0; i < KEYS; i++)
+        tile.vector[i] = stream->data + block->row[at + i] * stream->row + head * stream->head;
+    ask_ahead(work, values, block, head, at);
+    int64_t row = head * work->rows, left = work->rows;
+    tile.queries = QUERIES;
+    for (; left >= QUERIES; left -= QUERIES, row += QUERIES)
+        meet_tile(work, values, tile, row, at);
+    tile.queries = QUERIES / 2;
+    for (; left >= QUERIES / 2; left -= QUERIES / 2, row += QUERIES / 2)
+        meet_tile(work, values, tile, row, at);
+    tile.queries = 1;
+    for (; QUERIES > 2 && left > 0; left--, row++)
+        meet_tile(work, values, tile, row, at);
+}
+
+/* All heads of a block of keys or values, in the order in which they lie. */
+INLINE void meet_block(const struct work *work, bool values, bool bf16, const struct block *block)
+{
+    int64_t heads = work->problem->key_value_heads;
+    if ((values ? &work->value : &work->key)->by_token) {
+        for (int64_t at = 0; at < block->padded; at += KEYS)
+            for (int64_t head = 0; head < heads; head++)
+                meet(work, values, bf16, block, head, at);
+    } else {
+        for (int64_t head = 0; head < heads; head++)
+            for (int64_t at = 0; at < block->padded; at += KEYS)
+                meet(work, values, bf16, block, head, at);
+    }
+}
+
+static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                               rotary_attention_const_view view)
+{
+    int64_t size = problem->bf16 ? 2 : 4;
+    struct stream stream = {
+        .data = vector_at(problem, view, piece->sequence, 0, 0),
+        .row = view.time_stride * size,
+        .head = view.head_stride * size,
+        .by_token = view.head_stride <= view.time_stride,
+    };
+    stream.chunk = KEYS * stream.row / (stream.by_token ? problem->key_value_heads : 1);
+    if (stream.chunk > 2 * KEYS * problem->head_dim * size)
+        stream.chunk = 0;
+    return stream;
+}
+
+static void find_rows(const struct work *work, struct block *block)
+{
+    int64_t last = work->piece->key_end - 1;
+    int64_t ahead = round_up(AHEAD_BYTES / larger(work->key.row, 1), KEYS);
+    block->count = smaller(work->columns, last + 1 - block->first);
+    block->padded = round_up(block->count, KEYS);
+    block->ahead = larger(KEYS, smaller(ahead, MOST_AHEAD));
+    for (int64_t at = 0; at < block->padded + block->ahead; at++)
+        block->row[at] = key_row(work->problem, smaller(block->first + at, last));
+}
+
+/* Scores become weights, and sums so far are scaled to go with them. */
+static void weigh_block(const struct work *work, const struct block *block)
+{
+    const rotary_attention_problem *problem = work->problem;
+    int64_t columns = round_up(block->count, LANES);
+    for (int64_t row = 0; row < problem->heads * problem->queries; row++) {
+        int64_t query = row % problem->queries;
+        int64_t begin = larger(0, first_key(problem, query) - block->first);
+        int64_t end = larger(0, end_key(problem, query) - block->first);
+        float factor =
+            exponentials(work->score + row * work->columns, columns, smaller(begin, columns),
+                         smaller(end, block->count), problem->softcap, &work->maximum[row], &work->sum[row]);
+        float *output = work->output + row * work->width;
+        for (int64_t channel = 0; channel < work->width && factor != 1.0f; channel += LANES)
+            v_store(output + channel, v_load(output + channel) * v_set(factor));
+    }
+}
+
+INLINE void decode(const struct work *work, bool bf16)
+{
+    struct block block;
+    for (block.first = work->piece->key_begin; block.first < work->piece->key_end;
+         block.first += work->columns) {
+        find_rows(work, &block);
+        meet_block(work, false, bf16, &block);
+        weigh_block(work, &block);
+        meet_block(work, true, bf16, &block);
+    }
+}
+
+void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *problem,
+                                            const rotary_attention_piece *piece, const float *queries,
+                                            float *part, void *scratch)
+{
+    int64_t rows = problem->heads * problem->queries, width = rotary_attention_row(problem->head_dim);
+    struct work work = {
+        .problem = problem,
+        .piece = piece,
+        .width = width,
+        .rows = rows / problem->key_value_heads,
+        .columns = block_keys(problem),
+        .query = queries,
+        .output = part,
+        .maximum = part + rows * width,
+        .sum = part + rows * (width + 1),
+        .score = scratch,
+        .key = stream_of(problem, piece, problem->key),
+        .value = stream_of(problem, piece, problem->value),
+    };
+    memset(part, 0, (size_t)(rows * (width + 2)) * sizeof *part);
+    for (int64_t row = 0; row < rows; row++)
+        work.maximum[row] = -INFINITY;
+    if (problem->bf16)
+        decode(&work, true);
+    else
+        decode(&work, false);
+}
+
+/* One row of all parts, relative to the largest score of any. */
+static void join_row(const rotary_attention_problem *problem, const float *parts, int64_t count, int64_t row,
+                     float *to)
+{
+    int64_t rows = problem->heads * problem->queries, width = rotary_attention_row(problem->head_dim);
+    int64_t stride = rotary_attention_part(problem);
+    float highest = -INFINITY, total = 0;
+    for (int64_t at = 0; at < count; at++) {
+        float maximum = parts[at * stride + rows * width + row];
+        highest = maximum > highest ? maximum : highest;
+    }
+    float reference = highest == -INFINITY ? 0.0f : highest;
+    memset(to, 0, (size_t)width * sizeof *to);
+    for (int64_t at = 0; at < count; at++) {
+        const float *part = parts + at * stride, *from = part + row * width;
+        float factor = expf(part[rows * width + row] - reference);
+        total += part[rows * (width + 1) + row] * factor;
+        for (int64_t channel = 0; channel < width; channel += LANES)
+            v_store(to + channel, v_fma(v_load(from + channel), v_set(factor), v_load(to + channel)));
+    }
+    vfloat inverse = v_set(total == 0 ? 0.0f : 1 / total); /* a sum that is NaN stays NaN */
+    for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
+        vfloat low = v_load(to + channel) * inverse, high = v_load(to + channel + LANES) * inverse;
+        v_store(to + channel, problem->bf16 ? v_zip_low(low, high) : low);
+        v_store(to + channel + LANES, problem->bf16 ? v_zip_high(low, high) : high);
+    }
+}
+
+void ROTARY_KERNEL(rotary_attention_decode_join)(const rotary_attention_problem *problem,
+                                                 const rotary_attention_piece *piece, const float *parts,
+                                                 int64_t count)
+{
+    float row[ROTARY_ATTENTION_LARGEST_HEAD];
+    int64_t group = problem->heads / problem->key_value_heads;
+    for (int64_t head = piece->key_value_head * group; head < (piece->key_value_head + 1) * group; head++)
+        for (int64_t query = 0; query < problem->queries; query++) {
+            join_row(problem, parts, count, head * problem->queries + query, row);
+            turn_row(row, &problem->output_turn, query, -1.0f);
+            store_row(place_at(problem, problem->output, piece->sequence, query, head), row, problem->bf16,
+                      problem->head_dim);
+        }
+}
