@@ -61,22 +61,42 @@ static double keep(const struct reference_case *c, bool naive, double value)
     return naive ? reference_round(c, value) : value;
 }
 
-/* Turns vectors [batch, time, heads, head_dim] whose first stands at position `first`. */
-static void turn(const struct reference_case *c, double *vectors, int64_t time, int64_t heads, int64_t first,
-                 const struct reference_turn *how, double direction, bool naive)
+void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
+                         const struct reference_turn *how, reference_visit *visit, void *with)
 {
     int64_t pairs = how->dim / 2;
     for (int64_t vector = 0; how->present && vector < c->batch * time * heads; vector++) {
         double position = (double)(first + vector / heads % time);
-        double *span = vectors + vector * c->head_dim + how->start;
+        int64_t span = vector * c->head_dim + how->start;
         for (int64_t i = 0; i < pairs; i++) {
             double angle = position * pow(10000.0, -2.0 * (double)i / (double)how->dim);
-            double *x = how->interleaved ? span + 2 * i : span + i, *y = how->interleaved ? x + 1 : x + pairs;
-            double cosine = cos(angle), sine = direction * sin(angle), a = *x, b = *y;
-            *x = keep(c, naive, a * cosine - b * sine);
-            *y = keep(c, naive, a * sine + b * cosine);
+            int64_t x = how->interleaved ? span + 2 * i : span + i, y = how->interleaved ? x + 1 : x + pairs;
+            visit(with, x, y, cos(angle), sin(angle));
         }
     }
+}
+
+struct turning {
+    const struct reference_case *c;
+    double *vectors, direction;
+    bool naive;
+};
+
+static void turn_pair(void *with, int64_t x, int64_t y, double cosine, double sine)
+{
+    const struct turning *turning = with;
+    double a = turning->vectors[x], b = turning->vectors[y];
+    sine *= turning->direction;
+    turning->vectors[x] = keep(turning->c, turning->naive, a * cosine - b * sine);
+    turning->vectors[y] = keep(turning->c, turning->naive, a * sine + b * cosine);
+}
+
+/* Turns vectors [batch, time, heads, head_dim] whose first stands at position `first`. */
+static void turn(const struct reference_case *c, double *vectors, int64_t time, int64_t heads, int64_t first,
+                 const struct reference_turn *how, double direction, bool naive)
+{
+    struct turning turning = {c, vectors, direction, naive};
+    reference_each_pair(c, time, heads, first, how, turn_pair, &turning);
 }
 
 /* Sums of products, in double, or in float where a naive program would. */
@@ -97,10 +117,19 @@ static void add_scaled(double *to, double factor, const double *from, int64_t co
         to[i] = naive ? (double)((float)to[i] + (float)factor * (float)from[i]) : to[i] + factor * from[i];
 }
 
-static bool sees(const struct reference_case *c, int64_t query, int64_t key)
+bool reference_sees(const struct reference_case *c, int64_t query, int64_t key)
 {
     int64_t distance = (c->first_query + query) - (c->first_key + key);
     return !c->causal || (distance >= 0 && (c->window == 0 || distance < c->window));
+}
+
+const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,
+                                 int64_t query)
+{
+    const struct reference_bias *bias = &c->bias;
+    return bias->data ? bias->data + sequence * bias->batch_stride + head * bias->head_stride +
+                            query * bias->query_stride
+                      : NULL;
 }
 
 /* The weights of one query over all keys, and the slope of the soft cap; returns log-sum-exp. */
@@ -120,7 +149,7 @@ static double weigh(const struct reference_case *c, const double *query, const d
         if (bias)
             score = naive ? (double)(float)(score + bias[n]) : score + bias[n];
         bool hidden = bias && bias[n] <= -1e30;
-        weight[n] = sees(c, m, n) && !hidden ? score : -HUGE_VAL;
+        weight[n] = reference_sees(c, m, n) && !hidden ? score : -HUGE_VAL;
         highest = fmax(highest, weight[n]);
     }
     if (highest == -HUGE_VAL) {
@@ -147,9 +176,7 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
             keys_at = (b * c->keys * c->key_value_heads + shared) * d;
     int64_t stride = c->key_value_heads * d;
     const double *query = rows->query + at, *keys = rows->key + keys_at, *values = rows->value + keys_at;
-    const double *bias = c->bias.data ? c->bias.data + b * c->bias.batch_stride + h * c->bias.head_stride +
-                                            m * c->bias.query_stride
-                                      : NULL;
+    const double *bias = reference_bias_row(c, b, h, m);
     t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
         weigh(c, query, keys, bias, m, rows->weight, rows->slope, naive);
     for (int64_t n = 0; n < c->keys; n++)

@@ -48,6 +48,20 @@ void reference_tensors_free(struct reference_tensors *tensors);
 void reference_run(const struct reference_case *c, struct reference_tensors *tensors, bool backward,
                    bool naive);
 
+/* Calls `visit` for each pair of channels of vectors [batch, time, heads, head_dim] that `how` turns, the
+ * first of them at position `first`: with the places of its elements, and the cosine and sine of its angle.
+ */
+typedef void reference_visit(void *with, int64_t x, int64_t y, double cosine, double sine);
+void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
+                         const struct reference_turn *how, reference_visit *visit, void *with);
+
+/* Whether a query sees a key, by position. */
+bool reference_sees(const struct reference_case *c, int64_t query, int64_t key);
+
+/* The biases of one query, or NULL where there are none. */
+const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,
+                                 int64_t query);
+
 /* The nearest value of the case's element type. */
 double reference_round(const struct reference_case *c, double value);
 

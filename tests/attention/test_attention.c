@@ -2,6 +2,7 @@
  *
  * Attention and its gradients against the reference in double, for every instruction set this machine has.
  */
+#include "attention/bound.h"
 #include "attention/trial.h"
 #include "support/check.h"
 
@@ -76,17 +77,18 @@ static void try_case(struct reference_case *c, uint64_t seed, bool slopes)
         c->scale = 1 / sqrt((double)c->head_dim);
     c->scale = (double)(float)c->scale;
     struct reference_tensors got = reference_tensors_make(c), wanted = reference_tensors_make(c),
-                             naive = reference_tensors_make(c);
+                             naive = reference_tensors_make(c), bound = reference_tensors_make(c);
     trial_fill(c, &got, seed, 2);
     trial_fill(c, &wanted, seed, 2);
     trial_fill(c, &naive, seed, 2);
     reference_run(c, &wanted, true, false);
     reference_run(c, &naive, true, true);
+    bound_run(c, &wanted, &bound, true);
     for (int i = 0; i < count; i++) {
         about(c, isas[i]);
         struct trial_plan plan = trial_plan_make(c, isas[i], slopes ? 1 : 2);
         trial_run(c, &plan, &got, true);
-        trial_compare_all(c, &got, &wanted, &naive, true);
+        trial_compare_all(c, &got, &wanted, &naive, &bound, true);
         if (slopes)
             check_slopes(c, &got, seed);
         trial_plan_free(&plan);
@@ -94,6 +96,7 @@ static void try_case(struct reference_case *c, uint64_t seed, bool slopes)
     reference_tensors_free(&got);
     reference_tensors_free(&wanted);
     reference_tensors_free(&naive);
+    reference_tensors_free(&bound);
 }
 
 /* Every combination of what may be turned on. */

@@ -4,6 +4,7 @@
  * or not, with rows and blocks that are hidden entirely, against the reference in double on every instruction
  * set this machine has.
  */
+#include "attention/bound.h"
 #include "attention/trial.h"
 #include "support/check.h"
 
@@ -68,12 +69,13 @@ static void try_case(struct reference_case c, int pattern, int own, uint64_t see
     c.scale = (double)(float)(1 / sqrt((double)c.head_dim));
     make_bias(&c, pattern, own, seed + 5);
     struct reference_tensors got = reference_tensors_make(&c), wanted = reference_tensors_make(&c),
-                             naive = reference_tensors_make(&c);
+                             naive = reference_tensors_make(&c), bound = reference_tensors_make(&c);
     trial_fill(&c, &got, seed, 2);
     trial_fill(&c, &wanted, seed, 2);
     trial_fill(&c, &naive, seed, 2);
     reference_run(&c, &wanted, true, false);
     reference_run(&c, &naive, true, true);
+    bound_run(&c, &wanted, &bound, true);
     for (int i = 0; i < count; i++) {
         check_about(
             "%s %s pattern %d own %d heads %lld/%lld dim %lld queries %lld keys %lld%s window %lld cap %g",
@@ -82,12 +84,13 @@ static void try_case(struct reference_case c, int pattern, int own, uint64_t see
             c.causal ? " causal" : "", (long long)c.window, c.softcap);
         struct trial_plan plan = trial_plan_make(&c, isas[i], 2);
         trial_run(&c, &plan, &got, true);
-        trial_compare_all(&c, &got, &wanted, &naive, true);
+        trial_compare_all(&c, &got, &wanted, &naive, &bound, true);
         trial_plan_free(&plan);
     }
     reference_tensors_free(&got);
     reference_tensors_free(&wanted);
     reference_tensors_free(&naive);
+    reference_tensors_free(&bound);
     free((void *)(uintptr_t)c.bias.data);
 }
 

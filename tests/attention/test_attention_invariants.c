@@ -3,6 +3,7 @@
  * What must hold whatever the numbers: the future does not change the past, threads do not change anything, a
  * query does not care which others it came with, and with rotary values only distances matter.
  */
+#include "attention/bound.h"
 #include "attention/trial.h"
 #include "support/check.h"
 
@@ -126,7 +127,8 @@ static void try_shift(bool bf16, rotary_isa isa)
 {
     struct reference_case c = make_case(bf16, 64, 90, 130);
     struct reference_tensors a = reference_tensors_make(&c), b = reference_tensors_make(&c),
-                             exact = reference_tensors_make(&c), naive = reference_tensors_make(&c);
+                             exact = reference_tensors_make(&c), naive = reference_tensors_make(&c),
+                             bound = reference_tensors_make(&c);
     struct trial_plan plan = trial_plan_make(&c, isa, 2);
     trial_fill(&c, &a, 1, 2);
     trial_fill(&c, &b, 1, 2);
@@ -140,14 +142,16 @@ static void try_shift(bool bf16, rotary_isa isa)
         moved.first_key += shifts[i];
         check_about("%s %s shift %lld", rotary_isa_name(isa), bf16 ? "bf16" : "f32", (long long)shifts[i]);
         reference_run(&moved, &naive, true, true);
+        bound_run(&moved, &exact, &bound, true);
         trial_run(&moved, &plan, &b, true);
-        trial_compare_all(&c, &b, &exact, &naive, true);
+        trial_compare_all(&c, &b, &exact, &naive, &bound, true);
     }
     trial_plan_free(&plan);
     reference_tensors_free(&a);
     reference_tensors_free(&b);
     reference_tensors_free(&exact);
     reference_tensors_free(&naive);
+    reference_tensors_free(&bound);
 }
 
 int main(void)

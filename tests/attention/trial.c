@@ -326,22 +326,56 @@ void trial_compare(const struct reference_case *c, const char *name, const doubl
     CHECK(bound <= (c->bf16 ? 0.1 : 1e-4) * size + 1e-30); /* a bound that bounds */
 }
 
+/* Checks that each element is as near as its bound says, and that the bounds say something. */
+static void hold(const struct reference_case *c, const char *name, const double *got, const double *wanted,
+                 const double *bound, int64_t count, double size)
+{
+    int64_t beyond = 0;
+    double most = 0, worst = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (isinf(wanted[i]) && got[i] == wanted[i])
+            continue;
+        double off = fabs(got[i] - wanted[i]);
+        beyond += !(off <= bound[i]);
+        worst = fmax(worst, bound[i] > 0 ? off / bound[i] : 0);
+        most = fmax(most, bound[i]);
+    }
+    size = fmax(size, largest(wanted, count));
+    if (!CHECK_INT(beyond, 0))
+        printf("  %s: %lld of %lld elements are beyond their bound, by a factor of %.3g\n", name,
+               (long long)beyond, (long long)count, worst);
+    if (!CHECK(most <= (c->bf16 ? 1 : 5e-3) * size + 1e-28))
+        printf("  %s: a bound of %.3g where the largest is %.3g\n", name, most, size);
+}
+
 void trial_compare_all(const struct reference_case *c, const struct reference_tensors *got,
                        const struct reference_tensors *wanted, const struct reference_tensors *naive,
-                       bool backward)
+                       const struct reference_tensors *bound, bool backward)
 {
     int64_t queries = reference_query_size(c), keys = reference_key_size(c);
-    trial_compare(c, "output", got->output, wanted->output, naive->output, queries, 0);
-    trial_compare(c, "log_sum_exp", got->log_sum_exp, wanted->log_sum_exp, naive->log_sum_exp,
-                  c->batch * c->heads * c->queries, 1);
-    if (!backward)
-        return;
+    int64_t rows = c->batch * c->heads * c->queries;
     /* Gradients of queries and keys are differences of products of this size, which may cancel entirely. */
     double product = c->scale * largest(wanted->output_gradient, queries) * largest(wanted->value, keys);
-    trial_compare(c, "query gradient", got->query_gradient, wanted->query_gradient, naive->query_gradient,
-                  queries, product * largest(wanted->key, keys));
-    trial_compare(c, "key gradient", got->key_gradient, wanted->key_gradient, naive->key_gradient, keys,
-                  product * largest(wanted->query, queries));
-    trial_compare(c, "value gradient", got->value_gradient, wanted->value_gradient, naive->value_gradient,
-                  keys, 0);
+    const struct {
+        const char *name;
+        const double *got, *wanted, *naive, *bound;
+        int64_t count;
+        double size;
+    } results[] = {
+        {"output", got->output, wanted->output, naive->output, bound->output, queries, 0},
+        {"log_sum_exp", got->log_sum_exp, wanted->log_sum_exp, naive->log_sum_exp, bound->log_sum_exp, rows,
+         1},
+        {"query gradient", got->query_gradient, wanted->query_gradient, naive->query_gradient,
+         bound->query_gradient, queries, product * largest(wanted->key, keys)},
+        {"key gradient", got->key_gradient, wanted->key_gradient, naive->key_gradient, bound->key_gradient,
+         keys, product * largest(wanted->query, queries)},
+        {"value gradient", got->value_gradient, wanted->value_gradient, naive->value_gradient,
+         bound->value_gradient, keys, 0},
+    };
+    for (int i = 0; i < (backward ? 5 : 2); i++) {
+        trial_compare(c, results[i].name, results[i].got, results[i].wanted, results[i].naive,
+                      results[i].count, results[i].size);
+        hold(c, results[i].name, results[i].got, results[i].wanted, results[i].bound, results[i].count,
+             results[i].size);
+    }
 }

@@ -34,9 +34,10 @@ void *trial_memory(size_t bytes);
 /* Checks that max|got - wanted| <= 2 max|naive - wanted| + floor * size, size being at least max|wanted|. */
 void trial_compare(const struct reference_case *c, const char *name, const double *got, const double *wanted,
                    const double *naive, int64_t count, double size);
-/* Output and log_sum_exp, and the gradients. */
+/* Output and log_sum_exp, and the gradients, by trial_compare and, each element, by the bound of bound_run.
+ */
 void trial_compare_all(const struct reference_case *c, const struct reference_tensors *got,
                        const struct reference_tensors *wanted, const struct reference_tensors *naive,
-                       bool backward);
+                       const struct reference_tensors *bound, bool backward);
 
 #endif
