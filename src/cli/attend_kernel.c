@@ -10,8 +10,7 @@
 struct kernel {
     rotary_attention *attention;
     void *workspace, *query, *key, *value;
-    float *mask;
-    rotary_attention_bias bias;
+    float *bias; /* [batch, heads, queries, keys]; NULL: none */
 };
 
 static const char *missing(const struct reference_attention *wanted)
@@ -20,8 +19,6 @@ static const char *missing(const struct reference_attention *wanted)
         return "it wants a scale above 0";
     if (wanted->value_dim != wanted->head_dim)
         return "it wants values with as many channels as queries";
-    if (wanted->after > 0 || (wanted->after < 0 && wanted->before >= 0))
-        return "it knows windows of causal attention only";
     return NULL;
 }
 
@@ -36,7 +33,7 @@ static rotary_status create(const struct attend_options *options, const struct c
     config.head_dim = wanted->head_dim;
     config.scale = (float)wanted->scale;
     config.causal = wanted->after == 0;
-    config.window = wanted->before + 1;
+    config.window = config.causal ? wanted->before + 1 : 0;
     config.softcap = (float)wanted->softcap;
     config.rope = work->rotation.rope;
     config.value_rope = options->roper ? work->rotation.rope : NULL;
@@ -45,39 +42,38 @@ static rotary_status create(const struct attend_options *options, const struct c
     return rotary_attention_create(&kernel->attention, &config, error);
 }
 
+/* Whether a window of the equation is none of the kernel's, which has those of causal attention. */
+static bool has_own_window(const struct reference_attention *wanted)
+{
+    return wanted->after > 0 || (wanted->after < 0 && wanted->before >= 0);
+}
+
+/* Mask and window as what is added to scores. */
+static rotary_status make_bias(const struct reference_attention *wanted, struct kernel *kernel,
+                               rotary_error *error)
+{
+    if (!wanted->mask.values && !has_own_window(wanted))
+        return ROTARY_OK;
+    int64_t rows = wanted->batch * wanted->heads * wanted->queries;
+    kernel->bias = malloc((size_t)(rows * wanted->keys) * sizeof *kernel->bias);
+    if (!kernel->bias)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
+    float *next = kernel->bias;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t sequence = row / wanted->queries / wanted->heads;
+        int64_t at[4] = {sequence, row / wanted->queries % wanted->heads, row % wanted->queries, 0};
+        for (at[3] = 0; at[3] < wanted->keys; at[3]++)
+            *next++ = (float)reference_attention_bias(wanted, at);
+    }
+    return ROTARY_OK;
+}
+
 static rotary_attention_const_view view_of(const void *data, int64_t sequence, int64_t time, int64_t heads,
                                            int64_t head_dim)
 {
     int64_t stride = time * heads * head_dim;
     return (rotary_attention_const_view){(const float *)data + sequence * stride, stride, heads * head_dim,
                                          head_dim};
-}
-
-/* The mask in f32, keys side by side; what sequences, heads or queries share they go on sharing. */
-static rotary_status take_mask(const struct reference_attention *wanted, struct kernel *kernel,
-                               rotary_error *error)
-{
-    const struct reference_mask *mask = &wanted->mask;
-    if (!mask->values)
-        return ROTARY_OK;
-    int64_t batch = mask->strides[0] ? wanted->batch : 1, heads = mask->strides[1] ? wanted->heads : 1;
-    int64_t queries = mask->strides[2] ? wanted->queries : 1, keys = wanted->keys;
-    float *to = kernel->mask = malloc((size_t)(batch * heads * queries * keys + 1) * sizeof *to);
-    if (!to)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
-    int64_t at[4];
-    for (at[0] = 0; at[0] < batch; at[0]++)
-        for (at[1] = 0; at[1] < heads; at[1]++)
-            for (at[2] = 0; at[2] < queries; at[2]++)
-                for (at[3] = 0; at[3] < keys; at[3]++)
-                    *to++ = (float)reference_mask_at(mask, at);
-    kernel->bias = (rotary_attention_bias){
-        .data = kernel->mask,
-        .batch_stride = mask->strides[0] ? heads * queries * keys : 0,
-        .head_stride = mask->strides[1] ? queries * keys : 0,
-        .query_stride = mask->strides[2] ? keys : 0,
-    };
-    return ROTARY_OK;
 }
 
 /* `count` sequences from `first` on, which stand at the same positions. */
@@ -104,10 +100,9 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
         .value = view_of(kernel->value, first, wanted->keys, pairs, head_dim),
         .output = {output + first * stride, stride, heads * head_dim, head_dim},
         .workspace = kernel->workspace,
-        .bias = kernel->bias,
+        .bias = {kernel->bias ? kernel->bias + first * heads * queries * wanted->keys : NULL,
+                 heads * queries * wanted->keys, queries * wanted->keys, wanted->keys},
     };
-    if (call.bias.data)
-        call.bias.data += first * call.bias.batch_stride;
     return rotary_attention_forward(kernel->attention, &call, error);
 }
 
@@ -130,15 +125,15 @@ rotary_status attend_kernel(const struct attend_options *options, const struct c
     if (!kernel.query || !kernel.key || !kernel.value || !made)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
     if (!status)
-        status = take_mask(wanted, &kernel, error);
+        status = make_bias(wanted, &kernel, error);
     int64_t together = options->key_lengths ? 1 : wanted->batch;
     for (int64_t b = 0; !status && b < wanted->batch; b += together)
         status = run(work, &kernel, b, together, made, error);
+    free(kernel.bias);
     free(kernel.value);
     free(kernel.key);
     free(kernel.query);
     free(kernel.workspace);
-    free(kernel.mask);
     rotary_attention_destroy(kernel.attention);
     if (status) {
         free(made);

@@ -15,7 +15,8 @@ static bool in_reach(const struct reference_attention *attention, const int64_t 
            (attention->after < 0 || -behind <= attention->after);
 }
 
-double reference_mask_at(const struct reference_mask *mask, const int64_t at[4])
+/* What the mask adds to a score. */
+static double added(const struct reference_mask *mask, const int64_t at[4])
 {
     int64_t place = 0;
     if (!mask->values)
@@ -29,13 +30,18 @@ double reference_mask_at(const struct reference_mask *mask, const int64_t at[4])
     return mask->values[place];
 }
 
+double reference_attention_bias(const struct reference_attention *attention, const int64_t at[4])
+{
+    return in_reach(attention, at) ? added(&attention->mask, at) : -HUGE_VAL;
+}
+
 /* The score of a query and a key at one stage. What is not seen is minus infinity, whatever the product. */
 static double score(const struct reference_attention *attention, const int64_t at[4], const double *query,
                     const double *key, enum reference_stage stage)
 {
-    double more = stage == REFERENCE_MASKED ? reference_mask_at(&attention->mask, at) : 0;
-    if (stage == REFERENCE_MASKED && (more == -HUGE_VAL || !in_reach(attention, at)))
-        return -HUGE_VAL;
+    double more = stage == REFERENCE_MASKED ? reference_attention_bias(attention, at) : 0;
+    if (more == -HUGE_VAL)
+        return more;
     double product = 0;
     for (int64_t i = 0; i < attention->head_dim; i++)
         product += query[i] * key[i];

@@ -19,9 +19,6 @@ struct reference_mask {
     bool allows;  /* the values are 1 where a query sees a key, else 0, and nothing is added */
 };
 
-/* What is added to the score of query m and key n of head h of sequence b, at = {b, h, m, n}. */
-double reference_mask_at(const struct reference_mask *mask, const int64_t at[4]);
-
 /* How far a score has come. */
 enum reference_stage {
     REFERENCE_SCALED, /* scale * q . k */
@@ -49,6 +46,10 @@ struct reference_attention {
     double *scores;             /* likewise */
     enum reference_stage stage; /* of `scores` */
 };
+
+/* What is added to the score of query at[2] and key at[3] of sequence at[0] and head at[1]: by the mask, or
+ * minus infinity where the query does not see the key. */
+double reference_attention_bias(const struct reference_attention *attention, const int64_t at[4]);
 
 /* A query that sees no key has zeros for output and weights; *blind counts them. */
 ROTARY_CHECKED rotary_status reference_attention_run(const struct reference_attention *attention,

@@ -137,14 +137,20 @@ static rotary_status read_size(const struct rope_reader *reader, const char *con
     return ROTARY_OK;
 }
 
-static rotary_status read_head_dim(const struct rope_reader *reader, int64_t otherwise, int64_t *head_dim)
+static rotary_status read_head_dim(const struct rope_reader *reader,
+                                   const struct rope_config_request *request, int64_t *head_dim)
 {
     static const char *const own[] = {"head_dim", "qk_rope_head_dim", NULL};
+    static const char *const full[] = {"global_head_dim",
+                                       NULL}; /* Gemma 4's, of layers that see everything */
     static const char *const widths[] = {"hidden_size", "n_embd", NULL};
     static const char *const counts[] = {"num_attention_heads", "n_head", "n_heads", NULL};
-    int64_t width = 0, heads = 0;
+    int64_t width = 0, heads = 0, otherwise = request->head_dim;
+    bool sees_all = request->layer_type && strcmp(request->layer_type, "full_attention") == 0;
     *head_dim = 0;
-    rotary_status status = read_size(reader, own, head_dim);
+    rotary_status status = sees_all ? read_size(reader, full, head_dim) : ROTARY_OK;
+    if (!status && *head_dim == 0)
+        status = read_size(reader, own, head_dim);
     if (status || *head_dim > 0)
         return status;
     status = read_size(reader, widths, &width);
@@ -379,9 +385,9 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
     if (scaling == ROTARY_SCALING_YARN && plan->factor == 0 &&
         (plan->original_positions == 0 || plan->max_positions == 0))
         return rope_reader_refuse_absent(reader, "factor", why);
-    if (scaling == ROTARY_SCALING_LLAMA3 && plan->low_frequency_factor >= plan->high_frequency_factor)
+    if (scaling == ROTARY_SCALING_LLAMA3 && plan->low_frequency_factor > plan->high_frequency_factor)
         return rope_reader_refuse(reader, "low_freq_factor", rope_reader_find(reader, "low_freq_factor"),
-                                  "less than \"high_freq_factor\"");
+                                  "at most \"high_freq_factor\"");
     return ROTARY_OK;
 }
 
@@ -561,7 +567,7 @@ static rotary_status read_rotation(const struct rope_reader *reader,
     rotary_rope_config *plan = &config->plan;
     rotary_status status = read_type(reader, config);
     if (!status)
-        status = read_head_dim(reader, request->head_dim, &plan->head_dim);
+        status = read_head_dim(reader, request, &plan->head_dim);
     if (!status)
         status = read_heads(reader, config);
     if (!status)

@@ -192,9 +192,9 @@ static rotary_status check_longrope(const rotary_rope_config *config, rotary_err
 static rotary_status check_llama3(const rotary_rope_config *config, rotary_error *error)
 {
     double low = config->low_frequency_factor, high = config->high_frequency_factor;
-    if (!positive(low) || !positive(high) || high <= low)
+    if (!positive(low) || !positive(high) || high < low)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "low_frequency_factor is %g and high_frequency_factor %g; wanted 0 < low < high",
+                           "low_frequency_factor is %g and high_frequency_factor %g; wanted 0 < low <= high",
                            low, high);
     return ROTARY_OK;
 }

@@ -112,7 +112,7 @@ static double llama3(const rotary_rope_config *config, int64_t pair)
     double low = config->low_frequency_factor, high = config->high_frequency_factor;
     if (wavelength > original / low)
         return slow;
-    if (wavelength < original / high)
+    if (wavelength < original / high || low == high) /* where nothing lies between, there is no ramp */
         return w;
     double smooth =
         rounded(config, rounded(config, rounded(config, original / wavelength) - low) / (high - low));

@@ -362,9 +362,9 @@ static void test_refusals(void)
         {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
          "\"high_freq_factor\": 4}}",
          NULL, "has no \"original_max_position_embeddings\""},
-        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 4, "
+        {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 5, "
          "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 8}}",
-         NULL, "\"low_freq_factor\" is 4, wanted less"},
+         NULL, "\"low_freq_factor\" is 5, wanted at most"},
         {"{\"head_dim\": 8, \"max_position_embeddings\": 8, \"rope_scaling\": {\"type\": \"longrope\", "
          "\"short_factor\": [1, 1, 1, 1], \"long_factor\": [1, 1, 1]}}",
          NULL, "\"long_factor\" has 3 entries, wanted a list of 4 numbers"},

@@ -129,8 +129,8 @@ static void test_scaling_refusals(void)
     refused(config, ROTARY_INVALID_ARGUMENT, "long_attention_factor|inf");
     config.long_attention_factor = 0;
     config.scaling = ROTARY_SCALING_LLAMA3;
-    config.high_frequency_factor = 1;
-    refused(config, ROTARY_INVALID_ARGUMENT, "low_frequency_factor|low < high");
+    config.high_frequency_factor = 0.5;
+    refused(config, ROTARY_INVALID_ARGUMENT, "low_frequency_factor|low <= high");
     config.scaling = ROTARY_SCALING_DYNAMIC_NTK;
     config.factor = 0.5;
     refused(config, ROTARY_INVALID_ARGUMENT, "factor|0.5|dynamic");
