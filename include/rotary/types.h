@@ -22,7 +22,8 @@ ROTARY_API size_t rotary_dtype_size(rotary_dtype dtype);
 /* "f32", "f16", "bf16". */
 ROTARY_API const char *rotary_dtype_name(rotary_dtype dtype);
 
-/* Instruction sets, each containing the ones before it on its architecture. */
+/* Instruction sets, each containing the ones listed before it on its architecture. The order is not that of
+ * the values. */
 typedef enum rotary_isa {
     ROTARY_ISA_AUTO = 0,       /* the best this machine has, capped by the environment variable ROTARY_ISA */
     ROTARY_ISA_SCALAR = 1,     /* what the compiler makes of plain C for the baseline of the architecture */

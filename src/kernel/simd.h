@@ -117,25 +117,58 @@ static inline vfloat v_sqrt(vfloat a)
 #endif
 }
 
+/* 0, 1, 2, ... */
+static inline vint v_lanes(void)
+{
+#if LANES == 16
+    return (vint){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif LANES == 8
+    return (vint){0, 1, 2, 3, 4, 5, 6, 7};
+#else
+    return (vint){0, 1, 2, 3};
+#endif
+}
+
+/* Lanes turned by half a vector, a quarter, ... and by one. */
+#if LANES == 16
+#define V_TURN_8 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7
+#define V_TURN_4 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11
+#define V_TURN_2 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13
+#define V_TURN_1 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
+#elif LANES == 8
+#define V_TURN_4 4, 5, 6, 7, 0, 1, 2, 3
+#define V_TURN_2 2, 3, 0, 1, 6, 7, 4, 5
+#define V_TURN_1 1, 0, 3, 2, 5, 4, 7, 6
+#else
+#define V_TURN_2 2, 3, 0, 1
+#define V_TURN_1 1, 0, 3, 2
+#endif
+
 /* Sums and maxima over lanes, always in the same order: halves against halves. */
 static inline float v_sum(vfloat v)
 {
-    float lane[LANES];
-    memcpy(lane, &v, sizeof v);
-    for (int width = LANES / 2; width > 0; width /= 2)
-        for (int i = 0; i < width; i++)
-            lane[i] += lane[i + width];
-    return lane[0];
+#if LANES == 16
+    v += __builtin_shufflevector(v, v, V_TURN_8);
+#endif
+#if LANES >= 8
+    v += __builtin_shufflevector(v, v, V_TURN_4);
+#endif
+    v += __builtin_shufflevector(v, v, V_TURN_2);
+    v += __builtin_shufflevector(v, v, V_TURN_1);
+    return v[0];
 }
 
 static inline float v_max_lane(vfloat v)
 {
-    float lane[LANES];
-    memcpy(lane, &v, sizeof v);
-    for (int width = LANES / 2; width > 0; width /= 2)
-        for (int i = 0; i < width; i++)
-            lane[i] = lane[i] > lane[i + width] ? lane[i] : lane[i + width];
-    return lane[0];
+#if LANES == 16
+    v = v_max(v, __builtin_shufflevector(v, v, V_TURN_8));
+#endif
+#if LANES >= 8
+    v = v_max(v, __builtin_shufflevector(v, v, V_TURN_4));
+#endif
+    v = v_max(v, __builtin_shufflevector(v, v, V_TURN_2));
+    v = v_max(v, __builtin_shufflevector(v, v, V_TURN_1));
+    return v[0];
 }
 
 /* Two vectors of neighbours (a0 b0 a1 b1 ...) taken apart into a and b, and put together again. */
@@ -175,6 +208,43 @@ static inline vfloat v_zip_high(vfloat even, vfloat odd)
 {
     return __builtin_shufflevector(even, odd, V_ZIP_HIGH);
 }
+
+/* The same in the order that takes fewest instructions, which v_parted brings other vectors into. */
+#if defined(__AVX2__) && LANES == 8
+static inline vfloat v_parted(vfloat v)
+{
+    return __builtin_shufflevector(v, v, 0, 1, 4, 5, 2, 3, 6, 7);
+}
+
+static inline void v_part(vfloat low, vfloat high, vfloat *even, vfloat *odd)
+{
+    *even = __builtin_shufflevector(low, high, 0, 2, 8, 10, 4, 6, 12, 14);
+    *odd = __builtin_shufflevector(low, high, 1, 3, 9, 11, 5, 7, 13, 15);
+}
+
+static inline void v_unpart(vfloat even, vfloat odd, vfloat *low, vfloat *high)
+{
+    *low = __builtin_shufflevector(even, odd, 0, 8, 1, 9, 4, 12, 5, 13);
+    *high = __builtin_shufflevector(even, odd, 2, 10, 3, 11, 6, 14, 7, 15);
+}
+#else
+static inline vfloat v_parted(vfloat v)
+{
+    return v;
+}
+
+static inline void v_part(vfloat low, vfloat high, vfloat *even, vfloat *odd)
+{
+    *even = v_even(low, high);
+    *odd = v_odd(low, high);
+}
+
+static inline void v_unpart(vfloat even, vfloat odd, vfloat *low, vfloat *high)
+{
+    *low = v_zip_low(even, odd);
+    *high = v_zip_high(even, odd);
+}
+#endif
 
 /* Lanes of `a` where `mask` is all ones, of `b` where it is zero. */
 static inline vint v_blend(vint mask, vint a, vint b)
@@ -218,17 +288,42 @@ static inline vfloat v_from_bf16(vhalf half)
     return (vfloat)(v_widen(half) << 16);
 }
 
-/* Round to nearest even; NaN stays NaN (base/half.h, lane by lane). */
+/* bf16 in the upper halves, with something below. Rounds to nearest even; NaN stays NaN (base/half.h, lane by
+ * lane). */
+static inline vint v_round_bf16(vfloat v)
+{
+    vint bits = (vint)v;
+    vint rounded = bits + 0x7fff + ((bits >> 16) & 1);
+    vint quiet = bits | 0x400000;
+    vint is_nan = v != v;
+    return v_blend(is_nan, quiet, rounded);
+}
+
 static inline vhalf v_to_bf16(vfloat v)
 {
 #if defined(__AVX512BF16__)
     return (vhalf)_mm512_cvtneps_pbh((__m512)v); /* flushes subnormals to zero: 2^-126 at most */
 #else
-    vint bits = (vint)v;
-    vint rounded = bits + 0x7fff + ((bits >> 16) & 1);
-    vint quiet = bits | 0x400000;
-    vint is_nan = v != v;
-    return v_narrow((vint)((vuint)v_blend(is_nan, quiet, rounded) >> 16));
+    return v_narrow((vint)((vuint)v_round_bf16(v) >> 16));
+#endif
+}
+
+/* Neighbours in bf16, a pair in each 32 bits, taken apart and put together again. */
+static inline void v_part_bf16(vint pairs, vfloat *even, vfloat *odd)
+{
+    *even = (vfloat)(pairs << 16);
+    *odd = (vfloat)(pairs & (int32_t)0xffff0000);
+}
+
+static inline vint v_zip_bf16(vfloat even, vfloat odd)
+{
+#if defined(__AVX512BF16__)
+    const __m512i alternate =
+        _mm512_set_epi32(0x1f000f, 0x1e000e, 0x1d000d, 0x1c000c, 0x1b000b, 0x1a000a, 0x190009, 0x180008,
+                         0x170007, 0x160006, 0x150005, 0x140004, 0x130003, 0x120002, 0x110001, 0x100000);
+    return (vint)_mm512_permutexvar_epi16(alternate, (__m512i)_mm512_cvtne2ps_pbh((__m512)odd, (__m512)even));
+#else
+    return (vint)((vuint)v_round_bf16(even) >> 16) | (v_round_bf16(odd) & (int32_t)0xffff0000);
 #endif
 }
 
@@ -312,6 +407,18 @@ static inline void v_store_part_f16(uint16_t *to, vfloat v, int64_t count)
     memcpy(to, &half, (size_t)count * sizeof(uint16_t));
 }
 
+/* e^r for |r| <= ln(2)/2. */
+static inline vfloat v_exp_small(vfloat r)
+{
+    vfloat p = v_set(0x1.6850e4p-10f);
+    p = v_fma(p, r, v_set(0x1.123bccp-7f));
+    p = v_fma(p, r, v_set(0x1.555b98p-5f));
+    p = v_fma(p, r, v_set(0x1.55548ep-3f));
+    p = v_fma(p, r, v_set(0x1.fffff8p-2f));
+    p = v_fma(p, r, v_set(1.0f));
+    return v_fma(p, r, v_set(1.0f));
+}
+
 /* e^x within 2 units in the last place for every finite x: 2^n times a polynomial on |r| <= ln(2)/2. Results
  * below the smallest normal number are flushed to zero, above the largest are infinity; NaN stays NaN. */
 static inline vfloat v_exp(vfloat x)
@@ -321,13 +428,7 @@ static inline vfloat v_exp(vfloat x)
     vint too_low = x<v_set(-0x1.5d589ep+6f), too_high = x> v_set(0x1.62e42ep+6f);
     vfloat n = (x * log2e + magic) - magic;
     vfloat r = v_fma(n, -ln2_low, v_fma(n, -ln2_high, x));
-    vfloat p = v_set(0x1.6850e4p-10f);
-    p = v_fma(p, r, v_set(0x1.123bccp-7f));
-    p = v_fma(p, r, v_set(0x1.555b98p-5f));
-    p = v_fma(p, r, v_set(0x1.55548ep-3f));
-    p = v_fma(p, r, v_set(0x1.fffff8p-2f));
-    p = v_fma(p, r, v_set(1.0f));
-    p = v_fma(p, r, v_set(1.0f));
+    vfloat p = v_exp_small(r);
     /* Two factors of a power of two, so that 2^128 is reached without overflowing on the way. */
     vint is_nan = x != x;
     vfloat safe_n = (vfloat)((vint)n & ~(is_nan | too_low | too_high));
@@ -339,25 +440,27 @@ static inline vfloat v_exp(vfloat x)
     return (vfloat)(((vint)scaled & ~is_nan) | ((vint)x & is_nan));
 }
 
-/* e^x of x <= 0, within 2 units in the last place; zero below the smallest normal number; NaN stays NaN. Half
- * the work of v_exp: nothing overflows, and the power of two goes into the exponent as it is. */
-static inline vfloat v_exp_not_above_0(vfloat x)
+/* The same for x <= 88, where it takes half the work: nothing overflows, and the power of two goes into the
+ * exponent as it is. What a larger x gives is nobody's business. */
+static inline vfloat v_exp_to_88(vfloat x)
 {
-    const vfloat log2e = v_set(0x1.715476p+0f), magic = v_set(0x1.8p+23f);
+    const vfloat log2e = v_set(0x1.715476p+0f), lowest = v_set(-0x1.5d589ep+6f);
     const vfloat ln2_high = v_set(0x1.62e4p-1f), ln2_low = v_set(0x1.7f7d1cp-20f);
-    vint too_low = x < v_set(-0x1.5d589ep+6f);
-    x = v_max(v_set(-0x1.5d589ep+6f), x); /* NaN stays */
-    vfloat shifted = v_fma(x, log2e, magic);
-    vfloat n = shifted - magic;
+#if defined(__AVX512F__)
+    __mmask16 seen = _mm512_cmp_ps_mask((__m512)x, (__m512)lowest, _CMP_NLT_UQ);
+    vfloat n =
+        (vfloat)_mm512_roundscale_ps((__m512)(x * log2e), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     vfloat r = v_fma(n, -ln2_low, v_fma(n, -ln2_high, x));
-    vfloat p = v_set(0x1.6850e4p-10f);
-    p = v_fma(p, r, v_set(0x1.123bccp-7f));
-    p = v_fma(p, r, v_set(0x1.555b98p-5f));
-    p = v_fma(p, r, v_set(0x1.55548ep-3f));
-    p = v_fma(p, r, v_set(0x1.fffff8p-2f));
-    p = v_fma(p, r, v_set(1.0f));
-    p = v_fma(p, r, v_set(1.0f));
-    return (vfloat)((vint)(p * (vfloat)(((vint)shifted << 23) + 0x3f800000)) & ~too_low);
+    return (vfloat)_mm512_maskz_scalef_ps(seen, (__m512)v_exp_small(r), (__m512)n);
+#else
+    /* The sum's last bits are the whole number nearest to x log2(e). */
+    const vfloat magic = v_set(0x1.8p+23f);
+    vint too_low = x < lowest;
+    vfloat shifted = x * log2e + magic, n = shifted - magic;
+    vfloat r = v_fma(n, -ln2_low, v_fma(n, -ln2_high, x));
+    vfloat power = (vfloat)(((vint)shifted + 127) << 23);
+    return (vfloat)((vint)(v_exp_small(r) * power) & ~too_low);
+#endif
 }
 
 #endif

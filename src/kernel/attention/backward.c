@@ -100,11 +100,11 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
                        member * state->run + query - piece->query_begin);
 }
 
-/* A row of scores becomes p and the row of dp becomes ds; columns outside begin ... end - 1 are not seen.
- * bias is the row of what is added, or NULL where nothing is: then no more is left of it in the loop. */
+/* A row of scores becomes p and the row of dp becomes ds. bias is the row of what is added to the first `end`
+ * columns, or NULL where nothing is: then no more is left of it in the loop. */
 static inline __attribute__((always_inline)) void derive(float *weight, float *change, int64_t columns,
-                                                         int64_t begin, int64_t end, float softcap,
-                                                         float log_sum_exp, float weighted, const float *bias)
+                                                         int64_t end, float softcap, float log_sum_exp,
+                                                         float weighted, const float *bias)
 {
     for (int64_t column = 0; column < columns; column += LANES) {
         vfloat score = v_load(weight + column), slope = v_set(1.0f);
@@ -115,14 +115,28 @@ static inline __attribute__((always_inline)) void derive(float *weight, float *c
         }
         if (bias)
             score = v_shift(score, load_bias(bias + column, end - column), 1.0f);
-        vfloat p = v_exp(score - v_set(log_sum_exp));
+        vfloat p = v_exp_to_88(score - v_set(log_sum_exp));
         v_store(weight + column, p);
         v_store(change + column, p * (v_load(change + column) - v_set(weighted)) * slope);
     }
-    for (int64_t column = 0; column < begin; column++)
-        weight[column] = change[column] = 0;
-    for (int64_t column = end; column < columns; column++)
-        weight[column] = change[column] = 0;
+}
+
+/* sums[columns][width] += weight^T rows: each ROWS keys over the queries that see some of them. */
+static void add_keys(const rotary_attention_problem *problem, int64_t query, int64_t rows, int64_t first,
+                     int64_t columns, int64_t width, const float *weight, const float *right, float *sums)
+{
+    for (int64_t channel = 0; channel < width; channel += COLUMNS)
+        for (int64_t column = 0; column < columns; column += ROWS) {
+            int64_t begin = 0, end = rows, ahead = first + column - problem->lead - query;
+            if (problem->causal)
+                begin = larger(0, ahead);
+            if (problem->window > 0)
+                end = smaller(rows, ahead + ROWS - 1 + problem->window);
+            if (begin < end)
+                multiply_tile(end - begin, weight + begin * KEY_BLOCK + column, 1, KEY_BLOCK,
+                              right + begin * width + channel, width, sums + column * width + channel, width,
+                              true);
+        }
 }
 
 /* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
@@ -134,33 +148,35 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
     count = smaller(count, end_key(problem, query + rows - 1) - first);
     if (count <= 0 || first + count <= first_key(problem, query))
         return;
-    int64_t width = state->width, columns = round_up(count, STEP), padded = round_up(rows, ROWS);
+    int64_t width = state->width, columns = round_up(count, ROWS);
     const float *queries = state->query + index * width, *gradients = state->gradient + index * width;
-    float *key_sums = sums->key + (first - piece->key_begin) * width;
-    float *value_sums = sums->value + (first - piece->key_begin) * width;
-    multiply(padded, columns, width, queries, width, 1, key_panels, state->weight, KEY_BLOCK, false);
-    multiply(padded, columns, width, gradients, width, 1, value_panels, state->change, KEY_BLOCK, false);
-    for (int64_t row = 0; row < padded; row++) {
-        int64_t begin = 0, end = 0;
-        if (row < rows) {
-            begin = smaller(columns, larger(0, first_key(problem, query + row) - first));
-            end = smaller(count, larger(0, end_key(problem, query + row) - first));
-        }
+    struct span seen[QUERY_BLOCK / ROWS];
+    int64_t groups = spans_seen(problem, query, rows, first, count, seen);
+    multiply_seen(groups, seen, count, width, queries, key_panels, state->weight);
+    multiply_seen(groups, seen, count, width, gradients, value_panels, state->change);
+    for (int64_t row = 0; row < groups * ROWS; row++) {
+        int64_t from = seen[row / ROWS].begin / COLUMNS * COLUMNS, begin = 0, end = 0;
+        int64_t to = round_up(seen[row / ROWS].end, COLUMNS);
         float *weight = state->weight + row * KEY_BLOCK, *change = state->change + row * KEY_BLOCK;
-        float softcap = problem->softcap, log_sum_exp = state->log_sum_exp[index + row],
-              weighted = state->weighted[index + row];
-        if (state->bias && row < rows)
-            derive(weight, change, columns, begin, end, softcap, log_sum_exp, weighted,
-                   state->bias + (query + row) * problem->bias.query_stride + first);
-        else
-            derive(weight, change, columns, begin, end, softcap, log_sum_exp, weighted, NULL);
+        if (row < rows) {
+            float softcap = problem->softcap, log_sum_exp = state->log_sum_exp[index + row],
+                  weighted = state->weighted[index + row];
+            begin = larger(0, first_key(problem, query + row) - first);
+            end = smaller(count, end_key(problem, query + row) - first);
+            if (state->bias)
+                derive(weight + from, change + from, to - from, end - from, softcap, log_sum_exp, weighted,
+                       state->bias + (query + row) * problem->bias.query_stride + first + from);
+            else
+                derive(weight + from, change + from, to - from, end - from, softcap, log_sum_exp, weighted,
+                       NULL);
+        }
+        hide_outside(weight, round_up(columns, LANES), begin, end, 0);
+        hide_outside(change, round_up(columns, LANES), begin, end, 0);
     }
-    multiply(columns, width, rows, state->weight, 1, KEY_BLOCK, panels_of_rows(gradients, width), value_sums,
-             width, true);
-    multiply(columns, width, rows, state->change, 1, KEY_BLOCK, panels_of_rows(queries, width), key_sums,
-             width, true);
-    multiply(padded, width, count, state->change, KEY_BLOCK, 1, panels_of_rows(state->key, width),
-             sums->query + index * width, width, true);
+    int64_t place = (first - piece->key_begin) * width;
+    add_keys(problem, query, rows, first, columns, width, state->weight, gradients, sums->value + place);
+    add_keys(problem, query, rows, first, columns, width, state->change, queries, sums->key + place);
+    add_seen(groups, seen, width, state->change, state->key, sums->query + index * width);
 }
 
 void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *problem,

@@ -86,16 +86,12 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
 }
 
-/* What is added to scores comes after the cap, so both are done here. */
-static void shift_scores(const rotary_attention_problem *problem, const struct state *state, int64_t query,
-                         int64_t rows, int64_t first, int64_t columns, int64_t count)
+static void shift_scores(float *score, int64_t columns, float softcap, const float *bias, int64_t begin,
+                         int64_t end)
 {
-    for (int64_t row = 0; row < rows; row++) {
-        float *score = state->score + row * KEY_BLOCK;
-        if (problem->softcap > 0)
-            cap_row(score, columns, problem->softcap);
-        shift_row(score, state->bias + (query + row) * problem->bias.query_stride + first, 0, count, 1.0f);
-    }
+    if (softcap > 0)
+        cap_row(score, columns, softcap);
+    shift_row(score, bias, begin, end, 1.0f);
 }
 
 /* Queries of one block meet keys first ... first + count - 1. */
@@ -105,28 +101,33 @@ static void meet(const rotary_attention_problem *problem, struct state *state, c
     count = smaller(count, end_key(problem, query + rows - 1) - first);
     if (count <= 0 || first + count <= first_key(problem, query))
         return;
-    int64_t width = state->width, columns = round_up(count, STEP), padded = round_up(rows, ROWS);
+    int64_t width = state->width;
     float *output = state->output + index * width;
     struct panels keys = {.data = packed, .panel = COLUMNS * width, .depth = COLUMNS};
-    multiply(padded, columns, width, state->query + index * width, width, 1, keys, state->score, KEY_BLOCK,
-             false);
-    float softcap = state->bias ? 0 : problem->softcap;
-    if (state->bias)
-        shift_scores(problem, state, query, rows, first, columns, count);
+    struct span seen[QUERY_BLOCK / ROWS];
+    int64_t groups = spans_seen(problem, query, rows, first, count, seen);
+    multiply_seen(groups, seen, count, width, state->query + index * width, keys, state->score);
     for (int64_t row = 0; row < rows; row++) {
-        int64_t begin = larger(0, first_key(problem, query + row) - first);
-        int64_t end = larger(0, end_key(problem, query + row) - first);
-        float factor = exponentials(state->score + row * KEY_BLOCK, columns, smaller(begin, columns),
-                                    smaller(end, count), softcap, &state->maximum[index + row],
-                                    &state->sum[index + row]);
+        struct span of_group = seen[row / ROWS];
+        int64_t from = of_group.begin / COLUMNS * COLUMNS, columns = round_up(of_group.end, COLUMNS) - from;
+        int64_t begin = larger(0, first_key(problem, query + row) - first) - from;
+        int64_t end = smaller(count, end_key(problem, query + row) - first) - from;
+        if (columns == 0)
+            continue;
+        float *score = state->score + row * KEY_BLOCK + from;
+        if (state->bias) /* it is added after the cap */
+            shift_scores(score, columns, problem->softcap,
+                         state->bias + (query + row) * problem->bias.query_stride + first + from,
+                         larger(0, begin), end);
+        float factor = exponentials(score, columns, begin, end, state->bias ? 0 : problem->softcap,
+                                    &state->maximum[index + row], &state->sum[index + row]);
         if (factor != 1.0f)
             for (int64_t channel = 0; channel < width; channel += LANES) {
                 float *at = output + row * width + channel;
                 v_store(at, v_load(at) * v_set(factor));
             }
     }
-    multiply(padded, width, count, state->score, KEY_BLOCK, 1,
-             panels_of_rows(packed + KEY_BLOCK * width, width), output, width, true);
+    add_seen(groups, seen, width, state->score, packed + KEY_BLOCK * width, output);
 }
 
 static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_piece *piece,

@@ -11,9 +11,7 @@
 
 #include <math.h>
 
-#include <math.h>
-
-/* multiply() makes ROWS x COLUMNS results at a time; STEP is a multiple of both, BLOCKs are multiples of
+/* multiply_tile() makes ROWS x COLUMNS results at a time; STEP is a multiple of both, BLOCKs are multiples of
  * STEP. */
 #if LANES == 16
 enum { ROWS = 8, COLUMNS = 2 * LANES, STEP = 32 };
@@ -148,6 +146,14 @@ static inline void turn_row(float *row, const struct rotary_attention_turn *turn
     const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
     float *first = row + turn->start;
     if (turn->interleaved) {
+        for (; pair + LANES <= pairs; pair += LANES) {
+            vfloat c = v_load(cosine + pair), s = v_set(direction) * v_load(sine + pair);
+            vfloat low = v_load(first + 2 * pair), high = v_load(first + 2 * pair + LANES);
+            vfloat x = v_even(low, high), y = v_odd(low, high);
+            vfloat turned = x * c - y * s, other = y * c + x * s;
+            v_store(first + 2 * pair, v_zip_low(turned, other));
+            v_store(first + 2 * pair + LANES, v_zip_high(turned, other));
+        }
         for (; pair < pairs; pair++) {
             float c = cosine[pair], s = direction * sine[pair], x = first[2 * pair], y = first[2 * pair + 1];
             first[2 * pair] = x * c - y * s;
@@ -175,9 +181,10 @@ static inline void load_key_rows(float *rows, const rotary_attention_problem *pr
                                  const struct rotary_attention_turn *turn, int64_t first, int64_t count)
 {
     int64_t width = rotary_attention_row(problem->head_dim);
-    memset(rows, 0, (size_t)(round_up(count, STEP) * width) * sizeof *rows);
+    memset(rows + count * width, 0, (size_t)((round_up(count, STEP) - count) * width) * sizeof *rows);
     for (int64_t at = 0; at < count; at++) {
         float *row = rows + at * width;
+        memset(row + problem->head_dim, 0, (size_t)(width - problem->head_dim) * sizeof *row);
         load_row(
             row,
             vector_at(problem, view, piece->sequence, key_row(problem, first + at), piece->key_value_head),
@@ -213,37 +220,90 @@ static inline void multiply_tile(int64_t depth, const float *a, int64_t a_row, i
     }
 }
 
-/* A matrix as multiply() reads it: tiles of COLUMNS columns start `panel` floats apart, their rows `depth`.
+/* A matrix as multiply_seen() reads it: tiles of COLUMNS columns start `panel` floats apart, their rows
+ * `depth`.
  */
 struct panels {
     const float *data;
     int64_t panel, depth;
 };
 
-/* c[rows][columns] (+)= a b, rows a multiple of ROWS, columns of COLUMNS. */
-static inline void multiply(int64_t rows, int64_t columns, int64_t depth, const float *a, int64_t a_row,
-                            int64_t a_depth, struct panels b, float *c, int64_t c_row, bool add)
+/* A square of LANES rows, `from_row` floats apart, transposed: each step shuffles the first half of the rows
+ * with the second. */
+static inline void transpose_square(float *to, int64_t to_row, const float *from, int64_t from_row)
 {
-    for (int64_t column = 0; column < columns; column += COLUMNS)
-        for (int64_t row = 0; row < rows; row += ROWS)
-            multiply_tile(depth, a + row * a_row, a_row, a_depth, b.data + column / COLUMNS * b.panel,
-                          b.depth, c + row * c_row + column, c_row, add);
-}
-
-/* Panels of a matrix stored row by row. */
-static inline struct panels panels_of_rows(const float *rows, int64_t row)
-{
-    return (struct panels){.data = rows, .panel = COLUMNS, .depth = row};
+    vfloat rows[LANES], shuffled[LANES];
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++)
+        rows[i] = v_load(from + i * from_row);
+#pragma GCC unroll 4
+    for (int step = 1; step < LANES; step *= 2) {
+#pragma GCC unroll 8
+        for (int i = 0; i < LANES / 2; i++) {
+            shuffled[2 * i] = v_zip_low(rows[i], rows[i + LANES / 2]);
+            shuffled[2 * i + 1] = v_zip_high(rows[i], rows[i + LANES / 2]);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++)
+            rows[i] = shuffled[i];
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++)
+        v_store(to + i * to_row, rows[i]);
 }
 
 /* Panels of the transpose of rows[count][width], count a multiple of COLUMNS: written to `to`, as large. */
 static inline struct panels transpose_rows(float *to, const float *rows, int64_t count, int64_t width)
 {
-    for (int64_t first = 0; first < count; first += COLUMNS)
-        for (int64_t channel = 0; channel < width; channel++)
-            for (int64_t column = 0; column < COLUMNS; column++)
-                to[first * width + channel * COLUMNS + column] = rows[(first + column) * width + channel];
+    for (int64_t first = 0; first < count; first += LANES)
+        for (int64_t channel = 0; channel < width; channel += LANES)
+            transpose_square(to + first / COLUMNS * COLUMNS * width + channel * COLUMNS + first % COLUMNS,
+                             COLUMNS, rows + first * width + channel, width);
     return (struct panels){.data = to, .panel = COLUMNS * width, .depth = COLUMNS};
+}
+
+/* Of a block of queries, ROWS at a time, what they see of a block of keys: begin ... end - 1. */
+struct span {
+    int64_t begin, end;
+};
+
+/* Of queries query ... query + rows - 1 and keys first ... first + count - 1. Returns the groups of ROWS. */
+static inline int64_t spans_seen(const rotary_attention_problem *problem, int64_t query, int64_t rows,
+                                 int64_t first, int64_t count, struct span seen[QUERY_BLOCK / ROWS])
+{
+    int64_t groups = 0;
+    for (int64_t row = 0; row < rows; row += ROWS, groups++) {
+        int64_t last = query + smaller(rows, row + ROWS) - 1;
+        int64_t begin = larger(0, first_key(problem, query + row) - first);
+        int64_t end = smaller(count, end_key(problem, last) - first);
+        seen[groups] = begin < end ? (struct span){begin, end} : (struct span){0, 0};
+    }
+    return groups;
+}
+
+/* c[groups of ROWS][KEY_BLOCK] = a[...][depth] b, where something is seen. */
+static inline void multiply_seen(int64_t groups, const struct span *seen, int64_t columns, int64_t depth,
+                                 const float *a, struct panels b, float *c)
+{
+    for (int64_t column = 0; column < columns; column += COLUMNS)
+        for (int64_t group = 0; group < groups; group++)
+            if (column < seen[group].end && column + COLUMNS > seen[group].begin)
+                multiply_tile(depth, a + group * ROWS * depth, depth, 1, b.data + column / COLUMNS * b.panel,
+                              b.depth, c + group * ROWS * KEY_BLOCK + column, KEY_BLOCK, false);
+}
+
+/* c[groups of ROWS][width] += a[...][KEY_BLOCK] rows, summed over what is seen. */
+static inline void add_seen(int64_t groups, const struct span *seen, int64_t width, const float *a,
+                            const float *rows, float *c)
+{
+    for (int64_t channel = 0; channel < width; channel += COLUMNS)
+        for (int64_t group = 0; group < groups; group++) {
+            int64_t begin = seen[group].begin, end = seen[group].end;
+            if (begin < end)
+                multiply_tile(end - begin, a + group * ROWS * KEY_BLOCK + begin, KEY_BLOCK, 1,
+                              rows + begin * width + channel, width, c + group * ROWS * width + channel,
+                              width, true);
+        }
 }
 
 /* tanh within 4 units in the last place: an odd polynomial near zero, elsewhere 1 - 2 / (e^2x + 1). */
@@ -267,6 +327,20 @@ static inline void cap_row(float *score, int64_t columns, float softcap)
         v_store(score + column, v_set(softcap) * v_tanh(v_load(score + column) * v_set(1 / softcap)));
 }
 
+/* Columns of a row outside begin ... end - 1 become `value`. */
+static inline void hide_outside(float *row, int64_t columns, int64_t begin, int64_t end, float value)
+{
+    if (begin <= 0 && end >= columns)
+        return;
+    for (int64_t column = 0; column < columns; column += LANES) {
+        if (column >= begin && column + LANES <= end)
+            continue;
+        vint place = v_lanes() + (int32_t)column;
+        vint seen = (place >= (int32_t)begin) & (place < (int32_t)end);
+        v_store(row + column, (vfloat)v_blend(seen, (vint)v_load(row + column), (vint)v_set(value)));
+    }
+}
+
 /* One row of scores becomes exponentials relative to the row's largest score so far. Columns begin ... end -
  * 1 are seen. Returns the factor by which what was summed before must be scaled. */
 static inline float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
@@ -274,10 +348,7 @@ static inline float exponentials(float *score, int64_t columns, int64_t begin, i
 {
     if (softcap > 0)
         cap_row(score, columns, softcap);
-    for (int64_t column = 0; column < begin; column++)
-        score[column] = -INFINITY;
-    for (int64_t column = end; column < columns; column++)
-        score[column] = -INFINITY;
+    hide_outside(score, columns, begin, end, -INFINITY);
     vfloat best = v_load(score);
     for (int64_t column = LANES; column < columns; column += LANES)
         best = v_max(v_load(score + column), best);
@@ -286,11 +357,11 @@ static inline float exponentials(float *score, int64_t columns, int64_t begin, i
     float reference = highest == -INFINITY ? 0.0f : highest;
     vfloat total = {0};
     for (int64_t column = 0; column < columns; column += LANES) {
-        vfloat weight = v_exp(v_load(score + column) - v_set(reference));
+        vfloat weight = v_exp_to_88(v_load(score + column) - v_set(reference));
         v_store(score + column, weight);
         total += weight;
     }
-    float factor = previous == -INFINITY ? 0.0f : expf(previous - reference);
+    float factor = previous == reference ? 1.0f : v_exp_to_88(v_set(previous - reference))[0];
     *maximum = highest;
     *sum = *sum * factor + v_sum(total);
     return factor;

@@ -10,7 +10,7 @@ INLINED void normal(vfloat x, vfloat *cumulative, vfloat *density)
 {
     vfloat size = v_max(x, -x) * v_set(0.70710678f);
     vfloat t = v_set(1.0f) / v_fma(v_set(0.3275911f), size, v_set(1.0f));
-    vfloat e = v_exp_not_above_0(v_set(-0.5f) * x * x);
+    vfloat e = v_exp_to_88(v_set(-0.5f) * x * x);
     vfloat p = v_set(1.061405429f);
     p = v_fma(p, t, v_set(-1.453152027f));
     p = v_fma(p, t, v_set(1.421413741f));
@@ -25,7 +25,7 @@ INLINED void normal(vfloat x, vfloat *cumulative, vfloat *density)
 INLINED vfloat sigmoid(vfloat x)
 {
     const vfloat one = v_set(1.0f);
-    vfloat e = v_exp_not_above_0(-v_max(x, -x));
+    vfloat e = v_exp_to_88(-v_max(x, -x));
     return v_select(x < v_set(0.0f), e, one) / (one + e);
 }
 
