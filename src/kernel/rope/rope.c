@@ -94,19 +94,30 @@ INLINE void turn_half(const struct rotary_rope_tile *tile, int64_t from, int64_t
     store(tile->output, to + tile->partner, y.second, count, out);
 }
 
-/* The same for neighbours. */
+/* The same for neighbours. Two of bf16 are as wide as an f32: they move as one, and come apart by shifting.
+ */
 INLINE void turn_interleaved(const struct rotary_rope_tile *tile, int64_t from, int64_t to,
                              const float *cosine, const float *sine, int64_t count, rotary_dtype in,
                              rotary_dtype out)
 {
     fetch_ahead(tile->input, from, in);
     fetch_ahead(tile->input, from + LANES, in);
+    struct pairs x;
+    vfloat c = load(cosine, 0, count, ROTARY_F32), s = load(sine, 0, count, ROTARY_F32);
+    if (in == ROTARY_BF16 && out == ROTARY_BF16) {
+        vint both = (vint)load((const uint16_t *)tile->input + from, 0, count, ROTARY_F32);
+        v_part_bf16(both, &x.first, &x.second);
+        x = turned(x, c, s);
+        store((uint16_t *)tile->output + to, 0, (vfloat)v_zip_bf16(x.first, x.second), count, ROTARY_F32);
+        return;
+    }
     vfloat low = load(tile->input, from, 2 * count, in);
     vfloat high = load(tile->input, from + LANES, 2 * count - LANES, in);
-    struct pairs x = {.first = v_even(low, high), .second = v_odd(low, high)};
-    struct pairs y = turned(x, load(cosine, 0, count, ROTARY_F32), load(sine, 0, count, ROTARY_F32));
-    store(tile->output, to, v_zip_low(y.first, y.second), 2 * count, out);
-    store(tile->output, to + LANES, v_zip_high(y.first, y.second), 2 * count - LANES, out);
+    v_part(low, high, &x.first, &x.second);
+    x = turned(x, v_parted(c), v_parted(s));
+    v_unpart(x.first, x.second, &low, &high);
+    store(tile->output, to, low, 2 * count, out);
+    store(tile->output, to + LANES, high, 2 * count - LANES, out);
 }
 
 INLINE void turn_pairs(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t from, int64_t to,
