@@ -327,8 +327,8 @@ typedef struct rotary_rope_detect_call {
     rotary_rope_projection query, key; /* of one layer; query heads a multiple of key heads */
 } rotary_rope_detect_call;
 
-/* Sums, to which each layer adds. Zeroed but for struct_size, it is no evidence. Entries are by
- * rotary_pairing. */
+/* Sums, to which each layer adds; those of two may be added member by member. Zeroed but for struct_size, it
+ * is no evidence. Entries are by rotary_pairing. */
 typedef struct rotary_rope_evidence {
     size_t struct_size;                  /* sizeof(rotary_rope_evidence) */
     int64_t heads, pairs;                /* of keys, looked at; heads with rows of zeros are not */

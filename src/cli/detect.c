@@ -134,6 +134,20 @@ static void print_line(const char *name, const rotary_rope_evidence *evidence,
            finding->chance[1]);
 }
 
+static void add_evidence(rotary_rope_evidence *all, const rotary_rope_evidence *own)
+{
+    all->heads += own->heads;
+    all->pairs += own->pairs;
+    all->random_mean += own->random_mean;
+    all->random_variance += own->random_variance;
+    for (int i = 0; i < 2; i++) {
+        all->products[i] += own->products[i];
+        all->contrasts[i] += own->contrasts[i];
+        all->contrast_squares[i] += own->contrast_squares[i];
+        all->contrast_lags[i] += own->contrast_lags[i];
+    }
+}
+
 /* Adds a layer to `all` and says what it is by itself. */
 static rotary_status take_layer(const struct invocation *invocation, const struct rotation *rotation,
                                 const struct projections *projections, const struct safetensors *file,
@@ -152,13 +166,12 @@ static rotary_status take_layer(const struct invocation *invocation, const struc
     rotary_error wrong = {0};
     rotary_status status = add(rotation, projections, file, tensor, &own, &wrong);
     if (!status)
-        status = add(rotation, projections, file, tensor, all, &wrong);
-    if (!status)
         status = rotary_rope_judge(&own, &finding, &wrong);
     if (status)
         return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status,
                            "%.100s: tensor \"%.128s\": %.200s", safetensors_path(file), tensor->name,
                            wrong.message);
+    add_evidence(all, &own);
     if (!invocation->common.json)
         print_line(tensor->name, &own, &finding);
     json_t *described = describe(&own, &finding);
