@@ -262,6 +262,10 @@ rotary_status tensor_read(const char *label, struct tensor *tensor, rotary_error
     char path[PATH_BYTES];
     const char *name;
     struct tensor read = {.label = label};
+    if (strstr(label, ".safetensors.index.json"))
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s names an index of files, wanted the safetensors file that has the tensor",
+                           label);
     rotary_status status =
         split_label(label, path, &name) ? read_safetensor(path, name, &read, error) : read_npy(&read, error);
     if (status == ROTARY_OK)

@@ -158,6 +158,9 @@ static bool read_dictionary(const char *text, struct header *header)
 static rotary_status read_header(const char *path, const char *bytes, size_t count, struct header *header,
                                  size_t *data, rotary_error *error)
 {
+    if (count >= 2 && memcmp(bytes, "PK", 2) == 0)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s is an archive of arrays (.npz), wanted one of them as .npy", path);
     if (count < PREFIX_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s is no .npy file: it does not start as one", path);
     const unsigned char *prefix = (const unsigned char *)bytes;

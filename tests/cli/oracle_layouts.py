@@ -207,6 +207,11 @@ refuses(1, "m.npy has shape [3, 3], wanted [3, 5]", *attends, "--mask", "m.npy")
 refuses(2, "--pad-mask wants --mask", *attends, "--pad-mask")
 refuses(2, "--stage wants --scores", *attends, "--stage", "scaled")
 refuses(2, "--window and --window-left exclude", *attends, "--causal", "--window", 2, "--window-left", 1)
+refuses(2, 'two results would go to "out.npy"', *attends, "--weights", "out.npy")
+with open("many.npz", "wb") as file:
+    np.savez(file, x=np.zeros(3))
+refuses(1, "many.npz is an archive of arrays (.npz), wanted one", *attends, "--mask", "many.npz")
+refuses(1, "m.safetensors.index.json:a names an index of files", *attends, "--mask", "m.safetensors.index.json:a")
 refuses(2, "--causal and --window-right exclude", *attends, "--causal", "--window-right", 1)
 
 report()
