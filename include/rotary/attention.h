@@ -126,7 +126,8 @@ typedef struct rotary_attention_decode_call {
     const int64_t *lengths; /* [batch]: tokens already in the cache */
     rotary_attention_const_view query, key, value;
     rotary_attention_view key_cache, value_cache, output;
-    void *workspace; /* rotary_attention_decode_bytes */
+    void *workspace;            /* rotary_attention_decode_bytes */
+    rotary_attention_bias bias; /* [batch, heads, queries, positions]: that of a key is at its position */
 } rotary_attention_decode_call;
 
 ROTARY_API size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t batch,

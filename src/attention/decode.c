@@ -135,6 +135,9 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     problem.key = rotary_attention_as_const(call->key_cache);
     problem.value = rotary_attention_as_const(call->value_cache);
     problem.output = call->output;
+    problem.bias = call->bias;
+    if (call->bias.data)
+        problem.bias.data += first;
     problem.query_turn = rotary_attention_turn_at(attention, &tables, length);
     problem.output_turn = rotary_attention_value_turn_at(attention, &tables, length);
     return problem;
@@ -291,6 +294,9 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
         {"output", rotary_attention_as_const(call->output), batch, queries, heads, true},
     };
     status = rotary_attention_check_operands(attention, operands, 6, error);
+    if (!status)
+        status = rotary_attention_check_bias(
+            attention, &call->bias, (rotary_attention_shape){.batch = batch, .queries = queries}, error);
     if (status)
         return status;
     return rotary_attention_check_workspace(

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEQUENCES = 3, GAP = 3 };
+enum { SEQUENCES = 3, GAP = 3, MOST = 240 /* tokens of a sequence, at the most */ };
 
 /* Three sequences of their own lengths, decoded together. */
 struct scene {
@@ -19,6 +19,7 @@ struct scene {
     struct reference_tensors got[SEQUENCES], wanted[SEQUENCES], naive[SEQUENCES];
     int64_t lengths[SEQUENCES]; /* tokens decoded so far */
     int64_t capacity;
+    double *bias;    /* [heads, MOST, MOST], the same for every sequence; NULL: none */
     bool head_major; /* caches are [sequence, head, capacity, head_dim], with gaps between the vectors */
     size_t element;
     void *key_cache, *value_cache;
@@ -40,6 +41,23 @@ static void load(const struct scene *scene, double *to, const void *from, int64_
     for (int64_t i = 0; i < count; i++)
         to[i] = scene->c[0].bf16 ? (double)rotary_bf16_to_float(((const uint16_t *)from)[i])
                                  : (double)((const float *)from)[i];
+}
+
+/* Biases of the next `queries` tokens, which stand elsewhere in each sequence. */
+static rotary_attention_bias place_bias(const struct scene *scene, int64_t first, int64_t batch,
+                                        int64_t queries)
+{
+    int64_t heads = scene->c[0].heads;
+    if (!scene->bias)
+        return (rotary_attention_bias){0};
+    float *to = trial_memory((size_t)(batch * heads * queries * MOST) * sizeof *to);
+    for (int64_t row = 0; row < batch * heads * queries; row++) {
+        int64_t query = scene->lengths[first + row / queries / heads] + row % queries;
+        const double *from = scene->bias + (row / queries % heads * MOST + query) * MOST;
+        for (int64_t n = 0; n < MOST; n++)
+            to[row * MOST + n] = (float)from[n];
+    }
+    return (rotary_attention_bias){to, heads * queries * MOST, queries * MOST, MOST};
 }
 
 /* Decodes the next `queries` tokens of sequences first ... first + batch - 1. */
@@ -83,6 +101,7 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
         .output = {output, queries * query_row, query_row, d},
         .workspace = trial_memory(
             rotary_attention_decode_bytes(scene->plan.attention, batch, queries, scene->capacity)),
+        .bias = place_bias(scene, first, batch, queries),
     };
     rotary_error error = {0};
     if (!CHECK_INT(rotary_attention_decode(scene->plan.attention, &call, &error), ROTARY_OK))
@@ -96,6 +115,7 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
     free(key);
     free(value);
     free(output);
+    free((void *)(uintptr_t)call.bias.data);
     free(call.workspace);
 }
 
@@ -109,6 +129,7 @@ static void make_sequences(struct scene *scene, struct reference_case c)
         together += steps[i];
     for (int s = 0; s < SEQUENCES; s++) {
         c.queries = c.keys = own[s] + together;
+        CHECK(c.queries <= MOST);
         scene->c[s] = c;
         struct reference_tensors *all[] = {&scene->got[s], &scene->wanted[s], &scene->naive[s]};
         for (int i = 0; i < 3; i++) {
@@ -164,11 +185,22 @@ static void decode_again(struct scene *scene, rotary_isa isa, int threads)
     }
 }
 
-static void try_scene(struct reference_case c, int64_t capacity, bool head_major)
+static void try_scene(struct reference_case c, int64_t capacity, bool head_major, bool biased)
 {
     struct scene scene = {.capacity = capacity, .head_major = head_major, .element = c.bf16 ? 2 : 4};
     rotary_isa isas[6];
     int count = trial_isas(isas);
+    if (biased) {
+        /* Some hidden, some rows entirely, and half of the first positions, where a part may be. */
+        scene.bias = trial_memory((size_t)(c.heads * MOST * MOST) * sizeof(double));
+        for (int64_t i = 0; i < c.heads * MOST * MOST; i++) {
+            double random = (double)check_random(31, (uint64_t)i, 0);
+            bool hidden = random < -0.5 || i / MOST % 11 == 4 || (i / MOST % 2 && i % MOST < 100);
+            scene.bias[i] = hidden ? -HUGE_VAL : 3 * random;
+        }
+        c.bias =
+            (struct reference_bias){.data = scene.bias, .head_stride = MOST * MOST, .query_stride = MOST};
+    }
     make_sequences(&scene, c);
     for (int i = 0; i < count; i++) {
         decode_all(&scene, isas[i], 1);
@@ -179,6 +211,7 @@ static void try_scene(struct reference_case c, int64_t capacity, bool head_major
         reference_tensors_free(&scene.wanted[s]);
         reference_tensors_free(&scene.naive[s]);
     }
+    free(scene.bias);
 }
 
 int main(void)
@@ -187,19 +220,19 @@ int main(void)
         int64_t heads, key_value_heads, head_dim, window, capacity;
         bool value_rope, interleaved;
         double softcap;
-        bool head_major;
+        bool head_major, biased;
     } scenes[] = {
-        {2, 2, 32, 0, 300, true, false, 0, false},
-        {4, 1, 64, 0, 260, true, true, 0, false},
-        {4, 2, 24, 0, 300, false, false, 4, false},
-        {2, 2, 32, 40, 103, true, false, 0, false},
-        {6, 2, 72, 1, 64, true, true, 0, false},
-        {8, 2, 128, 100, 163, false, false, 0, false},
+        {2, 2, 32, 0, 300, true, false, 0, false, false},
+        {4, 1, 64, 0, 260, true, true, 0, false, false},
+        {4, 2, 24, 0, 300, false, false, 4, false, true},
+        {2, 2, 32, 40, 103, true, false, 0, false, true},
+        {6, 2, 72, 1, 64, true, true, 0, false, false},
+        {8, 2, 128, 100, 163, false, false, 0, false, false},
         /* Caches that are cut into parts. */
-        {16, 16, 64, 0, 300, true, false, 0, false},
-        {16, 16, 64, 0, 300, false, true, 0, true},
-        {24, 8, 100, 150, 213, true, false, 2, false},
-        {14, 14, 70, 131, 194, false, false, 0, true},
+        {16, 16, 64, 0, 300, true, false, 0, false, false},
+        {16, 16, 64, 0, 300, false, true, 0, true, false},
+        {24, 8, 100, 150, 213, true, false, 2, false, true},
+        {14, 14, 70, 131, 194, false, false, 0, true, false},
     };
     for (int i = 0; i < (int)(sizeof scenes / sizeof *scenes); i++)
         for (int bf16 = 0; bf16 < 2; bf16++) {
@@ -219,7 +252,9 @@ int main(void)
                 .value_rope = turn,
             };
             c.value_rope.present = scenes[i].value_rope;
-            try_scene(c, scenes[i].capacity, scenes[i].head_major);
+            try_scene(c, scenes[i].capacity, scenes[i].head_major, false);
+            if (scenes[i].biased)
+                try_scene(c, scenes[i].capacity, scenes[i].head_major, true);
         }
     return check_report();
 }
