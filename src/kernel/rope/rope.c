@@ -63,7 +63,7 @@ INLINE void store(void *to, int64_t at, vfloat v, int64_t count, rotary_dtype dt
 
 /* Asks for what will be turned a little later. The halves of a head are two streams that the processor does
  * not foresee by itself. A hint only: past the end of a tensor it does nothing. */
-enum { BYTES_AHEAD = 2048 };
+enum { BYTES_AHEAD = 6144 };
 
 INLINE void fetch_ahead(const void *from, int64_t at, rotary_dtype dtype)
 {
