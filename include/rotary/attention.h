@@ -34,7 +34,7 @@ typedef struct rotary_attention_config {
     bool causal;                   /* a query sees keys at its own position and before */
     int64_t window;                /* with causal: the last `window` positions only; 0 means all */
     float softcap;                 /* of the scaled product; 0 means none */
-    const rotary_rope *rope;       /* borrowed, without xPos; NULL: queries and keys are not turned */
+    const rotary_rope *rope;       /* borrowed; NULL: queries and keys are not turned */
     const rotary_rope *value_rope; /* borrowed; NULL: values are not turned */
     int threads;                   /* 0: all processors */
     rotary_isa isa;
@@ -86,6 +86,25 @@ typedef struct rotary_attention_bias {
     int64_t batch_stride, head_stride, query_stride;
 } rotary_attention_bias;
 
+/* Sequences of many lengths laid end to end in a batch of one, [1, total, heads, head_dim], which never see
+ * each other: sequence s has the queries query_starts[s] up to, without, query_starts[s + 1], and keys
+ * likewise (cu_seqlens). In every sequence the first query stands at position first_query of the shape, the
+ * first key at first_key. A bias is [1, heads, all queries, all keys]. */
+typedef struct rotary_attention_packing {
+    /* [sequences + 1]; the first is 0, the last queries or keys of the shape. key_starts NULL: those of the
+     * queries. query_starts NULL: not packed. */
+    const int32_t *query_starts, *key_starts;
+    int64_t sequences;
+} rotary_attention_packing;
+
+/* As forward_bytes and backward_bytes, for packed calls. */
+ROTARY_API size_t rotary_attention_packed_forward_bytes(const rotary_attention *attention,
+                                                        rotary_attention_shape shape,
+                                                        const rotary_attention_packing *packing);
+ROTARY_API size_t rotary_attention_packed_backward_bytes(const rotary_attention *attention,
+                                                         rotary_attention_shape shape,
+                                                         const rotary_attention_packing *packing);
+
 typedef struct rotary_attention_forward_call {
     size_t struct_size; /* sizeof(rotary_attention_forward_call) */
     rotary_attention_shape shape;
@@ -94,6 +113,7 @@ typedef struct rotary_attention_forward_call {
     float *log_sum_exp; /* [batch, heads, queries]; NULL if no backward pass will follow */
     void *workspace;
     rotary_attention_bias bias;
+    rotary_attention_packing packing;
 } rotary_attention_forward_call;
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_forward(const rotary_attention *attention,
@@ -109,6 +129,7 @@ typedef struct rotary_attention_backward_call {
         value_gradient; /* overwritten; may not overlap the inputs */
     void *workspace;
     rotary_attention_bias bias; /* as in the forward pass; it gets no gradient */
+    rotary_attention_packing packing;
 } rotary_attention_backward_call;
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_attention *attention,

@@ -8,7 +8,7 @@
  * r) mod Q of the Q query pieces, so that no two pieces of work in a round add to the same sums, and the
  * order in which sums are added depends on the shape alone.
  */
-#include "attention/plan.h"
+#include "attention/packed.h"
 
 #include "base/fail.h"
 #include "base/sized.h"
@@ -22,6 +22,7 @@ enum { PIECE_ROWS = 1024, WANTED_PIECES = 64, BLOCK = 32 };
 struct backward {
     const rotary_attention *attention;
     rotary_attention_problem problem;
+    int64_t queries; /* of the sequence; problem.queries is all, which log_sum_exp is laid out by */
     int64_t piece_queries, piece_keys;
     int64_t query_pieces, key_pieces;
     int64_t band; /* key pieces at a time */
@@ -82,6 +83,12 @@ size_t rotary_attention_backward_bytes(const rotary_attention *attention, rotary
     return arena.used;
 }
 
+size_t rotary_attention_packed_backward_bytes(const rotary_attention *attention, rotary_attention_shape shape,
+                                              const rotary_attention_packing *packing)
+{
+    return rotary_attention_packed_bytes(attention, shape, packing, rotary_attention_backward_bytes);
+}
+
 static rotary_attention_piece piece_of(const struct backward *backward, int64_t whole, int64_t query_piece,
                                        int64_t key_piece)
 {
@@ -94,8 +101,8 @@ static rotary_attention_piece piece_of(const struct backward *backward, int64_t 
         .key_begin = key_piece * backward->piece_keys,
         .key_end = (key_piece + 1) * backward->piece_keys,
     };
-    if (piece.query_end > problem->queries)
-        piece.query_end = problem->queries;
+    if (piece.query_end > backward->queries)
+        piece.query_end = backward->queries;
     if (piece.key_end > problem->keys)
         piece.key_end = problem->keys;
     return piece;
@@ -187,7 +194,7 @@ static void finish_keys(void *argument, int64_t index, int worker)
     backward->attention->kernels->finish_keys(&backward->problem, &piece, &sums);
 }
 
-static void run(struct backward *backward, int64_t whole)
+static void run_pieces(struct backward *backward, int64_t whole)
 {
     int threads = backward->attention->threads;
     if (backward->query_pieces == 1 && backward->key_pieces == 1) {
@@ -230,14 +237,45 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
     status = rotary_attention_check_operands(attention, operands, 8, error);
     if (!status)
         status = rotary_attention_check_bias(attention, &call->bias, shape, error);
+    if (!status)
+        status = rotary_attention_check_packing(shape, &call->packing, error);
     if (status)
         return status;
     if (!call->log_sum_exp && batch > 0 && queries > 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "log_sum_exp is missing; wanted what the forward pass wrote, [%lld, %lld, %lld]",
                            (long long)batch, (long long)heads, (long long)queries);
-    return rotary_attention_check_workspace(call->workspace,
-                                            rotary_attention_backward_bytes(attention, shape), error);
+    return rotary_attention_check_workspace(
+        call->workspace, rotary_attention_packed_backward_bytes(attention, shape, &call->packing), error);
+}
+
+static void run(const rotary_attention *attention, const void *argument,
+                const struct attention_sequence *sequence, void *workspace)
+{
+    const rotary_attention_backward_call *call = argument;
+    rotary_attention_shape shape = sequence->shape;
+    int64_t query = sequence->query, key = sequence->key;
+    if (shape.batch == 0)
+        return;
+    struct backward backward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
+    struct attention_shape_tables tables;
+    struct rotary_arena arena = rotary_attention_arena(workspace);
+    carve(&backward, &tables, shape, &arena);
+    rotary_attention_problem *problem = &backward.problem;
+    problem->query = rotary_attention_skip(attention, call->query, query);
+    problem->key = rotary_attention_skip(attention, call->key, key);
+    problem->value = rotary_attention_skip(attention, call->value, key);
+    problem->saved_output = rotary_attention_skip(attention, call->output, query);
+    problem->output_gradient = rotary_attention_skip(attention, call->output_gradient, query);
+    problem->saved_log_sum_exp = call->log_sum_exp ? call->log_sum_exp + query : NULL;
+    problem->query_gradient = rotary_attention_skip_written(attention, call->query_gradient, query);
+    problem->key_gradient = rotary_attention_skip_written(attention, call->key_gradient, key);
+    problem->value_gradient = rotary_attention_skip_written(attention, call->value_gradient, key);
+    problem->bias = rotary_attention_skip_bias(call->bias, sequence);
+    rotary_attention_use_tables(attention, &tables, shape, problem);
+    backward.queries = shape.queries;
+    problem->queries = call->shape.queries;
+    run_pieces(&backward, shape.batch * attention->key_value_heads);
 }
 
 rotary_status rotary_attention_backward(const rotary_attention *attention,
@@ -251,25 +289,7 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
     status = check(attention, call, error);
     if (status)
         return status;
-    rotary_attention_shape shape = call->shape;
-    if (shape.batch == 0)
-        return ROTARY_OK;
-    struct backward backward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
-    struct attention_shape_tables tables;
-    struct rotary_arena arena = rotary_attention_arena(call->workspace);
-    carve(&backward, &tables, shape, &arena);
-    rotary_attention_problem *problem = &backward.problem;
-    problem->query = call->query;
-    problem->key = call->key;
-    problem->value = call->value;
-    problem->saved_output = call->output;
-    problem->output_gradient = call->output_gradient;
-    problem->saved_log_sum_exp = call->log_sum_exp;
-    problem->query_gradient = call->query_gradient;
-    problem->key_gradient = call->key_gradient;
-    problem->value_gradient = call->value_gradient;
-    problem->bias = call->bias;
-    rotary_attention_use_tables(attention, &tables, shape, problem);
-    run(&backward, shape.batch * attention->key_value_heads);
+    rotary_attention_run_packed(attention, call->shape, &call->packing, rotary_attention_backward_bytes, run,
+                                call, call->workspace);
     return ROTARY_OK;
 }

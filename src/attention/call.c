@@ -104,35 +104,56 @@ rotary_status rotary_attention_check_workspace(const void *workspace, size_t byt
     return ROTARY_OK;
 }
 
-static int64_t pairs_of(const rotary_rope *rope)
+static const rotary_rope *rope_of(const rotary_attention *attention, int role)
 {
+    return role == ROTARY_ROLE_VALUE ? attention->value_rope : attention->rope;
+}
+
+static int64_t pairs_of(const rotary_attention *attention, int role)
+{
+    const rotary_rope *rope = rope_of(attention, role);
     return rope ? rotary_rope_span(rope).dim / 2 : 0;
 }
 
 void rotary_attention_carve_tables(const rotary_attention *attention, struct attention_tables *tables,
                                    int64_t first, int64_t count, struct rotary_arena *arena)
 {
-    int64_t size = count * pairs_of(attention->rope), value_size = count * pairs_of(attention->value_rope);
-    *tables = (struct attention_tables){
-        .first = first,
-        .count = count,
-        .cosine = rotary_arena_push(arena, size, sizeof(float)),
-        .sine = rotary_arena_push(arena, size, sizeof(float)),
-        .value_cosine = rotary_arena_push(arena, value_size, sizeof(float)),
-        .value_sine = rotary_arena_push(arena, value_size, sizeof(float)),
-    };
+    *tables = (struct attention_tables){.first = first, .count = count};
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        bool own = (int)attention->rows[role] == role;
+        int64_t size = own ? count * pairs_of(attention, role) : 0;
+        float *cosine = rotary_arena_push(arena, size, sizeof(float));
+        float *sine = rotary_arena_push(arena, size, sizeof(float));
+        tables->cosine[role] = own ? cosine : tables->cosine[attention->rows[role]];
+        tables->sine[role] = own ? sine : tables->sine[attention->rows[role]];
+    }
 }
 
 void rotary_attention_fill_rows(const rotary_attention *attention, const struct attention_tables *tables,
                                 int64_t row, int64_t count)
 {
-    const rotary_rope *rope = attention->rope, *value_rope = attention->value_rope;
-    int64_t at = row * pairs_of(rope), value_at = row * pairs_of(value_rope);
-    if (rope)
-        rotary_rope_rows(rope, tables->first + row, count, false, tables->cosine + at, tables->sine + at);
-    if (value_rope)
-        rotary_rope_rows(value_rope, tables->first + row, count, true, tables->value_cosine + value_at,
-                         tables->value_sine + value_at);
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        int64_t at = row * pairs_of(attention, role);
+        if (rope_of(attention, role) && (int)attention->rows[role] == role)
+            rotary_rope_role_rows(rope_of(attention, role), tables->first + row, count,
+                                  (enum rotary_rope_role)role, tables->cosine[role] + at,
+                                  tables->sine[role] + at);
+    }
+}
+
+struct attention_tables rotary_attention_tables_from(const rotary_attention *attention,
+                                                     struct attention_tables tables, int64_t row,
+                                                     int64_t first, int64_t count)
+{
+    tables.first = first;
+    tables.count = count;
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        if (!rope_of(attention, role))
+            continue;
+        tables.cosine[role] += row * pairs_of(attention, role);
+        tables.sine[role] += row * pairs_of(attention, role);
+    }
+    return tables;
 }
 
 struct filling {
@@ -157,32 +178,22 @@ static void fill_tables(const rotary_attention *attention, const struct attentio
         rotary_parallel_for(attention->threads, pieces, fill_piece, &filling);
 }
 
-static struct rotary_attention_turn turn_of(const rotary_rope *rope, const float *cosine, const float *sine,
-                                            int64_t row)
+struct rotary_attention_turn rotary_attention_turn_at(const rotary_attention *attention,
+                                                      const struct attention_tables *tables,
+                                                      enum rotary_rope_role role, int64_t position)
 {
+    const rotary_rope *rope = rope_of(attention, role);
     if (!rope)
         return (struct rotary_attention_turn){0};
     struct rotary_span span = rotary_rope_span(rope);
+    int64_t at = (position - tables->first) * (span.dim / 2);
     return (struct rotary_attention_turn){
-        .cosine = cosine + row * (span.dim / 2),
-        .sine = sine + row * (span.dim / 2),
+        .cosine = tables->cosine[role] + at,
+        .sine = tables->sine[role] + at,
         .start = span.start,
         .dim = span.dim,
         .interleaved = span.pairing == ROTARY_PAIRING_INTERLEAVED,
     };
-}
-
-struct rotary_attention_turn rotary_attention_turn_at(const rotary_attention *attention,
-                                                      const struct attention_tables *tables, int64_t position)
-{
-    return turn_of(attention->rope, tables->cosine, tables->sine, position - tables->first);
-}
-
-struct rotary_attention_turn rotary_attention_value_turn_at(const rotary_attention *attention,
-                                                            const struct attention_tables *tables,
-                                                            int64_t position)
-{
-    return turn_of(attention->value_rope, tables->value_cosine, tables->value_sine, position - tables->first);
 }
 
 void rotary_attention_carve_shape_tables(const rotary_attention *attention,
@@ -213,8 +224,9 @@ void rotary_attention_use_tables(const rotary_attention *attention,
     problem->queries = shape.queries;
     problem->keys = shape.keys;
     problem->lead = shape.first_query - shape.first_key;
-    problem->query_turn = rotary_attention_turn_at(attention, queries, shape.first_query);
-    problem->output_turn = rotary_attention_value_turn_at(attention, queries, shape.first_query);
-    problem->key_turn = rotary_attention_turn_at(attention, &tables->keys, shape.first_key);
-    problem->value_turn = rotary_attention_value_turn_at(attention, &tables->keys, shape.first_key);
+    problem->query_turn = rotary_attention_turn_at(attention, queries, ROTARY_ROLE_QUERY, shape.first_query);
+    problem->output_turn = rotary_attention_turn_at(attention, queries, ROTARY_ROLE_VALUE, shape.first_query);
+    problem->key_turn = rotary_attention_turn_at(attention, &tables->keys, ROTARY_ROLE_KEY, shape.first_key);
+    problem->value_turn =
+        rotary_attention_turn_at(attention, &tables->keys, ROTARY_ROLE_VALUE, shape.first_key);
 }

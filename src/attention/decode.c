@@ -97,22 +97,9 @@ size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t 
 /* Tables of one sequence: its rows begin at row sequence * queries, and its first position is its length. */
 static struct attention_tables tables_of(const struct decode *decode, int64_t sequence)
 {
-    const rotary_attention *attention = decode->attention;
-    struct attention_tables tables = decode->tables;
-    int64_t row = sequence * decode->call->queries;
-    tables.first = decode->call->lengths[sequence];
-    tables.count = decode->call->queries;
-    if (attention->rope) {
-        int64_t pairs = rotary_rope_span(attention->rope).dim / 2;
-        tables.cosine += row * pairs;
-        tables.sine += row * pairs;
-    }
-    if (attention->value_rope) {
-        int64_t pairs = rotary_rope_span(attention->value_rope).dim / 2;
-        tables.value_cosine += row * pairs;
-        tables.value_sine += row * pairs;
-    }
-    return tables;
+    int64_t queries = decode->call->queries;
+    return rotary_attention_tables_from(decode->attention, decode->tables, sequence * queries,
+                                        decode->call->lengths[sequence], queries);
 }
 
 /* The problem of one sequence: query m stands at position length + m, and key n at position first + n. */
@@ -138,8 +125,8 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     problem.bias = call->bias;
     if (call->bias.data)
         problem.bias.data += first;
-    problem.query_turn = rotary_attention_turn_at(attention, &tables, length);
-    problem.output_turn = rotary_attention_value_turn_at(attention, &tables, length);
+    problem.query_turn = rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_QUERY, length);
+    problem.output_turn = rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_VALUE, length);
     return problem;
 }
 
@@ -176,8 +163,10 @@ static void append(void *argument, int64_t index, int worker)
     int64_t sequence = index / attention->key_value_heads, head = index % attention->key_value_heads;
     int64_t length = call->lengths[sequence];
     struct attention_tables tables = tables_of(decode, sequence);
-    struct rotary_attention_turn key_turn = rotary_attention_turn_at(attention, &tables, length);
-    struct rotary_attention_turn value_turn = rotary_attention_value_turn_at(attention, &tables, length);
+    struct rotary_attention_turn key_turn =
+        rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_KEY, length);
+    struct rotary_attention_turn value_turn =
+        rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_VALUE, length);
     for (int64_t token = 0; token < call->queries; token++) {
         int64_t row = (length + token) % call->capacity;
         attention->kernels->turn(&decode->problem, &key_turn, token,

@@ -4,7 +4,7 @@
  * into many pieces, keys and values are turned and packed once for all of them; else each piece packs for
  * itself, into memory that stays in its processor's cache.
  */
-#include "attention/plan.h"
+#include "attention/packed.h"
 
 #include "base/sized.h"
 #include "base/threads.h"
@@ -16,6 +16,7 @@ enum { PIECE_ROWS = 1024, LEAST_PIECE_ROWS = 256, WANTED_PIECES = 32, BLOCK = 32
 struct forward {
     const rotary_attention *attention;
     rotary_attention_problem problem;
+    int64_t queries; /* of the sequence; problem.queries is all, which log_sum_exp is laid out by */
     int64_t piece_queries, pieces; /* queries in a piece, pieces of a sequence and key-value head */
     int64_t key_blocks;
     unsigned char *packed; /* [sequence and key-value head, key block] */
@@ -65,6 +66,12 @@ size_t rotary_attention_forward_bytes(const rotary_attention *attention, rotary_
     return arena.used;
 }
 
+size_t rotary_attention_packed_forward_bytes(const rotary_attention *attention, rotary_attention_shape shape,
+                                             const rotary_attention_packing *packing)
+{
+    return rotary_attention_packed_bytes(attention, shape, packing, rotary_attention_forward_bytes);
+}
+
 static void pack_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
@@ -97,8 +104,8 @@ static void forward_piece(void *argument, int64_t index, int worker)
         .query_end = (part + 1) * forward->piece_queries,
         .key_end = problem->keys,
     };
-    if (piece.query_end > problem->queries)
-        piece.query_end = problem->queries;
+    if (piece.query_end > forward->queries)
+        piece.query_end = forward->queries;
     size_t packed = (size_t)(whole * forward->key_blocks) * forward->packed_bytes;
     forward->attention->kernels->forward(problem, &piece,
                                          forward->packed_bytes ? forward->packed + packed : NULL,
@@ -122,10 +129,39 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
     status = rotary_attention_check_operands(attention, operands, 4, error);
     if (!status)
         status = rotary_attention_check_bias(attention, &call->bias, shape, error);
+    if (!status)
+        status = rotary_attention_check_packing(shape, &call->packing, error);
     if (status)
         return status;
-    return rotary_attention_check_workspace(call->workspace, rotary_attention_forward_bytes(attention, shape),
-                                            error);
+    return rotary_attention_check_workspace(
+        call->workspace, rotary_attention_packed_forward_bytes(attention, shape, &call->packing), error);
+}
+
+static void run(const rotary_attention *attention, const void *argument,
+                const struct attention_sequence *sequence, void *workspace)
+{
+    const rotary_attention_forward_call *call = argument;
+    rotary_attention_shape shape = sequence->shape;
+    if (shape.batch == 0 || shape.queries == 0)
+        return;
+    struct forward forward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
+    struct attention_shape_tables tables;
+    struct rotary_arena arena = rotary_attention_arena(workspace);
+    carve(&forward, &tables, shape, &arena);
+    rotary_attention_problem *problem = &forward.problem;
+    problem->query = rotary_attention_skip(attention, call->query, sequence->query);
+    problem->key = rotary_attention_skip(attention, call->key, sequence->key);
+    problem->value = rotary_attention_skip(attention, call->value, sequence->key);
+    problem->output = rotary_attention_skip_written(attention, call->output, sequence->query);
+    problem->log_sum_exp = call->log_sum_exp ? call->log_sum_exp + sequence->query : NULL;
+    problem->bias = rotary_attention_skip_bias(call->bias, sequence);
+    rotary_attention_use_tables(attention, &tables, shape, problem);
+    forward.queries = shape.queries;
+    problem->queries = call->shape.queries;
+    int64_t whole = shape.batch * attention->key_value_heads;
+    if (forward.packed_bytes)
+        rotary_parallel_for(attention->threads, whole * forward.key_blocks, pack_block, &forward);
+    rotary_parallel_for(attention->threads, whole * forward.pieces, forward_piece, &forward);
 }
 
 rotary_status rotary_attention_forward(const rotary_attention *attention,
@@ -139,24 +175,7 @@ rotary_status rotary_attention_forward(const rotary_attention *attention,
     status = check(attention, call, error);
     if (status)
         return status;
-    rotary_attention_shape shape = call->shape;
-    if (shape.batch == 0 || shape.queries == 0)
-        return ROTARY_OK;
-    struct forward forward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
-    struct attention_shape_tables tables;
-    struct rotary_arena arena = rotary_attention_arena(call->workspace);
-    carve(&forward, &tables, shape, &arena);
-    rotary_attention_problem *problem = &forward.problem;
-    problem->query = call->query;
-    problem->key = call->key;
-    problem->value = call->value;
-    problem->output = call->output;
-    problem->log_sum_exp = call->log_sum_exp;
-    problem->bias = call->bias;
-    rotary_attention_use_tables(attention, &tables, shape, problem);
-    int64_t whole = shape.batch * attention->key_value_heads;
-    if (forward.packed_bytes)
-        rotary_parallel_for(attention->threads, whole * forward.key_blocks, pack_block, &forward);
-    rotary_parallel_for(attention->threads, whole * forward.pieces, forward_piece, &forward);
+    rotary_attention_run_packed(attention, call->shape, &call->packing, rotary_attention_forward_bytes, run,
+                                call, call->workspace);
     return ROTARY_OK;
 }

@@ -43,12 +43,6 @@ static rotary_status check_rope(const char *name, const rotary_rope *rope, int64
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s was made for heads of %lld channels; wanted head_dim, %lld", name,
                            (long long)rotary_rope_span(rope).head_dim, (long long)head_dim);
-    /* One table serves queries and keys here, and xPos scales them against each other. */
-    if (rope && rotary_rope_has_xpos(rope))
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s is an xPos plan, which attention cannot apply; turn queries and keys with "
-                           "rotary_rope_apply and leave it out here",
-                           name);
     return ROTARY_OK;
 }
 
@@ -111,6 +105,12 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     attention->window = config.window;
     attention->rope = config.rope;
     attention->value_rope = config.value_rope;
+    for (int role = 0; role < ROTARY_ROLES; role++)
+        attention->rows[role] = (enum rotary_rope_role)role;
+    if (config.rope && !rotary_rope_has_xpos(config.rope))
+        attention->rows[ROTARY_ROLE_KEY] = ROTARY_ROLE_QUERY;
+    if (config.rope && config.value_rope && rotary_rope_values_alike(config.rope, config.value_rope))
+        attention->rows[ROTARY_ROLE_VALUE] = ROTARY_ROLE_QUERY;
     attention->threads = config.threads ? config.threads : rotary_processors();
     attention->kernels = rotary_attention_kernels(
         config.isa == ROTARY_ISA_AUTO ? rotary_isa_best() : config.isa, config.dtype);

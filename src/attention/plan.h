@@ -16,14 +16,15 @@ struct rotary_attention {
     bool causal;
     int64_t window;
     const rotary_rope *rope, *value_rope;
-    int threads; /* never 0 */
+    int threads;                              /* never 0 */
+    enum rotary_rope_role rows[ROTARY_ROLES]; /* whose rows of cosines and sines do for each role */
     const struct rotary_attention_kernels *kernels;
 };
 
 /* Cosines and sines of the positions a call needs: first ... first + count - 1. */
 struct attention_tables {
     int64_t first, count;
-    float *cosine, *sine, *value_cosine, *value_sine;
+    float *cosine[ROTARY_ROLES], *sine[ROTARY_ROLES];
 };
 
 rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_error *error);
@@ -58,13 +59,14 @@ void rotary_attention_carve_tables(const rotary_attention *attention, struct att
                                    int64_t first, int64_t count, struct rotary_arena *arena);
 void rotary_attention_fill_rows(const rotary_attention *attention, const struct attention_tables *tables,
                                 int64_t row, int64_t count);
-/* The rows of the tables from `position` on. */
+/* The rows of the tables from `position` on, for queries, keys or values (and outputs). */
 struct rotary_attention_turn rotary_attention_turn_at(const rotary_attention *attention,
                                                       const struct attention_tables *tables,
-                                                      int64_t position);
-struct rotary_attention_turn rotary_attention_value_turn_at(const rotary_attention *attention,
-                                                            const struct attention_tables *tables,
-                                                            int64_t position);
+                                                      enum rotary_rope_role role, int64_t position);
+/* Tables whose rows begin `row` rows further on, and are those of `count` positions from `first`. */
+struct attention_tables rotary_attention_tables_from(const rotary_attention *attention,
+                                                     struct attention_tables tables, int64_t row,
+                                                     int64_t first, int64_t count);
 
 /* Tables for the queries and keys of a shape: one if their positions overlap or touch, else two. */
 struct attention_shape_tables {

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/sized.h"
 #include "kernel/rope/rope.h"
+#include "rope/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -109,6 +110,18 @@ struct rotary_span rotary_rope_span(const rotary_rope *rope)
 bool rotary_rope_has_xpos(const rotary_rope *rope)
 {
     return rope->growth != NULL;
+}
+
+bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope)
+{
+    if (!rotary_rope_roles_alike(rope))
+        return false;
+    if (rope == value_rope)
+        return true;
+    return rope->pairs == value_rope->pairs && rope->table_dtype == value_rope->table_dtype &&
+           rope->angles_f32 == value_rope->angles_f32 && !rope->slowing && !value_rope->slowing &&
+           memcmp(rope->inverse_frequency, value_rope->inverse_frequency,
+                  (size_t)rope->pairs * sizeof *rope->inverse_frequency) == 0;
 }
 
 int64_t rotary_rope_pairs(const rotary_rope *rope)

@@ -30,4 +30,7 @@ void rotary_rope_rows(const rotary_rope *rope, int64_t first, int64_t count, boo
 /* Whether queries need other rows than keys. */
 bool rotary_rope_has_xpos(const rotary_rope *rope);
 
+/* Whether the rows of queries turned by `rope` are those of values turned by `value_rope`. */
+bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope);
+
 #endif

@@ -88,13 +88,6 @@ static void try_configs(void)
     refuse_config(config, "value_rope was made for heads of 32 channels; wanted head_dim, 16");
     rotary_rope_destroy(rope);
 
-    rope_config.head_dim = 16;
-    rope_config.xpos_scale = 512.0;
-    CHECK_INT(rotary_rope_create(&rope, &rope_config, NULL), ROTARY_OK);
-    config = good_config();
-    config.rope = rope;
-    refuse_config(config, "rope is an xPos plan");
-    rotary_rope_destroy(rope);
     rotary_attention_destroy(NULL);
 }
 
