@@ -14,7 +14,8 @@
  * harder test: fewer roundings cancel.
  *
  * That the bound can tell is tested too: weights that are kept in bf16, without f32 beside them, must break
- * it.
+ * it. (With a BATCH of one's own that is told and not required: of a large preset it may be so small that
+ * f32 itself is unstable.)
  */
 #include "support/check.h"
 
@@ -139,10 +140,10 @@ int main(int count, char **arguments)
         fflush(stdout);
         check_about("%s, %s", preset, way_names[way]);
         CHECK(smoothed(loss[way], steps - SMOOTHED) < 0.95 * loss[way][0]); /* it did learn */
-        if (way == ALL_IN_BF16)
-            CHECK(off.granted > 1.0);
-        else
+        if (way != ALL_IN_BF16)
             CHECK(off.granted <= 1.0);
+        else if (count <= 2)
+            CHECK(off.granted > 1.0);
     }
     return check_report();
 }
