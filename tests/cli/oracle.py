@@ -266,9 +266,8 @@ for pairing in ["half", "interleaved"]:
     near(f"xPos {pairing}", np.load("o.npy"), attention(
         turned(q, np.arange(S - T, S), inverse_frequencies(8), pairing, magnitude=growth[0]),
         turned(k, np.arange(S), inverse_frequencies(8), pairing, magnitude=1 / growth[1]), v, causal=True)[0], 1e-12)
-    # The fused kernel has but one set of rows for queries and keys, and has to say so.
-    check("xPos, kernel", found["librotary"]["largest_difference"] is None and "xPos" in found["librotary"]["reason"],
-          str(found["librotary"]))
+    distance = found["librotary"]["largest_difference"]
+    check("xPos, kernel", distance is not None and distance <= max(1.0, np.abs(v).max()) * 1e-3, str(found["librotary"]))
 
 # f32 angles, far out, where they are not what they should be.
 far, single = 100003, np.float32
