@@ -8,7 +8,13 @@
 #include "kernel/attention/tile.h"
 #include "kernel/attention/variants.h"
 
+/* One function for each case, but under AddressSanitizer: what that adds to one so large takes the compiler
+ * minutes. */
+#if defined(__SANITIZE_ADDRESS__)
+#define INLINE static inline
+#else
 #define INLINE static inline __attribute__((always_inline))
+#endif
 
 /* Keys that are met together, and queries that meet them: their products stay in registers. A block of scores
  * holds up to SCORES for all queries, and no fewer than LEAST_BLOCK keys. */
@@ -243,15 +249,11 @@ INLINE void meet(const struct work *work, bool values, bool bf16, const struct b
 INLINE void meet_block(const struct work *work, bool values, bool bf16, const struct block *block)
 {
     int64_t heads = work->problem->key_value_heads;
-    if ((values ? &work->value : &work->key)->by_token) {
+    int64_t together = (values ? &work->value : &work->key)->by_token ? heads : 1;
+    for (int64_t first = 0; first < heads; first += together)
         for (int64_t at = 0; at < block->padded; at += KEYS)
-            for (int64_t head = 0; head < heads; head++)
+            for (int64_t head = first; head < first + together; head++)
                 meet(work, values, bf16, block, head, at);
-    } else {
-        for (int64_t head = 0; head < heads; head++)
-            for (int64_t at = 0; at < block->padded; at += KEYS)
-                meet(work, values, bf16, block, head, at);
-    }
 }
 
 static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
