@@ -19,8 +19,8 @@ int trial_isas(rotary_isa isas[6])
     for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++)
         if (rotary_isa_available((rotary_isa)isa))
             isas[count++] = (rotary_isa)isa;
-#ifdef ROTARY_EMULATE_TILES
-    /* The others are what they are in every build. */
+#if defined(ROTARY_EMULATE_TILES) && defined(__SANITIZE_ADDRESS__)
+    /* Slow, and the others are sanitized elsewhere. */
     if (rotary_isa_available(ROTARY_ISA_AMX)) {
         isas[0] = ROTARY_ISA_AMX;
         count = 1;

@@ -8,8 +8,8 @@
 
 #include "attention/reference.h"
 
-/* Instruction sets to try: those available, from scalar up; amx alone where its tiles are software. Returns
- * how many. */
+/* Instruction sets to try: those available, from scalar up; amx alone where its tiles are software,
+ * sanitized. Returns how many. */
 int trial_isas(rotary_isa isas[6]);
 
 /* A plan for a case, with the rotations it needs. */
