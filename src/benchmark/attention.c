@@ -3,8 +3,7 @@
 #include "benchmark/fill.h"
 #include "benchmark/library.h"
 #include "benchmark/limits.h"
-
-#include <rotary/attention.h>
+#include "layer/position.h"
 
 const char *const attention_rotation_names[] = {"none", "RoPE", "RoPER", NULL};
 
@@ -18,7 +17,7 @@ struct tensors {
 };
 
 struct attending {
-    rotary_attention *attention;
+    struct position_attention position;
     rotary_attention_forward_call forward;
     rotary_attention_backward_call backward;
 };
@@ -26,33 +25,35 @@ struct attending {
 static rotary_status run_forward(void *argument, rotary_error *error)
 {
     const struct attending *attending = argument;
-    return rotary_attention_forward(attending->attention, &attending->forward, error);
+    return rotary_attention_forward(attending->position.attention, &attending->forward, error);
 }
 
 static rotary_status run_both(void *argument, rotary_error *error)
 {
     const struct attending *attending = argument;
     rotary_status status = run_forward(argument, error);
-    return status == ROTARY_OK ? rotary_attention_backward(attending->attention, &attending->backward, error)
-                               : status;
+    return status == ROTARY_OK
+               ? rotary_attention_backward(attending->position.attention, &attending->backward, error)
+               : status;
 }
 
 static rotary_status create_attention(struct attending *attending,
                                       const struct attention_benchmark *benchmark,
-                                      const struct compute *compute, const rotary_rope *rope,
-                                      enum attention_rotation rotation, rotary_error *error)
+                                      const struct compute *compute, enum attention_rotation rotation,
+                                      rotary_error *error)
 {
-    rotary_attention_config config;
-    rotary_attention_config_default(&config);
-    config.heads = config.key_value_heads = benchmark->heads;
-    config.head_dim = benchmark->head_dim;
-    config.dtype = compute->storage;
-    config.causal = true;
-    config.rope = rotation == ATTENTION_NONE ? NULL : rope;
-    config.value_rope = rotation == ATTENTION_ROPER ? rope : NULL;
-    config.threads = compute->threads;
-    config.isa = compute->isa;
-    return rotary_attention_create(&attending->attention, &config, error);
+    static const enum position positions[] = {[ATTENTION_NONE] = POSITION_NONE,
+                                              [ATTENTION_ROPE] = POSITION_ROPE,
+                                              [ATTENTION_ROPER] = POSITION_ROPER};
+    struct position_config config = {.position = positions[rotation],
+                                     .heads = benchmark->heads,
+                                     .key_value_heads = benchmark->heads,
+                                     .head_dim = benchmark->head_dim,
+                                     .base = 10000.0,
+                                     .query_key_fraction = 1.0,
+                                     .value_fraction = 1.0,
+                                     .table_positions = benchmark->time};
+    return position_attention_create(&attending->position, compute, &config, error);
 }
 
 static void carve(struct tensors *tensors, const struct attention_benchmark *benchmark, rotary_dtype dtype,
@@ -141,8 +142,8 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
     rotary_attention_shape shape = {
         .batch = benchmark->batch, .queries = benchmark->time, .keys = benchmark->time};
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
-        size_t forward = rotary_attention_forward_bytes(attending[i].attention, shape),
-               backward = rotary_attention_backward_bytes(attending[i].attention, shape),
+        size_t forward = rotary_attention_forward_bytes(attending[i].position.attention, shape),
+               backward = rotary_attention_backward_bytes(attending[i].position.attention, shape),
                larger = forward > backward ? forward : backward;
         if (larger > tensors->workspace_bytes)
             tensors->workspace_bytes = larger;
@@ -161,17 +162,13 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
 rotary_status benchmark_attention(struct attention_benchmark *benchmark, const struct compute *compute,
                                   const struct timing_plan *plan, rotary_error *error)
 {
-    struct attending attending[ATTENTION_ROTATIONS] = {{0}};
+    struct attending attending[ATTENTION_ROTATIONS] = {{.position = {0}}};
     struct tensors tensors = {0};
     struct rotary_arena arena = {0};
     struct product_limit *product = NULL;
-    rotary_rope *rope = NULL;
-    rotary_rope_config config;
-    rotary_rope_config_default(&config);
-    config.head_dim = benchmark->head_dim;
-    rotary_status status = rotary_rope_create(&rope, &config, error);
+    rotary_status status = ROTARY_OK;
     for (int i = 0; i < ATTENTION_ROTATIONS && status == ROTARY_OK; i++)
-        status = create_attention(&attending[i], benchmark, compute, rope, (enum attention_rotation)i, error);
+        status = create_attention(&attending[i], benchmark, compute, (enum attention_rotation)i, error);
     if (status == ROTARY_OK)
         status = allocate(&tensors, benchmark, attending, compute->storage, &arena, error);
     if (status == ROTARY_OK)
@@ -185,8 +182,7 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
     }
     product_limit_destroy(product);
     for (int i = 0; i < ATTENTION_ROTATIONS; i++)
-        rotary_attention_destroy(attending[i].attention);
-    rotary_rope_destroy(rope);
+        position_attention_destroy(&attending[i].position);
     rotary_arena_free(&arena);
     return status;
 }

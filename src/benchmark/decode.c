@@ -3,11 +3,10 @@
 #include "benchmark/fill.h"
 #include "benchmark/library.h"
 #include "benchmark/limits.h"
-
-#include <rotary/attention.h>
+#include "layer/position.h"
 
 struct decoding {
-    rotary_attention *attention;
+    struct position_attention position;
     rotary_attention_decode_call call;
 };
 
@@ -23,7 +22,7 @@ struct tensors {
 static rotary_status run_decode(void *argument, rotary_error *error)
 {
     const struct decoding *decoding = argument;
-    return rotary_attention_decode(decoding->attention, &decoding->call, error);
+    return rotary_attention_decode(decoding->position.attention, &decoding->call, error);
 }
 
 static void carve(struct tensors *tensors, int64_t batch, rotary_dtype dtype, struct rotary_arena *arena)
@@ -38,21 +37,17 @@ static void carve(struct tensors *tensors, int64_t batch, rotary_dtype dtype, st
     tensors->workspace = rotary_arena_push(arena, (int64_t)tensors->workspace_bytes, 1);
 }
 
-static rotary_status create_attention(rotary_attention **attention, const struct decode_benchmark *benchmark,
-                                      const struct compute *compute, const rotary_rope *rope,
+static rotary_status create_attention(struct position_attention *position,
+                                      const struct decode_benchmark *benchmark, const struct compute *compute,
                                       rotary_error *error)
 {
-    rotary_attention_config config;
-    rotary_attention_config_default(&config);
-    config.heads = benchmark->heads;
-    config.key_value_heads = benchmark->key_value_heads;
-    config.head_dim = benchmark->head_dim;
-    config.dtype = compute->storage;
-    config.causal = true;
-    config.rope = rope;
-    config.threads = compute->threads;
-    config.isa = compute->isa;
-    return rotary_attention_create(attention, &config, error);
+    struct position_config config = {.position = POSITION_ROPE,
+                                     .heads = benchmark->heads,
+                                     .key_value_heads = benchmark->key_value_heads,
+                                     .head_dim = benchmark->head_dim,
+                                     .base = 10000.0,
+                                     .query_key_fraction = 1.0};
+    return position_attention_create(position, compute, &config, error);
 }
 
 static rotary_status allocate(struct tensors *tensors, const struct decode_benchmark *benchmark,
@@ -106,15 +101,9 @@ rotary_status benchmark_decode(struct decode_benchmark *benchmark, const struct 
     struct decoding decoding = {0};
     struct tensors tensors = {0};
     struct rotary_arena arena = {0};
-    rotary_rope *rope = NULL;
-    rotary_rope_config config;
-    rotary_rope_config_default(&config);
-    config.head_dim = benchmark->head_dim;
-    rotary_status status = rotary_rope_create(&rope, &config, error);
+    rotary_status status = create_attention(&decoding.position, benchmark, compute, error);
     if (status == ROTARY_OK)
-        status = create_attention(&decoding.attention, benchmark, compute, rope, error);
-    if (status == ROTARY_OK)
-        status = allocate(&tensors, benchmark, decoding.attention, compute->storage, &arena, error);
+        status = allocate(&tensors, benchmark, decoding.position.attention, compute->storage, &arena, error);
     if (status == ROTARY_OK) {
         int64_t size = (int64_t)rotary_dtype_size(compute->storage);
         decoding.call = plan_call(benchmark, &tensors, compute->storage);
@@ -130,8 +119,7 @@ rotary_status benchmark_decode(struct decode_benchmark *benchmark, const struct 
         benchmark->read = items[1].timing;
         benchmark->bytes = (double)reading.bytes;
     }
-    rotary_attention_destroy(decoding.attention);
-    rotary_rope_destroy(rope);
+    position_attention_destroy(&decoding.position);
     rotary_arena_free(&arena);
     return status;
 }
