@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "base/threads.h"
+#include "rope/positions.h"
 
 /* Up to so many queries and keys a sequence is one worker's. */
 enum { SHORT = 1024 };
@@ -15,23 +16,6 @@ enum { SHORT = 1024 };
 static const int32_t *key_starts(const rotary_attention_packing *packing)
 {
     return packing->key_starts ? packing->key_starts : packing->query_starts;
-}
-
-static rotary_status check_starts(const char *name, const int32_t *starts, int64_t sequences, int64_t tokens,
-                                  rotary_error *error)
-{
-    if (starts[0] != 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "packing.%s[0] is %d; wanted 0", name, starts[0]);
-    for (int64_t i = 0; i < sequences; i++)
-        if (starts[i + 1] < starts[i])
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "packing.%s[%lld] is %d after %d; wanted starts that do not fall", name,
-                               (long long)i + 1, starts[i + 1], starts[i]);
-    if (starts[sequences] != tokens)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "packing.%s[%lld] is %d; wanted the number of tokens, %lld", name,
-                           (long long)sequences, starts[sequences], (long long)tokens);
-    return ROTARY_OK;
 }
 
 rotary_status rotary_attention_check_packing(rotary_attention_shape shape,
@@ -44,19 +28,13 @@ rotary_status rotary_attention_check_packing(rotary_attention_shape shape,
                                packing->key_starts ? "key_starts" : "sequences");
         return ROTARY_OK;
     }
-    if (shape.batch != 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "batch is %lld; wanted 1, because packed sequences stand one behind another",
-                           (long long)shape.batch);
-    if (packing->sequences < 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "packing.sequences is %lld; wanted at least 1",
-                           (long long)packing->sequences);
-    rotary_status status =
-        check_starts("query_starts", packing->query_starts, packing->sequences, shape.queries, error);
-    if (!status)
-        status = check_starts(packing->key_starts ? "key_starts" : "query_starts", key_starts(packing),
-                              packing->sequences, shape.keys, error);
-    return status;
+    struct rotary_starts starts = {"packing", "query_starts", packing->query_starts, packing->sequences};
+    rotary_status status = rotary_rope_check_starts(&starts, shape.batch, shape.queries, error);
+    if (packing->key_starts) {
+        starts.name = "key_starts";
+        starts.starts = packing->key_starts;
+    }
+    return status ? status : rotary_rope_check_starts(&starts, shape.batch, shape.keys, error);
 }
 
 static struct attention_sequence sequence_of(rotary_attention_shape shape,

@@ -5,28 +5,30 @@
 
 #include <math.h>
 
-static rotary_status check_packed(const rotary_rope_positions *positions, int64_t batch, int64_t time,
-                                  rotary_error *error)
+rotary_status rotary_rope_check_starts(const struct rotary_starts *packed, int64_t batch, int64_t tokens,
+                                       rotary_error *error)
 {
+    const int32_t *starts = packed->starts;
+    int64_t sequences = packed->sequences;
     if (batch != 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "batch is %lld; wanted 1, because packed sequences stand one behind another",
                            (long long)batch);
-    if (positions->sequences < 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "positions.sequences is %lld; wanted at least 1",
-                           (long long)positions->sequences);
-    if (positions->starts[0] != 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "positions.starts[0] is %d; wanted 0",
-                           positions->starts[0]);
-    for (int64_t i = 0; i < positions->sequences; i++)
-        if (positions->starts[i + 1] < positions->starts[i])
+    if (sequences < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.sequences is %lld; wanted at least 1",
+                           packed->owner, (long long)sequences);
+    if (starts[0] != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.%s[0] is %d; wanted 0", packed->owner,
+                           packed->name, starts[0]);
+    for (int64_t i = 0; i < sequences; i++)
+        if (starts[i + 1] < starts[i])
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "positions.starts[%lld] is %d after %d; wanted starts that do not fall",
-                               (long long)i + 1, positions->starts[i + 1], positions->starts[i]);
-    if (positions->starts[positions->sequences] != time)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT, "positions.starts[%lld] is %d; wanted the number of tokens, %lld",
-            (long long)positions->sequences, positions->starts[positions->sequences], (long long)time);
+                               "%s.%s[%lld] is %d after %d; wanted starts that do not fall", packed->owner,
+                               packed->name, (long long)i + 1, starts[i + 1], starts[i]);
+    if (starts[sequences] != tokens)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s.%s[%lld] is %d; wanted the number of tokens, %lld", packed->owner,
+                           packed->name, (long long)sequences, starts[sequences], (long long)tokens);
     return ROTARY_OK;
 }
 
@@ -99,7 +101,8 @@ rotary_status rotary_rope_check_positions(const rotary_rope_positions *positions
                                           int axes, int64_t rows, rotary_error *error)
 {
     if (positions->starts) {
-        rotary_status status = check_packed(positions, batch, time, error);
+        const struct rotary_starts packed = {"positions", "starts", positions->starts, positions->sequences};
+        rotary_status status = rotary_rope_check_starts(&packed, batch, time, error);
         if (status)
             return status;
     }
