@@ -23,7 +23,7 @@ static struct digits digits(int64_t number)
 static rotary_status refuse_heads(const struct heads *heads, const struct heads_names *names,
                                   const char *more, const struct heads *partner, rotary_error *error)
 {
-    char shape[HEADS_TEXT_BYTES], wanted[2 * TENSOR_SHAPE_BYTES];
+    char shape[HEADS_TEXT_BYTES], wanted[2 * SHAPE_TEXT_BYTES];
     heads_text(heads->layout, names, shape);
     snprintf(wanted, sizeof wanted, "%s%.60s, to go with %.60s", shape, more, partner->tensor.label);
     return tensor_refuse_shape(&heads->tensor, wanted, error);
@@ -179,7 +179,7 @@ static rotary_status read_mask(const struct attend_options *options, struct atte
                            mask->label);
     attention->mask.keys = attention->keys;
     if (!fit_mask(options->pad_mask, attention, mask)) {
-        char wanted[TENSOR_SHAPE_BYTES];
+        char wanted[SHAPE_TEXT_BYTES];
         bool shorter = mask->dimensions > 0 && mask->shape[mask->dimensions - 1] < attention->keys;
         snprintf(wanted, sizeof wanted,
                  "[%lld, %lld], with [heads %lld] and [batch %lld] in front if it has them, each size that "

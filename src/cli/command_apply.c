@@ -151,7 +151,7 @@ static rotary_status read_input(const struct apply_options *options, struct work
 static rotary_status check_tables(const struct work *work, rotary_error *error)
 {
     const struct tensor *cosine = &work->cosine, *sine = &work->sine;
-    char wanted[TENSOR_SHAPE_BYTES + 64], shape[TENSOR_SHAPE_BYTES];
+    char wanted[SHAPE_TEXT_BYTES + 64], shape[SHAPE_TEXT_BYTES];
     if (!tensor_is_float(cosine) || !tensor_is_float(sine))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64",
                            tensor_is_float(cosine) ? sine->label : cosine->label,
@@ -253,7 +253,7 @@ static rotary_status shape_positions(const struct work *work, int axes, rotary_r
         positions->array_axis_stride = batch * time;
         return ROTARY_OK;
     }
-    char wanted[TENSOR_SHAPE_BYTES], more[TENSOR_SHAPE_BYTES] = "";
+    char wanted[SHAPE_TEXT_BYTES], more[SHAPE_TEXT_BYTES] = "";
     if (axes > 1)
         snprintf(more, sizeof more, ", [%d, %lld] or [%d, %lld, %lld]", axes, (long long)time, axes,
                  (long long)batch, (long long)time);
@@ -366,7 +366,7 @@ static rotary_status write_result(const struct apply_options *options, const str
         return result_print_json(json_pack("{s:s, s:o, s:s}", "output", options->output, "shape",
                                            tensor_shape_json(output), "type", tensor_type_name(output->type)),
                                  error);
-    char shape[TENSOR_SHAPE_BYTES];
+    char shape[SHAPE_TEXT_BYTES];
     printf("%s: %s %s\n", options->output, tensor_shape_text(output, shape), tensor_type_name(output->type));
     return ROTARY_OK;
 }

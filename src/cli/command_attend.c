@@ -269,7 +269,7 @@ static rotary_status evaluate(const struct attend_options *options, struct atten
 static rotary_status print_result(const struct invocation *invocation, const struct attend_work *work,
                                   const float *kernel, const rotary_error *wrong, rotary_error *error)
 {
-    char shape[TENSOR_SHAPE_BYTES];
+    char shape[SHAPE_TEXT_BYTES];
     const struct tensor *output = &work->output.tensor;
     const struct reference_attention *attention = &work->attention;
     if (!invocation->common.json) {

@@ -2,6 +2,7 @@
 #include "cli/projections.h"
 
 #include "base/fail.h"
+#include "cli/tensor.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -133,17 +134,6 @@ bool projections_turned(const struct projections *projections, const struct head
     return head % (group + 2) <= group;
 }
 
-static void write_shape(const struct safetensor *tensor, char *text, size_t bytes)
-{
-    size_t used = 0;
-    for (int i = 0; i <= tensor->dimensions; i++) {
-        int added = i < tensor->dimensions ? snprintf(text + used, bytes - used, "%s%lld", i ? ", " : "[",
-                                                      (long long)tensor->shape[i])
-                                           : snprintf(text + used, bytes - used, i ? "]" : "[]");
-        used += added > 0 && (size_t)added < bytes - used ? (size_t)added : 0;
-    }
-}
-
 rotary_status projections_rows(const struct projections *projections, const struct safetensor *tensor,
                                const char *label, struct head_rows *rows, rotary_error *error)
 {
@@ -156,8 +146,8 @@ rotary_status projections_rows(const struct projections *projections, const stru
         count *= others;
         others = 1;
     }
-    char shape[NAME_BYTES];
-    write_shape(tensor, shape, sizeof shape);
+    char shape[SHAPE_TEXT_BYTES];
+    shape_text(tensor->shape, tensor->dimensions, shape);
     if (count < 1 || others < 1 || count % projections->head_dim != 0)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s has shape %s, wanted [rows, inputs] or [rows], rows a multiple of %s's "

@@ -71,17 +71,22 @@ void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dty
 
 /* ---- shapes ---- */
 
-const char *tensor_shape_text(const struct tensor *tensor, char text[TENSOR_SHAPE_BYTES])
+const char *shape_text(const int64_t *shape, int dimensions, char text[SHAPE_TEXT_BYTES])
 {
     size_t used = 0;
     text[0] = 0;
-    for (int i = 0; i < tensor->dimensions; i++) {
-        int added = snprintf(text + used, TENSOR_SHAPE_BYTES - used, "%s%lld", i == 0 ? "[" : ", ",
-                             (long long)tensor->shape[i]);
+    for (int i = 0; i < dimensions; i++) {
+        int added = snprintf(text + used, SHAPE_TEXT_BYTES - used, "%s%lld", i == 0 ? "[" : ", ",
+                             (long long)shape[i]);
         used += added > 0 ? (size_t)added : 0;
     }
-    snprintf(text + used, TENSOR_SHAPE_BYTES - used, "%s", tensor->dimensions == 0 ? "[]" : "]");
+    snprintf(text + used, SHAPE_TEXT_BYTES - used, "%s", dimensions == 0 ? "[]" : "]");
     return text;
+}
+
+const char *tensor_shape_text(const struct tensor *tensor, char text[SHAPE_TEXT_BYTES])
+{
+    return shape_text(tensor->shape, tensor->dimensions, text);
 }
 
 json_t *tensor_shape_json(const struct tensor *tensor)
@@ -94,7 +99,7 @@ json_t *tensor_shape_json(const struct tensor *tensor)
 
 rotary_status tensor_refuse_shape(const struct tensor *tensor, const char *wanted, rotary_error *error)
 {
-    char shape[TENSOR_SHAPE_BYTES];
+    char shape[SHAPE_TEXT_BYTES];
     return rotary_fail(error, ROTARY_BAD_FILE, "%s has shape %s, wanted %s", tensor->label,
                        tensor_shape_text(tensor, shape), wanted);
 }
@@ -111,7 +116,7 @@ rotary_status tensor_make(const char *label, enum tensor_type type, const int64_
     fits = fits && made.elements < INT64_MAX / (int64_t)sizeof *made.values;
     made.values = fits ? calloc((size_t)made.elements + 1, sizeof *made.values) : NULL;
     if (!made.values) {
-        char text[TENSOR_SHAPE_BYTES];
+        char text[SHAPE_TEXT_BYTES];
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for a tensor of shape %s", label,
                            tensor_shape_text(&made, text));
     }

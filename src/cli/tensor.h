@@ -48,9 +48,10 @@ rotary_dtype tensor_dtype(enum tensor_type type);
 void *tensor_pack(const double *values, int64_t count, rotary_dtype dtype);
 void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dtype dtype);
 
-/* "[2, 5, 64]". */
-enum { TENSOR_SHAPE_BYTES = 192 };
-const char *tensor_shape_text(const struct tensor *tensor, char text[TENSOR_SHAPE_BYTES]);
+/* "[2, 5, 64]", of up to 8 numbers. */
+enum { SHAPE_TEXT_BYTES = 192 };
+const char *shape_text(const int64_t *shape, int dimensions, char text[SHAPE_TEXT_BYTES]);
+const char *tensor_shape_text(const struct tensor *tensor, char text[SHAPE_TEXT_BYTES]);
 /* The sizes as a JSON array. NULL: no memory. */
 json_t *tensor_shape_json(const struct tensor *tensor);
 /* LABEL has shape [3], wanted WANTED */
