@@ -104,11 +104,6 @@ size_t linear_bytes(const struct linear *linear)
            (linear->backward ? packed_weight_bytes(linear->backward) : 0);
 }
 
-int linear_weight(const struct linear *linear)
-{
-    return linear->weight;
-}
-
 int64_t linear_outputs(const struct linear *linear)
 {
     return linear->outputs;

@@ -37,8 +37,6 @@ void linear_destroy(struct linear *linear);
 /* Bytes it holds beyond the table of parameters: weights in the layouts the product wants. */
 size_t linear_bytes(const struct linear *linear);
 
-/* Index of the weight in the table; its number of rows. */
-int linear_weight(const struct linear *linear);
 int64_t linear_outputs(const struct linear *linear);
 
 /* Brings the weights into the layouts the product wants. To be called after the values changed: once a step.

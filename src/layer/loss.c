@@ -87,11 +87,6 @@ void loss_destroy(struct loss *loss)
     free(loss);
 }
 
-size_t loss_bytes(const struct loss *loss)
-{
-    return loss->arena.capacity;
-}
-
 struct softmax {
     struct loss *loss;
     const struct loss_call *call;

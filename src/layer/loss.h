@@ -22,7 +22,6 @@ ROTARY_CHECKED rotary_status loss_create(struct loss **loss, const struct comput
                                          struct linear *output, const struct loss_config *config,
                                          rotary_error *error);
 void loss_destroy(struct loss *loss);
-size_t loss_bytes(const struct loss *loss);
 
 struct loss_call {
     struct matrix hidden;   /* [rows, width], storage type */

@@ -64,11 +64,6 @@ void decoder_cache_destroy(struct decoder_cache *cache)
     free(cache);
 }
 
-int64_t *decoder_cache_lengths(struct decoder_cache *cache)
-{
-    return cache->lengths;
-}
-
 struct attention_layer_cache decoder_cache_layer(const struct decoder_cache *cache, int64_t layer)
 {
     return (struct attention_layer_cache){.key = cache->keys + (size_t)layer * cache->layer_bytes,

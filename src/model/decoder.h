@@ -88,8 +88,6 @@ struct decoder_cache;
 ROTARY_CHECKED rotary_status decoder_cache_create(struct decoder_cache **cache, const struct decoder *decoder,
                                                   int64_t batch, int64_t capacity, rotary_error *error);
 void decoder_cache_destroy(struct decoder_cache *cache);
-/* Tokens seen of each sequence, [batch]. Setting one back forgets what came after. */
-int64_t *decoder_cache_lengths(struct decoder_cache *cache);
 
 /* Reads `time` tokens of every sequence, tokens [batch, time], appending them to the cache, and writes the
  * logits that follow the last, f32 [batch, vocab_size]. */

@@ -23,10 +23,6 @@ enum rotary_rope_role { ROTARY_ROLE_QUERY, ROTARY_ROLE_KEY, ROTARY_ROLE_VALUE, R
 void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count, enum rotary_rope_role role,
                            float *cosine, float *sine);
 
-/* The same for values (`unit`) or for queries (which keys may use too if the plan has no xPos). */
-void rotary_rope_rows(const rotary_rope *rope, int64_t first, int64_t count, bool unit, float *cosine,
-                      float *sine);
-
 /* Whether queries need other rows than keys. */
 bool rotary_rope_has_xpos(const rotary_rope *rope);
 

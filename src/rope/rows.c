@@ -153,12 +153,6 @@ void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count
     }
 }
 
-void rotary_rope_rows(const rotary_rope *rope, int64_t first, int64_t count, bool unit, float *cosine,
-                      float *sine)
-{
-    rotary_rope_role_rows(rope, first, count, unit ? ROTARY_ROLE_VALUE : ROTARY_ROLE_QUERY, cosine, sine);
-}
-
 static void fill_piece(void *argument, int64_t index, int worker)
 {
     (void)worker;

@@ -185,7 +185,7 @@ static void check_rows(const rotary_rope *rope, const rotary_rope_config *config
     int64_t dim = config->rotary_dim ? config->rotary_dim : config->head_dim, pairs = dim / 2;
     float *cosine = malloc((size_t)(count * pairs) * sizeof *cosine);
     float *sine = malloc((size_t)(count * pairs) * sizeof *sine);
-    rotary_rope_rows(rope, first, count, false, cosine, sine);
+    rotary_rope_role_rows(rope, first, count, ROTARY_ROLE_QUERY, cosine, sine);
     for (int64_t row = 0; row < count; row++)
         for (int64_t pair = 0; pair < pairs; pair++) {
             long double frequency =
@@ -231,7 +231,7 @@ static void test_angles_f32(void)
     config.angles_f32 = true;
     rotary_rope *rope = plan_make(&config);
     float cosine[32], sine[32];
-    rotary_rope_rows(rope, 100003, 1, true, cosine, sine);
+    rotary_rope_role_rows(rope, 100003, 1, ROTARY_ROLE_VALUE, cosine, sine);
     double largest = 0;
     for (int pair = 0; pair < 32; pair++) {
         float frequency = 1.0f / (float)pow(10000.0, (double)((float)(2 * pair) / 64.0f));
