@@ -114,7 +114,7 @@ static inline __attribute__((always_inline)) void derive(float *weight, float *c
             slope = v_fma(-bent, bent, slope);
         }
         if (bias)
-            score = v_shift(score, load_bias(bias + column, end - column), 1.0f);
+            score = v_shift(score, load_columns(bias + column, end - column), 1.0f);
         vfloat p = v_exp_to_88(score - v_set(log_sum_exp));
         v_store(weight + column, p);
         v_store(change + column, p * (v_load(change + column) - v_set(weighted)) * slope);

@@ -198,15 +198,6 @@ static inline void make_scores(const struct state *state, const uint16_t *query,
                    (struct right_side){key, SIDE * width, TILE});
 }
 
-static void cap_scores(float *score, int64_t rows, int64_t columns, float softcap)
-{
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t column = 0; column < columns; column += 16) {
-            float *at = score + row * SCORE_ROW + column;
-            v_store(at, v_set(softcap * LOG2_E) * v_tanh(v_load(at) * v_set(LN_2 / softcap)));
-        }
-}
-
 /* What rows see of a block, in columns: begin ... end - 1 exactly, and rounded outwards to pairs of vectors.
  */
 struct sight {
@@ -315,14 +306,16 @@ static void meet_calm(const rotary_attention_problem *problem, const struct stat
     }
 }
 
-static void shift_scores(const rotary_attention_problem *problem, const struct state *state, int64_t query,
-                         int64_t rows, int64_t first, int64_t columns)
+static void bend_rows(const rotary_attention_problem *problem, const struct state *state, int64_t query,
+                      int64_t rows, int64_t first, int64_t columns)
 {
     for (int64_t row = 0; row < rows; row++) {
         struct sight sight = sight_of(problem, query + row, first, columns);
-        shift_row(state->score + row * SCORE_ROW,
-                  state->bias + (query + row) * problem->bias.query_stride + first, sight.begin, sight.end,
-                  LOG2_E);
+        const float *bias = state->bias;
+        if (bias)
+            bias += (query + row) * problem->bias.query_stride + first;
+        bend_row(state->score + row * SCORE_ROW, columns, sight.begin, sight.end, problem->softcap, bias,
+                 LOG2_E);
     }
 }
 
@@ -412,10 +405,7 @@ static void meet_wild(const rotary_attention_problem *problem, const struct stat
     float *output = state->output + index * state->width;
     for (int64_t column = 0; column < columns; column += 32)
         make_scores(state, state->query + index * state->width, column, state->score + column, SCORE_ROW);
-    if (problem->softcap > 0)
-        cap_scores(state->score, QUERIES, columns, problem->softcap);
-    if (state->bias)
-        shift_scores(problem, state, query, rows, first, columns);
+    bend_rows(problem, state, query, rows, first, columns);
     for (int64_t row = 0; row < QUERIES; row += 16)
         scale_rows(output + row * state->width, state->width,
                    weigh(problem, state, index, row, query, first, columns));

@@ -292,16 +292,12 @@ static void weigh_block(const struct work *work, const struct block *block)
         int64_t query = row % problem->queries;
         int64_t begin = larger(0, first_key(problem, query) - block->first);
         int64_t end = larger(0, end_key(problem, query) - block->first);
-        float *score = work->score + row * work->columns, softcap = problem->softcap;
-        if (problem->bias.data) {
-            const float *bias = bias_of(problem, work->piece->sequence, row / problem->queries);
-            if (softcap > 0)
-                cap_row(score, columns, softcap);
-            softcap = 0; /* done, before what is added */
-            shift_row(score, bias + query * problem->bias.query_stride + block->first, 0, block->count, 1.0f);
-        }
-        float factor = exponentials(score, columns, smaller(begin, columns), smaller(end, block->count),
-                                    softcap, &work->maximum[row], &work->sum[row]);
+        const float *bias = bias_of(problem, work->piece->sequence, row / problem->queries);
+        if (bias)
+            bias += query * problem->bias.query_stride + block->first;
+        float factor = exponentials(work->score + row * work->columns, columns, smaller(begin, columns),
+                                    smaller(end, block->count), problem->softcap, bias, &work->maximum[row],
+                                    &work->sum[row]);
         float *output = work->output + row * work->width;
         for (int64_t channel = 0; channel < work->width && factor != 1.0f; channel += LANES)
             v_store(output + channel, v_load(output + channel) * v_set(factor));

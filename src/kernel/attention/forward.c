@@ -86,14 +86,6 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
 }
 
-static void shift_scores(float *score, int64_t columns, float softcap, const float *bias, int64_t begin,
-                         int64_t end)
-{
-    if (softcap > 0)
-        cap_row(score, columns, softcap);
-    shift_row(score, bias, begin, end, 1.0f);
-}
-
 /* Queries of one block meet keys first ... first + count - 1. */
 static void meet(const rotary_attention_problem *problem, struct state *state, const float *packed,
                  int64_t index, int64_t query, int64_t rows, int64_t first, int64_t count)
@@ -114,13 +106,12 @@ static void meet(const rotary_attention_problem *problem, struct state *state, c
         int64_t end = smaller(count, end_key(problem, query + row) - first) - from;
         if (columns == 0)
             continue;
-        float *score = state->score + row * KEY_BLOCK + from;
-        if (state->bias) /* it is added after the cap */
-            shift_scores(score, columns, problem->softcap,
-                         state->bias + (query + row) * problem->bias.query_stride + first + from,
-                         larger(0, begin), end);
-        float factor = exponentials(score, columns, begin, end, state->bias ? 0 : problem->softcap,
-                                    &state->maximum[index + row], &state->sum[index + row]);
+        const float *bias = state->bias;
+        if (bias)
+            bias += (query + row) * problem->bias.query_stride + first + from;
+        float factor =
+            exponentials(state->score + row * KEY_BLOCK + from, columns, begin, end, problem->softcap, bias,
+                         &state->maximum[index + row], &state->sum[index + row]);
         if (factor != 1.0f)
             for (int64_t channel = 0; channel < width; channel += LANES) {
                 float *at = output + row * width + channel;

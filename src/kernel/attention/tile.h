@@ -88,18 +88,18 @@ static inline vfloat v_shift(vfloat score, vfloat bias, float units)
     return (vfloat)((hidden & (vint)v_set(-INFINITY)) | (~hidden & (vint)shifted));
 }
 
-/* The biases from `bias` on of `left` columns. */
-static inline vfloat load_bias(const float *bias, int64_t left)
+/* A vector of a row of which `left` columns are left; zero behind them. */
+static inline vfloat load_columns(const float *from, int64_t left)
 {
-    return left >= LANES ? v_load(bias) : left > 0 ? v_load_part(bias, left) : (vfloat){0};
+    return left >= LANES ? v_load(from) : left > 0 ? v_load_part(from, left) : (vfloat){0};
 }
 
 /* Adds to scores begin ... end - 1 of a row. */
 static inline void shift_row(float *score, const float *bias, int64_t begin, int64_t end, float units)
 {
     for (int64_t column = begin; column < end; column += LANES) {
-        vfloat shifted =
-            v_shift(load_bias(score + column, end - column), load_bias(bias + column, end - column), units);
+        vfloat shifted = v_shift(load_columns(score + column, end - column),
+                                 load_columns(bias + column, end - column), units);
         if (end - column >= LANES)
             v_store(score + column, shifted);
         else
@@ -341,13 +341,24 @@ static inline void hide_outside(float *row, int64_t columns, int64_t begin, int6
     }
 }
 
-/* One row of scores becomes exponentials relative to the row's largest score so far. Columns begin ... end -
- * 1 are seen. Returns the factor by which what was summed before must be scaled. */
-static inline float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
-                                 float *maximum, float *sum)
+/* One row of products becomes scores: they are capped, where there is a cap, and then biased, where there are
+ * biases, in columns begin ... end - 1. Scores are in `units` to the log of e. */
+static inline void bend_row(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
+                            const float *bias, float units)
 {
     if (softcap > 0)
-        cap_row(score, columns, softcap);
+        cap_row(score, columns, softcap * units);
+    if (bias)
+        shift_row(score, bias, begin, end, units);
+}
+
+/* One row of products becomes exponentials relative to the row's largest score so far. Columns begin ... end
+ * - 1 are seen, and biased, if there are biases. Returns the factor by which what was summed before must be
+ * scaled. */
+static inline float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
+                                 const float *bias, float *maximum, float *sum)
+{
+    bend_row(score, columns, begin, end, softcap, bias, 1.0f);
     hide_outside(score, columns, begin, end, -INFINITY);
     vfloat best = v_load(score);
     for (int64_t column = LANES; column < columns; column += LANES)
