@@ -156,28 +156,3 @@ void norm_backward(const struct norm *norm, const struct compute *compute, struc
         compute->kernels->column_sums(parameter_gradient(parameters, norm->bias), ROTARY_F32,
                                       call->scratch + width, blocks, width, 2 * width);
 }
-
-struct dropped {
-    const struct layer_kernels *kernels;
-    struct matrix out;
-    const float *in;
-    struct layer_mask mask;
-};
-
-static void dropout_block(void *argument, int64_t index, int worker)
-{
-    (void)worker;
-    const struct dropped *dropped = argument;
-    int64_t first = index * BLOCK_ROWS, width = dropped->out.columns;
-    struct matrix out = matrix_rows(dropped->out, first, rows_of_block(index, dropped->out.rows));
-    dropped->kernels->dropout(out.data, out.dtype, out.stride, dropped->in + first * width, first, out.rows,
-                              width, &dropped->mask);
-}
-
-void dropout_backward(const struct compute *compute, struct matrix out, const float *d,
-                      struct dropout dropout)
-{
-    struct dropped dropped = {
-        .kernels = compute->kernels, .out = out, .in = d, .mask = dropout_mask(dropout)};
-    rotary_parallel_for(compute->threads, blocks_of(out.rows), dropout_block, &dropped);
-}

@@ -61,9 +61,4 @@ int64_t norm_scratch(const struct norm *norm, int64_t rows);
 void norm_backward(const struct norm *norm, const struct compute *compute, struct parameters *parameters,
                    const struct norm_backward_call *call);
 
-/* d_branch alone: out = dropout's gradient of d (f32), in the storage type. The gradient of a residual sum
- * that no norm follows. */
-void dropout_backward(const struct compute *compute, struct matrix out, const float *d,
-                      struct dropout dropout);
-
 #endif

@@ -160,17 +160,6 @@ static void test_norm_backward(rotary_dtype storage, int64_t width, bool rms, in
     compare(&e, rms ? 1 : 2, 5e-6);
 }
 
-static void test_dropout(rotary_dtype storage, int64_t width)
-{
-    const struct layer_mask mask = mask_of(true);
-    fill(&a, ROTARY_F32, width, 0, 21, 4);
-    fill(&b, storage, width, GAP, 22, 0);
-    for (int i = 0; i < 2; i++)
-        both[i]->dropout(i ? b.got : b.wanted, storage, width + GAP, (float *)(void *)a.got, 1, ROWS, width,
-                         &mask);
-    compare(&b, ROWS, 1e-7);
-}
-
 static void test_activation(enum layer_activation kind, rotary_dtype storage, int64_t count)
 {
     /* Every size of input: 2^-8 to 2^5, where the tails of the normal distribution and of the sigmoid have
@@ -367,7 +356,6 @@ static void test_all(rotary_dtype storage, int64_t width)
         test_cross_entropy(storage, width, flags & 1 ? 0.1f : 0.0f, flags & 2);
         test_embed(width, flags & 1, flags & 2);
     }
-    test_dropout(storage, width);
     for (int kind = LAYER_RELU; kind <= LAYER_SILU; kind++)
         test_activation((enum layer_activation)kind, storage, width);
     test_sums(storage, width);

@@ -90,9 +90,6 @@ enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU };
 struct layer_kernels {
     void (*norm_forward)(const struct layer_norm_forward *work);
     void (*norm_backward)(const struct layer_norm_backward *work);
-    /* out[rows, width] = mask(in[rows, width]); row r is row first + r for the mask. */
-    void (*dropout)(void *out, rotary_dtype storage, int64_t out_stride, const float *in, int64_t first,
-                    int64_t rows, int64_t width, const struct layer_mask *mask);
     /* out = activation(in), and d_in = d_out * activation'(saved): `saved` is the output for relu, else the
      * input. d_in may be d_out. */
     void (*activate)(enum layer_activation kind, rotary_dtype storage, void *out, const void *in,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Norms fused with the residual sum and dropout before them, and dropout alone. A row is read from memory
- * once: it stays in the first-level cache for the passes over it.
+ * Norms fused with the residual sum and dropout before them. A row is read from memory once: it stays in the
+ * first-level cache for the passes over it.
  */
 #include "kernel/layer/variant.h"
 
@@ -202,18 +202,4 @@ void ROTARY_KERNEL(layer_norm_backward)(const struct layer_norm_backward *work)
         backward(work, ROTARY_BF16);
     else
         backward(work, ROTARY_F32);
-}
-
-void ROTARY_KERNEL(layer_dropout)(void *out, rotary_dtype storage, int64_t out_stride, const float *in,
-                                  int64_t first, int64_t rows, int64_t width, const struct layer_mask *mask)
-{
-    float factors[MASK_GROUP];
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t i = 0; i < width; i += LANES) {
-            int64_t lanes = lanes_left(i, width);
-            vfloat x = take_f32(in + row * width, i, lanes);
-            if (mask->threshold)
-                x *= mask_factor(mask, first + row, i, factors);
-            put(storage, row_to_write(storage, out, row, out_stride), i, x, lanes);
-        }
 }

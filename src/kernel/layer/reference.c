@@ -98,15 +98,6 @@ static void norm_backward(const struct layer_norm_backward *work)
     }
 }
 
-static void dropout(void *out, rotary_dtype storage, int64_t out_stride, const float *in, int64_t first,
-                    int64_t rows, int64_t width, const struct layer_mask *mask)
-{
-    for (int64_t row = 0; row < rows; row++)
-        for (int64_t i = 0; i < width; i++)
-            set(storage, out, row * out_stride + i,
-                (double)in[row * width + i] * factor(mask, first + row, i));
-}
-
 static double activated(enum layer_activation kind, double x)
 {
     switch (kind) {
@@ -285,7 +276,6 @@ static double sum_of_squares(const float *in, int64_t count)
 const struct layer_kernels layer_kernels_reference = {
     .norm_forward = norm_forward,
     .norm_backward = norm_backward,
-    .dropout = dropout,
     .activate = activate,
     .activate_backward = activate_backward,
     .gated = gated,

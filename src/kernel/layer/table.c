@@ -9,7 +9,6 @@ extern const struct layer_kernels ROTARY_KERNEL(layer_kernels);
 const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
     .norm_forward = ROTARY_KERNEL(layer_norm_forward),
     .norm_backward = ROTARY_KERNEL(layer_norm_backward),
-    .dropout = ROTARY_KERNEL(layer_dropout),
     .activate = ROTARY_KERNEL(layer_activate),
     .activate_backward = ROTARY_KERNEL(layer_activate_backward),
     .gated = ROTARY_KERNEL(layer_gated),

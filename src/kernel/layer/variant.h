@@ -11,8 +11,6 @@
 
 void ROTARY_KERNEL(layer_norm_forward)(const struct layer_norm_forward *work);
 void ROTARY_KERNEL(layer_norm_backward)(const struct layer_norm_backward *work);
-void ROTARY_KERNEL(layer_dropout)(void *out, rotary_dtype storage, int64_t out_stride, const float *in,
-                                  int64_t first, int64_t rows, int64_t width, const struct layer_mask *mask);
 void ROTARY_KERNEL(layer_activate)(enum layer_activation kind, rotary_dtype storage, void *out,
                                    const void *in, int64_t count);
 void ROTARY_KERNEL(layer_activate_backward)(enum layer_activation kind, rotary_dtype storage, void *d_in,
