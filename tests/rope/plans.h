@@ -7,6 +7,7 @@
 
 #include "support/check.h"
 
+#include <math.h>
 #include <rotary/rope.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,19 @@ static inline float *plan_random(uint64_t seed, int64_t count, int octaves)
     for (int64_t i = 0; i < count; i++)
         numbers[i] = check_random(seed, (uint64_t)i, octaves);
     return numbers;
+}
+
+/* The most by which a number is off from the wanted one (from zero, where none are wanted); NaN where any is.
+ */
+static inline double plan_apart(const float *got, const float *wanted, int64_t count)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double off = fabs((double)(wanted ? got[i] - wanted[i] : got[i]));
+        if (!(off <= most) && !isnan(most))
+            most = off;
+    }
+    return most;
 }
 
 #endif

@@ -35,9 +35,7 @@ static void turn(const rotary_rope *rope, const float *raw, float *keys, float *
 /* Two rotations, four roundings each, of numbers that grew by `magnitude`. */
 static void alike(const float *got, const float *wanted, const float *raw, double magnitude)
 {
-    double size = 0;
-    for (int i = 0; i < COUNT; i++)
-        size = fmax(size, fabs((double)raw[i]));
+    double size = plan_apart(raw, NULL, COUNT);
     for (int i = 0; i < COUNT; i++)
         CHECK_NEAR((double)got[i], (double)wanted[i], 24 * UNIT * size * magnitude);
 }
@@ -103,10 +101,7 @@ static void test_rebase(int variant)
     float *wanted_keys = malloc(COUNT * sizeof *keys), *wanted_values = malloc(COUNT * sizeof *values);
     turn(from, raw, keys, values, 490, NULL);
     turn(to, raw, wanted_keys, wanted_values, 490, NULL);
-    double apart = 0;
-    for (int i = 0; i < COUNT; i++)
-        apart = fmax(apart, fabs((double)(keys[i] - wanted_keys[i])));
-    CHECK(apart > 0.1);
+    CHECK(plan_apart(keys, wanted_keys, COUNT) > 0.1);
     rotary_rope_rebase_call call = {
         .struct_size = sizeof call, .batch = BATCH, .time = TIME, .positions = {.offset = 490}};
     call.key = plan_tensor(keys, keys, TIME, HEADS, HEAD_DIM);
