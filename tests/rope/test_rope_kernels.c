@@ -149,7 +149,52 @@ static void test_copy(const struct rotary_rope_kernels *kernels)
     }
 }
 
-static void test_table(const char *name, const struct rotary_rope_kernels *kernels, uint64_t seed)
+static float widened(uint32_t bits, rotary_dtype dtype)
+{
+    uint16_t half = (uint16_t)bits;
+    return dtype == ROTARY_F16 ? rotary_f16_to_float(half) : rotary_bf16_to_float(half);
+}
+
+static uint16_t narrowed(float value, rotary_dtype dtype)
+{
+    return dtype == ROTARY_F16 ? rotary_f16_from_float(value) : rotary_bf16_from_float(value);
+}
+
+/* Every 16-bit number as f32, and what is between it and the next one (the middle and its neighbours in f32)
+ * as 16 bits: as base/half.h has them, but for NaN, which is any NaN, and for zeros where instructions
+ * `flush` what is below 2^-126. */
+static void test_conversions(const struct rotary_rope_kernels *kernels, rotary_dtype dtype, bool flush)
+{
+    enum { ALL = 1 << 16 };
+    uint16_t *halves = malloc(3 * ALL * sizeof *halves);
+    float *floats = malloc(3 * ALL * sizeof *floats);
+    int64_t wrong = 0;
+    for (uint32_t i = 0; i < ALL; i++)
+        halves[i] = (uint16_t)i;
+    kernels->copy[dtype][ROTARY_F32](halves, floats, ALL);
+    for (uint32_t i = 0; i < ALL; i++) {
+        float wanted = widened(i, dtype);
+        wrong +=
+            isnan(wanted) ? !isnan(floats[i]) : rotary_float_bits(floats[i]) != rotary_float_bits(wanted);
+    }
+    CHECK_INT(wrong, 0);
+    for (uint32_t i = 0; i < ALL; i++) {
+        uint32_t middle = rotary_float_bits(0.5f * widened(i, dtype) + 0.5f * widened(i + 1, dtype));
+        for (uint32_t j = 0; j < 3; j++)
+            floats[3 * i + j] = rotary_float_from_bits(middle + j - 1);
+    }
+    kernels->copy[ROTARY_F32][dtype](floats, halves, 3 * ALL);
+    for (uint32_t i = 0; i < 3 * ALL; i++) {
+        uint16_t wanted = narrowed(floats[i], dtype);
+        bool flushed = flush && fabsf(floats[i]) < 0x1p-126f && halves[i] == (wanted & 0x8000);
+        wrong += isnan(floats[i]) ? !isnan(widened(halves[i], dtype)) : halves[i] != wanted && !flushed;
+    }
+    CHECK_INT(wrong, 0);
+    free(halves);
+    free(floats);
+}
+
+static void test_table(const char *name, const struct rotary_rope_kernels *kernels, uint64_t seed, bool flush)
 {
     random_state = (struct rotary_random){.key = {.seed = seed, .stream = ROTARY_STREAM_TEST}};
     for (int i = 0; i < TILES; i++) {
@@ -166,14 +211,17 @@ static void test_table(const char *name, const struct rotary_rope_kernels *kerne
     }
     check_about("%s copies", name);
     test_copy(kernels);
+    test_conversions(kernels, ROTARY_F16, false);
+    test_conversions(kernels, ROTARY_BF16, flush);
 }
 
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    test_table("reference", &rotary_rope_kernels_reference, seed);
+    test_table("reference", &rotary_rope_kernels_reference, seed, false);
     for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++)
         if (rotary_isa_available((rotary_isa)isa))
-            test_table(rotary_isa_name((rotary_isa)isa), rotary_rope_kernels((rotary_isa)isa), seed);
+            test_table(rotary_isa_name((rotary_isa)isa), rotary_rope_kernels((rotary_isa)isa), seed,
+                       isa == ROTARY_ISA_AVX512BF16 || isa == ROTARY_ISA_AMX);
     return check_report();
 }
