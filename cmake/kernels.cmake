@@ -19,6 +19,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     endif()
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     set(ROTARY_VARIANTS scalar neon)
+    set(ROTARY_FLAGS_neon -DROTARY_NEON=1) # every such processor has NEON, so it takes no flag to have it
     add_compile_definitions(ROTARY_HAVE_NEON=1)
 else()
     set(ROTARY_VARIANTS scalar)

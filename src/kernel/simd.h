@@ -15,7 +15,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#elif defined(__aarch64__)
+#elif defined(ROTARY_NEON)
 #include <arm_neon.h>
 #endif
 
@@ -83,7 +83,7 @@ static inline vfloat v_fma(vfloat a, vfloat b, vfloat c)
     return (vfloat)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
     return (vfloat)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#elif defined(__aarch64__)
+#elif defined(ROTARY_NEON)
     return (vfloat)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return a * b + c;
@@ -266,6 +266,8 @@ static inline vint v_widen(vhalf half)
     return (vint)_mm512_cvtepu16_epi32((__m256i)half);
 #elif defined(__AVX2__)
     return (vint)_mm256_cvtepu16_epi32((__m128i)half);
+#elif defined(ROTARY_NEON)
+    return (vint)vmovl_u16((uint16x4_t)half);
 #else
     return __builtin_convertvector(half, vint);
 #endif
@@ -359,6 +361,8 @@ static inline vfloat v_from_f16(vhalf half)
     return (vfloat)_mm512_cvtph_ps((__m256i)half);
 #elif defined(__F16C__)
     return (vfloat)_mm256_cvtph_ps((__m128i)half);
+#elif defined(ROTARY_NEON)
+    return (vfloat)vcvt_f32_f16((float16x4_t)half);
 #else
     vfloat v = {0};
     for (int lane = 0; lane < LANES; lane++)
@@ -373,6 +377,8 @@ static inline vhalf v_to_f16(vfloat v)
     return (vhalf)_mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT);
 #elif defined(__F16C__)
     return (vhalf)_mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT);
+#elif defined(ROTARY_NEON)
+    return (vhalf)vcvt_f16_f32((float32x4_t)v);
 #else
     vhalf half = {0};
     for (int lane = 0; lane < LANES; lane++)

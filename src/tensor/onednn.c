@@ -221,7 +221,7 @@ bool pieces_bf16_is_fast(void)
     return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
-void pieces_library(char *text, size_t bytes)
+static const char *instructions(void)
 {
     static const struct {
         dnnl_cpu_isa_t isa;
@@ -241,8 +241,7 @@ void pieces_library(char *text, size_t bytes)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if ((isa & names[i].isa) == names[i].isa)
             name = names[i].name;
-    const dnnl_version_t *version = dnnl_version();
-    snprintf(text, bytes, "oneDNN %d.%d.%d, %s", version->major, version->minor, version->patch, name);
+    return name;
 }
 #else
 static void cap(rotary_isa isa)
@@ -254,7 +253,19 @@ bool pieces_bf16_is_fast(void)
 {
     return false;
 }
+
+static const char *instructions(void)
+{
+    return "instructions of its own choice";
+}
 #endif
+
+void pieces_library(char *text, size_t bytes)
+{
+    const dnnl_version_t *version = dnnl_version();
+    snprintf(text, bytes, "oneDNN %d.%d.%d, %s", version->major, version->minor, version->patch,
+             instructions());
+}
 
 rotary_status pieces_create(struct pieces **pieces, int threads, rotary_isa isa, rotary_error *error)
 {

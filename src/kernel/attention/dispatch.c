@@ -30,6 +30,7 @@ static const struct rotary_attention_kernels bf16_amx = IN_BF16(amx);
 
 const struct rotary_attention_kernels *rotary_attention_kernels(rotary_isa isa, rotary_dtype dtype)
 {
+    (void)dtype; /* matters on x86 alone */
     switch (isa) {
 #ifdef ROTARY_HAVE_NEON
     case ROTARY_ISA_NEON:
