@@ -3,7 +3,7 @@
 # mutants.sh [-n COUNT] [WORD]: makes each mistake of tests/mutants/list.txt whose name has WORD in it (COUNT of them, if
 # -n is given) in a copy of the tree, and requires that one of its tests fails. Prints a table; exits 1 if a mistake goes
 # unnoticed. The copy and its build stay in build/mutants, so that another run builds only what differs. Where there is no
-# AMX but AVX512_BF16, the copy's tiles are software.
+# AMX but AVX512_BF16, the copy's tiles are software; a mistake in NEON is built and run as cmake/arm.cmake does.
 set -eu
 cd "$(dirname "$0")/.."
 most=1000
@@ -52,16 +52,16 @@ mutated() {
     END { exit done != lines || lines == 0 }' "$list" "$root/$(field "$1" file)"
 }
 
-# Says what came of the mutant whose change is in the tree.
+# Says what came of the mutant whose change is in the tree, by the tests $1 of the build $2.
 verdict() {
     targets=
     for test in $1; do
         case $test in cli_*) targets="$targets rotary json_get" ;; *) targets="$targets test_$test" ;; esac
     done
     # shellcheck disable=SC2086 # a list of words
-    cmake --build "$build" -j "${JOBS:-2}" --target $targets >"$work/log" 2>&1 || { echo "does not build"; return; }
+    cmake --build "$2" -j "${JOBS:-2}" --target $targets >"$work/log" 2>&1 || { echo "does not build"; return; }
     for test in $1; do
-        ctest --test-dir "$build" --no-tests=error -R "^$test\$" >"$work/log" 2>&1 || { echo "caught by $test"; return; }
+        ctest --test-dir "$2" --no-tests=error -R "^$test\$" >"$work/log" 2>&1 || { echo "caught by $test"; return; }
     done
     echo SURVIVED
 }
@@ -83,10 +83,18 @@ while [ $index -lt "$total" ] && [ $tried -lt "$most" ]; do
             { printf '%-66s %s\n' "$name" "not tried: neither AMX nor AVX512_BF16 here" && continue; }
         ;;
     esac
+    folder=$build
+    case $name in *NEON*)
+        folder=$build-arm
+        { command -v qemu-aarch64 || command -v qemu-aarch64-static; } >"$work/log" && cmake -S "$tree" -B "$folder" -G Ninja \
+            -DCMAKE_TOOLCHAIN_FILE="$tree/cmake/arm.cmake" -DCMAKE_BUILD_TYPE=Dev -DROTARY_TRAINER=OFF >"$work/log" 2>&1 ||
+            { printf '%-66s %s\n' "$name" "not tried: nothing here builds and runs it" && continue; }
+        ;;
+    esac
     tried=$((tried + 1))
     if mutated $index >"$work/mutated"; then
         cp "$work/mutated" "$tree/$file"
-        said=$(verdict "$tests")
+        said=$(verdict "$tests" "$folder")
         cp "$root/$file" "$tree/$file"
     else
         said="is not to be found in $file"

@@ -18,6 +18,9 @@ have() {
     g++) command -v c++ ;;
     ninja-build) command -v ninja ;;
     libc6-dev) has_header stdlib.h ;;
+    gcc-aarch64-linux-gnu) command -v aarch64-linux-gnu-gcc ;;
+    libc6-dev-arm64-cross) ls /usr/aarch64-linux-gnu/include/stdlib.h ;;
+    qemu-user) command -v qemu-aarch64 || command -v qemu-aarch64-static ;;
     libdnnl-dev) has_header dnnl.h ;;
     libjansson-dev) has_header jansson.h ;;
     libopenblas0-pthread) ls /usr/lib/*/openblas-pthread/libblas.so.3 ;;
