@@ -38,6 +38,15 @@ void tiny_config(struct run_config *config)
         printf("%s\n", error.message);
 }
 
+bool has_bf16(void)
+{
+    struct compute compute;
+    if (compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_BF16, NULL) != ROTARY_OK)
+        return false;
+    compute_destroy(&compute);
+    return true;
+}
+
 void train_to_end(const struct run_config *config, int threads, const char *folder)
 {
     struct compute compute;

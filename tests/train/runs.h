@@ -14,6 +14,9 @@ void tiny_config(struct run_config *config);
 /* Trains in `folder`, resuming what is there; fails the test if it does not reach its last step. */
 void train_to_end(const struct run_config *config, int threads, const char *folder);
 
+/* Whether matrix products of bf16 work here, which not every oneDNN has for every processor. */
+bool has_bf16(void);
+
 /* Whole files. The caller frees *bytes. */
 char *read_file(const char *folder, const char *name, size_t *count);
 void write_file(const char *folder, const char *name, const void *bytes, size_t count);

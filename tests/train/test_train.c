@@ -49,7 +49,8 @@ static struct train_result call_train(const struct run_config *config, const cha
 static void test_learns(void)
 {
     struct run_config config;
-    for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++) {
+    for (int precision = PRECISION_F32; precision <= (has_bf16() ? PRECISION_BF16 : PRECISION_F32);
+         precision++) {
         check_about("learning in %s", precision_names[precision]);
         tiny_config(&config);
         config.model.dropout = 0.0;
@@ -89,7 +90,7 @@ static void test_every_kind_of_model(void)
         config.model.hidden_act = kind / 20;
         config.train.optimizer = kind % 2;
         config.train.schedule = kind % 4;
-        config.train.precision = kind % 7 < 4 ? PRECISION_F32 : PRECISION_BF16;
+        config.train.precision = kind % 7 < 4 || !has_bf16() ? PRECISION_F32 : PRECISION_BF16;
         config.train.weight_decay = 0.01;
         config.train.steps = 3;
         config.train.log_every = 1;
@@ -105,7 +106,8 @@ static void test_every_kind_of_model(void)
 
 static void test_threads(void)
 {
-    for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++) {
+    for (int precision = PRECISION_F32; precision <= (has_bf16() ? PRECISION_BF16 : PRECISION_F32);
+         precision++) {
         struct run_config config;
         tiny_config(&config);
         config.train.precision = precision;
@@ -136,7 +138,8 @@ static void note_allocations(void *argument, const struct train_progress *progre
 
 static void test_allocations(void)
 {
-    for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++)
+    for (int precision = PRECISION_F32; precision <= (has_bf16() ? PRECISION_BF16 : PRECISION_F32);
+         precision++)
         for (int threads = 1; threads <= 3; threads++) {
             struct run_config config;
             tiny_config(&config);

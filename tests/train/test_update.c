@@ -135,7 +135,9 @@ static void test_steps(const struct optimizer *optimizer, const struct compute *
                                scale * (double)parameter_gradient(&parameters, i)[j], rows[i].decay, rate,
                                step);
         CHECK(optimizer_step(optimizer, compute, &parameters, step, rate, &norm));
-        CHECK_NEAR(norm, wanted_norm, 1e-7 * wanted_norm);
+        /* Sums of up to 1,024 squares in f32, in at least 4 lanes: at most 256 + 2 roundings, of which the
+         * root halves the error. */
+        CHECK_NEAR(norm, wanted_norm, 129 * 0x1p-24 * wanted_norm);
     }
     double largest = 0, gradients = 0;
     for (int i = 0; i < ROWS; i++)
