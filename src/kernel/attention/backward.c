@@ -68,6 +68,9 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
 {
     int64_t width = state->width, sequence = piece->sequence, head_dim = problem->head_dim;
     float *row = state->query + index * width, *gradient = state->gradient + index * width;
+    fetch_ahead(problem, problem->query, sequence, query, piece->query_end - 1, head);
+    fetch_ahead(problem, problem->saved_output, sequence, query, piece->query_end - 1, head);
+    fetch_ahead(problem, problem->output_gradient, sequence, query, piece->query_end - 1, head);
     load_row(row, vector_at(problem, problem->query, sequence, query, head), problem->bf16, head_dim);
     turn_row(row, &problem->query_turn, query, 1.0f);
     for (int64_t channel = 0; channel < width; channel += LANES)
@@ -219,6 +222,8 @@ void ROTARY_KERNEL(rotary_attention_finish_queries)(const rotary_attention_probl
     for (int64_t member = 0; member < group; member++)
         for (int64_t query = piece->query_begin; query < piece->query_end; query++) {
             float *row = sums->query + (member * run + query - piece->query_begin) * width;
+            claim_ahead(problem, problem->query_gradient, piece->sequence, query, piece->query_end - 1,
+                        piece->key_value_head * group + member);
             for (int64_t channel = 0; channel < width; channel += LANES)
                 v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
             turn_row(row, &problem->query_turn, query, -1.0f);
@@ -236,6 +241,10 @@ void ROTARY_KERNEL(rotary_attention_finish_keys)(const rotary_attention_problem 
     for (int64_t key = piece->key_begin; key < piece->key_end; key++) {
         float *key_row = sums->key + (key - piece->key_begin) * width;
         float *value_row = sums->value + (key - piece->key_begin) * width;
+        claim_ahead(problem, problem->key_gradient, piece->sequence, key, piece->key_end - 1,
+                    piece->key_value_head);
+        claim_ahead(problem, problem->value_gradient, piece->sequence, key, piece->key_end - 1,
+                    piece->key_value_head);
         turn_row(key_row, &problem->key_turn, key, -1.0f);
         turn_row(value_row, &problem->value_turn, key, -1.0f);
         store_row(place_at(problem, problem->key_gradient, piece->sequence, key, piece->key_value_head),

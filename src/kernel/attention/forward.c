@@ -75,6 +75,8 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
             memset(row, 0, (size_t)width * sizeof *row);
             if (query >= piece->query_end)
                 continue;
+            fetch_ahead(problem, problem->query, piece->sequence, query, piece->query_end - 1,
+                        piece->key_value_head * group + member);
             load_row(row,
                      vector_at(problem, problem->query, piece->sequence, query,
                                piece->key_value_head * group + member),
@@ -130,6 +132,7 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
             int64_t index = member * state->blocks * QUERY_BLOCK + query - piece->query_begin;
             int64_t head = piece->key_value_head * group + member;
             float *row = state->output + index * width, sum = state->sum[index];
+            claim_ahead(problem, problem->output, piece->sequence, query, piece->query_end - 1, head);
             vfloat inverse = v_set(sum == 0 ? 0.0f : 1 / sum); /* a sum that is NaN stays NaN */
             for (int64_t channel = 0; channel < width; channel += LANES)
                 v_store(row + channel, v_load(row + channel) * inverse);

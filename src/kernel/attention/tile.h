@@ -107,6 +107,27 @@ static inline void shift_row(float *score, const float *bias, int64_t begin, int
     }
 }
 
+/* Rows of a head lie far apart in memory, where the processor does not foresee the next ones: a loop over
+ * rows asks for the one that it comes to ROWS_AHEAD rows later, no later than `last`. */
+enum { ROWS_AHEAD = 16 };
+
+static inline void fetch_ahead(const rotary_attention_problem *problem, rotary_attention_const_view view,
+                               int64_t sequence, int64_t row, int64_t last, int64_t head)
+{
+    const char *vector = vector_at(problem, view, sequence, smaller(row + ROWS_AHEAD, last), head);
+    for (int64_t at = 0; at < problem->head_dim * (problem->bf16 ? 2 : 4); at += 64)
+        __builtin_prefetch(vector + at);
+}
+
+/* The same of rows that will be written. */
+static inline void claim_ahead(const rotary_attention_problem *problem, rotary_attention_view view,
+                               int64_t sequence, int64_t row, int64_t last, int64_t head)
+{
+    char *vector = place_at(problem, view, sequence, smaller(row + ROWS_AHEAD, last), head);
+    for (int64_t at = 0; at < problem->head_dim * (problem->bf16 ? 2 : 4); at += 64)
+        __builtin_prefetch(vector + at, 1);
+}
+
 /* to[0 ... count - 1] in f32. */
 static inline void load_row(float *to, const void *from, bool bf16, int64_t count)
 {
@@ -184,6 +205,8 @@ static inline void load_key_rows(float *rows, const rotary_attention_problem *pr
     memset(rows + count * width, 0, (size_t)((round_up(count, STEP) - count) * width) * sizeof *rows);
     for (int64_t at = 0; at < count; at++) {
         float *row = rows + at * width;
+        fetch_ahead(problem, view, piece->sequence, key_row(problem, first + at),
+                    key_row(problem, first + count - 1), piece->key_value_head);
         memset(row + problem->head_dim, 0, (size_t)(width - problem->head_dim) * sizeof *row);
         load_row(
             row,
