@@ -171,7 +171,7 @@ typedef enum rotary_direction {
 } rotary_direction;
 
 /* [batch, time, heads, head_dim]. Strides count elements and may have any order and sign; channels are
- * contiguous. */
+ * contiguous. Those of an output nest: each steps over all that smaller ones reach. */
 typedef struct rotary_rope_view {
     void *data;
     rotary_dtype dtype;

@@ -5,6 +5,7 @@
 #include "attention/plan.h"
 
 #include "base/fail.h"
+#include "base/strides.h"
 #include "base/threads.h"
 
 enum { ROWS_PER_PIECE = 64 };
@@ -55,6 +56,15 @@ static rotary_status check_operand(const rotary_attention *attention, const stru
         if (axes[i].extent > 1 && axes[i].stride < least)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s has a %s of %lld; wanted at least %lld",
                                operand->name, axes[i].name, (long long)axes[i].stride, (long long)least);
+    const int64_t extents[] = {operand->batch, operand->time, operand->heads};
+    const int64_t strides[] = {view->batch_stride, view->time_stride, view->head_stride};
+    if (operand->written && !rotary_strides_nest(attention->head_dim, extents, strides))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s has strides %lld, %lld, %lld for [%lld, %lld, %lld] vectors, which then overlap; "
+            "wanted each to step over what smaller ones reach",
+            operand->name, (long long)strides[0], (long long)strides[1], (long long)strides[2],
+            (long long)operand->batch, (long long)operand->time, (long long)operand->heads);
     return ROTARY_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "rope/turn.h"
 
 #include "base/fail.h"
+#include "base/strides.h"
 #include "base/threads.h"
 #include "kernel/rope/rope.h"
 
@@ -23,15 +24,27 @@ static rotary_status check_view(const char *name, const char *side, const void *
 }
 
 /* Vectors of an output that overlap would be turned twice, or torn between threads. */
-static rotary_status check_stride(const rotary_rope *rope, const char *name, const char *axis, int64_t size,
-                                  int64_t stride, rotary_error *error)
+static rotary_status check_strides(const rotary_rope *rope, const char *name, int64_t batch, int64_t time,
+                                   const rotary_rope_tensor *tensor, rotary_error *error)
 {
+    static const char *const axes[] = {"batch", "time", "head"};
+    const rotary_rope_view *output = &tensor->output;
     int64_t head_dim = rope->span.head_dim;
-    if (size > 1 && stride < head_dim && stride > -head_dim)
+    const int64_t extents[] = {batch, time, tensor->heads};
+    const int64_t strides[] = {output->batch_stride, output->time_stride, output->head_stride};
+    for (int axis = 0; axis < 3; axis++)
+        if (extents[axis] > 1 && strides[axis] < head_dim && strides[axis] > -head_dim)
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "%s.output.%s_stride is %lld, so that vectors of %lld channels overlap; wanted at least %lld",
+                name, axes[axis], (long long)strides[axis], (long long)head_dim, (long long)head_dim);
+    if (!rotary_strides_nest(head_dim, extents, strides))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "%s.output.%s_stride is %lld, so that vectors of %lld channels overlap; wanted at least %lld",
-            name, axis, (long long)stride, (long long)head_dim, (long long)head_dim);
+            "%s.output has strides %lld, %lld, %lld for [%lld, %lld, %lld] vectors, which then "
+            "overlap; wanted each to step over what smaller ones reach",
+            name, (long long)strides[0], (long long)strides[1], (long long)strides[2], (long long)batch,
+            (long long)time, (long long)tensor->heads);
     return ROTARY_OK;
 }
 
@@ -56,12 +69,8 @@ static rotary_status check_tensor(const rotary_rope *rope, const char *name, int
     if (!status && tensor->heads < 1)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.heads is %lld; wanted at least 1", name,
                              (long long)tensor->heads);
-    if (!status)
-        status = check_stride(rope, name, "batch", batch, output->batch_stride, error);
-    if (!status)
-        status = check_stride(rope, name, "time", time, output->time_stride, error);
-    if (!status)
-        status = check_stride(rope, name, "head", tensor->heads, output->head_stride, error);
+    if (!status && batch > 0 && time > 0)
+        status = check_strides(rope, name, batch, time, tensor, error);
     if (!status && in_place(tensor) && !same_layout(&tensor->input, output))
         status = rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,

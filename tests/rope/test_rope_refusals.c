@@ -57,6 +57,16 @@ static void test_tensors(const rotary_rope *rope)
     call = good();
     call.query.output.head_stride = 0;
     refused(rope, call, "head_stride|0");
+    /* Each stride is long enough by itself; together they put heads of one token into the next one's. */
+    call = good();
+    call.query.output.time_stride = HEAD_DIM + HEAD_DIM / 2;
+    refused(rope, call, "query.output|48, 12, 8|overlap");
+    call = good();
+    call.query.output.time_stride = -HEAD_DIM;
+    refused(rope, call, "query.output|48, -8, 8|overlap");
+    call = good();
+    call.query.output.batch_stride -= HEAD_DIM;
+    refused(rope, call, "query.output|40, 16, 8|overlap");
     call = good();
     call.key = call.query;
     call.key.output.data = data;
@@ -66,6 +76,11 @@ static void test_tensors(const rotary_rope *rope)
     call.query.output.data = data;
     call.query.output.dtype = ROTARY_BF16;
     refused(rope, call, "query|in place|type");
+    /* Where there are no tokens, the strides of an array without elements will do. */
+    call = good();
+    call.time = 0;
+    call.query.output.batch_stride = 0;
+    CHECK_INT(rotary_rope_apply(rope, &call, NULL), ROTARY_OK);
 }
 
 static void test_positions(const rotary_rope *rope)
