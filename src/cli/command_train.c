@@ -8,6 +8,7 @@
 #include "cli/profile_table.h"
 #include "cli/progress.h"
 #include "cli/result.h"
+#include "train/folder.h"
 #include "train/train.h"
 
 #include <stdio.h>
@@ -43,6 +44,16 @@ struct train_plan {
     struct compute compute;
 };
 
+/* Nobody who mistypes the folder of a run to go on with wants another run there. */
+static rotary_status find_run(const char *folder, rotary_error *error)
+{
+    enum folder_state state;
+    rotary_status status = folder_look(folder, &state, error);
+    if (status == ROTARY_OK && state == FOLDER_FREE)
+        status = rotary_fail(error, ROTARY_IO_ERROR, "there is no run in %s to go on with", folder);
+    return status;
+}
+
 /* A run that is resumed keeps its configuration but for what is asked for anew. */
 static rotary_status plan(const struct invocation *invocation, struct train_plan *plan, rotary_error *error)
 {
@@ -58,8 +69,11 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
         return status;
     plan_folder(&request, plan_choice(&plan->config, "position"), plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;
+    if (options->resume)
+        status = find_run(plan->folder, error);
     struct run_config recorded;
-    if (options->resume && run_read_config(plan->folder, &recorded, NULL) == ROTARY_OK) {
+    if (status == ROTARY_OK && options->resume &&
+        run_read_config(plan->folder, &recorded, NULL) == ROTARY_OK) {
         request.base = &recorded;
         status = plan_config(&request, &plan->config, error);
     }
