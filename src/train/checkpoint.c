@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* An array of the table of parameters, and what stands before a name in the file that keeps it. */
 struct array {
@@ -138,6 +139,9 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
         status = describe_loss(metadata, state, error);
     if (status == ROTARY_OK)
         status = write_arrays(paths.optimizer_next, parameters, moments, MOMENTS, metadata, error);
+    /* Half a checkpoint is of no use, and its place may be what is missing. */
+    if (status != ROTARY_OK)
+        unlink(paths.model_next);
     json_decref(metadata);
     if (status == ROTARY_OK)
         status = file_rename(paths.optimizer_next, paths.optimizer, error);
