@@ -8,6 +8,7 @@
 #include "train/run.h"
 
 #include <errno.h>
+#include <rotary/types.h>
 #include <rotary/version.h>
 #include <signal.h>
 #include <stdio.h>
@@ -127,6 +128,18 @@ static rotary_status check_operands(const struct invocation *invocation, rotary_
     return ROTARY_OK;
 }
 
+/* The library passes over a cap that it does not know; who sets one shall learn that it caps nothing. */
+static rotary_status check_environment(rotary_error *error)
+{
+    const char *name = getenv("ROTARY_ISA");
+    rotary_isa isa;
+    rotary_error unknown;
+    if (!name || !name[0] || rotary_isa_from_name(&isa, name, &unknown) == ROTARY_OK)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the environment variable ROTARY_ISA: %s",
+                       unknown.message);
+}
+
 static enum exit_status refuse_usage(const struct command *command, const struct option *about,
                                      const rotary_error *error)
 {
@@ -157,6 +170,8 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
         about = NULL;
         status = check_operands(invocation, &error);
     }
+    if (status == ROTARY_OK)
+        status = check_environment(&error);
     return status == ROTARY_OK ? command->run(invocation) : refuse_usage(command, about, &error);
 }
 

@@ -86,6 +86,9 @@ refuses 1 "bad/metrics.jsonl" report bad
 
 # No run at all.
 refuses 1 "absent" evaluate absent
+# shellcheck disable=SC2086
+refuses 1 "there is no run in absent to go on with" train index $tiny --steps 2 --out absent --resume
+[ ! -e absent ] || complain "a run that is not there is begun, not resumed"
 refuses 1 "absent" generate absent --prompt x
 refuses 1 "absent" report absent
 mkdir empty
@@ -139,6 +142,12 @@ if [ "$(id -u)" = 0 ] && mkdir disk && mount -t tmpfs -o size=64k none disk 2>/d
     # shellcheck disable=SC2086
     refuses 1 "No space left" train index $tiny --set hidden_size=64 --steps 4 --out disk/run
     [ -z "$(find disk -name '*.safetensors*')" ] || complain "half a checkpoint is left on a full disk"
+    rm -r disk/run
+    # Room for the parameters, not for what the optimizer keeps of them.
+    mount -o remount,size=192k disk
+    # shellcheck disable=SC2086
+    refuses 1 "No space left" train index $tiny --set hidden_size=64 --steps 4 --out disk/run
+    [ -z "$(find disk -name '*.safetensors*')" ] || complain "half a checkpoint is left: $(ls -la disk/run)"
     dd if=/dev/zero of=disk/fill 2>/dev/null
     refuses 1 "No space left" report good --out disk/page.html
     [ ! -e disk/page.html ] || complain "half a page is left on a full disk"
@@ -160,7 +169,12 @@ huge="--set hidden_size=131072 --set num_hidden_layers=100 --set num_attention_h
 }
 find large larger -name '*.safetensors' 2>/dev/null | grep -q . && complain "a model too large leaves a checkpoint"
 
-# An instruction set this machine does not have.
+# An instruction set that nobody has, and one this machine does not have.
+export ROTARY_ISA=AVX2
+refuses 2 'ROTARY_ISA: unknown instruction set "AVX2"' info
+export ROTARY_ISA=
+does 0 info
+unset ROTARY_ISA
 case $(uname -m) in
 x86_64) refuses 1 "cannot run neon" info --isa neon ;;
 *) refuses 1 "cannot run avx2" info --isa avx2 ;;
