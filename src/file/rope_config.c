@@ -128,6 +128,12 @@ static rotary_status find_parameters(struct rope_reader *reader, const char *lay
 
 /* ---- sizes ---- */
 
+static const json_t *model_type(const struct rope_reader *reader)
+{
+    const json_t *type = rope_reader_value(reader->top, "model_type");
+    return type ? type : rope_reader_value(reader->whole, "model_type");
+}
+
 /* The first of the NULL-terminated `keys` that is there. */
 static rotary_status read_size(const struct rope_reader *reader, const char *const *keys, int64_t *size)
 {
@@ -151,6 +157,8 @@ static rotary_status read_head_dim(const struct rope_reader *reader,
     rotary_status status = sees_all ? read_size(reader, full, head_dim) : ROTARY_OK;
     if (!status && *head_dim == 0)
         status = read_size(reader, own, head_dim);
+    if (!status && *head_dim == 0)
+        *head_dim = rope_keys_defaults_of(model_type(reader)).head_dim;
     if (status || *head_dim > 0)
         return status;
     status = read_size(reader, widths, &width);
@@ -192,7 +200,7 @@ static rotary_status read_heads(const struct rope_reader *reader, struct rope_co
     return status;
 }
 
-/* The share of a head that turns, 1 where nothing is said. */
+/* The share of a head that turns; where nothing is said, all of it, or what the model's class takes. */
 static rotary_status read_fraction(const struct rope_reader *reader, double *fraction)
 {
     static const char *const keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
@@ -207,6 +215,9 @@ static rotary_status read_fraction(const struct rope_reader *reader, double *fra
             return rope_reader_refuse(reader, keys[i], value, "a number above 0 and at most 1");
         return ROTARY_OK;
     }
+    struct rope_keys_defaults defaults = rope_keys_defaults_of(model_type(reader));
+    if (defaults.fraction > 0)
+        *fraction = defaults.fraction;
     return ROTARY_OK;
 }
 
@@ -312,6 +323,9 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
     static const char *const other_bases[] = {"rotary_emb_base", "global_rope_theta"};
     char *members = (char *)plan;
     rotary_status status = ROTARY_OK;
+    struct rope_keys_defaults defaults = rope_keys_defaults_of(model_type(reader));
+    if (defaults.base > 0)
+        plan->base = defaults.base;
     for (size_t i = 0; !status && i < sizeof other_bases / sizeof other_bases[0]; i++)
         if (rope_reader_value(reader->top, other_bases[i]))
             status = rope_reader_real(reader, other_bases[i], rope_reader_value(reader->top, other_bases[i]),
@@ -520,8 +534,7 @@ static rotary_status find_pairing(const struct rope_reader *reader, struct rope_
         config->pairing_from = switches[i];
         return ROTARY_OK;
     }
-    const json_t *type = rope_reader_value(reader->top, "model_type");
-    if (rope_keys_interleaved(type ? type : rope_reader_value(reader->whole, "model_type"))) {
+    if (rope_keys_interleaved(model_type(reader))) {
         *pairing = 1;
         config->pairing_from = "model_type";
     }

@@ -101,13 +101,39 @@ rotary_status rope_keys_check(const struct rope_reader *reader, const char *cons
 
 /* As transformers, or the model's own code, turns its heads. */
 static const char *const interleaved_types[] = {
-    "gptj",        "codegen",     "roformer",    "chatglm",      "glm",    "glm4",
-    "cohere",      "cohere2",     "ernie4_5",    "ernie4_5_moe", "helium", "llama4",
-    "llama4_text", "deepseek_v2", "deepseek_v3", "kimi_k2",      NULL,
+    "gptj",          "codegen",       "roformer",    "chatglm",      "glm",          "glm4",
+    "cohere",        "cohere2",       "ernie4_5",    "ernie4_5_moe", "helium",       "llama4",
+    "llama4_text",   "deepseek_v2",   "deepseek_v3", "kimi_k2",      "deepseek_v32", "glm_moe_dsa",
+    "glm4_moe_lite", "longcat_flash", "mistral4",    "youtu",        "glm4v",        "glm4v_text",
+    "glm_ocr",       "glm_ocr_text",  NULL,
 };
 
 bool rope_keys_interleaved(const json_t *model_type)
 {
     const char *name = json_string_value(model_type);
     return name && is_among(name, interleaved_types);
+}
+
+/* What the classes of these models take where the file is silent: Gemma 3's files have neither a head_dim nor
+ * a rope_theta, and ChatGLM's code turns half a head whatever they say. */
+static const struct rope_keys_defaults defaults[] = {
+    {"chatglm", 0, 0, 0.5},       {"ernie4_5", 0, 5e5, 0},        {"gemma", 256, 0, 0},
+    {"gemma2", 256, 0, 0},        {"gemma3", 256, 1e6, 0},        {"gemma3_text", 256, 1e6, 0},
+    {"gemma3n", 256, 1e6, 0},     {"gemma3n_text", 256, 1e6, 0},  {"glm", 0, 0, 0.5},
+    {"glm4", 0, 0, 0.5},          {"glm4_moe", 0, 0, 0.5},        {"gpt_neox", 0, 0, 0.25},
+    {"gpt_oss", 64, 150000, 0},   {"helium", 0, 1e5, 0},          {"llama4_text", 0, 5e5, 0},
+    {"mixtral", 0, 1e6, 0},       {"nemotron", 0, 0, 0.5},        {"persimmon", 0, 25000, 0.5},
+    {"phi", 0, 0, 0.5},           {"phimoe", 0, 1e6, 0},          {"qwen2_vl", 0, 1e6, 0},
+    {"qwen2_vl_text", 0, 1e6, 0}, {"qwen2_5_vl", 0, 1e6, 0},      {"qwen2_5_vl_text", 0, 1e6, 0},
+    {"qwen3_next", 0, 0, 0.25},   {"recurrent_gemma", 0, 0, 0.5}, {"smollm3", 0, 2e6, 0},
+    {"stablelm", 0, 0, 0.25},
+};
+
+struct rope_keys_defaults rope_keys_defaults_of(const json_t *model_type)
+{
+    const char *name = json_string_value(model_type);
+    for (size_t i = 0; name && i < sizeof defaults / sizeof defaults[0]; i++)
+        if (strcmp(name, defaults[i].model_type) == 0)
+            return defaults[i];
+    return (struct rope_keys_defaults){NULL, 0, 0, 0};
 }

@@ -15,4 +15,12 @@ ROTARY_CHECKED rotary_status rope_keys_check(const struct rope_reader *reader, c
 /* Whether models of this "model_type" are known to pair neighbours (2i, 2i + 1). NULL: no. */
 bool rope_keys_interleaved(const json_t *model_type);
 
+/* What models of this "model_type" take where their file is silent; 0: what all others take. */
+struct rope_keys_defaults {
+    const char *model_type;
+    int64_t head_dim;
+    double base, fraction;
+};
+struct rope_keys_defaults rope_keys_defaults_of(const json_t *model_type);
+
 #endif

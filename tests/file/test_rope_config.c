@@ -227,6 +227,40 @@ static void test_models(void)
         CHECK_NEAR(config.plan.long_attention_factor, 1.5, 0);
         rope_config_free(&config);
     }
+    /* Gemma 3 12B as it was published: 3840 / 16 is not its head_dim, nor 10000 its base. */
+    if (reads("{\"model_type\": \"gemma3\", \"text_config\": {\"model_type\": \"gemma3_text\", "
+              "\"hidden_size\": 3840, "
+              "\"num_attention_heads\": 16, \"rope_scaling\": {\"factor\": 8.0, \"rope_type\": \"linear\"}}}",
+              NULL, &config)) {
+        CHECK_INT(config.plan.head_dim, 256);
+        CHECK_NEAR(config.plan.base, 1e6, 0);
+        rope_config_free(&config);
+    }
+    /* ChatGLM3's code halves kv_channels, and its file does not say so. */
+    if (reads("{\"model_type\": \"chatglm\", \"hidden_size\": 4096, \"num_attention_heads\": 32, "
+              "\"kv_channels\": 128, "
+              "\"rope_ratio\": 50}",
+              NULL, &config)) {
+        CHECK_INT(config.plan.head_dim, 128);
+        CHECK_INT(config.plan.rotary_dim, 64);
+        CHECK_INT(config.plan.pairing, ROTARY_PAIRING_INTERLEAVED);
+        CHECK_NEAR(config.plan.base, 500000, 0);
+        rope_config_free(&config);
+    }
+    /* What the file says goes before what the class takes. */
+    if (reads("{\"model_type\": \"gpt_neox\", \"head_dim\": 64, \"rotary_pct\": 1.0}", NULL, &config)) {
+        CHECK_INT(config.plan.rotary_dim, 64);
+        rope_config_free(&config);
+    }
+    if (reads("{\"model_type\": \"gpt_neox\", \"head_dim\": 64}", NULL, &config)) {
+        CHECK_INT(config.plan.rotary_dim, 16);
+        rope_config_free(&config);
+    }
+    if (reads("{\"model_type\": \"gemma3_text\", \"head_dim\": 64, \"rope_theta\": 5000}", NULL, &config)) {
+        CHECK_INT(config.plan.head_dim, 64);
+        CHECK_NEAR(config.plan.base, 5000, 0);
+        rope_config_free(&config);
+    }
     if (reads("{\"head_dim\": 8, \"rope_ratio\": 50}", NULL, &config)) { /* ChatGLM */
         CHECK_NEAR(config.plan.base, 500000, 0);
         rope_config_free(&config);
