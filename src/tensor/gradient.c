@@ -20,9 +20,9 @@ enum {
     LEFT_COLUMNS = 512, /* of a tile, at most */
     RIGHT_COLUMNS = 256,
     RIGHT_TILES = 2, /* of one piece of work */
-    CHUNK_ROWS = 512,
+    CHUNK_ROWS = 256,
     GROUP_ROWS = 2048, /* at least */
-    ITEMS_WANTED = 16,
+    ITEMS_WANTED = 4,
     REDUCTION_BLOCK = 8192,
     INTERLEAVED_ROWS = 32, /* what interleaving pads to */
     INTERLEAVED_COLUMNS = 64,

@@ -83,16 +83,21 @@ void ROTARY_KERNEL(layer_cross_entropy)(struct layer_cross_entropy *work)
 INLINED void column_sums(float *sums, rotary_dtype storage, const void *in, int64_t rows, int64_t columns,
                          int64_t stride)
 {
-    enum { TOGETHER = 4 };
+    enum { TOGETHER = 4, AHEAD = 16 };
     int64_t row = 0;
-    for (; row + TOGETHER <= rows; row += TOGETHER)
+    for (; row + TOGETHER <= rows; row += TOGETHER) {
+        /* Rows of a few columns of a wide matrix are too short for the processor to see that they go on. */
+        int64_t ahead = rows - row >= AHEAD + TOGETHER ? AHEAD : 0;
         for (int64_t i = 0; i < columns; i += LANES) {
             int64_t lanes = lanes_left(i, columns);
             vfloat x[TOGETHER];
-            for (int j = 0; j < TOGETHER; j++)
+            for (int j = 0; j < TOGETHER; j++) {
                 x[j] = take(storage, row_of(storage, in, row + j, stride), i, lanes);
+                __builtin_prefetch(row_of(storage, row_of(storage, in, row + j + ahead, stride), i, 1));
+            }
             put_f32(sums, i, take_f32(sums, i, lanes) + ((x[0] + x[1]) + (x[2] + x[3])), lanes);
         }
+    }
     for (; row < rows; row++)
         for (int64_t i = 0; i < columns; i += LANES) {
             int64_t lanes = lanes_left(i, columns);

@@ -93,10 +93,15 @@ void ROTARY_KERNEL(layer_transpose)(uint16_t *out, int64_t out_stride, const uin
 }
 
 enum { GROUP_ROWS = 32, GROUP_COLUMNS = 64 }; /* what the layout is padded to */
+enum { AHEAD = 16 };                           /* rows fetched meanwhile */
 
 /* Two rows of 64 columns. */
-INLINED void interleave_pair(uint16_t *out, const uint16_t *even, const uint16_t *odd)
+INLINED void interleave_pair(uint16_t *out, const uint16_t *even, const uint16_t *odd, int64_t ahead)
 {
+    for (int i = 0; i < GROUP_COLUMNS; i += 32) {
+        __builtin_prefetch(even + ahead + i);
+        __builtin_prefetch(odd + ahead + i);
+    }
 #if defined(__AVX512BW__)
     static const uint16_t order[64] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
                                        8,  40, 9,  41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47,
@@ -124,7 +129,7 @@ static void interleave_edge(uint16_t *out, const uint16_t *in, int64_t in_stride
     size_t bytes = (size_t)(columns < GROUP_COLUMNS ? columns : GROUP_COLUMNS) * sizeof(uint16_t);
     for (int64_t i = 0; i < rows && i < 2; i++)
         memcpy(pair[i], in + i * in_stride, bytes);
-    interleave_pair(out, pair[0], pair[1]);
+    interleave_pair(out, pair[0], pair[1], 0);
 }
 
 void ROTARY_KERNEL(layer_interleave)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows,
@@ -132,15 +137,17 @@ void ROTARY_KERNEL(layer_interleave)(uint16_t *out, const uint16_t *in, int64_t 
 {
     int64_t padded = (rows + GROUP_ROWS - 1) / GROUP_ROWS * GROUP_ROWS;
     /* Rows outside: those of a wide matrix are read as runs, and the panels are few. */
-    for (int64_t row = 0; row < padded; row += 2)
+    for (int64_t row = 0; row < padded; row += 2) {
+        int64_t ahead = rows - row >= AHEAD + 2 ? AHEAD * in_stride : 0;
         for (int64_t column = 0; column < columns; column += GROUP_COLUMNS) {
             uint16_t *to = out + column * padded + row * GROUP_COLUMNS;
             const uint16_t *from = in + row * in_stride + column;
             if (rows - row >= 2 && columns - column >= GROUP_COLUMNS)
-                interleave_pair(to, from, from + in_stride);
+                interleave_pair(to, from, from + in_stride, ahead);
             else
                 interleave_edge(to, from, in_stride, rows - row, columns - column);
         }
+    }
 }
 
 void ROTARY_KERNEL(layer_stream)(void *to, int64_t to_stride, const void *from, int64_t rows,
