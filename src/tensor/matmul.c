@@ -19,6 +19,7 @@
 
 enum {
     LINE_COLUMNS = 64,        /* oneDNN groups columns so in its packed layouts */
+    LINE_ROWS = 32,           /* and pads rows so in interleaved ones */
     PANEL_COLUMNS = 512,      /* of a weight, at most; */
     PANEL_ELEMENTS = 1 << 18, /* a panel stays in the second-level cache */
     BLOCK_ELEMENTS = 1 << 18, /* and so do the rows multiplied with it, */
@@ -32,10 +33,11 @@ enum {
 struct packed_weight {
     int64_t inner, columns, panel_columns;
     bool transposed;
-    struct rotary_arena data;    /* [count][bytes] */
-    size_t bytes;                /* of a panel */
-    struct panel_plan *plans[2]; /* of a full panel, of the last one */
+    struct rotary_arena data; /* [count][bytes] */
+    size_t bytes;             /* of a panel */
     int count;
+    bool interleaved;            /* by our own loops; else: */
+    struct panel_plan *plans[2]; /* of a full panel, of the last one */
     struct panel **panels;
 };
 
@@ -100,11 +102,25 @@ static int64_t panel_width(const struct packed_weight *weight, int last)
     return last ? weight->columns - (weight->count - 1) * weight->panel_columns : weight->panel_columns;
 }
 
+static int64_t round_up(int64_t value, int64_t multiple)
+{
+    return products_divide_up(value, multiple) * multiple;
+}
+
+static unsigned char *panel_data(const struct packed_weight *weight, int64_t index)
+{
+    return weight->data.memory + (size_t)index * weight->bytes;
+}
+
 static int make_panels(struct packed_weight *weight, const struct compute *compute)
 {
     const struct pieces *pieces = compute->products->pieces;
     int status = 0;
-    for (int last = 0; last < 2 && status == 0; last++) {
+    if (weight->interleaved)
+        weight->bytes =
+            products_bytes(round_up(weight->inner, LINE_ROWS) * round_up(weight->panel_columns, LINE_COLUMNS),
+                           compute->storage);
+    for (int last = 0; last < 2 && status == 0 && !weight->interleaved; last++) {
         status = panel_plan_create(&weight->plans[last], pieces, compute->storage, weight->inner,
                                    panel_width(weight, last), weight->transposed,
                                    weight->transposed ? weight->inner : weight->columns);
@@ -114,12 +130,16 @@ static int make_panels(struct packed_weight *weight, const struct compute *compu
     if (status != 0)
         return status;
     rotary_arena_push(&weight->data, weight->count, weight->bytes);
+    if (rotary_arena_allocate(&weight->data, "a packed weight", NULL) != ROTARY_OK)
+        return PIECES_NO_MEMORY;
+    if (weight->interleaved)
+        return 0;
     weight->panels = calloc((size_t)weight->count, sizeof(struct panel *));
-    if (!weight->panels || rotary_arena_allocate(&weight->data, "a packed weight", NULL) != ROTARY_OK)
+    if (!weight->panels)
         return PIECES_NO_MEMORY;
     for (int i = 0; i < weight->count && status == 0; i++)
         status = panel_create(&weight->panels[i], pieces, weight->plans[i == weight->count - 1],
-                              weight->data.memory + (size_t)i * weight->bytes);
+                              panel_data(weight, i));
     return status;
 }
 
@@ -136,6 +156,7 @@ rotary_status packed_weight_create(struct packed_weight **weight, const struct c
     made->panel_columns = products_smaller(fitting, columns);
     made->count = (int)products_divide_up(columns, made->panel_columns);
     made->transposed = transposed;
+    made->interleaved = compute->products->interleaved && compute->storage == ROTARY_BF16;
     int threads = pieces_serial_begin();
     int status = make_panels(made, compute);
     pieces_serial_end(threads);
@@ -167,17 +188,39 @@ size_t packed_weight_bytes(const struct packed_weight *weight)
 
 struct fill {
     const struct packed_weight *weight;
-    const struct pieces *pieces;
+    const struct products *products;
+    const struct layer_kernels *kernels;
     const float *source;
     _Atomic int status;
 };
+
+/* LINE_COLUMNS columns of an interleaved weight, through rounded copies that stay in the cache. */
+static void fill_line(void *argument, int64_t index, int worker)
+{
+    const struct fill *fill = argument;
+    const struct packed_weight *weight = fill->weight;
+    const struct layer_kernels *kernels = fill->kernels;
+    int64_t inner = weight->inner, column = index * LINE_COLUMNS,
+            columns = products_smaller(LINE_COLUMNS, weight->columns - column);
+    uint16_t *line = (void *)products_dense(fill->products, worker), *rows = line + inner * LINE_COLUMNS;
+    if (weight->transposed) {
+        kernels->to_storage(ROTARY_BF16, rows, fill->source + column * inner, columns * inner);
+        kernels->transpose(line, LINE_COLUMNS, rows, inner, columns, inner);
+    } else
+        for (int64_t row = 0; row < inner; row++)
+            kernels->to_storage(ROTARY_BF16, line + row * LINE_COLUMNS,
+                                fill->source + row * weight->columns + column, columns);
+    int64_t panel = column / weight->panel_columns, within = column - panel * weight->panel_columns;
+    uint16_t *to = (void *)panel_data(weight, panel);
+    kernels->interleave(to + within * round_up(inner, LINE_ROWS), line, LINE_COLUMNS, inner, columns);
+}
 
 static void fill_panel(void *argument, int64_t index, int worker)
 {
     struct fill *fill = argument;
     const struct packed_weight *weight = fill->weight;
     int64_t column = index * weight->panel_columns;
-    int status = panel_fill(weight->panels[index], fill->pieces, worker,
+    int status = panel_fill(weight->panels[index], fill->products->pieces, worker,
                             fill->source + column * (weight->transposed ? weight->inner : 1));
     if (status != 0)
         fill->status = status;
@@ -186,7 +229,17 @@ static void fill_panel(void *argument, int64_t index, int worker)
 rotary_status packed_weight_fill(struct packed_weight *weight, const struct compute *compute,
                                  const float *source, rotary_error *error)
 {
-    struct fill fill = {.weight = weight, .pieces = compute->products->pieces, .source = source};
+    struct products *products = compute->products;
+    struct fill fill = {
+        .weight = weight, .products = products, .kernels = compute->kernels, .source = source};
+    if (weight->interleaved) {
+        rotary_status status = products_reserve_dense(
+            products, products_bytes(2 * weight->inner * LINE_COLUMNS, ROTARY_BF16), error);
+        if (status == ROTARY_OK)
+            rotary_parallel_for(compute->threads, products_divide_up(weight->columns, LINE_COLUMNS),
+                                fill_line, &fill);
+        return status;
+    }
     int threads = pieces_serial_begin();
     rotary_parallel_for(compute->threads, weight->count, fill_panel, &fill);
     pieces_serial_end(threads);
@@ -265,7 +318,8 @@ static void run_block(void *argument, int64_t block, int worker)
         void *to = matrix_is_dense(out) ? out.data : memory;
         int status =
             piece_run(run->products->pieces, run->pieces[block == run->blocks - 1][i == weight->count - 1],
-                      worker, in.data, NULL, weight->panels[i], run->bias ? run->bias + column : NULL, to);
+                      worker, in.data, panel_data(weight, i), weight->panels ? weight->panels[i] : NULL,
+                      run->bias ? run->bias + column : NULL, to);
         if (status != 0)
             run->status = status;
         if (to == out.data)
@@ -287,17 +341,18 @@ static int run_pieces(struct run *run, enum product_finish finish)
         if ((run->blocks == 1 && !last_block) || (run->weight->count == 1 && !last_panel))
             continue;
         int64_t inner = run->weight->inner, columns = panel_width(run->weight, last_panel);
-        struct piece_shape shape = {.rows = last_block ? run->in.rows - (run->blocks - 1) * run->block_rows
-                                                       : run->block_rows,
-                                    .columns = columns,
-                                    .inner = inner,
-                                    .source_row = inner,
-                                    .source_column = 1,
-                                    .destination_row = columns,
-                                    .type = run->in.dtype,
-                                    .destination_type = run->out.dtype,
-                                    .bias = run->bias != NULL,
-                                    .finish = finishes[finish]};
+        struct piece_shape shape = {
+            .rows = last_block ? run->in.rows - (run->blocks - 1) * run->block_rows : run->block_rows,
+            .columns = columns,
+            .inner = inner,
+            .source_row = inner,
+            .source_column = 1,
+            .weights_row = run->weight->interleaved ? PIECE_INTERLEAVED : PIECE_PACKED,
+            .destination_row = columns,
+            .type = run->in.dtype,
+            .destination_type = run->out.dtype,
+            .bias = run->bias != NULL,
+            .finish = finishes[finish]};
         status = piece_find(run->products->pieces, &run->pieces[last_block][last_panel], &shape,
                             run->weight->plans[last_panel]);
     }
