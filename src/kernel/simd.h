@@ -246,6 +246,34 @@ static inline void v_unpart(vfloat even, vfloat odd, vfloat *low, vfloat *high)
 }
 #endif
 
+/* Steps of summing LANES vectors, each to a lane of one: neighbours within 128 bits, those of `a` before
+ * those of `b`, twice, and then 128 bits and 128 bits likewise. */
+static inline vfloat v_sum_neighbours(vfloat a, vfloat b)
+{
+#if LANES == 16
+    return __builtin_shufflevector(a, b, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30) +
+           __builtin_shufflevector(a, b, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+#elif LANES == 8
+    return __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14) +
+           __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+#else
+    return v_even(a, b) + v_odd(a, b);
+#endif
+}
+
+static inline vfloat v_sum_quarters(vfloat a, vfloat b)
+{
+#if LANES == 16
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27) +
+           __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+#elif LANES == 8
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
+           __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+#else
+    return a + b; /* never wanted */
+#endif
+}
+
 /* Lanes of `a` where `mask` is all ones, of `b` where it is zero. */
 static inline vint v_blend(vint mask, vint a, vint b)
 {
@@ -326,6 +354,43 @@ static inline vint v_zip_bf16(vfloat even, vfloat odd)
     return (vint)_mm512_permutexvar_epi16(alternate, (__m512i)_mm512_cvtne2ps_pbh((__m512)odd, (__m512)even));
 #else
     return (vint)((vuint)v_round_bf16(even) >> 16) | (v_round_bf16(odd) & (int32_t)0xffff0000);
+#endif
+}
+
+/* Two vectors of words, each two of bf16: the lower ones paired, and the upper ones; those of `first` below.
+ */
+static inline vint v_pair_lower(vint first, vint second)
+{
+    return (first & 0xffff) | (second << 16);
+}
+
+static inline vint v_pair_upper(vint first, vint second)
+{
+    return (vint)((vuint)first >> 16) | (second & (int32_t)0xffff0000);
+}
+
+/* sum + the products of pairs of bf16: two multiplications and additions for one. */
+static inline vfloat v_add_pairs(vint a, vint b, vfloat sum)
+{
+#if defined(__AVX512BF16__)
+    return (vfloat)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
+#else
+    vfloat even[2], odd[2];
+    v_part_bf16(a, &even[0], &odd[0]);
+    v_part_bf16(b, &even[1], &odd[1]);
+    return v_fma(even[0], even[1], v_fma(odd[0], odd[1], sum));
+#endif
+}
+
+/* The first `count` of a vector of words of bf16 (0 < count < 2 LANES); the others are zero. */
+static inline vint v_load_part_words(const void *from, int64_t count)
+{
+#if defined(__AVX512F__)
+    return (vint)_mm512_maskz_loadu_epi16((__mmask32)((1u << count) - 1u), from);
+#else
+    vint words = {0};
+    memcpy(&words, from, (size_t)count * sizeof(uint16_t));
+    return words;
 #endif
 }
 

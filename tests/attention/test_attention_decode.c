@@ -2,6 +2,7 @@
  *
  * Decoding in steps of any size over linear and ring caches, against the whole sequence at once in double.
  */
+#include "attention/bound.h"
 #include "attention/trial.h"
 #include "base/half.h"
 #include "support/check.h"
@@ -16,7 +17,7 @@ enum { SEQUENCES = 3, GAP = 3, MOST = 240 /* tokens of a sequence, at the most *
 /* Three sequences of their own lengths, decoded together. */
 struct scene {
     struct reference_case c[SEQUENCES]; /* one sequence each, all its tokens */
-    struct reference_tensors got[SEQUENCES], wanted[SEQUENCES], naive[SEQUENCES];
+    struct reference_tensors got[SEQUENCES], wanted[SEQUENCES], naive[SEQUENCES], bound[SEQUENCES];
     int64_t lengths[SEQUENCES]; /* tokens decoded so far */
     int64_t capacity;
     double *bias;    /* [heads, MOST, MOST], the same for every sequence; NULL: none */
@@ -131,13 +132,15 @@ static void make_sequences(struct scene *scene, struct reference_case c)
         c.queries = c.keys = own[s] + together;
         CHECK(c.queries <= MOST);
         scene->c[s] = c;
-        struct reference_tensors *all[] = {&scene->got[s], &scene->wanted[s], &scene->naive[s]};
-        for (int i = 0; i < 3; i++) {
+        struct reference_tensors *all[] = {&scene->got[s], &scene->wanted[s], &scene->naive[s],
+                                           &scene->bound[s]};
+        for (int i = 0; i < 4; i++) {
             *all[i] = reference_tensors_make(&c);
             trial_fill(&c, all[i], (uint64_t)(100 + 10 * s), 2);
         }
         reference_run(&c, &scene->wanted[s], false, false);
         reference_run(&c, &scene->naive[s], false, true);
+        bound_run(&c, &scene->wanted[s], &scene->bound[s], false);
     }
 }
 
@@ -160,9 +163,12 @@ static void decode_all(struct scene *scene, rotary_isa isa, int threads)
         step(scene, 2, 1, left < 64 ? left : 64);
     for (int i = 0; i < STEPS; i++)
         step(scene, 0, SEQUENCES, steps[i]);
-    for (int s = 0; s < SEQUENCES; s++)
-        trial_compare(&scene->c[s], "decoded", scene->got[s].output, scene->wanted[s].output,
-                      scene->naive[s].output, reference_query_size(&scene->c[s]), 0);
+    for (int s = 0; s < SEQUENCES; s++) {
+        const double *got = scene->got[s].output, *wanted = scene->wanted[s].output;
+        int64_t count = reference_query_size(&scene->c[s]);
+        trial_compare(&scene->c[s], "decoded", got, wanted, scene->naive[s].output, count, 0);
+        trial_hold(&scene->c[s], "decoded", got, wanted, scene->bound[s].output, count, 0);
+    }
     free(scene->key_cache);
     free(scene->value_cache);
     trial_plan_free(&scene->plan);
@@ -210,6 +216,7 @@ static void try_scene(struct reference_case c, int64_t capacity, bool head_major
         reference_tensors_free(&scene.got[s]);
         reference_tensors_free(&scene.wanted[s]);
         reference_tensors_free(&scene.naive[s]);
+        reference_tensors_free(&scene.bound[s]);
     }
     free(scene.bias);
 }

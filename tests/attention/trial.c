@@ -333,9 +333,8 @@ void trial_compare(const struct reference_case *c, const char *name, const doubl
     CHECK(bound <= (c->bf16 ? 0.1 : 1e-4) * size + 1e-30); /* a bound that bounds */
 }
 
-/* Checks that each element is as near as its bound says, and that the bounds say something. */
-static void hold(const struct reference_case *c, const char *name, const double *got, const double *wanted,
-                 const double *bound, int64_t count, double size)
+void trial_hold(const struct reference_case *c, const char *name, const double *got, const double *wanted,
+                const double *bound, int64_t count, double size)
 {
     int64_t beyond = 0;
     double most = 0, worst = 0;
@@ -382,7 +381,7 @@ void trial_compare_all(const struct reference_case *c, const struct reference_te
     for (int i = 0; i < (backward ? 5 : 2); i++) {
         trial_compare(c, results[i].name, results[i].got, results[i].wanted, results[i].naive,
                       results[i].count, results[i].size);
-        hold(c, results[i].name, results[i].got, results[i].wanted, results[i].bound, results[i].count,
-             results[i].size);
+        trial_hold(c, results[i].name, results[i].got, results[i].wanted, results[i].bound, results[i].count,
+                   results[i].size);
     }
 }

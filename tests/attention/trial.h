@@ -35,6 +35,9 @@ void *trial_memory(size_t bytes);
 /* Checks that max|got - wanted| <= 2 max|naive - wanted| + floor * size, size being at least max|wanted|. */
 void trial_compare(const struct reference_case *c, const char *name, const double *got, const double *wanted,
                    const double *naive, int64_t count, double size);
+/* Checks that each element is as near as its bound says, and that the bounds say something. */
+void trial_hold(const struct reference_case *c, const char *name, const double *got, const double *wanted,
+                const double *bound, int64_t count, double size);
 /* Output and log_sum_exp, and the gradients, by trial_compare and, each element, by the bound of bound_run.
  */
 void trial_compare_all(const struct reference_case *c, const struct reference_tensors *got,

@@ -26,8 +26,21 @@ enum { QUERIES = 2 };
 #endif
 _Static_assert(LEAST_BLOCK % LANES == 0 && LEAST_BLOCK % KEYS == 0, "a block is whole vectors");
 
-/* Bytes from what is met to what is asked of memory meanwhile. */
-enum { AHEAD_BYTES = 16384, MOST_AHEAD = 64, CACHE_LINE = 64 };
+/* Bytes from what is met to what is asked of memory meanwhile, for the first-level cache. */
+enum { AHEAD_BYTES = 8192, MOST_AHEAD = 64, CACHE_LINE = 64 };
+
+/* How numbers of the cache are multiplied: in f32; widened to f32; as pairs of bf16, and then queries and
+ * weights are rounded to bf16 too. */
+#if defined(__AVX512BF16__)
+enum arithmetic { IN_F32, WIDENED, IN_PAIRS, OF_BF16 = IN_PAIRS };
+#else
+enum arithmetic { IN_F32, WIDENED, IN_PAIRS, OF_BF16 = WIDENED };
+#endif
+
+static enum arithmetic arithmetic_of(const rotary_attention_problem *problem)
+{
+    return problem->bf16 ? OF_BF16 : IN_F32;
+}
 
 /* A block of keys: where they, and `ahead` keys behind them, stand in their view. */
 struct block {
@@ -79,55 +92,65 @@ void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_probl
             for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
                 vfloat low = v_load(row + channel) * v_set(problem->scale);
                 vfloat high = v_load(row + channel + LANES) * v_set(problem->scale);
-                v_store(row + channel, problem->bf16 ? v_even(low, high) : low);
-                v_store(row + channel + LANES, problem->bf16 ? v_odd(low, high) : high);
+                vfloat even = v_even(low, high), odd = v_odd(low, high);
+                if (arithmetic_of(problem) == IN_PAIRS)
+                    even = (vfloat)v_zip_bf16(even, odd);
+                v_store(row + channel, problem->bf16 ? even : low);
+                v_store(row + channel + LANES, problem->bf16 ? odd : high);
             }
         }
-}
-
-/* Two vectors of channels, zero where `left` ends: of f32 one behind the other; of bf16 the even ones and the
- * odd ones, which are the halves of 32-bit words and need no shuffling. Rows of queries and outputs are laid
- * out likewise. */
-struct channels {
-    vfloat low, high;
-};
-
-INLINE struct channels load_channels(const char *row, bool bf16, int64_t left)
-{
-    if (bf16) {
-        vint words = {0};
-        if (left >= 2 * LANES)
-            memcpy(&words, row, sizeof words);
-        else
-            memcpy(&words, row, (size_t)left * sizeof(uint16_t));
-        return (struct channels){(vfloat)(words << 16), (vfloat)(words & (int32_t)0xffff0000)};
-    }
-    const float *from = (const float *)(const void *)row;
-    if (left >= 2 * LANES)
-        return (struct channels){v_load(from), v_load(from + LANES)};
-    if (left > LANES)
-        return (struct channels){v_load(from), v_load_part(from + LANES, left - LANES)};
-    return (struct channels){left == LANES ? v_load(from) : v_load_part(from, left), (vfloat){0}};
-}
-
-/* to[i] = the sum of v[i]'s lanes. */
-INLINE void store_sums(float *to, const vfloat v[KEYS])
-{
-    vfloat low = v_even(v[0], v[1]) + v_odd(v[0], v[1]), high = v_even(v[2], v[3]) + v_odd(v[2], v[3]);
-    vfloat sums = v_even(low, high) + v_odd(low, high);
-    for (int width = LANES; width > KEYS; width /= 2)
-        sums = v_even(sums, sums) + v_odd(sums, sums);
-    memcpy(to, &sums, KEYS * sizeof *to);
 }
 
 /* A tile of work: `queries` queries, at most QUERIES, meet KEYS keys or values. Rows of scores are `stride`
  * apart. */
 struct tile {
     int queries;
-    bool bf16;
+    enum arithmetic arithmetic;
+    bool whole; /* head_dim is whole pairs of vectors */
     int64_t dim, width, stride;
     const char *vector[KEYS];
 };
+
+/* Two vectors of channels, zero where `left` ends: of f32 one behind the other; of bf16 the even ones and the
+ * odd ones, which are the halves of 32-bit words and need no shuffling, or, as factors of pairs, the words in
+ * the first. Rows of queries and outputs are laid out likewise. */
+struct channels {
+    vfloat low, high;
+};
+
+INLINE struct channels load_channels(struct tile tile, int key, int64_t channel, int64_t left)
+{
+    const char *row = tile.vector[key] + channel * (tile.arithmetic == IN_F32 ? 4 : 2);
+    struct channels part = {0};
+    vint words;
+    if (tile.arithmetic == IN_F32) {
+        const float *from = (const float *)(const void *)row;
+        return (struct channels){load_columns(from, left), load_columns(from + LANES, left - LANES)};
+    }
+    if (left >= 2 * LANES)
+        memcpy(&words, row, sizeof words);
+    else
+        words = v_load_part_words(row, left);
+    if (tile.arithmetic == IN_PAIRS)
+        return (struct channels){.low = (vfloat)words};
+    v_part_bf16(words, &part.low, &part.high);
+    return part;
+}
+
+/* The same of a value, or, as factors of pairs, of two: their even channels and their odd ones. */
+INLINE struct channels load_values(struct tile tile, int key, int64_t channel, int64_t left)
+{
+    struct channels value = load_channels(tile, key, channel, left);
+    if (tile.arithmetic != IN_PAIRS)
+        return value;
+    vint first = (vint)value.low, second = (vint)load_channels(tile, key + 1, channel, left).low;
+    return (struct channels){(vfloat)v_pair_lower(first, second), (vfloat)v_pair_upper(first, second)};
+}
+
+INLINE vfloat add_product(enum arithmetic arithmetic, vfloat a, vfloat b, vfloat sum)
+{
+    return arithmetic == IN_PAIRS ? v_add_pairs((vint)a, (vint)b, sum) : v_fma(a, b, sum);
+}
 
 /* Adds the products of `left` channels of queries and keys, from `channel` on. */
 INLINE void score_channels(struct tile tile, const float *query, vfloat sum[QUERIES][KEYS], int64_t channel,
@@ -135,27 +158,57 @@ INLINE void score_channels(struct tile tile, const float *query, vfloat sum[QUER
 {
 #pragma GCC unroll 4
     for (int i = 0; i < KEYS; i++) {
-        struct channels k = load_channels(tile.vector[i] + channel * (tile.bf16 ? 2 : 4), tile.bf16, left);
+        struct channels k = load_channels(tile, i, channel, left);
 #pragma GCC unroll 4
         for (int q = 0; q < tile.queries; q++) {
             const float *at = query + q * tile.width + channel;
-            sum[q][i] = v_fma(v_load(at), k.low, sum[q][i]);
-            sum[q][i] = v_fma(v_load(at + LANES), k.high, sum[q][i]);
+            sum[q][i] = add_product(tile.arithmetic, v_load(at), k.low, sum[q][i]);
+            if (tile.arithmetic != IN_PAIRS)
+                sum[q][i] = add_product(tile.arithmetic, v_load(at + LANES), k.high, sum[q][i]);
         }
     }
 }
 
-INLINE void score_tile(struct tile tile, const float *query, float *score)
+/* Sums of lanes: those of row q go to score[q * stride ...]. */
+INLINE void store_sums(struct tile tile, float *score, vfloat sum[QUERIES][KEYS])
 {
-    vfloat sum[QUERIES][KEYS] = {{{0}}};
-    int64_t channel = 0;
-    for (; channel + 2 * LANES <= tile.dim; channel += 2 * LANES)
-        score_channels(tile, query, sum, channel, 2 * LANES);
-    if (channel < tile.dim)
-        score_channels(tile, query, sum, channel, tile.dim - channel);
+    vfloat rows[QUERIES];
 #pragma GCC unroll 4
     for (int q = 0; q < tile.queries; q++)
-        store_sums(score + q * tile.stride, sum[q]);
+        rows[q] =
+            v_sum_neighbours(v_sum_neighbours(sum[q][0], sum[q][1]), v_sum_neighbours(sum[q][2], sum[q][3]));
+        /* Each quarter of a vector has KEYS sums of a part of the lanes; they become those of one query. */
+#pragma GCC unroll 4
+    for (int parts = LANES / KEYS, left = tile.queries; parts > 1; parts /= 2, left = (left + 1) / 2)
+#pragma GCC unroll 4
+        for (int q = 0; q < left; q += 2)
+            rows[q / 2] = v_sum_quarters(rows[q], rows[q + 1 < left ? q + 1 : q]);
+#pragma GCC unroll 4
+    for (int q = 0; q < tile.queries; q++)
+        memcpy(score + q * tile.stride, (const char *)&rows[q / (LANES / KEYS)] + q % (LANES / KEYS) * 16,
+               KEYS * sizeof *score);
+}
+
+INLINE void score_tile(struct tile tile, const float *query, float *score)
+{
+    vfloat sum[QUERIES][KEYS];
+    int64_t channel = 0;
+#pragma GCC unroll 4
+    for (int q = 0; q < tile.queries; q++)
+#pragma GCC unroll 4
+        for (int i = 0; i < KEYS; i++)
+            sum[q][i] = (vfloat){0};
+    do {
+        score_channels(tile, query, sum, channel, tile.whole ? 2 * LANES : tile.dim - channel);
+        channel += 2 * LANES;
+    } while (channel < tile.dim);
+    store_sums(tile, score, sum);
+}
+
+/* Values that a product takes at once. */
+INLINE int values_of(enum arithmetic arithmetic)
+{
+    return arithmetic == IN_PAIRS ? 2 : 1;
 }
 
 /* Adds the weighted values to outputs. */
@@ -163,18 +216,19 @@ INLINE void value_channels(struct tile tile, vfloat weight[QUERIES][KEYS], float
                            int64_t left)
 {
     struct channels sum[QUERIES];
+    int depth = values_of(tile.arithmetic);
 #pragma GCC unroll 4
     for (int q = 0; q < tile.queries; q++) {
         const float *at = output + q * tile.width + channel;
         sum[q] = (struct channels){v_load(at), v_load(at + LANES)};
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < KEYS; i++) {
-        struct channels v = load_channels(tile.vector[i] + channel * (tile.bf16 ? 2 : 4), tile.bf16, left);
+    for (int i = 0; i < KEYS / depth; i++) {
+        struct channels v = load_values(tile, i * depth, channel, left);
 #pragma GCC unroll 4
         for (int q = 0; q < tile.queries; q++) {
-            sum[q].low = v_fma(weight[q][i], v.low, sum[q].low);
-            sum[q].high = v_fma(weight[q][i], v.high, sum[q].high);
+            sum[q].low = add_product(tile.arithmetic, weight[q][i], v.low, sum[q].low);
+            sum[q].high = add_product(tile.arithmetic, weight[q][i], v.high, sum[q].high);
         }
     }
 #pragma GCC unroll 4
@@ -185,19 +239,24 @@ INLINE void value_channels(struct tile tile, vfloat weight[QUERIES][KEYS], float
     }
 }
 
+/* A weight in every lane, or two of bf16. */
+INLINE vfloat load_weight(const float *from)
+{
+    int32_t bits;
+    memcpy(&bits, from, sizeof bits);
+    return (vfloat)(bits - (vint){0});
+}
+
 INLINE void value_tile(struct tile tile, const float *score, float *output)
 {
     vfloat weight[QUERIES][KEYS];
-    int64_t channel = 0;
 #pragma GCC unroll 4
     for (int q = 0; q < tile.queries; q++)
 #pragma GCC unroll 4
-        for (int i = 0; i < KEYS; i++)
-            weight[q][i] = v_set(score[q * tile.stride + i]);
-    for (; channel + 2 * LANES <= tile.dim; channel += 2 * LANES)
-        value_channels(tile, weight, output, channel, 2 * LANES);
-    if (channel < tile.dim)
-        value_channels(tile, weight, output, channel, tile.dim - channel);
+        for (int i = 0; i < KEYS / values_of(tile.arithmetic); i++)
+            weight[q][i] = load_weight(score + q * tile.stride + i);
+    for (int64_t channel = 0; channel < tile.dim; channel += 2 * LANES)
+        value_channels(tile, weight, output, channel, tile.whole ? 2 * LANES : tile.dim - channel);
 }
 
 /* What will be met some keys later, in this block or in what is read after it, is asked of memory now. */
@@ -210,25 +269,28 @@ INLINE void ask_ahead(const struct work *work, bool values, const struct block *
     const char *from =
         stream->data + row * stream->row + head * (stream->by_token ? stream->chunk : stream->head);
     for (int64_t byte = 0; byte < stream->chunk; byte += CACHE_LINE)
-        __builtin_prefetch(from + byte, 0, 2);
+        __builtin_prefetch(from + byte, 0, 3);
 }
 
 INLINE void meet_tile(const struct work *work, bool values, struct tile tile, int64_t row, int64_t at)
 {
-    float *score = work->score + row * work->columns + at;
+    float *score = work->score + row * work->columns;
     if (values)
-        value_tile(tile, score, work->output + row * work->width);
+        value_tile(tile, score + at / values_of(tile.arithmetic), work->output + row * work->width);
     else
-        score_tile(tile, work->query + row * work->width, score);
+        score_tile(tile, work->query + row * work->width, score + at);
 }
 
 /* The queries of one key-value head meet KEYS keys, or their values, of a block from `at` on. */
-INLINE void meet(const struct work *work, bool values, bool bf16, const struct block *block, int64_t head,
-                 int64_t at)
+INLINE void meet(const struct work *work, bool values, enum arithmetic arithmetic, bool whole,
+                 const struct block *block, int64_t head, int64_t at)
 {
     const struct stream *stream = values ? &work->value : &work->key;
-    struct tile tile = {
-        .bf16 = bf16, .dim = work->problem->head_dim, .width = work->width, .stride = work->columns};
+    struct tile tile = {.arithmetic = arithmetic,
+                        .whole = whole,
+                        .dim = work->problem->head_dim,
+                        .width = work->width,
+                        .stride = work->columns};
 #pragma GCC unroll 4
     for (int i = 0; i < KEYS; i++)
         tile.vector[i] = stream->data + block->row[at + i] * stream->row + head * stream->head;
@@ -246,14 +308,15 @@ INLINE void meet(const struct work *work, bool values, bool bf16, const struct b
 }
 
 /* All heads of a block of keys or values, in the order in which they lie. */
-INLINE void meet_block(const struct work *work, bool values, bool bf16, const struct block *block)
+INLINE void meet_block(const struct work *work, bool values, enum arithmetic arithmetic, bool whole,
+                       const struct block *block)
 {
     int64_t heads = work->problem->key_value_heads;
     int64_t together = (values ? &work->value : &work->key)->by_token ? heads : 1;
     for (int64_t first = 0; first < heads; first += together)
         for (int64_t at = 0; at < block->padded; at += KEYS)
             for (int64_t head = first; head < first + together; head++)
-                meet(work, values, bf16, block, head, at);
+                meet(work, values, arithmetic, whole, block, head, at);
 }
 
 static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
@@ -284,7 +347,7 @@ static void find_rows(const struct work *work, struct block *block)
 }
 
 /* Scores become weights, and sums so far are scaled to go with them. */
-static void weigh_block(const struct work *work, const struct block *block)
+static void weigh_block(const struct work *work, enum arithmetic arithmetic, const struct block *block)
 {
     const rotary_attention_problem *problem = work->problem;
     int64_t columns = round_up(block->count, LANES);
@@ -295,24 +358,26 @@ static void weigh_block(const struct work *work, const struct block *block)
         const float *bias = bias_of(problem, work->piece->sequence, row / problem->queries);
         if (bias)
             bias += query * problem->bias.query_stride + block->first;
-        float factor = exponentials(work->score + row * work->columns, columns, smaller(begin, columns),
-                                    smaller(end, block->count), problem->softcap, bias, &work->maximum[row],
-                                    &work->sum[row]);
+        float *score = work->score + row * work->columns;
+        float factor = exponentials(score, columns, smaller(begin, columns), smaller(end, block->count),
+                                    problem->softcap, bias, &work->maximum[row], &work->sum[row]);
+        if (arithmetic == IN_PAIRS)
+            store_row(score, score, true, columns);
         float *output = work->output + row * work->width;
         for (int64_t channel = 0; channel < work->width && factor != 1.0f; channel += LANES)
             v_store(output + channel, v_load(output + channel) * v_set(factor));
     }
 }
 
-INLINE void decode(const struct work *work, bool bf16)
+INLINE void decode(const struct work *work, enum arithmetic arithmetic, bool whole)
 {
     struct block block;
     for (block.first = work->piece->key_begin; block.first < work->piece->key_end;
          block.first += work->columns) {
         find_rows(work, &block);
-        meet_block(work, false, bf16, &block);
-        weigh_block(work, &block);
-        meet_block(work, true, bf16, &block);
+        meet_block(work, false, arithmetic, whole, &block);
+        weigh_block(work, arithmetic, &block);
+        meet_block(work, true, arithmetic, whole, &block);
     }
 }
 
@@ -338,10 +403,15 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
     memset(part, 0, (size_t)(rows * (width + 2)) * sizeof *part);
     for (int64_t row = 0; row < rows; row++)
         work.maximum[row] = -INFINITY;
-    if (problem->bf16)
-        decode(&work, true);
+    bool whole = problem->head_dim % (2 * LANES) == 0;
+    if (problem->bf16 && whole)
+        decode(&work, OF_BF16, true);
+    else if (problem->bf16)
+        decode(&work, OF_BF16, false);
+    else if (whole)
+        decode(&work, IN_F32, true);
     else
-        decode(&work, false);
+        decode(&work, IN_F32, false);
 }
 
 /* One row of all parts, relative to the largest score of any. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/attention/variants.h"
 
-/* Turning and decoding are in f32 for all. */
+/* Turning is in f32 for all; decoding knows by itself where pairs of bf16 are multiplied. */
 #define KERNELS(kernels, variant, turner, block)                                                             \
     {                                                                                                        \
         .key_block = block, .packed_bytes = kernels##_packed_bytes_##variant,                                \
