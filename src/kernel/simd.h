@@ -534,4 +534,34 @@ static inline vfloat v_exp_to_88(vfloat x)
 #endif
 }
 
+/* 2^r for |r| <= 1/2. */
+static inline vfloat v_exp2_small(vfloat r)
+{
+    vfloat p = v_set(0x1.470b48p-13f);
+    p = v_fma(p, r, v_set(0x1.5f7276p-10f));
+    p = v_fma(p, r, v_set(0x1.3b270ep-7f));
+    p = v_fma(p, r, v_set(0x1.c6ae72p-5f));
+    p = v_fma(p, r, v_set(0x1.ebfbe2p-3f));
+    p = v_fma(p, r, v_set(0x1.62e432p-1f));
+    return v_fma(p, r, v_set(1.0f));
+}
+
+/* 2^x within 2 units in the last place for x <= 126, in fewer steps still: the whole number nearest to x
+ * leaves an exact rest. What is below the smallest normal number may be zero; 2^-infinity is. */
+static inline vfloat v_exp2_to_126(vfloat x)
+{
+#if defined(__AVX512F__)
+    vfloat n = (vfloat)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    /* -infinity leaves NaN, which the instruction scales by 2^-infinity to 0. */
+    return (vfloat)_mm512_scalef_ps((__m512)v_exp2_small(x - n), (__m512)n);
+#else
+    /* The sum's last bits are the whole number nearest to x. */
+    const vfloat magic = v_set(0x1.8p+23f);
+    vint too_low = x < v_set(-126.0f);
+    vfloat shifted = x + magic, r = x - (shifted - magic);
+    vfloat power = (vfloat)(((vint)shifted + 127) << 23);
+    return (vfloat)((vint)(v_exp2_small(r) * power) & ~too_low);
+#endif
+}
+
 #endif

@@ -118,7 +118,7 @@ static inline __attribute__((always_inline)) void derive(float *weight, float *c
         }
         if (bias)
             score = v_shift(score, load_columns(bias + column, end - column), 1.0f);
-        vfloat p = v_exp_to_88(score - v_set(log_sum_exp));
+        vfloat p = v_exp2_to_126(v_set(LOG2_E) * (score - v_set(log_sum_exp)));
         v_store(weight + column, p);
         v_store(change + column, p * (v_load(change + column) - v_set(weighted)) * slope);
     }

@@ -88,6 +88,33 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
 }
 
+/* Rows begin ... end - 1 of scores become weights: all their largest scores first, so that no row waits for
+ * its own. */
+static void weigh_group(const rotary_attention_problem *problem, struct state *state, struct span seen,
+                        int64_t index, int64_t query, int64_t begin, int64_t end, int64_t first)
+{
+    int64_t from = seen.begin / COLUMNS * COLUMNS, columns = round_up(seen.end, COLUMNS) - from;
+    float largest[ROWS], *score = state->score + from;
+    if (columns == 0)
+        return;
+    for (int64_t row = begin; row < end; row++) {
+        const float *bias = state->bias;
+        if (bias)
+            bias += (query + row) * problem->bias.query_stride + first + from;
+        largest[row - begin] = largest_score(
+            score + row * KEY_BLOCK, columns,
+            larger(first_key(problem, query + row) - first, seen.begin) - from,
+            smaller(end_key(problem, query + row) - first, seen.end) - from, problem->softcap, bias);
+    }
+    for (int64_t row = begin; row < end; row++) {
+        float factor = weigh_row(score + row * KEY_BLOCK, columns, largest[row - begin],
+                                 &state->maximum[index + row], &state->sum[index + row]);
+        float *output = state->output + (index + row) * state->width;
+        for (int64_t channel = 0; channel < state->width; channel += LANES)
+            v_store(output + channel, v_load(output + channel) * v_set(factor));
+    }
+}
+
 /* Queries of one block meet keys first ... first + count - 1. */
 static void meet(const rotary_attention_problem *problem, struct state *state, const float *packed,
                  int64_t index, int64_t query, int64_t rows, int64_t first, int64_t count)
@@ -101,25 +128,8 @@ static void meet(const rotary_attention_problem *problem, struct state *state, c
     struct span seen[QUERY_BLOCK / ROWS];
     int64_t groups = spans_seen(problem, query, rows, first, count, seen);
     multiply_seen(groups, seen, count, width, state->query + index * width, keys, state->score);
-    for (int64_t row = 0; row < rows; row++) {
-        struct span of_group = seen[row / ROWS];
-        int64_t from = of_group.begin / COLUMNS * COLUMNS, columns = round_up(of_group.end, COLUMNS) - from;
-        int64_t begin = larger(0, first_key(problem, query + row) - first) - from;
-        int64_t end = smaller(count, end_key(problem, query + row) - first) - from;
-        if (columns == 0)
-            continue;
-        const float *bias = state->bias;
-        if (bias)
-            bias += (query + row) * problem->bias.query_stride + first + from;
-        float factor =
-            exponentials(state->score + row * KEY_BLOCK + from, columns, begin, end, problem->softcap, bias,
-                         &state->maximum[index + row], &state->sum[index + row]);
-        if (factor != 1.0f)
-            for (int64_t channel = 0; channel < width; channel += LANES) {
-                float *at = output + row * width + channel;
-                v_store(at, v_load(at) * v_set(factor));
-            }
-    }
+    for (int64_t row = 0; row < rows; row += ROWS)
+        weigh_group(problem, state, seen[row / ROWS], index, query, row, smaller(row + ROWS, rows), first);
     add_seen(groups, seen, width, state->score, packed + KEY_BLOCK * width, output);
 }
 

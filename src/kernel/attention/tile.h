@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+#define LOG2_E 0x1.715476p+0f
+
 /* multiply_tile() makes ROWS x COLUMNS results at a time; STEP is a multiple of both, BLOCKs are multiples of
  * STEP. */
 #if LANES == 16
@@ -375,30 +377,43 @@ static inline void bend_row(float *score, int64_t columns, int64_t begin, int64_
         shift_row(score, bias, begin, end, units);
 }
 
-/* One row of products becomes exponentials relative to the row's largest score so far. Columns begin ... end
- * - 1 are seen, and biased, if there are biases. Returns the factor by which what was summed before must be
- * scaled. */
-static inline float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
-                                 const float *bias, float *maximum, float *sum)
+/* The largest score of one row of products, which become scores. Columns begin ... end - 1 are seen, and
+ * biased, if there are biases. */
+static inline float largest_score(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
+                                  const float *bias)
 {
     bend_row(score, columns, begin, end, softcap, bias, 1.0f);
     hide_outside(score, columns, begin, end, -INFINITY);
     vfloat best = v_load(score);
     for (int64_t column = LANES; column < columns; column += LANES)
         best = v_max(v_load(score + column), best);
-    float previous = *maximum, highest = v_max_lane(best);
-    highest = highest > previous ? highest : previous;
+    return v_max_lane(best);
+}
+
+/* One row of scores, none above `largest`, becomes exponentials relative to the row's largest score so far.
+ * Returns the factor by which what was summed before must be scaled. */
+static inline float weigh_row(float *score, int64_t columns, float largest, float *maximum, float *sum)
+{
+    float previous = *maximum, highest = largest > previous ? largest : previous;
     float reference = highest == -INFINITY ? 0.0f : highest;
     vfloat total = {0};
     for (int64_t column = 0; column < columns; column += LANES) {
-        vfloat weight = v_exp_to_88(v_load(score + column) - v_set(reference));
+        vfloat weight = v_exp2_to_126(v_set(LOG2_E) * (v_load(score + column) - v_set(reference)));
         v_store(score + column, weight);
         total += weight;
     }
-    float factor = previous == reference ? 1.0f : v_exp_to_88(v_set(previous - reference))[0];
+    float factor = v_exp2_to_126(v_set(LOG2_E * (previous - reference)))[0];
     *maximum = highest;
     *sum = *sum * factor + v_sum(total);
     return factor;
+}
+
+/* Both, of a row by itself. */
+static inline float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
+                                 const float *bias, float *maximum, float *sum)
+{
+    float largest = largest_score(score, columns, begin, end, softcap, bias);
+    return weigh_row(score, columns, largest, maximum, sum);
 }
 
 #endif
