@@ -8,7 +8,8 @@
 #include "kernel/attention/bf16_product.h"
 #include "kernel/attention/tile.h"
 
-#define LN_2 0x1.62e43p-1f
+#define LOG2_E 0x1.715476p+0f
+#define LN_2   0x1.62e43p-1f
 
 /* 2^x for x <= 0, within 8e-5 of its value: an eighth of what rounding to bf16 costs at the least. */
 static inline __m512 exp2_coarse(__m512 x)
@@ -127,6 +128,10 @@ static inline void turn_in_whole(uint16_t *to, const uint16_t *from, int64_t pai
     }
 }
 
+/* Rows between the one that is turned and the one that is sent for, be it of the next block or behind the
+ * last: to find that out (fetch_ahead) would take longer than turning a short row. */
+enum { AHEAD = 12 };
+
 /* Queries, or keys, first ... first + count - 1 of one head, turned and scaled, to padded rows. */
 static inline void turn_rows_in(uint16_t *to, const rotary_attention_problem *problem,
                                 rotary_attention_const_view view, int64_t sequence, int64_t head,
@@ -136,13 +141,11 @@ static inline void turn_rows_in(uint16_t *to, const rotary_attention_problem *pr
     int64_t head_dim = problem->head_dim, width = rotary_attention_row(head_dim), pairs = turn->dim / 2;
     bool whole = turn->cosine && !turn->interleaved && turn->dim == width && pairs % 16 == 0;
     bool plain = !turn->cosine && head_dim == width && factor == 1.0f;
-    int64_t last = first + count - 1;
-    if (keys)
-        last = key_row(problem, last);
     for (int64_t at = 0; at < count; at++) {
-        int64_t row = keys ? key_row(problem, first + at) : first + at;
-        const uint16_t *from = vector_at(problem, view, sequence, row, head);
-        fetch_ahead(problem, view, sequence, row, last, head);
+        const uint16_t *from =
+            vector_at(problem, view, sequence, keys ? key_row(problem, first + at) : first + at, head);
+        for (int64_t channel = 0; channel < head_dim; channel += 32)
+            _mm_prefetch((const char *)(from + AHEAD * view.time_stride + channel), _MM_HINT_T0);
         const float *cosine = turn->cosine + (first + at) * pairs, *sine = turn->sine + (first + at) * pairs;
         for (int64_t channel = 0; plain && channel < width; channel += 32)
             _mm512_storeu_si512(to + at * width + channel, _mm512_loadu_si512(from + channel));
