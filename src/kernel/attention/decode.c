@@ -137,13 +137,14 @@ INLINE struct channels load_channels(struct tile tile, int key, int64_t channel,
     return part;
 }
 
-/* The same of a value, or, as factors of pairs, of two: their even channels and their odd ones. */
+/* The same of a value, or, as factors of pairs, of two, the first of an even number: their even channels and
+ * their odd ones. */
 INLINE struct channels load_values(struct tile tile, int key, int64_t channel, int64_t left)
 {
     struct channels value = load_channels(tile, key, channel, left);
     if (tile.arithmetic != IN_PAIRS)
         return value;
-    vint first = (vint)value.low, second = (vint)load_channels(tile, key + 1, channel, left).low;
+    vint first = (vint)value.low, second = (vint)load_channels(tile, key | 1, channel, left).low;
     return (struct channels){(vfloat)v_pair_lower(first, second), (vfloat)v_pair_upper(first, second)};
 }
 
@@ -216,14 +217,14 @@ INLINE void value_channels(struct tile tile, vfloat weight[QUERIES][KEYS], float
                            int64_t left)
 {
     struct channels sum[QUERIES];
-    int depth = values_of(tile.arithmetic);
+    int depth = values_of(tile.arithmetic), products = KEYS / depth;
 #pragma GCC unroll 4
     for (int q = 0; q < tile.queries; q++) {
         const float *at = output + q * tile.width + channel;
         sum[q] = (struct channels){v_load(at), v_load(at + LANES)};
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < KEYS / depth; i++) {
+    for (int i = 0; i < products; i++) {
         struct channels v = load_values(tile, i * depth, channel, left);
 #pragma GCC unroll 4
         for (int q = 0; q < tile.queries; q++) {
@@ -250,10 +251,11 @@ INLINE vfloat load_weight(const float *from)
 INLINE void value_tile(struct tile tile, const float *score, float *output)
 {
     vfloat weight[QUERIES][KEYS];
+    int products = KEYS / values_of(tile.arithmetic);
 #pragma GCC unroll 4
     for (int q = 0; q < tile.queries; q++)
 #pragma GCC unroll 4
-        for (int i = 0; i < KEYS / values_of(tile.arithmetic); i++)
+        for (int i = 0; i < products; i++)
             weight[q][i] = load_weight(score + q * tile.stride + i);
     for (int64_t channel = 0; channel < tile.dim; channel += 2 * LANES)
         value_channels(tile, weight, output, channel, tile.whole ? 2 * LANES : tile.dim - channel);
