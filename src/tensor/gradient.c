@@ -24,8 +24,6 @@ enum {
     GROUP_ROWS = 2048, /* at least */
     ITEMS_WANTED = 4,
     REDUCTION_BLOCK = 8192,
-    INTERLEAVED_ROWS = 32, /* what interleaving pads to */
-    INTERLEAVED_COLUMNS = 64,
 };
 
 struct run {
@@ -51,11 +49,6 @@ static int64_t width_right(const struct run *run, bool last)
     return last ? run->right.columns - (run->tiles_right - 1) * run->tile_right : run->tile_right;
 }
 
-static int64_t round_up(int64_t value, int64_t multiple)
-{
-    return products_divide_up(value, multiple) * multiple;
-}
-
 static void cut(struct run *run)
 {
     run->tiles_left = products_divide_up(run->left.columns, LEFT_COLUMNS);
@@ -65,7 +58,7 @@ static void cut(struct run *run)
     int64_t wanted =
         products_divide_up(ITEMS_WANTED, run->tiles_left * products_divide_up(run->tiles_right, RIGHT_TILES));
     int64_t groups = products_smaller(wanted, products_divide_up(run->left.rows, GROUP_ROWS));
-    run->group_rows = round_up(products_divide_up(run->left.rows, groups), CHUNK_ROWS);
+    run->group_rows = products_round_up(products_divide_up(run->left.rows, groups), CHUNK_ROWS);
     run->groups = products_divide_up(run->left.rows, run->group_rows);
 }
 
@@ -77,9 +70,7 @@ static size_t left_bytes(const struct run *run)
 
 static size_t right_bytes(const struct run *run)
 {
-    return products_bytes(round_up(CHUNK_ROWS, INTERLEAVED_ROWS) *
-                              round_up(run->tile_right, INTERLEAVED_COLUMNS),
-                          run->right.dtype);
+    return products_interleaved_bytes(CHUNK_ROWS, run->tile_right, run->right.dtype);
 }
 
 static size_t tile_bytes(const struct run *run)

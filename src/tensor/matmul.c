@@ -18,12 +18,11 @@
 #include <string.h>
 
 enum {
-    LINE_COLUMNS = 64,        /* oneDNN groups columns so in its packed layouts */
-    LINE_ROWS = 32,           /* and pads rows so in interleaved ones */
-    PANEL_COLUMNS = 512,      /* of a weight, at most; */
-    PANEL_ELEMENTS = 1 << 18, /* a panel stays in the second-level cache */
-    BLOCK_ELEMENTS = 1 << 18, /* and so do the rows multiplied with it, */
-    BLOCK_ROWS_LEAST = 128,   /* which are so many where there are enough of them */
+    LINE_COLUMNS = LAYER_INTERLEAVED_COLUMNS, /* oneDNN groups columns so in its packed layouts too */
+    PANEL_COLUMNS = 512,                      /* of a weight, at most; */
+    PANEL_ELEMENTS = 1 << 18,                 /* a panel stays in the second-level cache */
+    BLOCK_ELEMENTS = 1 << 18,                 /* and so do the rows multiplied with it, */
+    BLOCK_ROWS_LEAST = 128,                   /* which are so many where there are enough of them */
     BLOCK_ROWS_MOST = 512,
     BLOCKS_WANTED = 32,
     ROWS_MULTIPLE = 32,
@@ -102,11 +101,6 @@ static int64_t panel_width(const struct packed_weight *weight, int last)
     return last ? weight->columns - (weight->count - 1) * weight->panel_columns : weight->panel_columns;
 }
 
-static int64_t round_up(int64_t value, int64_t multiple)
-{
-    return products_divide_up(value, multiple) * multiple;
-}
-
 static unsigned char *panel_data(const struct packed_weight *weight, int64_t index)
 {
     return weight->data.memory + (size_t)index * weight->bytes;
@@ -117,9 +111,7 @@ static int make_panels(struct packed_weight *weight, const struct compute *compu
     const struct pieces *pieces = compute->products->pieces;
     int status = 0;
     if (weight->interleaved)
-        weight->bytes =
-            products_bytes(round_up(weight->inner, LINE_ROWS) * round_up(weight->panel_columns, LINE_COLUMNS),
-                           compute->storage);
+        weight->bytes = products_interleaved_bytes(weight->inner, weight->panel_columns, compute->storage);
     for (int last = 0; last < 2 && status == 0 && !weight->interleaved; last++) {
         status = panel_plan_create(&weight->plans[last], pieces, compute->storage, weight->inner,
                                    panel_width(weight, last), weight->transposed,
@@ -212,7 +204,8 @@ static void fill_line(void *argument, int64_t index, int worker)
                                 fill->source + row * weight->columns + column, columns);
     int64_t panel = column / weight->panel_columns, within = column - panel * weight->panel_columns;
     uint16_t *to = (void *)panel_data(weight, panel);
-    kernels->interleave(to + within * round_up(inner, LINE_ROWS), line, LINE_COLUMNS, inner, columns);
+    int64_t padded = products_round_up(inner, LAYER_INTERLEAVED_ROWS);
+    kernels->interleave(to + within * padded, line, LINE_COLUMNS, inner, columns);
 }
 
 static void fill_panel(void *argument, int64_t index, int worker)

@@ -6,6 +6,7 @@
 #define ROTARY_TENSOR_PRODUCTS_H
 
 #include "base/arena.h"
+#include "kernel/layer/layer.h"
 #include "tensor/matmul.h"
 #include "tensor/onednn.h"
 
@@ -24,6 +25,11 @@ static inline int64_t products_divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+static inline int64_t products_round_up(int64_t value, int64_t multiple)
+{
+    return products_divide_up(value, multiple) * multiple;
+}
+
 static inline int64_t products_smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -33,6 +39,14 @@ static inline int64_t products_smaller(int64_t a, int64_t b)
 static inline size_t products_bytes(int64_t elements, rotary_dtype dtype)
 {
     return rotary_align((size_t)elements * rotary_dtype_size(dtype));
+}
+
+/* Bytes of an operand padded as interleave() pads it. */
+static inline size_t products_interleaved_bytes(int64_t rows, int64_t columns, rotary_dtype dtype)
+{
+    return products_bytes(products_round_up(rows, LAYER_INTERLEAVED_ROWS) *
+                              products_round_up(columns, LAYER_INTERLEAVED_COLUMNS),
+                          dtype);
 }
 
 static inline bool matrix_is_dense(struct matrix m)

@@ -85,6 +85,9 @@ struct layer_adam {
     float gradient_scale, inverse_correction1, inverse_correction2;
 };
 
+/* What interleave() pads rows and columns to. */
+enum { LAYER_INTERLEAVED_ROWS = 32, LAYER_INTERLEAVED_COLUMNS = 64 };
+
 enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU };
 
 struct layer_kernels {
@@ -116,9 +119,9 @@ struct layer_kernels {
     /* bf16: out[column, row] = in[row, column]. */
     void (*transpose)(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride, int64_t rows,
                       int64_t columns);
-    /* bf16: the layout that dot products of pairs of rows read. Panels of 64 columns, one after another; in a
-     * panel rows two by two, each pair as (even row, odd row) of column after column. Rows are padded with
-     * zeros to a multiple of 32, columns of 64. */
+    /* bf16: the layout that dot products of pairs of rows read. Panels of LAYER_INTERLEAVED_COLUMNS columns,
+     * one after another; in a panel rows two by two, each pair as (even row, odd row) of column after column.
+     * Rows and columns are padded with zeros. */
     void (*interleave)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns);
     /* Copies dense rows of row_bytes to rows to_stride bytes apart, past the caches where alignment allows
      * it. */

@@ -92,8 +92,11 @@ void ROTARY_KERNEL(layer_transpose)(uint16_t *out, int64_t out_stride, const uin
         }
 }
 
-enum { GROUP_ROWS = 32, GROUP_COLUMNS = 64 }; /* what the layout is padded to */
-enum { AHEAD = 16 };                          /* rows fetched meanwhile */
+enum {
+    GROUP_ROWS = LAYER_INTERLEAVED_ROWS,
+    GROUP_COLUMNS = LAYER_INTERLEAVED_COLUMNS,
+    AHEAD = 16 /* rows fetched meanwhile */
+};
 
 /* Two rows of 64 columns. */
 INLINED void interleave_pair(uint16_t *out, const uint16_t *even, const uint16_t *odd, int64_t ahead)
