@@ -405,7 +405,8 @@ static void meet_wild(const rotary_attention_problem *problem, const struct stat
     float *output = state->output + index * state->width;
     for (int64_t column = 0; column < columns; column += 32)
         make_scores(state, state->query + index * state->width, column, state->score + column, SCORE_ROW);
-    bend_rows(problem, state, query, rows, first, columns);
+    if (problem->softcap > 0 || state->bias)
+        bend_rows(problem, state, query, rows, first, columns);
     for (int64_t row = 0; row < QUERIES; row += 16)
         scale_rows(output + row * state->width, state->width,
                    weigh(problem, state, index, row, query, first, columns));
