@@ -58,14 +58,9 @@ static rotary_status check_operand(const rotary_attention *attention, const stru
                                operand->name, axes[i].name, (long long)axes[i].stride, (long long)least);
     const int64_t extents[] = {operand->batch, operand->time, operand->heads};
     const int64_t strides[] = {view->batch_stride, view->time_stride, view->head_stride};
-    if (operand->written && !rotary_strides_nest(attention->head_dim, extents, strides))
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "%s has strides %lld, %lld, %lld for [%lld, %lld, %lld] vectors, which then overlap; "
-            "wanted each to step over what smaller ones reach",
-            operand->name, (long long)strides[0], (long long)strides[1], (long long)strides[2],
-            (long long)operand->batch, (long long)operand->time, (long long)operand->heads);
-    return ROTARY_OK;
+    return operand->written
+               ? rotary_check_strides(operand->name, "", attention->head_dim, extents, strides, error)
+               : ROTARY_OK;
 }
 
 rotary_status rotary_attention_check_operands(const rotary_attention *attention,

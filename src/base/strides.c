@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/strides.h"
 
-#include <math.h>
+#include "base/fail.h"
 
-bool rotary_strides_nest(int64_t length, const int64_t extents[3], const int64_t strides[3])
+#include <math.h>
+#include <stdbool.h>
+
+static bool nest(int64_t length, const int64_t extents[3], const int64_t strides[3])
 {
     /* In double, which no stride overflows; it is exact for whatever fits into memory. */
     double reach = (double)length;
@@ -22,4 +25,17 @@ bool rotary_strides_nest(int64_t length, const int64_t extents[3], const int64_t
         reach += step * (double)(extents[least] - 1);
     }
     return true;
+}
+
+rotary_status rotary_check_strides(const char *tensor, const char *member, int64_t length,
+                                   const int64_t extents[3], const int64_t strides[3], rotary_error *error)
+{
+    if (nest(length, extents, strides))
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "%s%s has strides %lld, %lld, %lld for [%lld, %lld, %lld] vectors, which then overlap; "
+        "wanted each to step over what smaller ones reach",
+        tensor, member, (long long)strides[0], (long long)strides[1], (long long)strides[2],
+        (long long)extents[0], (long long)extents[1], (long long)extents[2]);
 }

@@ -5,11 +5,13 @@
 #ifndef ROTARY_BASE_STRIDES_H
 #define ROTARY_BASE_STRIDES_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <rotary/types.h>
 
-/* Whether vectors of `length` elements lie apart because axes nest: each stride, in whatever order and sign,
- * steps over all that the smaller ones reach. So do those of every slice of a dense array. */
-bool rotary_strides_nest(int64_t length, const int64_t extents[3], const int64_t strides[3]);
+/* Refuses strides by which vectors of `length` elements might overlap: axes must nest, each stride, in
+ * whatever order and sign, stepping over all that the smaller ones reach. Those of every slice of a dense
+ * array do. The error calls it TENSORMEMBER, as in "query" and ".output". */
+ROTARY_CHECKED rotary_status rotary_check_strides(const char *tensor, const char *member, int64_t length,
+                                                  const int64_t extents[3], const int64_t strides[3],
+                                                  rotary_error *error);
 
 #endif

@@ -38,14 +38,7 @@ static rotary_status check_strides(const rotary_rope *rope, const char *name, in
                 error, ROTARY_INVALID_ARGUMENT,
                 "%s.output.%s_stride is %lld, so that vectors of %lld channels overlap; wanted at least %lld",
                 name, axes[axis], (long long)strides[axis], (long long)head_dim, (long long)head_dim);
-    if (!rotary_strides_nest(head_dim, extents, strides))
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "%s.output has strides %lld, %lld, %lld for [%lld, %lld, %lld] vectors, which then "
-            "overlap; wanted each to step over what smaller ones reach",
-            name, (long long)strides[0], (long long)strides[1], (long long)strides[2], (long long)batch,
-            (long long)time, (long long)tensor->heads);
-    return ROTARY_OK;
+    return rotary_check_strides(name, ".output", head_dim, extents, strides, error);
 }
 
 static bool in_place(const rotary_rope_tensor *tensor)
