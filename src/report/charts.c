@@ -272,9 +272,13 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
 static struct range range_of_differences(const struct comparison *comparison, enum measure measure)
 {
     struct range range = {0, 0};
-    for (int i = 1; i < comparison->encoding_count; i++)
-        for (int j = 0; j < comparison->encodings[i].difference[measure].count; j++)
+    for (int i = 1; i < comparison->encoding_count; i++) {
+        const struct paired_difference *difference = &comparison->encodings[i].difference[measure];
+        for (int j = 0; j < difference->count; j++)
             widen(&range, comparison->encodings[i].differences[measure][j]);
+        widen(&range, difference->low);
+        widen(&range, difference->high);
+    }
     svg_round_range(&range.low, &range.high);
     return range;
 }
@@ -322,7 +326,7 @@ void chart_differences(FILE *stream, const struct comparison *comparison, enum m
         double y = frame.top + (i - 0.5) * ROW_HEIGHT;
         draw_name(stream, comparison, i, 2, y);
         draw_pairs(stream, encoding, i, measure, across, y, reach);
-        if (isnan(difference->mean))
+        if (isnan(difference->low))
             continue;
         double low = svg_place(across, difference->low), high = svg_place(across, difference->high);
         char class[32];

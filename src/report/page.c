@@ -165,8 +165,6 @@ static void write_findings(FILE *stream, const struct page *page)
     for (int i = 1; i < comparison->encoding_count; i++)
         write_verdict(stream, page, i);
     fputs("</section>\n", stream);
-    if (comparison_few_pairs(comparison))
-        fprintf(stream, "<p class=\"note\">%s</p>\n", statistics_caution);
 }
 
 static void open_figure(FILE *stream, const char *title)
@@ -267,8 +265,8 @@ static void write_making(FILE *stream, const struct collection *collection)
         fputs("<li>Runs of one seed see the same data in the same order, and start from the same weights "
               "wherever parameters agree in name and shape. So differences are taken seed by seed, against "
               "the first encoding.</li>\n"
-              "<li>The interval is the percentile bootstrap of the mean difference: 10,000 resamples, 2.5% "
-              "cut off at either end. Where it holds zero, no difference is claimed.</li>\n",
+              "<li>The interval of the mean difference is Student's, of 95%. Where it holds zero, no "
+              "difference is claimed.</li>\n",
               stream);
     if (collection->wanted > 1)
         fputs("<li>W/o worst: the mean of all runs but the worst of each encoding, as the published numbers "

@@ -42,13 +42,17 @@ void page_reached(FILE *stream, const struct reached *reached, int64_t steps)
 
 static void write_difference(FILE *stream, const struct paired_difference *difference, int decimals)
 {
-    char mean[HTML_NUMBER_BYTES], low[HTML_NUMBER_BYTES], high[HTML_NUMBER_BYTES];
+    char number[HTML_NUMBER_BYTES];
     if (isnan(difference->mean)) {
         fputs("<td>–</td>", stream);
         return;
     }
-    fprintf(stream, "<td>%s [%s, %s]</td>", html_number(mean, difference->mean, decimals, 1),
-            html_number(low, difference->low, decimals, 1), html_number(high, difference->high, decimals, 1));
+    fprintf(stream, "<td>%s", html_number(number, difference->mean, decimals, 1));
+    if (difference->count > 1) {
+        fprintf(stream, " [%s", html_number(number, difference->low, decimals, 1));
+        fprintf(stream, ", %s]", html_number(number, difference->high, decimals, 1));
+    }
+    fputs("</td>", stream);
 }
 
 void page_statistics(FILE *stream, const struct comparison *comparison, enum measure measure)

@@ -65,8 +65,6 @@ ROTARY_CHECKED rotary_status comparison_verdict(const struct comparison *compari
 /* Writes about the runs of encoding `index` that diverged, of which there is at least one: "2 of 5 runs
  * diverged and have no score: seed 3 at step 120, seed 5 at step 98". */
 void comparison_divergence(FILE *stream, const struct comparison *comparison, int index);
-/* Whether an interval is shown of so few pairs that statistics_caution should stand beside it. */
-bool comparison_few_pairs(const struct comparison *comparison);
 /* The table and the verdicts as plain text, aligned, each line ended. The caller frees *text. */
 ROTARY_CHECKED rotary_status comparison_text(const struct comparison *comparison, char **text,
                                              rotary_error *error);

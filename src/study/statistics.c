@@ -2,14 +2,10 @@
 #include "study/statistics.h"
 
 #include "base/fail.h"
-#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char statistics_caution[] = "An interval of few pairs is narrower than its name: of 3 pairs it holds "
-                                  "the true difference about 75 times in 100, of 5 pairs 84, of 10 pairs 90.";
 
 static double mean_of(const double *values, int count)
 {
@@ -89,44 +85,40 @@ double statistics_median(const double *values, int count)
     return lower == upper ? lower : (lower + upper) / 2;
 }
 
-static int ascending(const void *left, const void *right)
+/* How likely Student's t lies within ±tan(angle) √freedom, for whole degrees of freedom: a finite sum
+ * (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
+static double student_within(double angle, int freedom)
 {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* Between the two nearest of the sorted values, in proportion. */
-static double quantile_of(const double *sorted, int count, double share)
-{
-    double place = share * (count - 1);
-    int below = (int)place;
-    if (below >= count - 1)
-        return sorted[count - 1];
-    return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below]);
-}
-
-rotary_status statistics_paired(struct paired_difference *paired, const double *differences, int count,
-                                rotary_error *error)
-{
-    *paired = (struct paired_difference){
-        .count = count, .mean = mean_of(differences, count), .low = (double)NAN, .high = (double)NAN};
-    if (isnan(paired->mean))
-        return ROTARY_OK;
-    double *means = malloc(sizeof *means * BOOTSTRAP_RESAMPLES);
-    if (!means)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the bootstrap of %d pairs", count);
-    struct rotary_random random = {.key = {.seed = 0, .stream = ROTARY_STREAM_BOOTSTRAP}};
-    for (int resample = 0; resample < BOOTSTRAP_RESAMPLES; resample++) {
-        double sum = 0;
-        for (int i = 0; i < count; i++)
-            sum += differences[rotary_random_below(&random, (uint32_t)count)];
-        means[resample] = sum / count;
+    bool odd = freedom % 2;
+    double cosine = cos(angle), term = odd ? cosine : 1, sum = 0;
+    for (int i = odd ? 3 : 2; i <= freedom; i += 2) {
+        sum += term;
+        term *= cosine * cosine * (i - 1) / i;
     }
-    qsort(means, BOOTSTRAP_RESAMPLES, sizeof *means, ascending);
-    paired->low = quantile_of(means, BOOTSTRAP_RESAMPLES, 0.025);
-    paired->high = quantile_of(means, BOOTSTRAP_RESAMPLES, 0.975);
-    free(means);
-    return ROTARY_OK;
+    return odd ? (angle + sin(angle) * sum) * M_2_PI : sin(angle) * sum;
+}
+
+/* The t that is exceeded in size 5 times in 100. */
+static double student_95(int freedom)
+{
+    double low = 0, high = M_PI_2;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        if (student_within(middle, freedom) < 0.95)
+            low = middle;
+        else
+            high = middle;
+    }
+    return tan(low) * sqrt(freedom);
+}
+
+struct paired_difference statistics_paired(const double *differences, int count)
+{
+    double mean = mean_of(differences, count), reach = (double)NAN;
+    if (count > 1)
+        reach = student_95(count - 1) * deviation_of(differences, count, mean) / sqrt(count);
+    return (struct paired_difference){
+        .count = count, .mean = mean, .low = mean - reach, .high = mean + reach};
 }
 
 enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction)

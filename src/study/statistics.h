@@ -24,27 +24,19 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
 double statistics_median(const double *values, int count);
 
 /* Differences of runs that shared seed, data and initial weights: encoding minus baseline. [low, high] is the
- * 95% percentile bootstrap interval of their mean (Efron 1979): the mean is taken anew over
- * BOOTSTRAP_RESAMPLES draws with replacement of as many differences. Draws come from ROTARY_STREAM_BOOTSTRAP
- * of a fixed seed, so the same differences have the same interval. One difference, or equal ones, give an
- * interval of no width; none give NaN. */
-enum { BOOTSTRAP_RESAMPLES = 10000 };
+ * 95% interval of their mean by Student's t ("The probable error of a mean", Biometrika 1908); NaN of fewer
+ * than two. */
 struct paired_difference {
     int count;
     double mean, low, high;
 };
-ROTARY_CHECKED rotary_status statistics_paired(struct paired_difference *paired, const double *differences,
-                                               int count, rotary_error *error);
+struct paired_difference statistics_paired(const double *differences, int count);
 
-/* What an interval allows one to say. Below ENOUGH_PAIRS pairs nothing is claimed: the interval of so few
- * means little. */
+/* What an interval allows one to say. Below ENOUGH_PAIRS pairs nothing is claimed: that two scores agree by
+ * chance, and leave an interval of no width, is too likely. */
 enum { ENOUGH_PAIRS = 3 };
 enum verdict { VERDICT_TOO_FEW, VERDICT_NO_DIFFERENCE, VERDICT_BETTER, VERDICT_WORSE };
 enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction);
-
-/* What a reader of an interval of few pairs should know; tests/study/test_statistics.c measures it. */
-enum { MANY_PAIRS = 10 };
-extern const char statistics_caution[];
 
 /* When a run first did something, in steps. NOT_REACHED is kept as it is: a run that never got there is not
  * left out, and counts as slower than any that did. */

@@ -59,11 +59,8 @@ static void write_verdict_of_pairs(FILE *stream, const struct comparison *compar
     enum verdict verdict = statistics_verdict(difference, measure_direction(measure));
     switch (verdict) {
     case VERDICT_TOO_FEW:
-        fprintf(stream,
-                "too few runs to tell %s from %s: %+.*f %s over %d pair%s, whose interval [%.*f, %.*f] means "
-                "little",
-                name, baseline, decimals, mean, unit, pairs, pairs == 1 ? "" : "s", decimals, low, decimals,
-                high);
+        fprintf(stream, "too few runs to tell %s from %s: %+.*f %s over %d pair%s", name, baseline, decimals,
+                mean, unit, pairs, pairs == 1 ? "" : "s");
         return;
     case VERDICT_NO_DIFFERENCE:
         fprintf(stream,
@@ -126,8 +123,9 @@ static void write_difference(FILE *stream, const struct paired_difference *diffe
         fprintf(stream, "  -");
         return;
     }
-    fprintf(stream, "  %+.*f [%+.*f, %+.*f]", decimals, difference->mean, decimals, difference->low, decimals,
-            difference->high);
+    fprintf(stream, "  %+.*f", decimals, difference->mean);
+    if (difference->count > 1)
+        fprintf(stream, " [%+.*f, %+.*f]", decimals, difference->low, decimals, difference->high);
 }
 
 static int name_width(const struct comparison *comparison)
@@ -210,19 +208,7 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
         write_verdict(stream, comparison, i);
         fputc('\n', stream);
     }
-    if (comparison_few_pairs(comparison))
-        fprintf(stream, "%s\n", statistics_caution);
     return close_text(stream, text, error);
-}
-
-bool comparison_few_pairs(const struct comparison *comparison)
-{
-    for (int i = 1; i < comparison->encoding_count; i++) {
-        int pairs = comparison->encodings[i].difference[comparison_measure(comparison)].count;
-        if (pairs >= ENOUGH_PAIRS && pairs < MANY_PAIRS)
-            return true;
-    }
-    return false;
 }
 
 static json_t *real(double value)

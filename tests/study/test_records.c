@@ -150,9 +150,10 @@ static void check_comparison(const char *folder)
     char *text, *sentence;
     json_t *object;
     CHECK_INT(comparison_verdict(comparison, 1, &sentence, &error), ROTARY_OK);
-    CHECK(strncmp(sentence, "roper better than rope by ", 26) == 0 && strstr(sentence, ", 3 pairs") != NULL);
+    CHECK(strncmp(sentence, "no difference shown between roper and rope: +", 45) == 0 &&
+          strstr(sentence, " holds zero, 3 pairs") != NULL);
     CHECK_INT(comparison_text(comparison, &text, &error), ROTARY_OK);
-    CHECK(strstr(text, sentence) != NULL && strstr(text, statistics_caution) != NULL);
+    CHECK(strstr(text, sentence) != NULL);
     CHECK(strstr(text, "right answers, % of 128 problems\nencoding  runs") == text);
     CHECK_INT(comparison_json(comparison, &object, &error), ROTARY_OK);
     json_t *encoding = json_array_get(json_object_get(object, "encodings"), 1);
@@ -278,7 +279,7 @@ static void check_unfinished(const char *folder)
     char *text;
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK(strstr(text, "1 unfinished run not counted\ntoo few runs to tell roper from rope: ") != NULL);
-    CHECK(strstr(text, "over 1 pair, whose interval") != NULL);
+    CHECK(strstr(text, " over 1 pair\n") != NULL);
     free(text);
     collection_free(&collection);
 
@@ -423,10 +424,8 @@ int main(void)
         1.2, -3, 5.1, 5, true,
         "no difference shown between roper and rope: +1.2 points of right answers, 95% interval [-3.0, 5.1] "
         "holds zero, 5 pairs");
-    check_wording(
-        3, 2, 4, 2, true,
-        "too few runs to tell roper from rope: +3.0 points of right answers over 2 pairs, whose interval "
-        "[2.0, 4.0] means little");
+    check_wording(3, 2, 4, 2, true,
+                  "too few runs to tell roper from rope: +3.0 points of right answers over 2 pairs");
     check_wording(nan, nan, nan, 0, true,
                   "nothing to say of roper and rope yet: no seed is finished with both");
     check_wording(nan, nan, nan, 4, false, "no verdict on roper and rope: the loss of a run is not a number");
