@@ -23,13 +23,17 @@ int64_t position_rotary_dim(int64_t head_dim, double fraction)
     return (int64_t)floor((double)head_dim * fraction + 1e-9);
 }
 
+/* Leaves *rope alone where no channel turns. */
 static rotary_status create_rope(rotary_rope **rope, const struct compute *compute,
                                  const struct position_config *config, double fraction, rotary_error *error)
 {
+    int64_t channels = position_rotary_dim(config->head_dim, fraction);
+    if (channels == 0) /* none: to the plan, 0 would be all */
+        return ROTARY_OK;
     rotary_rope_config plan;
     rotary_rope_config_default(&plan);
     plan.head_dim = config->head_dim;
-    plan.rotary_dim = position_rotary_dim(config->head_dim, fraction);
+    plan.rotary_dim = channels;
     plan.pairing = config->pairing;
     plan.base = config->base;
     plan.table_positions = config->table_positions;
@@ -44,9 +48,9 @@ rotary_status position_attention_create(struct position_attention *attention, co
     struct position_attention made = {0};
     const struct position_encoding *encoding = position_encoding(config->position);
     rotary_status status = ROTARY_OK;
-    if (encoding->rotate_query_key && config->query_key_fraction > 0.0)
+    if (encoding->rotate_query_key)
         status = create_rope(&made.rope, compute, config, config->query_key_fraction, error);
-    if (status == ROTARY_OK && encoding->rotate_value && config->value_fraction > 0.0)
+    if (status == ROTARY_OK && encoding->rotate_value)
         status = create_rope(&made.value_rope, compute, config, config->value_fraction, error);
     if (status == ROTARY_OK) {
         rotary_attention_config plan;

@@ -35,7 +35,7 @@ struct position_config {
     int64_t heads, key_value_heads, head_dim;
     rotary_pairing pairing;
     double base;
-    double query_key_fraction, value_fraction; /* of a head's channels that turn; 0: none */
+    double query_key_fraction, value_fraction; /* of a head's channels that turn */
     int64_t table_positions;                   /* positions whose cosines and sines are kept ready */
 };
 

@@ -252,6 +252,23 @@ static void test_same_start(const struct compute *compute)
     decoder_destroy(other);
 }
 
+/* A share of a head that makes no whole pair turns nothing. */
+static void test_small_shares(const struct compute *compute)
+{
+    double losses[2];
+    for (int i = 0; i < 2; i++) {
+        struct decoder_config config;
+        configure(&config, &cases[6]);
+        config.position = i ? POSITION_ROPER : POSITION_NONE;
+        config.partial_rotary_factor = config.value_fraction = 0.1; /* of 8 channels */
+        struct decoder *decoder = create(compute, &config, 1);
+        fill_parameters(decoder);
+        losses[i] = run(decoder, (struct decoder_batch){.gradient_scale = 1.0f}).total;
+        decoder_destroy(decoder);
+    }
+    CHECK_NEAR(losses[1], losses[0], 0.0);
+}
+
 static void refuse(const struct compute *compute, struct decoder_config config, const char *said)
 {
     rotary_error error = {0};
@@ -324,6 +341,7 @@ int main(void)
     test_threads(PRECISION_AUTO);
     test_bytes(&compute);
     test_same_start(&compute);
+    test_small_shares(&compute);
     test_refusals(&compute);
     compute_destroy(&compute);
     return check_report();
