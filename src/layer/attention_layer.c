@@ -26,9 +26,8 @@ rotary_status attention_layer_create(struct attention_layer *layer, const struct
                                    .training = config->training,
                                    .tied_weight = -1,
                                    .initial = config->initial,
-                                   .scale = config->scale,
                                    .bias_initial = config->bias_initial,
-                                   .bias_scale = config->bias_scale};
+                                   .scale = config->scale};
     rotary_status status = linear_create(&made.project, compute, &linear, parameters, error);
     if (status != ROTARY_OK)
         return status;
@@ -36,7 +35,6 @@ rotary_status attention_layer_create(struct attention_layer *layer, const struct
     linear.inputs = config->heads * config->head_dim;
     linear.outputs = config->width;
     linear.scale = config->output_scale;
-    linear.bias_scale = config->output_bias_scale;
     status = linear_create(&made.output, compute, &linear, parameters, error);
     if (status == ROTARY_OK)
         *layer = made;

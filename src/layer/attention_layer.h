@@ -27,7 +27,7 @@ struct attention_layer_config {
     int64_t rows; /* the most in one call: batch * time */
     bool bias, training;
     enum initialisation initial, bias_initial;
-    float scale, output_scale, bias_scale, output_bias_scale;
+    float scale, output_scale;
 };
 
 ROTARY_CHECKED rotary_status attention_layer_create(struct attention_layer *layer,

@@ -24,15 +24,15 @@ static void fill_sinusoids(float *table, int64_t positions, int64_t width)
         }
 }
 
-static rotary_status add_table(struct parameters *parameters, const char *name, const char *suffix,
-                               int64_t rows, int64_t columns, float scale, int *index, rotary_error *error)
+static rotary_status add_table(struct parameters *parameters, const struct embedding_config *config,
+                               const char *suffix, int64_t rows, int *index, rotary_error *error)
 {
     struct parameter row = {.rows = rows,
-                            .columns = columns,
-                            .scale = scale,
+                            .columns = config->width,
+                            .scale = config->initial_scale,
                             .decay = true,
-                            .initial = scale > 0.0f ? INITIAL_NORMAL : INITIAL_ZERO};
-    snprintf(row.name, sizeof row.name, "%s%s", name, suffix);
+                            .initial = config->initial_scale > 0.0f ? INITIAL_NORMAL : INITIAL_ZERO};
+    snprintf(row.name, sizeof row.name, "%s%s", config->name, suffix);
     return parameters_add(parameters, &row, index, error);
 }
 
@@ -46,16 +46,11 @@ rotary_status embedding_create(struct embedding *embedding, const struct embeddi
             "embedding \"%s\" of %lld tokens, width %lld, %lld positions: each must be at least 1",
             config->name, (long long)config->vocabulary, (long long)config->width,
             (long long)config->positions);
-    struct embedding made = {.vocabulary = config->vocabulary,
-                             .width = config->width,
-                             .positions = positioned ? config->positions : 0,
-                             .scale = config->scale,
-                             .position_table = -1};
-    rotary_status status = add_table(parameters, config->name, ".weight", config->vocabulary, config->width,
-                                     config->initial_scale, &made.table, error);
+    struct embedding made = {.width = config->width, .scale = config->scale, .position_table = -1};
+    rotary_status status = add_table(parameters, config, ".weight", config->vocabulary, &made.table, error);
     if (status == ROTARY_OK && config->position == EMBEDDING_POSITION_LEARNED)
-        status = add_table(parameters, config->name, ".position.weight", config->positions, config->width,
-                           config->position_initial_scale, &made.position_table, error);
+        status =
+            add_table(parameters, config, ".position.weight", config->positions, &made.position_table, error);
     if (status == ROTARY_OK && config->position == EMBEDDING_POSITION_SINUSOIDAL) {
         made.sinusoids = calloc((size_t)config->positions * (size_t)config->width, sizeof(float));
         if (!made.sinusoids)

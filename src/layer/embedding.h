@@ -12,7 +12,7 @@
 #include "tensor/parameters.h"
 
 struct embedding {
-    int64_t vocabulary, width, positions; /* positions: rows of the position table, 0 for none */
+    int64_t width;
     float scale;
     int table;          /* "<name>.weight" [vocabulary, width] */
     int position_table; /* learned: "<name>.position.weight" [positions, width]; -1: none */
@@ -30,8 +30,7 @@ struct embedding_config {
     int64_t vocabulary, width, positions;
     float scale; /* of the token's row: 1, or sqrt(width) as Vaswani et al. 2017 have it */
     enum embedding_position position;
-    float initial_scale;          /* standard deviation of the table */
-    float position_initial_scale; /* of the learned position table; 0 starts it at zero */
+    float initial_scale; /* standard deviation of the tables that are trained; 0 starts them at zero */
 };
 
 ROTARY_CHECKED rotary_status embedding_create(struct embedding *embedding,

@@ -24,8 +24,7 @@ rotary_status feed_forward_create(struct feed_forward *layer, const struct compu
                                   const struct feed_forward_config *config, struct parameters *parameters,
                                   rotary_error *error)
 {
-    struct feed_forward made = {
-        .activation = config->activation, .compute = compute, .hidden = config->hidden};
+    struct feed_forward made = {.activation = config->activation, .compute = compute};
     char name[96];
     snprintf(name, sizeof name, "%s.up", config->name);
     struct linear_config linear = {.name = name,
@@ -37,9 +36,8 @@ rotary_status feed_forward_create(struct feed_forward *layer, const struct compu
                                    .training = config->training,
                                    .tied_weight = -1,
                                    .initial = config->initial,
-                                   .scale = config->up_scale,
                                    .bias_initial = config->bias_initial,
-                                   .bias_scale = config->up_bias_scale};
+                                   .scale = config->up_scale};
     rotary_status status = linear_create(&made.up, compute, &linear, parameters, error);
     if (status != ROTARY_OK)
         return status;
@@ -47,7 +45,6 @@ rotary_status feed_forward_create(struct feed_forward *layer, const struct compu
     linear.inputs = config->hidden;
     linear.outputs = config->width;
     linear.scale = config->down_scale;
-    linear.bias_scale = config->down_bias_scale;
     status = linear_create(&made.down, compute, &linear, parameters, error);
     if (status == ROTARY_OK)
         *layer = made;

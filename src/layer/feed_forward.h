@@ -13,7 +13,6 @@ struct feed_forward {
     enum activation activation;
     const struct compute *compute;
     struct linear *up, *down; /* "<name>.up" (for swiglu: gate rows, then up rows), "<name>.down" */
-    int64_t hidden;
 };
 
 struct feed_forward_config {
@@ -22,7 +21,7 @@ struct feed_forward_config {
     enum activation activation;
     bool bias, training;
     enum initialisation initial, bias_initial;
-    float up_scale, down_scale, up_bias_scale, down_bias_scale;
+    float up_scale, down_scale;
 };
 
 ROTARY_CHECKED rotary_status feed_forward_create(struct feed_forward *layer, const struct compute *compute,

@@ -35,7 +35,7 @@ static rotary_status add_parameters(struct linear *linear, const struct linear_c
     }
     if (status == ROTARY_OK && config->bias) {
         struct parameter bias = {
-            .rows = config->outputs, .initial = config->bias_initial, .scale = config->bias_scale};
+            .rows = config->outputs, .initial = config->bias_initial, .scale = config->scale};
         snprintf(bias.name, sizeof bias.name, "%s.bias", config->name);
         status = parameters_add(parameters, &bias, &linear->bias, error);
     }

@@ -23,10 +23,8 @@ struct linear_config {
     int64_t rows; /* the most in one call */
     bool bias, training;
     int tied_weight; /* the index of a weight [outputs, inputs] to share instead of adding one; -1: none */
-    enum initialisation initial;
-    float scale;
-    enum initialisation bias_initial;
-    float bias_scale;
+    enum initialisation initial, bias_initial;
+    float scale; /* of both */
 };
 
 ROTARY_CHECKED rotary_status linear_create(struct linear **linear, const struct compute *compute,

@@ -4,11 +4,11 @@
 #include <math.h>
 
 static const struct position_encoding encodings[POSITIONS] = {
-    [POSITION_NONE] = {"none", EMBEDDING_POSITION_NONE, false, false},
-    [POSITION_LEARNED] = {"learned", EMBEDDING_POSITION_LEARNED, false, false},
-    [POSITION_SINUSOIDAL] = {"sinusoidal", EMBEDDING_POSITION_SINUSOIDAL, false, false},
-    [POSITION_ROPE] = {"rope", EMBEDDING_POSITION_NONE, true, false},
-    [POSITION_ROPER] = {"roper", EMBEDDING_POSITION_NONE, true, true},
+    [POSITION_NONE] = {EMBEDDING_POSITION_NONE, false, false},
+    [POSITION_LEARNED] = {EMBEDDING_POSITION_LEARNED, false, false},
+    [POSITION_SINUSOIDAL] = {EMBEDDING_POSITION_SINUSOIDAL, false, false},
+    [POSITION_ROPE] = {EMBEDDING_POSITION_NONE, true, false},
+    [POSITION_ROPER] = {EMBEDDING_POSITION_NONE, true, true},
 };
 
 const char *const position_names[] = {"none", "learned", "sinusoidal", "rope", "roper", NULL};

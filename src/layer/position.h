@@ -21,7 +21,6 @@ enum position {
 };
 
 struct position_encoding {
-    const char *name;
     enum embedding_position embedding; /* what is added to the embedding */
     bool rotate_query_key, rotate_value;
 };

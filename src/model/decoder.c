@@ -31,17 +31,14 @@ static rotary_status create_position(struct position_attention *position, const 
  * starts biases at zero. */
 struct start {
     enum initialisation weight, bias;
-    float scale, bias_scale;
+    float scale; /* of both */
 };
 
 static struct start start_of(const struct decoder_config *config, int64_t inputs, double depth)
 {
-    if (config->initialisation == INITIALISE_PYTORCH) {
-        float bound = (float)(1.0 / sqrt((double)inputs));
-        return (struct start){INITIAL_UNIFORM, INITIAL_UNIFORM, bound, bound};
-    }
-    return (struct start){INITIAL_NORMAL, INITIAL_ZERO, (float)(config->initializer_range / sqrt(depth)),
-                          0.0f};
+    if (config->initialisation == INITIALISE_PYTORCH)
+        return (struct start){INITIAL_UNIFORM, INITIAL_UNIFORM, (float)(1.0 / sqrt((double)inputs))};
+    return (struct start){INITIAL_NORMAL, INITIAL_ZERO, (float)(config->initializer_range / sqrt(depth))};
 }
 
 static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_error *error)
@@ -65,9 +62,7 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
                                                .initial = in.weight,
                                                .bias_initial = in.bias,
                                                .scale = in.scale,
-                                               .output_scale = out.scale,
-                                               .bias_scale = in.bias_scale,
-                                               .output_bias_scale = out.bias_scale};
+                                               .output_scale = out.scale};
     rotary_status status =
         attention_layer_create(&block->attention, decoder->compute, decoder->position.attention, &attention,
                                &decoder->parameters, error);
@@ -85,9 +80,7 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
                                                .initial = in.weight,
                                                .bias_initial = in.bias,
                                                .up_scale = in.scale,
-                                               .down_scale = out.scale,
-                                               .up_bias_scale = in.bias_scale,
-                                               .down_bias_scale = out.bias_scale};
+                                               .down_scale = out.scale};
     return feed_forward_create(&block->feed_forward, decoder->compute, &feed_forward, &decoder->parameters,
                                error);
 }
@@ -122,9 +115,8 @@ static rotary_status add_output(struct decoder *decoder, rotary_error *error)
                                    .training = decoder->limits.training,
                                    .tied_weight = config->tie_word_embeddings ? decoder->embedding.table : -1,
                                    .initial = start.weight,
-                                   .scale = start.scale,
                                    .bias_initial = start.bias,
-                                   .bias_scale = start.bias_scale};
+                                   .scale = start.scale};
     rotary_status status =
         linear_create(&decoder->output, decoder->compute, &linear, &decoder->parameters, error);
     if (status != ROTARY_OK)
@@ -146,8 +138,7 @@ static rotary_status add_parts(struct decoder *decoder, rotary_error *error)
         .positions = config->max_position_embeddings,
         .scale = config->scale_embedding ? (float)sqrt((double)config->hidden_size) : 1.0f,
         .position = position_encoding((enum position)config->position)->embedding,
-        .initial_scale = normal ? (float)config->initializer_range : 1.0f,
-        .position_initial_scale = normal ? (float)config->initializer_range : 1.0f};
+        .initial_scale = normal ? (float)config->initializer_range : 1.0f};
     rotary_status status = embedding_create(&decoder->embedding, &embedding, &decoder->parameters, error);
     for (int64_t layer = 0; status == ROTARY_OK && layer < config->num_hidden_layers; layer++)
         status = add_block(decoder, layer, error);
@@ -266,7 +257,6 @@ static rotary_status create_shell(struct decoder **decoder, const struct compute
     made->config = *config;
     made->limits = limits;
     made->compute = compute;
-    made->embedding.position_table = -1;
     rotary_status status = decoder_config_check(&made->config, error);
     if (status == ROTARY_OK &&
         (limits.batch < 1 || limits.time < 1 || limits.batch > INT32_MAX / limits.time))
