@@ -47,8 +47,8 @@ struct command {
     const char *name;     /* "train"; of one below another, "bench train" */
     const char *operands; /* after the name in its usage: "DIR..." */
     const char *summary;  /* one line, without a full stop */
-    const char *more;     /* paragraphs of help; NULL: none */
-    const char *example;  /* one worked example: command and what it does, lines */
+    const char *more;     /* a paragraph of help; NULL: none */
+    const char *example;  /* one worked example: the command, a line's end, what it does */
     struct option_table shared[COMMAND_SHARED_TABLES + 1]; /* with other commands; ends where count is 0 */
     const struct option *options;                          /* its own */
     int option_count;

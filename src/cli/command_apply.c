@@ -429,15 +429,12 @@ const struct command command_apply = {
     .name = "apply",
     .operands = "",
     .summary = "turns a tensor by a RoPE configuration, or by cosines and sines of your own",
-    .more =
-        "Files are .npy, or safetensors files with the tensor's name behind a colon if there are several\n"
-        "(model.safetensors:q). The arithmetic is librotary's: f32, rounded once to the tensor's type.",
+    .more = "Files are .npy, or safetensors files with the tensor's name behind a colon if there are several "
+            "(model.safetensors:q). The arithmetic is librotary's: f32, rounded once to the tensor's type.",
     .example = "rotary apply --config config.json --input q.npy --offset 100 --output turned.npy\n"
                "turns the queries of tokens at positions 100, 101, ...",
     .options = apply_table,
     .option_count = sizeof apply_table / sizeof apply_table[0],
     .options_size = sizeof(struct apply_options),
-    .least_operands = 0,
-    .most_operands = 0,
     .run = run,
 };

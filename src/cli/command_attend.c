@@ -411,18 +411,16 @@ const struct command command_attend = {
     .operands = "",
     .summary = "evaluates attention exactly, with RoPE, RoPER, masks and grouped queries",
     .more =
-        "The equation is evaluated in double, one score after another: numbers to check an implementation\n"
-        "with, not a fast way to have them. With --json the result says how far librotary's own kernel is\n"
-        "from them. A query that sees no key gets zeros. Files are .npy, or safetensors files with the\n"
+        "The equation is evaluated in double, one score after another: numbers to check an implementation "
+        "with, not a fast way to have them. With --json the result says how far librotary's own kernel is "
+        "from them. A query that sees no key gets zeros. Files are .npy, or safetensors files with the "
         "tensor's name behind a colon if there are several (cache.safetensors:layers.0.key).",
     .example =
         "rotary attend --query q.npy --key k.npy --value v.npy --rope config.json --causal --output o.npy\n"
-        "what one layer of a model with that configuration attends to; a query of length 1 is a step of\n"
+        "what one layer of a model with that configuration attends to; a query of length 1 is a step of "
         "decoding over a cache of S keys",
     .options = attend_table,
     .option_count = sizeof attend_table / sizeof attend_table[0],
     .options_size = sizeof(struct attend_options),
-    .least_operands = 0,
-    .most_operands = 0,
     .run = run,
 };

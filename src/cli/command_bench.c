@@ -15,8 +15,7 @@ const struct command command_bench = {
     .summary = "times training, writing and the library beside the machine's limits",
     .more =
         "Every command measures, in the same run and by turns where it can, what the machine does at best: "
-        "large\n"
-        "matrix products alone, or a pass over memory that computes nothing. Timings are never tests.",
+        "large matrix products alone, or a pass over memory that computes nothing. Timings are never tests.",
     .example = "rotary bench train --task addition --set batch_size=4\n"
                "times the published model of the addition task on 2,560 tokens a step",
     .below = commands_below,

@@ -78,12 +78,9 @@ const struct command command_bench_attention = {
     .name = "bench attention",
     .operands = "",
     .summary = "times causal attention beside matrix products",
-    .more =
-        "Forward, and forward with backward, without rotation, with RoPE and with RoPER, by turns with "
-        "large matrix\n"
-        "products alone, of which a share is shown. Operations count the work under the causal mask: 2 B H "
-        "T (T + 1) D\n"
-        "forward, 3.5 times as many with the backward pass.",
+    .more = "Forward, and forward with backward, without rotation, with RoPE and with RoPER, by turns with "
+            "large matrix products alone, of which a share is shown. Operations count the work under the "
+            "causal mask: 2 B H T (T + 1) D forward, 3.5 times as many with the backward pass.",
     .example = "rotary bench attention --shape 1,1,131072,128\n"
                "times one head of a long sequence",
     .options = attention_table,

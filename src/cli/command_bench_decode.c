@@ -76,10 +76,8 @@ const struct command command_bench_decode = {
     .name = "bench decode",
     .operands = "",
     .summary = "times attention over a cache beside reading the cache",
-    .more =
-        "One new token of every sequence, with RoPE, meets all that its cache holds, by turns with a plain "
-        "read of\n"
-        "the same caches, which is the least it can do.",
+    .more = "One new token of every sequence, with RoPE, meets all that its cache holds, by turns with a "
+            "plain read of the same caches, which is the least it can do.",
     .example = "rotary bench decode --shape 1,32,8,131072,128\n"
                "times a token of one long sequence",
     .options = decode_table,

@@ -85,10 +85,8 @@ const struct command command_bench_rope = {
     .name = "bench rope",
     .operands = "",
     .summary = "times rotation in place beside scaling in place",
-    .more =
-        "Turns a tensor, by turns with multiplying all of it by one number, which is the least a pass over "
-        "it can\n"
-        "do; in f32, f16 and bf16, or in --precision alone, and in both layouts of pairs.",
+    .more = "Turns a tensor, by turns with multiplying all of it by one number, which is the least a pass "
+            "over it can do; in f32, f16 and bf16, or in --precision alone, and in both layouts of pairs.",
     .example = "rotary bench rope --isa avx2 --precision f32\n"
                "times rotation with AVX2 in f32",
     .options = rope_table,

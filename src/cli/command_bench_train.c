@@ -122,10 +122,8 @@ const struct command command_bench_train = {
     .operands = "",
     .summary = "times a step of training",
     .more = "Trains a preset for a few steps, writing no file, and prints the time of a step, what it comes "
-            "to in\n"
-            "operations, and what share that is of the rate of large matrix products alone, measured in the "
-            "same\n"
-            "run. scripts/bench-peers runs PyTorch beside it.",
+            "to in operations, and what share that is of the rate of large matrix products alone, measured "
+            "in the same run. scripts/bench-peers runs PyTorch beside it.",
     .example = "rotary bench train --task addition --set batch_size=4\n"
                "times the published model of the addition task on 2,560 tokens a step",
     .shared = {{position_option, 1, MEMBER(position)}, {configuration_options, 2, MEMBER(configuration)}},

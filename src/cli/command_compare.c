@@ -204,14 +204,10 @@ const struct command command_compare = {
     .name = "compare",
     .operands = "TASK",
     .summary = "trains position encodings side by side and says which is better",
-    .more =
-        "TASK is addition, index or prefix. Runs of one seed see the same data and start from the same "
-        "weights.\n"
-        "Prints a table of the results and the paired differences, and writes report.html. A comparison that "
-        "was\n"
-        "stopped goes on when the same command is given again; more runs, encodings or steps may be asked "
-        "for "
-        "then.",
+    .more = "TASK is addition, index or prefix. Runs of one seed see the same data and start from the same "
+            "weights. Prints a table of the results and the paired differences, and writes report.html. A "
+            "comparison that was stopped goes on when the same command is given again; more runs, encodings "
+            "or steps may be asked for then.",
     .example = "rotary compare index --positions rope,roper --runs 5\n"
                "trains ten small models to index substrings and shows whether turning the values helped",
     .shared = {{configuration_options, 2, MEMBER(configuration)}, {steps_option, 1, MEMBER(steps)}},

@@ -166,17 +166,14 @@ const struct command command_decay = {
     .name = "decay",
     .operands = "",
     .summary = "shows how the bound on a score falls with the distance of query and key",
-    .more = "The curve is that of section 3.4.3 of the RoFormer paper: the mean over the pairs of |S|, S "
-            "being the\n"
-            "sum of exp(i distance frequency) over a pair and those before it. A line for each distance, or "
-            "with\n"
-            "--json {\"distance\": [...], \"bound\": [...]}. Magnitudes are left out of it.",
+    .more =
+        "The curve is that of section 3.4.3 of the RoFormer paper: the mean over the pairs of |S|, S being "
+        "the sum of exp(i distance frequency) over a pair and those before it. A line for each distance, or "
+        "with --json {\"distance\": [...], \"bound\": [...]}. Magnitudes are left out of it.",
     .example = "rotary decay --config config.json --distance 4096 --picture decay.svg\n"
                "prints the curve up to 4096 tokens apart, and draws it",
     .options = decay_table,
     .option_count = sizeof decay_table / sizeof decay_table[0],
     .options_size = sizeof(struct decay_options),
-    .least_operands = 0,
-    .most_operands = 0,
     .run = run,
 };

@@ -66,19 +66,15 @@ const struct command command_frequencies = {
     .operands = "",
     .summary = "shows the inverse frequencies and the attention factor of a RoPE configuration",
     .more =
-        "The result is one JSON object: inv_freq, radians a position of each pair of channels that turns;\n"
+        "The result is one JSON object: inv_freq, radians a position of each pair of channels that turns; "
         "attention_factor, which multiplies cosines and sines of queries and keys; softmax_factor, by which "
-        "a\n"
-        "model with mscale_all_dim multiplies its softmax scale beside that; and what was read. A\n"
+        "a model with mscale_all_dim multiplies its softmax scale beside that; and what was read. A "
         "configuration is a model's config.json (rope_theta, rope_scaling, rope_parameters, ...), with keys "
-        "of\n"
-        "our own beside: \"pairing\" half or interleaved, \"span\" front or back, \"angles\" f64 or f32.",
+        "of our own beside: \"pairing\" half or interleaved, \"span\" front or back, \"angles\" f64 or f32.",
     .example = "rotary frequencies --config config.json --length 32768\n"
                "shows the frequencies that a sequence of 32768 tokens turns by",
     .options = frequencies_table,
     .option_count = sizeof frequencies_table / sizeof frequencies_table[0],
     .options_size = sizeof(struct frequencies_options),
-    .least_operands = 0,
-    .most_operands = 0,
     .run = run,
 };

@@ -145,9 +145,8 @@ const struct command command_generate = {
     .name = "generate",
     .operands = "DIR",
     .summary = "continues a prompt",
-    .more =
-        "DIR is a run's folder. The model writes on, character by character, from the cache of the keys and\n"
-        "values it has seen.",
+    .more = "DIR is a run's folder. The model writes on, character by character, from the cache of the keys "
+            "and values it has seen.",
     .example = "rotary generate runs/mine --prompt \"?s='dyjeofuxvejmg'; s[8:]==\" --stop '#'\n"
                "prints the prompt and what a model trained on the task index makes of it",
     .shared = {{temperature_option, 1, MEMBER(temperature)}},

@@ -153,8 +153,7 @@ const struct command command_info = {
     .name = "info",
     .operands = "",
     .summary = "shows the processor, what the kernels make of it, and what is linked",
-    .example = "rotary info --isa avx2\nshows which kernels a processor without AVX-512 would use",
-    .least_operands = 0,
-    .most_operands = 0,
+    .example = "rotary info --isa avx2\n"
+               "shows which kernels a processor without AVX-512 would use",
     .run = run,
 };

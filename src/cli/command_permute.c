@@ -282,22 +282,18 @@ const struct command command_permute = {
     .operands = "",
     .summary = "moves query and key weights between interleaved and half-split pairs, or tells them apart",
     .more =
-        "Within each head the rows inside the rotary span move, all others stay, and so do the tensors that\n"
-        "are not meant; the names of those that moved are printed. Values are not turned by RoPE and stay.\n"
+        "Within each head the rows inside the rotary span move, all others stay, and so do the tensors that "
+        "are not meant; the names of those that moved are printed. Values are not turned by RoPE and stay. "
         "Elements may be of any type of whole bytes. Biases, and scales that are one number for each row, "
-        "move\n"
-        "along; packed weights and blocks of rows with one scale are refused.\n"
-        "Nothing in a file says which pairing it has: permuting what already has the wanted one spoils it.\n"
-        "--detect finds it in what training leaves in the weights, which is statistics (docs/variants.md); "
-        "it\n"
-        "exits with 3 if that is not enough to tell, as it never is before training.",
+        "move along; packed weights and blocks of rows with one scale are refused. Nothing in a file says "
+        "which pairing it has: permuting what already has the wanted one spoils it. --detect finds it in "
+        "what training leaves in the weights, which is statistics (docs/variants.md); it exits with 3 if "
+        "that is not enough to tell, as it never is before training.",
     .example =
         "rotary permute --config config.json --input meta.safetensors --to half --output hf.safetensors\n"
         "makes weights for interleaved pairs (Meta's) into weights for half-split ones (Hugging Face's)",
     .options = permute_table,
     .option_count = sizeof permute_table / sizeof permute_table[0],
     .options_size = sizeof(struct permute_options),
-    .least_operands = 0,
-    .most_operands = 0,
     .run = run,
 };

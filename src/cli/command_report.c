@@ -43,9 +43,9 @@ const struct command command_report = {
     .name = "report",
     .operands = "DIR...",
     .summary = "writes the HTML page of a comparison or of runs",
-    .more = "The folders are one comparison, or runs of one task, which are then compared with each other. "
-            "The page\n"
-            "is one file with nothing to load; runs that are not finished are shown as far as they got.",
+    .more =
+        "The folders are one comparison, or runs of one task, which are then compared with each other. The "
+        "page is one file with nothing to load; runs that are not finished are shown as far as they got.",
     .example = "rotary report runs/index-quick\n"
                "writes runs/index-quick/report.html: curves, table, and problems with the models' answers",
     .options = report_table,

@@ -193,8 +193,8 @@ const struct command command_train = {
     .name = "train",
     .operands = "TASK",
     .summary = "trains one transformer on a task",
-    .more = "TASK is addition, index or prefix. The run's folder gets config.json, metrics.jsonl,\n"
-            "model.safetensors and optimizer.safetensors; a folder that holds a run is never overwritten.\n"
+    .more = "TASK is addition, index or prefix. The run's folder gets config.json, metrics.jsonl, "
+            "model.safetensors and optimizer.safetensors; a folder that holds a run is never overwritten. "
             "Ctrl-C saves the run and leaves; --resume goes on from there, to the same bits.",
     .example = "rotary train index --position roper --steps 600 --set batch_size=16 --out runs/mine\n"
                "trains a small model with rotary values to index substrings, in a few minutes or less",

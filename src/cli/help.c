@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/help.h"
 
+#include "cli/progress.h"
 #include "file/file.h"
 #include "train/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 100, OPTION_COLUMN = 27, COMMAND_COLUMN = 15, MOST_NAMES = 32 };
+enum { LEAST_WIDTH = 60, WIDTH = 100, OPTION_COLUMN = 27, COMMAND_COLUMN = 15, MOST_NAMES = 32 };
 #define SETTINGS_TOPIC "settings"
 
 static const struct command *const *below(const struct command *group)
@@ -45,10 +46,11 @@ const char *help_nearest(const struct command *group, const char *name)
 /* Writes `text` from `column` on, where the cursor is, broken between words. */
 static void write_wrapped(FILE *file, const char *text, int column)
 {
-    int at = column;
+    int columns = terminal_columns(file, WIDTH), at = column;
+    int width = columns < LEAST_WIDTH ? LEAST_WIDTH : columns < WIDTH ? columns : WIDTH;
     while (*text) {
         int length = (int)strcspn(text, " ");
-        if (at > column && at + 1 + length > WIDTH) {
+        if (at > column && at + 1 + length > width) {
             fprintf(file, "\n%*s", column, "");
             at = column;
         } else if (at > column) {
@@ -81,21 +83,19 @@ void help_option(FILE *file, const struct option *option)
 
 void help_overview(FILE *file)
 {
-    fputs("rotary: which position encoding is better? Trains transformers that differ in nothing else, and "
-          "says.\n"
-          "\n"
-          "usage: rotary COMMAND [options]\n"
-          "\n",
-          file);
+    write_wrapped(file,
+                  "rotary: which position encoding is better? Trains transformers that differ in nothing "
+                  "else, and says.",
+                  0);
+    fputs("\nusage: rotary COMMAND [options]\n\n", file);
     for (int i = 0; commands[i]; i++)
         write_row(file, commands[i]->name, commands[i]->summary, COMMAND_COLUMN);
-    fputs(
-        "\n"
-        "rotary help COMMAND shows a command's options with an example; rotary help settings every key of a\n"
-        "configuration. Start with:\n"
-        "\n"
-        "  rotary compare index\n",
-        file);
+    fputc('\n', file);
+    write_wrapped(file,
+                  "rotary help COMMAND shows a command's options with an example; rotary help settings every "
+                  "key of a configuration. Start with:",
+                  0);
+    fputs("\n  rotary compare index\n", file);
 }
 
 static void write_below(FILE *file, const struct command *const *command)
@@ -121,21 +121,22 @@ static void write_options(FILE *file, const struct command *command)
 
 void help_command(FILE *file, const struct command *command)
 {
-    fprintf(file, "usage: rotary %s%s%s [options]\n\nrotary %s %s.\n", command->name,
-            command->operands[0] ? " " : "", command->operands, command->name, command->summary);
-    if (command->more)
-        fprintf(file, "\n%s\n", command->more);
+    char first[256];
+    snprintf(first, sizeof first, "rotary %s %s.", command->name, command->summary);
+    fprintf(file, "usage: rotary %s%s%s [options]\n\n", command->name, command->operands[0] ? " " : "",
+            command->operands);
+    write_wrapped(file, first, 0);
+    if (command->more) {
+        fputc('\n', file);
+        write_wrapped(file, command->more, 0);
+    }
     if (command->below)
         write_below(file, command->below);
     else
         write_options(file, command);
-    fputs("\nexample:\n", file);
-    for (const char *line = command->example; *line;) {
-        int length = (int)strcspn(line, "\n");
-        fprintf(file, "  %.*s\n", length, line);
-        line += length;
-        line += *line == '\n';
-    }
+    int line = (int)strcspn(command->example, "\n");
+    fprintf(file, "\nexample:\n  %.*s\n  ", line, command->example);
+    write_wrapped(file, command->example + line + 1, 2);
 }
 
 /* ---- rotary help settings ---- */
@@ -191,9 +192,11 @@ static rotary_status write_settings(rotary_error *error)
         return status;
     struct settings settings[RUN_SETTINGS];
     run_settings(&config, settings);
-    puts("Keys of a configuration, for --set KEY=VALUE. Presets set most of them; a default holds where the "
-         "preset\n"
-         "says nothing. A default of 0 where that makes no sense means: what follows from the other keys.");
+    write_wrapped(stdout,
+                  "Keys of a configuration, for --set KEY=VALUE. Presets set most of them; a default holds "
+                  "where the preset says nothing. A default of 0 where that makes no sense means: what "
+                  "follows from the other keys.",
+                  0);
     for (int i = 0; i < RUN_SETTINGS; i++) {
         printf("\n%s:\n", titles[i]);
         for (int j = 0; j < settings[i].count; j++)
@@ -213,7 +216,7 @@ static enum exit_status run(const struct invocation *invocation)
         return EXIT_DONE;
     }
     const char *const *topics = invocation->operands.items;
-    if (strcmp(topics[0], SETTINGS_TOPIC) == 0)
+    if (strcmp(topics[0], SETTINGS_TOPIC) == 0 && invocation->operands.count == 1)
         return write_settings(&error) == ROTARY_OK ? EXIT_DONE : command_fail(&error);
     const struct command *group = NULL, *command = NULL;
     for (int i = 0; i < invocation->operands.count; i++) {
@@ -231,8 +234,8 @@ const struct command command_help = {
     .operands = "[COMMAND...]",
     .summary = "shows what a command does, its options and an example",
     .more = "rotary help settings lists every key of a configuration.",
-    .example = "rotary help compare\nshows the options of rotary compare",
-    .least_operands = 0,
+    .example = "rotary help compare\n"
+               "shows the options of rotary compare",
     .most_operands = 2,
     .run = run,
 };

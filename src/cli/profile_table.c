@@ -29,17 +29,17 @@ void profile_table_print(const struct profile *profile, const char *part, double
     qsort(sorted.rows, (size_t)sorted.count, sizeof *sorted.rows, by_time);
     char time[32];
     snprintf(time, sizeof time, "ms a %s", part);
-    printf("\n%-50s %10s %6s %8s %6s %8s %6s\n", "operation", time, "share", "GFLOP/s", "limit", "GB/s",
+    printf("\n%-54s %10s %6s %8s %6s %8s %6s\n", "operation", time, "share", "GFLOP/s", "limit", "GB/s",
            "limit");
     for (int i = 0; i < sorted.count; i++) {
         const struct profile_row *row = &sorted.rows[i];
-        printf("%-50s %10.3f %5.1f%%", row->what, 1e3 * row->seconds / count,
+        printf("%-54s %10.3f %5.1f%%", row->what, 1e3 * row->seconds / count,
                total > 0.0 ? 100.0 * row->seconds / total : 0.0);
         print_rate(row->operations, row->seconds, limits->products);
         print_rate(row->bytes, row->seconds, limits->memory);
         printf("\n");
     }
-    printf("%-50s %10.3f\n", "all of these", 1e3 * total / count);
+    printf("%-54s %10.3f\n", "all of these", 1e3 * total / count);
     printf("limits, measured: products alone %.1f GFLOP/s, a pass over memory %.1f GB/s\n",
            limits->products / 1e9, limits->memory / 1e9);
 }

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -56,19 +55,17 @@ static void describe(char text[LINE_BYTES], int runs_left, const struct train_pr
     snprintf(text + used, LINE_BYTES - (size_t)used, "  %s in all", all);
 }
 
-static int terminal_columns(void)
+int terminal_columns(FILE *file, int otherwise)
 {
     struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return DEFAULT_COLUMNS;
+    return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : otherwise;
 }
 
 static void draw_bar(const char *label, const char *numbers, const struct train_progress *train)
 {
     char steps[64], bar[MOST_BAR + 1] = "";
     snprintf(steps, sizeof steps, "%lld/%lld", (long long)train->step, (long long)train->steps);
-    int columns = terminal_columns() - 1;
+    int columns = terminal_columns(stderr, DEFAULT_COLUMNS) - 1;
     /* "label [bar] steps  numbers" */
     int room = columns - (int)(strlen(label) + strlen(steps) + strlen(numbers)) - 6;
     int width = room < MOST_BAR ? room : MOST_BAR;

@@ -8,6 +8,8 @@
 
 #include "train/train.h"
 
+#include <stdio.h>
+
 struct progress {
     bool terminal;
     bool drawn;  /* a bar stands in the terminal's last line */
@@ -23,6 +25,9 @@ void progress_step(struct progress *progress, const char *label, int runs_left,
 __attribute__((format(printf, 2, 3))) void progress_note(struct progress *progress, const char *format, ...);
 /* Takes the bar away. */
 void progress_end(struct progress *progress);
+
+/* How wide the terminal is that `file` goes to; `otherwise` if that is none. */
+int terminal_columns(FILE *file, int otherwise);
 
 /* "42s", "3m20s", "2h05m", "3d4h". */
 enum { PROGRESS_TIME_BYTES = 32 };

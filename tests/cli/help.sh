@@ -15,7 +15,7 @@ for topic in '' compare train evaluate generate report frequencies apply attend 
     elif ! diff -u "$golden/$name" out; then
         complain "help $topic is not golden/$name"
     fi
-    awk -v topic="$topic" 'length($0) > 120 { print "help " topic ": line " NR " is too wide"; bad = 1 } END { exit bad }' out ||
+    awk -v topic="$topic" 'length($0) > 100 { print "help " topic ": line " NR " is too wide"; bad = 1 } END { exit bad }' out ||
         complain "help $topic: too wide"
     # What a command shows for --help is the same.
     if [ -n "$topic" ]; then

@@ -10,6 +10,7 @@ refuses 2 'bench wants COMMAND' bench
 refuses 2 'there is no command "bench rpoe"; did you mean "rope"?' bench rpoe
 refuses 2 'there is no command "bench rope x"' help bench 'rope x'
 refuses 2 'there is no command "train rope"' help train rope
+refuses 2 'there is no command "settings"' help settings train
 refuses 2 'bench train does not know what to do with "prefix"' bench train prefix
 refuses 2 'there is no option --shpae; did you mean --shape?' bench rope --shpae 1
 refuses 2 '--shape is "4,5", wanted 3 whole numbers' bench rope --shape 4,5
