@@ -158,7 +158,7 @@ static rotary_status print_result(const struct invocation *invocation, const cha
 {
     char page[PATH_BYTES];
     snprintf(page, sizeof page, "%s/report.html", folder);
-    rotary_status status = report_write(&folder, 1, NULL, error);
+    rotary_status status = report_write(&folder, 1, page, error);
     struct collection collection;
     if (status == ROTARY_OK)
         status = collection_read(&collection, &folder, 1, error);

@@ -31,7 +31,7 @@ static enum exit_status run(const struct invocation *invocation)
     char page[PATH_BYTES];
     snprintf(page, sizeof page, "%s%s", options->out ? options->out : folders->items[0],
              options->out ? "" : "/report.html");
-    rotary_status status = report_write(folders->items, folders->count, options->out, &error);
+    rotary_status status = report_write(folders->items, folders->count, page, &error);
     if (status == ROTARY_OK && invocation->common.json)
         status = result_print_json(json_pack("{s:s}", "report", page), &error);
     else if (status == ROTARY_OK)

@@ -222,11 +222,6 @@ static const char *scores_name(enum measure measure)
                                     : "held-out loss at the end, nats a token";
 }
 
-static int decimals_of(enum measure measure)
-{
-    return measure == MEASURE_RIGHT ? 1 : 4;
-}
-
 void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
     struct range range = empty_range;
@@ -255,7 +250,7 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
                 continue;
             snprintf(title, sizeof title, "%s, seed %lld: %s", encoding->name,
                      (long long)comparison->records[encoding->runs[j]].seed,
-                     html_number(number, value, decimals_of(measure), 0));
+                     html_number(number, value, measure_decimals(measure), 0));
             svg_marker(stream, i, class, svg_place(across, value),
                        y + offset_of(encoding->values[measure], j, reach), 9, title);
         }
@@ -293,7 +288,7 @@ static void draw_pairs(FILE *stream, const struct comparison_encoding *encoding,
         if (!isfinite(value))
             continue;
         snprintf(title, sizeof title, "seed %lld: %s", (long long)encoding->pair_seeds[i],
-                 html_number(number, value, decimals_of(measure), 1));
+                 html_number(number, value, measure_decimals(measure), 1));
         svg_marker(stream, index, class, svg_place(across, value),
                    y - 11 - fabs(offset_of(encoding->differences[measure], i, reach)) / 2, 8, title);
     }

@@ -122,8 +122,7 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
     fputs("</p>\n<p class=\"big\">", stream);
     if (difference->count && !isnan(difference->mean))
         fprintf(stream, "%s <small>%s</small>",
-                html_number(number, difference->mean, measure == MEASURE_RIGHT ? 1 : 4, 1),
-                measure == MEASURE_RIGHT ? "points of right answers" : "nats of held-out loss");
+                html_number(number, difference->mean, measure_decimals(measure), 1), measure_unit(measure));
     else
         fputs(word_of(VERDICT_TOO_FEW), stream);
     fputs("</p>\n<p>", stream);
@@ -152,7 +151,7 @@ static void write_score(FILE *stream, const struct comparison *comparison)
     if (statistics->count > 1)
         fprintf(stream, ", mean of %d runs", statistics->count);
     fprintf(stream, "</p>\n<p class=\"big\">%s <small>%s</small></p>\n</div>\n",
-            html_number(number, statistics->mean, measure == MEASURE_RIGHT ? 1 : 4, 0),
+            html_number(number, statistics->mean, measure_decimals(measure), 0),
             measure == MEASURE_RIGHT ? "% right answers" : "nats a token, held out");
 }
 

@@ -6,7 +6,6 @@
 #include "report/page.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static rotary_status no_memory(rotary_error *error)
 {
@@ -54,18 +53,6 @@ static rotary_status print_page(const struct page *page, char **text, size_t *co
     return no_memory(error);
 }
 
-/* `path`, or report.html in `folder`; the caller frees it. */
-static char *path_of(const char *folder, const char *path)
-{
-    if (path)
-        return strdup(path);
-    size_t room = strlen(folder) + sizeof "/report.html";
-    char *made = malloc(room);
-    if (made)
-        snprintf(made, room, "%s/report.html", folder);
-    return made;
-}
-
 rotary_status report_write(const char *const *folders, int count, const char *path, rotary_error *error)
 {
     struct collection collection;
@@ -73,17 +60,16 @@ rotary_status report_write(const char *const *folders, int count, const char *pa
     if (status != ROTARY_OK)
         return status;
     struct page page = {.collection = &collection};
-    char *text = NULL, *output = path_of(folders[0], path);
+    char *text = NULL;
     size_t bytes = 0;
-    status = output ? fill_page(&page, error) : no_memory(error);
+    status = fill_page(&page, error);
     if (status == ROTARY_OK)
         status = print_page(&page, &text, &bytes, error);
     if (status == ROTARY_OK) {
-        status = file_replace(output, text, bytes, error);
+        status = file_replace(path, text, bytes, error);
         free(text);
     }
     free_page(&page);
-    free(output);
     collection_free(&collection);
     return status;
 }

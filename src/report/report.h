@@ -8,9 +8,9 @@
 
 #include <rotary/status.h>
 
-/* Writes the page of `count` folders to `path`, atomically; NULL: report.html in the first folder. The
- * folders are one comparison (it has a compare.json), or runs of one task, which are then compared with each
- * other by encoding and seed. Unfinished runs are shown as far as they got, and said to be unfinished. */
+/* Writes the page of `count` folders to `path`, atomically. The folders are one comparison (it has a
+ * compare.json), or runs of one task, which are then compared with each other by encoding and seed.
+ * Unfinished runs are shown as far as they got, and said to be unfinished. */
 ROTARY_CHECKED rotary_status report_write(const char *const *folders, int count, const char *path,
                                           rotary_error *error);
 

@@ -45,21 +45,11 @@ static void copy_evaluations(struct series_curve *curve, const struct record *re
     }
 }
 
-static int encoding_of(const struct collection *collection, const struct record *record)
-{
-    const struct comparison *comparison = collection->comparison;
-    int encoding = 0;
-    while (encoding < comparison->encoding_count - 1 &&
-           strcmp(comparison->encodings[encoding].name, record->position) != 0)
-        encoding++;
-    return encoding;
-}
-
 static rotary_status add_run(struct series *series, const struct collection *collection,
                              const struct record *record, enum series_kind kind, rotary_error *error)
 {
     struct series_curve *curve = &series->curves[series->count++];
-    *curve = (struct series_curve){.encoding = encoding_of(collection, record),
+    *curve = (struct series_curve){.encoding = comparison_find(collection->comparison, record->position),
                                    .finished = record_finished(record) && !record->diverged,
                                    .diverged = record->diverged > 0,
                                    .seed = record->seed};

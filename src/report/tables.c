@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int decimals_of(enum measure measure)
-{
-    return measure == MEASURE_RIGHT ? 1 : 4;
-}
-
 static void write_name(FILE *stream, const struct comparison *comparison, int index)
 {
     fprintf(stream, "<th scope=\"row\" class=\"%s\">", svg_encoding_class(index));
@@ -57,7 +52,7 @@ static void write_difference(FILE *stream, const struct paired_difference *diffe
 
 void page_statistics(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
-    int decimals = decimals_of(measure);
+    int decimals = measure_decimals(measure);
     char problems[HTML_NUMBER_BYTES];
     fputs("<div class=\"scroll\"><table class=\"sticky\">\n<caption>", stream);
     if (measure == MEASURE_RIGHT)
@@ -97,21 +92,13 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
     fputs("</tbody></table></div>\n", stream);
 }
 
-static int encoding_of(const struct comparison *comparison, const char *name)
-{
-    int index = 0;
-    while (index < comparison->encoding_count - 1 && strcmp(comparison->encodings[index].name, name) != 0)
-        index++;
-    return index;
-}
-
 static void write_run(FILE *stream, const struct comparison *comparison, const struct record *record)
 {
     const struct record_evaluation *last = record_last_evaluation(record);
     int64_t reached = record_steps_to(record, 0.9);
     char number[HTML_NUMBER_BYTES];
     fputs("<tr>", stream);
-    write_name(stream, comparison, encoding_of(comparison, record->position));
+    write_name(stream, comparison, comparison_find(comparison, record->position));
     fprintf(stream, "<td>%lld</td><td>%s</td>", (long long)record->seed, html_count(number, record->done));
     if (comparison->has_problems) {
         if (last)
@@ -120,7 +107,7 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
         else
             fputs("<td>–</td><td>–</td>", stream);
     }
-    write_number(stream, last ? last->loss : (double)NAN, decimals_of(MEASURE_LOSS));
+    write_number(stream, last ? last->loss : (double)NAN, measure_decimals(MEASURE_LOSS));
     const char *end = record->diverged ? "diverged" : record_finished(record) ? "finished" : "unfinished";
     fprintf(stream, "<td>%s</td></tr>\n", end);
 }

@@ -112,6 +112,8 @@ static rotary_status read_runs(struct collection *collection, const struct descr
     if (status == ROTARY_OK)
         status = comparison_create(&collection->comparison, collection->records, collection->record_count,
                                    description->positions, description->position_count, error);
+    if (status == ROTARY_OK && collection->record_count == 0) /* no run says it yet */
+        collection->comparison->steps = description->steps;
     return status;
 }
 
@@ -135,8 +137,16 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
                                      rotary_error *error)
 {
     rotary_status status = make_room(collection, count, error);
-    for (int i = 0; status == ROTARY_OK && i < count; i++)
-        status = add_record(collection, folders[i], error);
+    for (int i = 0; status == ROTARY_OK && i < count; i++) {
+        char config[PATH_BYTES];
+        status = path_of(config, folders[i], "config.json", error);
+        if (status == ROTARY_OK && !file_exists(config))
+            return rotary_fail(error, ROTARY_IO_ERROR,
+                               "%s holds neither a run nor a comparison: no config.json, no compare.json",
+                               folders[i]);
+        if (status == ROTARY_OK)
+            status = add_record(collection, folders[i], error);
+    }
     if (status == ROTARY_OK)
         status = comparison_create(&collection->comparison, collection->records, count, NULL, 0, error);
     return status;

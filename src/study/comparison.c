@@ -19,6 +19,16 @@ enum direction measure_direction(enum measure measure)
     return measure == MEASURE_RIGHT ? HIGHER_IS_BETTER : LOWER_IS_BETTER;
 }
 
+const char *measure_unit(enum measure measure)
+{
+    return measure == MEASURE_RIGHT ? "points of right answers" : "nats of held-out loss";
+}
+
+int measure_decimals(enum measure measure)
+{
+    return measure == MEASURE_RIGHT ? 1 : 4;
+}
+
 static double measure_of(const struct record *record, enum measure measure)
 {
     const struct record_evaluation *last = record_last_evaluation(record);
@@ -27,7 +37,7 @@ static double measure_of(const struct record *record, enum measure measure)
     return last->problems ? 100.0 * (double)last->right / (double)last->problems : (double)NAN;
 }
 
-static int find_encoding(const struct comparison *comparison, const char *name)
+int comparison_find(const struct comparison *comparison, const char *name)
 {
     for (int i = 0; i < comparison->encoding_count; i++)
         if (strcmp(comparison->encodings[i].name, name) == 0)
@@ -165,7 +175,7 @@ static rotary_status fill(struct comparison *comparison, const struct record *re
         comparison->diverged += records[i].diverged > 0;
         if (records[i].steps > comparison->steps)
             comparison->steps = records[i].steps;
-        if (find_encoding(comparison, records[i].position) < 0)
+        if (comparison_find(comparison, records[i].position) < 0)
             comparison->encodings[comparison->encoding_count++].name = records[i].position;
     }
     for (int i = 0; i < comparison->encoding_count; i++) {

@@ -57,6 +57,14 @@ void comparison_destroy(struct comparison *comparison);
 /* The measure the verdict is about: right answers where the task has problems, else the held-out loss. */
 enum measure comparison_measure(const struct comparison *comparison);
 enum direction measure_direction(enum measure measure);
+/* "points of right answers": what a difference is counted in. */
+const char *measure_unit(enum measure measure);
+/* Enough to tell runs apart: right answers come in steps of a percent or so, losses differ in the third
+ * place. */
+int measure_decimals(enum measure measure);
+
+/* The encoding of that name, which is its place among the comparison's; -1: there is none. */
+int comparison_find(const struct comparison *comparison, const char *name);
 
 /* One sentence about encoding `index` against the first, such as "roper better than rope by 12.1 points of
  * right answers, 95% interval [3.9, 20.4], 5 pairs". The caller frees *sentence. */

@@ -11,18 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enough digits to tell runs apart: right answers come in steps of a percent or so, losses differ in the
- * third place. */
-static int decimals_of(enum measure measure)
-{
-    return measure == MEASURE_RIGHT ? 1 : 4;
-}
-
-static const char *unit_of(enum measure measure)
-{
-    return measure == MEASURE_RIGHT ? "points of right answers" : "nats of held-out loss";
-}
-
 static rotary_status close_text(FILE *stream, char **text, rotary_error *error)
 {
     bool failed = ferror(stream) != 0;
@@ -44,8 +32,8 @@ static void write_verdict_of_pairs(FILE *stream, const struct comparison *compar
     enum measure measure = comparison_measure(comparison);
     const char *name = comparison->encodings[index].name, *baseline = comparison->encodings[0].name;
     const struct paired_difference *difference = &comparison->encodings[index].difference[measure];
-    const char *unit = unit_of(measure);
-    int decimals = decimals_of(measure), pairs = difference->count;
+    const char *unit = measure_unit(measure);
+    int decimals = measure_decimals(measure), pairs = difference->count;
     double mean = difference->mean, low = difference->low, high = difference->high;
 
     if (pairs == 0) {
@@ -83,7 +71,7 @@ static void write_verdict(FILE *stream, const struct comparison *comparison, int
     write_verdict_of_pairs(stream, comparison, index);
     int diverged = comparison->encodings[index].diverged_count + comparison->encodings[0].diverged_count;
     if (diverged)
-        fprintf(stream, ", without %d run%s that diverged", diverged, diverged == 1 ? "" : "s");
+        fprintf(stream, "; %d run%s diverged", diverged, diverged == 1 ? "" : "s");
 }
 
 rotary_status comparison_verdict(const struct comparison *comparison, int index, char **sentence,
@@ -140,7 +128,7 @@ static int name_width(const struct comparison *comparison)
 
 static void write_table(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
-    int width = name_width(comparison), decimals = decimals_of(measure);
+    int width = name_width(comparison), decimals = measure_decimals(measure);
     if (measure == MEASURE_RIGHT)
         fprintf(stream, "right answers, %% of %lld problems\n", (long long)comparison->problems);
     else

@@ -90,7 +90,7 @@ refuses 1 "absent" evaluate absent
 refuses 1 "there is no run in absent to go on with" train index $tiny --steps 2 --out absent --resume
 [ ! -e absent ] || complain "a run that is not there is begun, not resumed"
 refuses 1 "absent" generate absent --prompt x
-refuses 1 "absent" report absent
+refuses 1 "absent holds neither a run nor a comparison" report absent
 mkdir empty
 refuses 1 "empty" evaluate empty
 refuses 1 "empty" report empty

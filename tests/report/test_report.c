@@ -148,11 +148,11 @@ static void check_series(const char *folder)
 static char *page_of(const char *folder)
 {
     rotary_error error = {0};
-    if (!CHECK_INT(report_write(&folder, 1, NULL, &error), ROTARY_OK))
-        printf("    %s\n", error.message);
     char path[2 * SYNTHETIC_PATH], *text = NULL;
     size_t count;
     snprintf(path, sizeof path, "%s/report.html", folder);
+    if (!CHECK_INT(report_write(&folder, 1, path, &error), ROTARY_OK))
+        printf("    %s\n", error.message);
     CHECK_INT(file_read(path, 1 << 24, &text, &count, &error), ROTARY_OK);
     return text;
 }
@@ -234,9 +234,10 @@ static void check_parts(const char *folder)
 
     check_about("damage");
     synthetic_append(place, "metrics.jsonl", "no JSON\n{}\n");
-    CHECK_INT(report_write(&folder, 1, NULL, &error), ROTARY_BAD_FILE);
+    snprintf(place, sizeof place, "%s/report.html", folder);
+    CHECK_INT(report_write(&folder, 1, place, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "metrics.jsonl, line ") != NULL);
-    CHECK_INT(report_write(&(const char *){"/no/such/folder"}, 1, NULL, &error), ROTARY_IO_ERROR);
+    CHECK_INT(report_write(&(const char *){"/no/such/folder"}, 1, place, &error), ROTARY_IO_ERROR);
     snprintf(place, sizeof place, "%s/rope-1", folder);
     CHECK_INT(report_write(&(const char *){place}, 1, "/no/such/folder/page.html", &error), ROTARY_IO_ERROR);
 }

@@ -213,7 +213,7 @@ static void check_diverged(const char *folder)
     json_t *object;
     CHECK_INT(comparison_text(comparison, &text, &error), ROTARY_OK);
     CHECK(strstr(text, "\nroper: 1 of 3 runs diverged and has no score: seed 2 at step 511\n") != NULL);
-    CHECK(strstr(text, ", without 1 run that diverged\n") != NULL);
+    CHECK(strstr(text, " pairs; 1 run diverged\n") != NULL);
     free(text);
     CHECK_INT(comparison_json(comparison, &object, &error), ROTARY_OK);
     json_t *diverged = json_object_get(json_array_get(json_object_get(object, "encodings"), 1), "diverged");
@@ -240,7 +240,8 @@ static void check_diverged(const char *folder)
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
     CHECK_INT(collection.comparison->encodings[1].run_count, 0);
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
-    CHECK(strstr(text, "nothing to say of roper and rope yet: no seed is finished with both") != NULL);
+    CHECK(strstr(text,
+                 "nothing to say of roper and rope yet: no seed is finished with both; 3 runs diverged\n"));
     free(text);
     collection_free(&collection);
 
@@ -294,6 +295,14 @@ static void check_unfinished(const char *folder)
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK(strstr(text, "nothing to say of roper and rope yet") != NULL);
     free(text);
+    collection_free(&collection);
+
+    check_about("nothing begun yet");
+    snprintf(place, sizeof place, "%s/roper-2", folder);
+    synthetic_remove(place);
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
+    CHECK_INT(collection.record_count, 0);
+    CHECK_INT(collection.comparison->steps, 600);
     collection_free(&collection);
 
     check_about("another version's comparison");
