@@ -10,6 +10,7 @@
 
 enum { ROWS_PER_PIECE = 64 };
 #define LARGEST_EXTENT ((int64_t)1 << 31)
+#define LARGEST_TOKENS ((int64_t)1 << 40) /* tokens: no count of anything that is made of them overflows */
 
 rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_error *error)
 {
@@ -29,6 +30,10 @@ rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is %lld; wanted %lld ... %lld",
                                checks[i].name, (long long)checks[i].value, (long long)checks[i].lowest,
                                (long long)checks[i].highest);
+    int64_t time = shape.queries > shape.keys ? shape.queries : shape.keys;
+    if (shape.batch * time > LARGEST_TOKENS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "batch has %lld tokens; wanted at most %lld",
+                           (long long)(shape.batch * time), (long long)LARGEST_TOKENS);
     return ROTARY_OK;
 }
 

@@ -13,6 +13,8 @@
 #include <string.h>
 
 enum { LARGEST_HEADS = 1 << 16 };
+/* A longer window hides no more, and with this one no sum of positions overflows. */
+#define LARGEST_WINDOW (4 * ROTARY_ATTENTION_LARGEST_POSITION)
 
 void rotary_attention_config_default_sized(rotary_attention_config *config, size_t struct_size)
 {
@@ -102,7 +104,7 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     attention->scale = config.scale > 0 ? config.scale : (float)(1 / sqrt((double)config.head_dim));
     attention->softcap = config.softcap;
     attention->causal = config.causal;
-    attention->window = config.window;
+    attention->window = config.window < LARGEST_WINDOW ? config.window : LARGEST_WINDOW;
     attention->rope = config.rope;
     attention->value_rope = config.value_rope;
     for (int role = 0; role < ROTARY_ROLES; role++)

@@ -145,6 +145,9 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
     call.shape.keys = (int64_t)1 << 40;
     refuse_forward(attention, call, "keys is 1099511627776; wanted 0 ...");
     CHECK_INT((int64_t)rotary_attention_forward_bytes(attention, call.shape), 0);
+    call.shape.batch = call.shape.keys = (int64_t)1 << 31;
+    refuse_forward(attention, call, "batch has 4611686018427387904 tokens; wanted at most");
+    CHECK_INT((int64_t)rotary_attention_forward_bytes(attention, call.shape), 0);
     call = forward_call(b);
     call.shape.first_query = INT64_MAX;
     refuse_forward(attention, call, "first_query is 9223372036854775807");
@@ -270,6 +273,11 @@ static void try_decode(const rotary_attention *attention, struct buffers *b)
     call.lengths = full;
     refused(rotary_attention_decode(windowed, &call, &error), &error,
             "a cache of 6 is too small to be a ring; wanted at least window + queries - 1, 7");
+    rotary_attention_destroy(windowed);
+    config.window = INT64_MAX;
+    CHECK_INT(rotary_attention_create(&windowed, &config, NULL), ROTARY_OK);
+    refused(rotary_attention_decode(windowed, &call, &error), &error,
+            "a cache of 6 is too small to be a ring");
     rotary_attention_destroy(windowed);
 }
 

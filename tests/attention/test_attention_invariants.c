@@ -68,12 +68,22 @@ static void try_future(bool bf16, rotary_isa isa)
     reference_tensors_free(&b);
 }
 
+static void check_same(const struct reference_case *c, const struct reference_tensors *a,
+                       const struct reference_tensors *b)
+{
+    int64_t query_size = reference_query_size(c), key_size = reference_key_size(c);
+    CHECK(same_bits(a->output, b->output, query_size));
+    CHECK(same_bits(a->log_sum_exp, b->log_sum_exp, c->batch * c->heads * c->queries));
+    CHECK(same_bits(a->query_gradient, b->query_gradient, query_size));
+    CHECK(same_bits(a->key_gradient, b->key_gradient, key_size));
+    CHECK(same_bits(a->value_gradient, b->value_gradient, key_size));
+}
+
 static void try_threads(bool bf16, rotary_isa isa, int64_t queries)
 {
     struct reference_case c = make_case(bf16, 16, queries, queries);
     struct reference_tensors a = reference_tensors_make(&c), b = reference_tensors_make(&c);
     const int threads[] = {1, 2, 3, 7};
-    int64_t query_size = reference_query_size(&c), key_size = reference_key_size(&c);
     for (int i = 0; i < 4; i++) {
         struct reference_tensors *t = i == 0 ? &a : &b;
         struct trial_plan plan = trial_plan_make(&c, isa, threads[i]);
@@ -81,12 +91,28 @@ static void try_threads(bool bf16, rotary_isa isa, int64_t queries)
         trial_run(&c, &plan, t, true);
         trial_plan_free(&plan);
         check_about("%s %s %d threads", rotary_isa_name(isa), bf16 ? "bf16" : "f32", threads[i]);
-        CHECK(same_bits(a.output, t->output, query_size));
-        CHECK(same_bits(a.log_sum_exp, t->log_sum_exp, c.batch * c.heads * c.queries));
-        CHECK(same_bits(a.query_gradient, t->query_gradient, query_size));
-        CHECK(same_bits(a.key_gradient, t->key_gradient, key_size));
-        CHECK(same_bits(a.value_gradient, t->value_gradient, key_size));
+        check_same(&c, &a, t);
     }
+    reference_tensors_free(&a);
+    reference_tensors_free(&b);
+}
+
+/* A window longer than everything hides nothing, wherever the keys stand. */
+static void try_long_window(bool bf16, rotary_isa isa, int64_t first_key)
+{
+    struct reference_case c = make_case(bf16, 16, 70, 70);
+    c.first_key = first_key;
+    struct reference_tensors a = reference_tensors_make(&c), b = reference_tensors_make(&c);
+    for (int i = 0; i < 2; i++) {
+        c.window = i == 0 ? 0 : INT64_MAX;
+        struct trial_plan plan = trial_plan_make(&c, isa, 1);
+        trial_fill(&c, i == 0 ? &a : &b, 1, 2);
+        trial_run(&c, &plan, i == 0 ? &a : &b, true);
+        trial_plan_free(&plan);
+    }
+    check_about("%s %s long window, keys from %lld", rotary_isa_name(isa), bf16 ? "bf16" : "f32",
+                (long long)first_key);
+    check_same(&c, &a, &b);
     reference_tensors_free(&a);
     reference_tensors_free(&b);
 }
@@ -163,6 +189,8 @@ int main(void)
             try_future(bf16, isas[i]);
             try_threads(bf16, isas[i], 150);
             try_threads(bf16, isas[i], 1100);
+            try_long_window(bf16, isas[i], 0);
+            try_long_window(bf16, isas[i], 30);
             try_company(bf16, isas[i]);
             try_shift(bf16, isas[i]);
         }
