@@ -25,13 +25,18 @@ static double period(const rotary_rope_config *config, double base, int64_t pair
     return (double)powl((long double)base, exponent);
 }
 
+static double formula(const rotary_rope_config *config, double base, int64_t pair)
+{
+    if (config->angles_f32)
+        return rounded(config, 1.0 / period(config, base, pair));
+    return (double)powl((long double)base, -rotary_rope_exponent(config, pair));
+}
+
 static double plain(const rotary_rope_config *config, double base, int64_t pair)
 {
     if (config->inverse_frequencies)
         return rounded(config, config->inverse_frequencies[pair]);
-    if (config->angles_f32)
-        return rounded(config, 1.0 / period(config, base, pair));
-    return (double)powl((long double)base, -rotary_rope_exponent(config, pair));
+    return formula(config, base, pair);
 }
 
 /* The base that stretches the slowest pair by `stretch` and leaves the fastest alone. */
@@ -196,15 +201,18 @@ void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *co
 {
     rope->attention_factor = attention_factor(config);
     rope->softmax_factor = softmax_factor(config);
-    rope->ratio = (float)pow(config->base, -(double)rotary_rope_exponent(config, 1));
     double dim = (double)config->rotary_dim;
+    for (int axis = 0; axis < ROTARY_MOST_AXES; axis++) {
+        double pairs = rope->axes_restart ? (double)config->sections[axis] : dim / 2.0;
+        rope->ratio[axis] = (float)pow(config->base, -1.0 / pairs);
+    }
     for (int64_t pair = 0; pair < rope->pairs; pair++) {
         double w = scaled(config, pair);
         if (config->pair_factors)
             w = rounded(config, w / config->pair_factors[pair]);
         rope->inverse_frequency[pair] = w;
         if (rope->slowing)
-            rope->slowing[pair] = w == 0.0 ? 0.0f : (float)(w / plain(config, config->base, pair));
+            rope->slowing[pair] = w == 0.0 ? 0.0f : (float)(w / formula(config, config->base, pair));
         rope->axis[pair] = (uint8_t)rotary_rope_axis_of(config, pair);
         if (rope->growth)
             rope->growth[pair] = log((2.0 * (double)pair + 0.4 * dim) / (1.4 * dim)) / config->xpos_scale;

@@ -22,9 +22,9 @@ struct rotary_rope {
     double *growth;
     double growth_origin;
     bool angles_f32;
-    /* ggml's f32 angles: a pair's angle is `ratio` times that of the pair before, times `slowing`, [pairs],
-     * which scaling has brought about. NULL: angles are position times inverse frequency. */
-    float ratio;
+    /* ggml's f32 angles: a pair's angle is its axis's `ratio` times that of the pair before, times `slowing`,
+     * [pairs], which scaling has brought about. NULL: angles are position times inverse frequency. */
+    float ratio[ROTARY_MOST_AXES];
     float *slowing;
     bool axes_restart; /* frequencies begin again with each axis */
     rotary_dtype table_dtype;

@@ -22,7 +22,7 @@ static void ggml_angles(const rotary_rope *rope, const double *position, int64_t
     for (int64_t pair = 0; pair < first + count; pair++) {
         bool begins = pair == 0 || (rope->axes_restart && rope->axis[pair] != rope->axis[pair - 1]);
         for (int axis = 0; axis < rope->axes; axis++)
-            theta[axis] = begins ? (float)position[axis] : theta[axis] * rope->ratio;
+            theta[axis] = begins ? (float)position[axis] : theta[axis] * rope->ratio[axis];
         if (pair >= first)
             angles[pair - first] = (double)(theta[rope->axis[pair]] * rope->slowing[pair]);
     }

@@ -346,6 +346,25 @@ static void test_f32_angles(void)
     }
     CHECK(apart > 1e-5);
     rotary_rope_destroy(rope);
+
+    /* Near the truth they are with every set of frequencies: of uneven sections, and of the caller's own. */
+    double frequencies[32];
+    for (int pair = 0; pair < 32; pair++)
+        frequencies[pair] = 3.0 - 0.25 * pair;
+    for (int own = 0; own <= 1; own++) {
+        config = config_of(64, ROTARY_SCALING_NONE);
+        config.angles_f32 = true;
+        config.compat = ROTARY_COMPAT_GGML;
+        config.inverse_frequencies = own ? frequencies : NULL;
+        config.axes = own ? ROTARY_AXES_ONE : ROTARY_AXES_SEPARATE;
+        config.sections[0] = 1;
+        config.sections[1] = 31;
+        rope = plan_make(&config);
+        rotary_rope_role_rows(rope, 100, 1, ROTARY_ROLE_VALUE, cosine, sine);
+        for (int pair = 0; pair < 32; pair++)
+            CHECK_NEAR((double)sine[pair], sin(100 * rotary_rope_inverse_frequencies(rope)[pair]), 1e-3);
+        rotary_rope_destroy(rope);
+    }
 }
 
 /* Tables kept in bf16, as some implementations do. */
