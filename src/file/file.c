@@ -19,6 +19,16 @@ static rotary_status fail_system(rotary_error *error, const char *doing, const c
     return rotary_fail(error, ROTARY_IO_ERROR, "cannot %s %s: %s", doing, path, strerror(errno));
 }
 
+rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const char *name, rotary_error *error)
+{
+    int length = snprintf(path, FILE_PATH_BYTES, "%s/%s", folder, name);
+    if (length < 0 || length >= FILE_PATH_BYTES)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the path %.80s... is too long: wanted below %d bytes", folder,
+                           (int)FILE_PATH_BYTES);
+    return ROTARY_OK;
+}
+
 /* Reads what `descriptor` has left into a growing block, of `capacity` bytes at first. */
 static rotary_status read_rest(int descriptor, const char *path, size_t capacity, size_t most, char **bytes,
                                size_t *count, rotary_error *error)

@@ -9,6 +9,11 @@
 #include <jansson.h>
 #include <rotary/status.h>
 
+/* "<folder>/<name>". ROTARY_INVALID_ARGUMENT if that is too long for the system. */
+enum { FILE_PATH_BYTES = 4096 };
+ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const char *name,
+                                       rotary_error *error);
+
 /* Reads all of `path`; the caller frees *bytes, which has a zero byte behind its end. Refuses more than
  * `most` bytes. */
 ROTARY_CHECKED rotary_status file_read(const char *path, size_t most, char **bytes, size_t *count,

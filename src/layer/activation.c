@@ -19,34 +19,34 @@ static enum layer_activation kernel_of(enum activation kind)
     return kind == ACTIVATION_RELU ? LAYER_RELU : LAYER_GELU;
 }
 
-static void *row_of(const struct matrix *matrix, int64_t row)
+static char *row_of(const struct matrix *matrix, int64_t row)
 {
     return matrix_rows(*matrix, row, 1).data;
 }
 
-static const char *second_half(const struct matrix *matrix, const void *row)
+/* Bytes of the gate's half of a row, behind which the other stands. */
+static size_t half_of(const struct matrix *matrix)
 {
-    return (const char *)row + (size_t)(matrix->columns / 2) * rotary_dtype_size(matrix->dtype);
+    return (size_t)(matrix->columns / 2) * rotary_dtype_size(matrix->dtype);
 }
 
 static void forward_row(const struct rows *rows, int64_t row)
 {
-    const void *pre = row_of(&rows->pre, row);
-    void *out = row_of(&rows->out, row);
+    const char *pre = row_of(&rows->pre, row);
+    char *out = row_of(&rows->out, row);
     if (rows->kind == ACTIVATION_SWIGLU)
-        rows->kernels->gated(rows->out.dtype, out, pre, second_half(&rows->pre, pre), rows->out.columns);
+        rows->kernels->gated(rows->out.dtype, out, pre, pre + half_of(&rows->pre), rows->out.columns);
     else
         rows->kernels->activate(kernel_of(rows->kind), rows->out.dtype, out, pre, rows->out.columns);
 }
 
 static void backward_row(const struct rows *rows, int64_t row)
 {
-    const void *d_out = row_of(&rows->d_out, row), *saved = row_of(&rows->saved, row);
+    const char *d_out = row_of(&rows->d_out, row), *saved = row_of(&rows->saved, row);
     char *d_pre = row_of(&rows->d_pre, row);
     if (rows->kind == ACTIVATION_SWIGLU)
-        rows->kernels->gated_backward(rows->d_out.dtype, d_pre,
-                                      d_pre + (second_half(&rows->d_pre, d_pre) - d_pre), d_out, saved,
-                                      second_half(&rows->saved, saved), rows->d_out.columns);
+        rows->kernels->gated_backward(rows->d_out.dtype, d_pre, d_pre + half_of(&rows->d_pre), d_out, saved,
+                                      saved + half_of(&rows->saved), rows->d_out.columns);
     else
         rows->kernels->activate_backward(kernel_of(rows->kind), rows->d_out.dtype, d_pre, d_out, saved,
                                          rows->d_out.columns);

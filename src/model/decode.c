@@ -14,15 +14,9 @@ static void carve(struct decoder_cache *cache, const struct decoder *decoder)
     cache->keys = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
     cache->values = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
     cache->lengths = rotary_arena_push(&cache->arena, cache->batch, sizeof *cache->lengths);
-    int64_t most = decoder_rows(decoder->limits) / cache->batch;
-    size_t workspace = 0;
-    /* The workspace need not grow with the number of new tokens alone, so both ends are asked. */
-    const int64_t queries[] = {1, most};
-    for (int i = 0; i < 2; i++) {
-        size_t bytes = rotary_attention_decode_bytes(decoder->position.attention, cache->batch, queries[i],
-                                                     cache->capacity);
-        workspace = bytes > workspace ? bytes : workspace;
-    }
+    int64_t most = decoder_rows(decoder->limits) / cache->batch; /* new tokens, and so any fewer */
+    size_t workspace =
+        rotary_attention_decode_bytes(decoder->position.attention, cache->batch, most, cache->capacity);
     cache->workspace = rotary_arena_push(&cache->arena, (int64_t)workspace, 1);
 }
 

@@ -7,21 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PATH_BYTES = 4096, RUNS_MOST = 10000, POSITIONS_MOST = 100 };
-
-static rotary_status path_of(char path[PATH_BYTES], const char *folder, const char *name, rotary_error *error)
-{
-    int length = snprintf(path, PATH_BYTES, "%s/%s", folder, name);
-    if (length < 0 || length >= PATH_BYTES)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the path %.200s... is too long: wanted below %d bytes", folder, (int)PATH_BYTES);
-    return ROTARY_OK;
-}
+enum { RUNS_MOST = 10000, POSITIONS_MOST = 100 };
 
 bool collection_is_comparison(const char *folder)
 {
-    char path[PATH_BYTES];
-    return path_of(path, folder, "compare.json", NULL) == ROTARY_OK && file_exists(path);
+    char path[FILE_PATH_BYTES];
+    return file_path(path, folder, "compare.json", NULL) == ROTARY_OK && file_exists(path);
 }
 
 /* What compare.json says is to be compared. `positions` point into it. */
@@ -97,12 +88,12 @@ static rotary_status read_runs(struct collection *collection, const struct descr
 {
     rotary_status status = make_room(collection, description->runs * description->position_count, error);
     for (int i = 0; status == ROTARY_OK && i < collection->wanted; i++) {
-        char name[PATH_BYTES], path[PATH_BYTES], config[PATH_BYTES];
+        char name[FILE_PATH_BYTES], path[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
         snprintf(name, sizeof name, "%s-%lld", description->positions[i % description->position_count],
                  (long long)(description->first_seed + i / description->position_count));
-        status = path_of(path, folder, name, error);
+        status = file_path(path, folder, name, error);
         if (status == ROTARY_OK)
-            status = path_of(config, path, "config.json", error);
+            status = file_path(config, path, "config.json", error);
         if (status != ROTARY_OK || !file_exists(config))
             continue;
         status = add_record(collection, path, error);
@@ -119,8 +110,8 @@ static rotary_status read_runs(struct collection *collection, const struct descr
 
 static rotary_status read_comparison(struct collection *collection, const char *folder, rotary_error *error)
 {
-    char path[PATH_BYTES];
-    rotary_status status = path_of(path, folder, "compare.json", error);
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, folder, "compare.json", error);
     if (status == ROTARY_OK)
         status = file_read_json(path, &collection->description, error);
     if (status != ROTARY_OK)

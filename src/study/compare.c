@@ -3,41 +3,12 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "layer/position.h"
 #include "study/collection.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PATH_BYTES = 4096 };
-
-static rotary_status path_of(char path[PATH_BYTES], const char *folder, const char *name, rotary_error *error)
-{
-    int length = snprintf(path, PATH_BYTES, "%s/%s", folder, name);
-    if (length < 0 || length >= PATH_BYTES)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the path %.200s... is too long: wanted below %d bytes", folder, (int)PATH_BYTES);
-    return ROTARY_OK;
-}
-
-/* The name of a value of "position", from the table that reads it; NULL if there is no such value. */
-static const char *position_name(int position)
-{
-    struct run_config config;
-    struct settings settings[RUN_SETTINGS];
-    run_config_default(&config);
-    run_settings(&config, settings);
-    for (int i = 0; i < RUN_SETTINGS; i++)
-        for (int j = 0; j < settings[i].count; j++) {
-            const struct setting *setting = &settings[i].table[j];
-            if (strcmp(setting->key, "position") != 0)
-                continue;
-            for (int k = 0; setting->choices[k]; k++)
-                if (k == position)
-                    return setting->choices[k];
-        }
-    return NULL;
-}
 
 static rotary_status check_call(const struct compare_call *call, rotary_error *error)
 {
@@ -47,14 +18,14 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
     if (call->runs < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "runs is %d: wanted 1 or more", call->runs);
     for (int i = 0; i < call->position_count; i++) {
-        const char *name = position_name(call->positions[i]);
-        if (!name)
+        if (call->positions[i] < 0 || call->positions[i] >= POSITIONS)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "position encoding %d does not exist",
                                call->positions[i]);
         for (int j = 0; j < i; j++)
             if (call->positions[i] == call->positions[j])
                 return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                   "%s is named twice: wanted each encoding once", name);
+                                   "%s is named twice: wanted each encoding once",
+                                   position_names[call->positions[i]]);
         /* What an encoding cannot do is better known before the others have been trained. */
         struct run_config config = *call->config;
         config.model.position = call->positions[i];
@@ -68,20 +39,16 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
 /* compare.json of this call. */
 static rotary_status describe(const struct compare_call *call, json_t **description, rotary_error *error)
 {
-    struct run_config config = *call->config;
-    struct settings settings[RUN_SETTINGS];
-    run_settings(&config, settings);
-    json_t *written = json_object(), *positions = json_array();
-    rotary_status status = settings_write(settings, RUN_SETTINGS, written, error);
-    for (int i = 0; i < call->position_count; i++)
-        json_array_append_new(positions, json_string(position_name(call->positions[i])));
-    json_object_del(written, "position"); /* what differs between the runs is no part of what they share */
-    *description = json_pack("{s:i, s:o, s:i, s:s, s:o}", "format", (int)COMPARE_FORMAT, "positions",
-                             positions, "runs", call->runs, "command", call->command, "config", written);
-    if (status != ROTARY_OK) {
-        json_decref(*description);
+    json_t *config;
+    rotary_status status = run_config_to_json(call->config, &config, error);
+    if (status != ROTARY_OK)
         return status;
-    }
+    json_object_del(config, "position"); /* what differs between the runs is no part of what they share */
+    json_t *positions = json_array();
+    for (int i = 0; i < call->position_count; i++)
+        json_array_append_new(positions, json_string(position_names[call->positions[i]]));
+    *description = json_pack("{s:i, s:o, s:i, s:s, s:o}", "format", (int)COMPARE_FORMAT, "positions",
+                             positions, "runs", call->runs, "command", call->command, "config", config);
     return *description ? ROTARY_OK
                         : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for compare.json");
 }
@@ -116,15 +83,15 @@ static rotary_status check_same(const struct compare_call *call, const char *pat
 /* Makes the folder ready, or finds that it may not be used. */
 static rotary_status open_folder(const struct compare_call *call, rotary_error *error)
 {
-    char path[PATH_BYTES];
-    rotary_status status = path_of(path, call->folder, "config.json", error);
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, call->folder, "config.json", error);
     if (status != ROTARY_OK)
         return status;
     if (file_exists(path))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s holds a single run: wanted a comparison to continue, or another folder",
                            call->folder);
-    status = path_of(path, call->folder, "compare.json", error);
+    status = file_path(path, call->folder, "compare.json", error);
     if (status != ROTARY_OK)
         return status;
 
@@ -181,10 +148,10 @@ static rotary_status train_one(const struct compare_call *call, int index, rotar
     if (status != ROTARY_OK)
         return status;
 
-    const char *position = position_name(config.model.position);
-    char name[64], folder[PATH_BYTES];
+    const char *position = position_names[config.model.position];
+    char name[64], folder[FILE_PATH_BYTES];
     snprintf(name, sizeof name, "%s-%lld", position, (long long)config.train.seed);
-    status = path_of(folder, call->folder, name, error);
+    status = file_path(folder, call->folder, name, error);
     if (status != ROTARY_OK)
         return status;
 

@@ -218,22 +218,16 @@ static rotary_status read_config(struct record *record, const char *path, rotary
 rotary_status record_read(struct record *record, const char *folder, rotary_error *error)
 {
     *record = (struct record){0};
-    size_t room = strlen(folder) + sizeof "/metrics.jsonl";
-    char *path = malloc(room);
-    record->folder = strdup(folder);
-    if (!path || !record->folder) {
-        free(path);
-        record_free(record);
-        return no_memory(folder, error);
-    }
-    snprintf(path, room, "%s/config.json", folder);
-    rotary_status status = read_config(record, path, error);
-    if (status == ROTARY_OK) {
-        snprintf(path, room, "%s/metrics.jsonl", folder);
-        if (file_exists(path))
-            status = read_metrics(record, path, error);
-    }
-    free(path);
+    char config[FILE_PATH_BYTES], metrics[FILE_PATH_BYTES];
+    rotary_status status = file_path(config, folder, "config.json", error);
+    if (status == ROTARY_OK)
+        status = file_path(metrics, folder, "metrics.jsonl", error);
+    if (status == ROTARY_OK && !(record->folder = strdup(folder)))
+        status = no_memory(folder, error);
+    if (status == ROTARY_OK)
+        status = read_config(record, config, error);
+    if (status == ROTARY_OK && file_exists(metrics))
+        status = read_metrics(record, metrics, error);
     if (status != ROTARY_OK)
         record_free(record);
     return status;

@@ -39,23 +39,16 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
         return;
     statistics->median = statistics_median(values, count);
     statistics->deviation = deviation_of(values, count, statistics->mean);
-    double least = values[0], most = values[0];
-    int least_at = 0, most_at = 0;
+    int least = 0, most = 0;
     for (int i = 1; i < count; i++) {
-        if (values[i] < least) {
-            least = values[i];
-            least_at = i;
-        }
-        if (values[i] > most) {
-            most = values[i];
-            most_at = i;
-        }
+        least = values[i] < values[least] ? i : least;
+        most = values[i] > values[most] ? i : most;
     }
-    statistics->least = least;
-    statistics->most = most;
+    statistics->least = values[least];
+    statistics->most = values[most];
     if (count < 2)
         return;
-    int worst = direction == HIGHER_IS_BETTER ? least_at : most_at;
+    int worst = direction == HIGHER_IS_BETTER ? least : most;
     double sum = 0; /* left to right, not total minus worst: no cancellation */
     for (int i = 0; i < count; i++)
         sum += i == worst ? 0 : values[i];

@@ -94,7 +94,7 @@ static void answer(const char *written, char answer[TASK_TEXT_BYTES])
     const char *last = NULL;
     for (const char *at = strstr(written, "d=="); at && at < end; at = strstr(at + 1, "d=="))
         last = at + 3;
-    if (last && last <= end)
+    if (last)
         snprintf(answer, TASK_TEXT_BYTES, "%.*s", (int)(end - last), last);
 }
 

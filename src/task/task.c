@@ -20,25 +20,21 @@ enum {
 /* What the step of a key says in the stream of held-out data, where nothing depends on a training step. */
 enum { HELD_OUT_SEQUENCES, HELD_OUT_PROBLEMS };
 
-#define SETTING(member, kind_of, low, high, what)                                                            \
-    {                                                                                                        \
-        .key = #member, .type = (kind_of), .offset = offsetof(struct task_config, member), .least = (low),   \
-        .most = (high), .help = (what)                                                                       \
-    }
+#define MEMBER(member) offsetof(struct task_config, member)
 
 static const struct setting table[] = {
-    {.key = "task",
-     .type = SETTING_CHOICE,
-     .offset = offsetof(struct task_config, task),
-     .choices = task_names,
-     .help = "what is taught"},
-    SETTING(sequence_length, SETTING_INTEGER, 16, 1 << 20, "tokens the model reads at once"),
-    SETTING(problems, SETTING_INTEGER, 1, 1 << 16, "problems an evaluation solves"),
-    SETTING(addition_digits, SETTING_INTEGER, 2, 16, "most digits of a number to add"),
-    SETTING(index_letters, SETTING_INTEGER, 2, 99, "letters of a string to index"),
-    SETTING(prefix_letters, SETTING_INTEGER, 2, 26, "letters of the alphabet of the prefix task"),
-    SETTING(prefix_random, SETTING_INTEGER, 1, 1024, "random letters of a round"),
-    SETTING(prefix_substring, SETTING_INTEGER, 1, 1 << 16, "copied letters of a round"),
+    {"task", SETTING_CHOICE, MEMBER(task), 0, 0, task_names, "what is taught"},
+    {"sequence_length", SETTING_INTEGER, MEMBER(sequence_length), 16, 1 << 20, NULL,
+     "tokens the model reads at once"},
+    {"problems", SETTING_INTEGER, MEMBER(problems), 1, 1 << 16, NULL, "problems an evaluation solves"},
+    {"addition_digits", SETTING_INTEGER, MEMBER(addition_digits), 2, 16, NULL,
+     "most digits of a number to add"},
+    {"index_letters", SETTING_INTEGER, MEMBER(index_letters), 2, 99, NULL, "letters of a string to index"},
+    {"prefix_letters", SETTING_INTEGER, MEMBER(prefix_letters), 2, 26, NULL,
+     "letters of the alphabet of the prefix task"},
+    {"prefix_random", SETTING_INTEGER, MEMBER(prefix_random), 1, 1024, NULL, "random letters of a round"},
+    {"prefix_substring", SETTING_INTEGER, MEMBER(prefix_substring), 1, 1 << 16, NULL,
+     "copied letters of a round"},
 };
 
 void task_config_default(struct task_config *config)
@@ -55,7 +51,7 @@ void task_config_default(struct task_config *config)
 
 struct settings task_settings(struct task_config *config)
 {
-    return (struct settings){.table = table, .count = sizeof table / sizeof table[0], .structure = config};
+    return (struct settings){table, sizeof table / sizeof table[0], config};
 }
 
 /* Whether what has this identity is kept for evaluation. The low bits of the hash depend on the low bits of

@@ -104,19 +104,19 @@ static rotary_status describe_loss(json_t *metadata, const struct checkpoint_sta
 }
 
 struct paths {
-    char model[FOLDER_PATH_BYTES], model_next[FOLDER_PATH_BYTES];
-    char optimizer[FOLDER_PATH_BYTES], optimizer_next[FOLDER_PATH_BYTES];
+    char model[FILE_PATH_BYTES], model_next[FILE_PATH_BYTES];
+    char optimizer[FILE_PATH_BYTES], optimizer_next[FILE_PATH_BYTES];
 };
 
 static rotary_status find_paths(struct paths *paths, const char *folder, rotary_error *error)
 {
-    rotary_status status = folder_path(paths->model, folder, FOLDER_MODEL, error);
+    rotary_status status = file_path(paths->model, folder, FOLDER_MODEL, error);
     if (status == ROTARY_OK)
-        status = folder_path(paths->model_next, folder, FOLDER_MODEL FOLDER_NEXT, error);
+        status = file_path(paths->model_next, folder, FOLDER_MODEL FOLDER_NEXT, error);
     if (status == ROTARY_OK)
-        status = folder_path(paths->optimizer, folder, FOLDER_OPTIMIZER, error);
+        status = file_path(paths->optimizer, folder, FOLDER_OPTIMIZER, error);
     if (status == ROTARY_OK)
-        status = folder_path(paths->optimizer_next, folder, FOLDER_OPTIMIZER FOLDER_NEXT, error);
+        status = file_path(paths->optimizer_next, folder, FOLDER_OPTIMIZER FOLDER_NEXT, error);
     return status;
 }
 

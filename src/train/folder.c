@@ -6,28 +6,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-rotary_status folder_path(char path[FOLDER_PATH_BYTES], const char *folder, const char *name,
-                          rotary_error *error)
-{
-    int length = snprintf(path, FOLDER_PATH_BYTES, "%s/%s", folder, name);
-    if (length < 0 || length >= FOLDER_PATH_BYTES)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the name of the run's folder is too long: %.80s...", folder);
-    return ROTARY_OK;
-}
 
 rotary_status folder_look(const char *folder, enum folder_state *state, rotary_error *error)
 {
     static const char *const names[] = {FOLDER_CONFIG, FOLDER_METRICS, FOLDER_MODEL, FOLDER_OPTIMIZER};
     *state = FOLDER_FREE;
     for (int i = 0; i < 4 && *state == FOLDER_FREE; i++) {
-        char path[FOLDER_PATH_BYTES];
-        rotary_status status = folder_path(path, folder, names[i], error);
+        char path[FILE_PATH_BYTES];
+        rotary_status status = file_path(path, folder, names[i], error);
         if (status != ROTARY_OK)
             return status;
         if (file_exists(path))

@@ -13,12 +13,6 @@
 #define FOLDER_OPTIMIZER "optimizer.safetensors"
 #define FOLDER_NEXT      ".next" /* behind a name: what will replace it */
 
-enum { FOLDER_PATH_BYTES = 4096 };
-
-/* "<folder>/<name>"; ROTARY_INVALID_ARGUMENT if that is too long for the system. */
-ROTARY_CHECKED rotary_status folder_path(char path[FOLDER_PATH_BYTES], const char *folder, const char *name,
-                                         rotary_error *error);
-
 enum folder_state {
     FOLDER_FREE,    /* nothing of ours in it, or not there yet */
     FOLDER_RUN,     /* a config.json: a run */

@@ -2,7 +2,7 @@
 #include "train/metrics.h"
 
 #include "base/fail.h"
-#include "file/file.h"
+#include "train/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +100,7 @@ static rotary_status count_lines(struct metrics *metrics, const char *text, size
 rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step, rotary_error *error)
 {
     *metrics = (struct metrics){.file = -1, .loss = NAN};
-    rotary_status status = folder_path(metrics->path, folder, FOLDER_METRICS, error);
+    rotary_status status = file_path(metrics->path, folder, FOLDER_METRICS, error);
     if (status != ROTARY_OK || !file_exists(metrics->path))
         return status;
     char *text;

@@ -6,12 +6,12 @@
 #ifndef ROTARY_TRAIN_METRICS_H
 #define ROTARY_TRAIN_METRICS_H
 
+#include "file/file.h"
 #include "task/task.h"
-#include "train/folder.h"
 
 struct metrics {
     int file;
-    char path[FOLDER_PATH_BYTES];
+    char path[FILE_PATH_BYTES];
     size_t kept; /* bytes of the lines that count */
     /* What those lines say last, kept up with what is written. */
     int64_t logged;               /* step of the last line that has a loss; 0: there is none */

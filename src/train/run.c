@@ -274,8 +274,8 @@ static rotary_status check_format(const char *path, json_t *object, rotary_error
 
 rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error)
 {
-    char path[FOLDER_PATH_BYTES];
-    rotary_status status = folder_path(path, folder, FOLDER_CONFIG, error);
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
     if (status != ROTARY_OK)
         return status;
     if (!file_exists(path))
@@ -304,8 +304,8 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
 
 rotary_status run_write_config(const char *folder, const struct run_config *config, rotary_error *error)
 {
-    char path[FOLDER_PATH_BYTES];
-    rotary_status status = folder_path(path, folder, FOLDER_CONFIG, error);
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
     if (status != ROTARY_OK)
         return status;
     json_t *settings;
