@@ -2,8 +2,8 @@
  *
  * LayerNorm (Ba et al. 2016) and RMSNorm (Zhang and Sennrich 2019), fused with the residual sum before them:
  *
- *     sum = residual + dropout(branch);   normalised = gain * (sum - mean(sum)) / sqrt(var(sum) + epsilon) +
- * bias
+ *     sum = residual + dropout(branch)
+ *     normalised = gain * (sum - mean(sum)) / sqrt(var(sum) + epsilon) + bias
  *
  * RMSNorm leaves out mean and bias. All arithmetic is f32.
  */

@@ -5,10 +5,13 @@
  * A model has 2 L sublayers: attention and feed-forward of each block in turn. Norms stand between them, and
  * the residual stream x runs beside. With h the storage-type input of a sublayer and k = 1 ... 2L:
  *
- *     pre-norm    sum_0 = embedding, h_0 = norm_0(sum_0)      post-norm    x_0 = embedding, h_0 = x_0
- *                 sum_k = sum_(k-1) + drop(sublayer_k(h_(k-1)))            sum_k = x_(k-1) +
- * drop(sublayer_k(h_(k-1))) h_k   = norm_k(sum_k)                                    x_k = h_k =
- * norm_k(sum_k) logits = h_2L W^T
+ *     pre-norm     sum_0 = embedding                               h_0 = norm_0(sum_0)
+ *                  sum_k = sum_(k-1) + drop(sublayer_k(h_(k-1)))   h_k = norm_k(sum_k)
+ *
+ *     post-norm    x_0 = h_0 = embedding
+ *                  sum_k = x_(k-1) + drop(sublayer_k(h_(k-1)))     x_k = h_k = norm_k(sum_k)
+ *
+ *     both         logits = h_2L W^T
  *
  * So both orders are one loop over "sublayer, then residual sum and norm in one pass".
  */

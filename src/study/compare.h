@@ -2,9 +2,9 @@
  *
  * Training every encoding from every seed, side by side.
  *
- *     <folder>/compare.json              what is compared: COMPARE_FORMAT, positions, seeds, command,
- * configuration <folder>/<position>-<seed>/        a run (src/train/run.h), such as roper-3/
- *     <folder>/report.html               made by report_write (src/report/report.h)
+ *     <folder>/compare.json           COMPARE_FORMAT, positions, runs, command, configuration
+ *     <folder>/<position>-<seed>/     a run (src/train/run.h), such as roper-3/
+ *     <folder>/report.html            made by report_write (src/report/report.h)
  *
  * Runs of one seed see the same data in the same order and start from the same weights wherever parameters
  * agree in name and shape: data is a function of (seed, step, row), and initial weights of (seed, name). Runs

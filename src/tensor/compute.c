@@ -11,7 +11,7 @@ enum { THREADS_MOST = 1024 };
 static rotary_status choose_storage(struct compute *compute, enum precision precision, rotary_error *error)
 {
     bool bf16 = precision == PRECISION_BF16 || (precision == PRECISION_AUTO && products_bf16_is_fast());
-    if (bf16 && !products_bf16_works(compute->products))
+    if (bf16 && !products_prepare_bf16(compute->products))
         return rotary_fail(error, ROTARY_UNSUPPORTED,
                            "bf16 matrix products do not work with the instruction set %s; use f32",
                            rotary_isa_name(compute->isa));

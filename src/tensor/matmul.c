@@ -69,7 +69,7 @@ bool products_bf16_is_fast(void)
     return pieces_bf16_is_fast();
 }
 
-bool products_bf16_works(struct products *products)
+bool products_prepare_bf16(struct products *products)
 {
     struct piece_shape shape = {.rows = 64,
                                 .columns = 64,

@@ -21,9 +21,10 @@ ROTARY_CHECKED rotary_status products_create(struct products **products, int thr
                                              rotary_error *error);
 void products_destroy(struct products *products);
 
-/* Whether the products multiply bf16 with instructions made for it; whether they can multiply it at all. */
+/* Whether the products multiply bf16 with instructions made for it. */
 bool products_bf16_is_fast(void);
-bool products_bf16_works(struct products *products);
+/* To be called before anything in bf16: chooses the layout of its operands. False: it cannot be multiplied. */
+bool products_prepare_bf16(struct products *products);
 
 /* A weight [inner, columns] in storage type, in the layout the product wants, cut into panels of columns. */
 struct packed_weight;

@@ -5,8 +5,8 @@
  *     config.json            the whole configuration in force, flat; presets are such files
  *     metrics.jsonl          one object a line, see below
  *     model.safetensors      the parameters, by name, f32
- *     optimizer.safetensors  the moments, and in its metadata the step; together with the model all that
- * resuming needs report.html            made by `rotary report`
+ *     optimizer.safetensors  the moments and the step: with the model, all that resuming needs
+ *     report.html            made by `rotary report`
  *
  * Lines of metrics.jsonl, in the order they happened, step counted from 1:
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}

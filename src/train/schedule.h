@@ -15,11 +15,11 @@ extern const char *const schedule_names[]; /* NULL-terminated, in the order of s
  *     while t <= w       rate * t / w
  *     constant           rate
  *     linear             minimum + (rate - minimum) * (1 - p)
- *     cosine             minimum + (rate - minimum) * (1 + cos(pi p)) / 2   (Loshchilov and Hutter 2017, no
- * restarts) noam               rate * width^-0.5 * min(t^-0.5, t * w^-1.5)        (Vaswani et al. 2017,
- * equation 3)
+ *     cosine             minimum + (rate - minimum) * (1 + cos(pi p)) / 2
+ *     noam               rate * width^-0.5 * min(t^-0.5, t * w^-1.5)
  *
- * noam's warm-up is its own second term, and `minimum` means nothing to it or to constant. */
+ * The cosine is that of Loshchilov and Hutter 2017, without restarts; noam is equation 3 of Vaswani et al.
+ * 2017. noam's warm-up is its own second term, and `minimum` means nothing to it or to constant. */
 struct schedule {
     enum schedule_kind kind;
     double rate, minimum;

@@ -60,8 +60,9 @@ struct layer_norm_backward {
 };
 
 /* Softmax cross-entropy of rows of logits [rows, classes] f32. A target of -1 does not count: its gradient is
- * zero. loss += sum of log(sum exp(logits)) - logits[target] gradient = gradient_scale * (softmax(logits) -
- * (1 - smoothing) onehot(target) - smoothing / classes) */
+ * zero.
+ *     loss += log(sum exp(logits)) - logits[target]
+ *     gradient = gradient_scale * (softmax(logits) - (1 - smoothing) onehot(target) - smoothing / classes) */
 struct layer_cross_entropy {
     int64_t rows, classes;
     float *logits; /* overwritten */
