@@ -129,8 +129,8 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
 {
     rotary_status status = make_room(collection, count, error);
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
-        char config[PATH_BYTES];
-        status = path_of(config, folders[i], "config.json", error);
+        char config[FILE_PATH_BYTES];
+        status = file_path(config, folders[i], "config.json", error);
         if (status == ROTARY_OK && !file_exists(config))
             return rotary_fail(error, ROTARY_IO_ERROR,
                                "%s holds neither a run nor a comparison: no config.json, no compare.json",

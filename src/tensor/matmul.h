@@ -23,7 +23,7 @@ void products_destroy(struct products *products);
 
 /* Whether the products multiply bf16 with instructions made for it. */
 bool products_bf16_is_fast(void);
-/* To be called before anything in bf16: chooses the layout of its operands. False: it cannot be multiplied. */
+/* Before anything in bf16: chooses the layout of its operands. False: it cannot be multiplied here. */
 bool products_prepare_bf16(struct products *products);
 
 /* A weight [inner, columns] in storage type, in the layout the product wants, cut into panels of columns. */
