@@ -36,7 +36,7 @@ typedef struct rotary_attention_config {
     float softcap;                 /* of the scaled product; 0 means none */
     const rotary_rope *rope;       /* borrowed; NULL: queries and keys are not turned */
     const rotary_rope *value_rope; /* borrowed; NULL: values are not turned */
-    int threads;                   /* 0: all processors */
+    int threads;                   /* at most 1024; 0: all processors */
     rotary_isa isa;
 } rotary_attention_config;
 

@@ -75,7 +75,7 @@ typedef struct rotary_rope_config {
     bool angles_f32; /* compute angles in f32, as checkpoints trained that way did; default false: double */
     int64_t table_positions; /* positions 0 ... table_positions - 1 have their cosines and sines ready (2048
                                 by default); others are computed when asked for */
-    int threads;             /* 0: all processors */
+    int threads;             /* at most 1024; 0: all processors */
     rotary_isa isa;
 
     rotary_scaling scaling;

@@ -15,6 +15,9 @@
 enum { LARGEST_HEADS = 1 << 16 };
 /* A longer window hides no more, and with this one no sum of positions overflows. */
 #define LARGEST_WINDOW (4 * ROTARY_ATTENTION_LARGEST_POSITION)
+/* Where scores are so large that a larger cap would bend them less, a softmax is long decided; and this one
+ * does not overflow in units of log 2. */
+#define LARGEST_SOFTCAP 0x1p100f
 
 void rotary_attention_config_default_sized(rotary_attention_config *config, size_t struct_size)
 {
@@ -73,9 +76,9 @@ static rotary_status check_config(const rotary_attention_config *config, rotary_
         status = check_rope("value_rope", config->value_rope, config->head_dim, error);
     if (status)
         return status;
-    if (config->threads < 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "threads is %d; wanted 1 or more, or 0 for all processors", config->threads);
+    status = rotary_check_threads(config->threads, error);
+    if (status)
+        return status;
     if (!rotary_isa_available(config->isa))
         return rotary_fail(error, ROTARY_UNSUPPORTED,
                            "this machine cannot run the instruction set %s; its best is %s",
@@ -102,7 +105,7 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     attention->head_dim = config.head_dim;
     attention->dtype = config.dtype;
     attention->scale = config.scale > 0 ? config.scale : (float)(1 / sqrt((double)config.head_dim));
-    attention->softcap = config.softcap;
+    attention->softcap = fminf(config.softcap, LARGEST_SOFTCAP);
     attention->causal = config.causal;
     attention->window = config.window < LARGEST_WINDOW ? config.window : LARGEST_WINDOW;
     attention->rope = config.rope;

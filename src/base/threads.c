@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/threads.h"
 
+#include "base/fail.h"
+
 #include <omp.h>
+
+rotary_status rotary_check_threads(int threads, rotary_error *error)
+{
+    if (threads < 0 || threads > ROTARY_MOST_THREADS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "threads is %d; wanted 1 ... %d, or 0 for all processors", threads,
+                           ROTARY_MOST_THREADS);
+    return ROTARY_OK;
+}
 
 int rotary_processors(void)
 {

@@ -2,13 +2,12 @@
  *
  * The options that mean the same in every command, and those that do in several.
  */
+#include "base/threads.h"
 #include "cli/command.h"
 #include "train/run.h"
 
 static const char *const isa_names[] = {"auto",   "scalar", "neon",       "avx2",
                                         "avx512", "amx",    "avx512bf16", NULL}; /* of rotary_isa */
-
-enum { MOST_THREADS = 1024 };
 
 #define MEMBER(member) offsetof(struct common_options, member)
 const struct option common_options[] = {
@@ -17,7 +16,7 @@ const struct option common_options[] = {
      .value = "N",
      .offset = MEMBER(threads),
      .least = 0,
-     .most = MOST_THREADS,
+     .most = ROTARY_MOST_THREADS,
      .help = "threads to compute with; results do not depend on it (default: 0, every processor)"},
     {.name = "--isa",
      .type = OPTION_CHOICE,

@@ -3,6 +3,7 @@
  * What a configuration can get wrong, said in a sentence each; behind this file everything holds.
  */
 #include "base/fail.h"
+#include "base/threads.h"
 #include "kernel/rope/rope.h"
 #include "rope/plan.h"
 
@@ -73,8 +74,9 @@ static rotary_status check_choices(const rotary_rope_config *config, rotary_erro
     if (config->table_positions < 0 || config->table_positions > LARGEST_TABLE)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "table_positions is %lld; wanted 0 ... %d",
                            (long long)config->table_positions, LARGEST_TABLE);
-    if (config->threads < 0)
-        return wrong(error, "threads", config->threads, "1 or more, or 0 for all processors");
+    rotary_status status = rotary_check_threads(config->threads, error);
+    if (status)
+        return status;
     if (!rotary_isa_available(config->isa))
         return rotary_fail(error, ROTARY_UNSUPPORTED,
                            "this machine cannot run the instruction set %s; its best is %s",

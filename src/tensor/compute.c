@@ -6,8 +6,6 @@
 #include "kernel/layer/layer.h"
 #include "tensor/matmul.h"
 
-enum { THREADS_MOST = 1024 };
-
 static rotary_status choose_storage(struct compute *compute, enum precision precision, rotary_error *error)
 {
     bool bf16 = precision == PRECISION_BF16 || (precision == PRECISION_AUTO && products_bf16_is_fast());
@@ -22,16 +20,16 @@ static rotary_status choose_storage(struct compute *compute, enum precision prec
 rotary_status compute_create(struct compute *compute, int threads, rotary_isa isa, enum precision precision,
                              rotary_error *error)
 {
-    if (threads < 0 || threads > THREADS_MOST)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%d threads were asked for; wanted 0 (all) to %d",
-                           threads, THREADS_MOST);
+    rotary_status status = rotary_check_threads(threads, error);
+    if (status)
+        return status;
     if (!rotary_isa_available(isa))
         return rotary_fail(error, ROTARY_UNSUPPORTED, "this machine cannot run %s; its best is %s",
                            rotary_isa_name(isa), rotary_isa_name(rotary_isa_best()));
     struct compute made = {.threads = threads ? threads : rotary_processors(),
                            .isa = isa == ROTARY_ISA_AUTO ? rotary_isa_best() : isa};
     made.kernels = layer_kernels_for(made.isa);
-    rotary_status status = products_create(&made.products, made.threads, made.isa, error);
+    status = products_create(&made.products, made.threads, made.isa, error);
     if (status == ROTARY_OK)
         status = choose_storage(&made, precision, error);
     if (status != ROTARY_OK) {

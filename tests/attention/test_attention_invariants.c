@@ -7,6 +7,7 @@
 #include "attention/trial.h"
 #include "support/check.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -147,6 +148,30 @@ static void try_company(bool bf16, rotary_isa isa)
     reference_tensors_free(&a);
 }
 
+/* The largest cap there is bends nothing. */
+static void try_large_cap(bool bf16, rotary_isa isa)
+{
+    struct reference_case open = make_case(bf16, 40, 90, 130), capped = open;
+    struct reference_tensors got = reference_tensors_make(&open), exact = reference_tensors_make(&open),
+                             naive = reference_tensors_make(&open), bound = reference_tensors_make(&open);
+    capped.softcap = (double)FLT_MAX;
+    struct trial_plan plan = trial_plan_make(&capped, isa, 2);
+    trial_fill(&open, &got, 1, 2);
+    trial_fill(&open, &exact, 1, 2);
+    trial_fill(&open, &naive, 1, 2);
+    reference_run(&open, &exact, true, false);
+    reference_run(&open, &naive, true, true);
+    bound_run(&open, &exact, &bound, true);
+    check_about("%s %s largest cap", rotary_isa_name(isa), bf16 ? "bf16" : "f32");
+    trial_run(&open, &plan, &got, true);
+    trial_compare_all(&open, &got, &exact, &naive, &bound, true);
+    trial_plan_free(&plan);
+    reference_tensors_free(&got);
+    reference_tensors_free(&exact);
+    reference_tensors_free(&naive);
+    reference_tensors_free(&bound);
+}
+
 /* Rotary values leave outputs as they were when everything moves. Cosines and sines are rounded, so not to
  * the bit. */
 static void try_shift(bool bf16, rotary_isa isa)
@@ -192,6 +217,7 @@ int main(void)
             try_long_window(bf16, isas[i], 0);
             try_long_window(bf16, isas[i], 30);
             try_company(bf16, isas[i]);
+            try_large_cap(bf16, isas[i]);
             try_shift(bf16, isas[i]);
         }
     return check_report();

@@ -61,6 +61,8 @@ static void test_refusals(void)
     config = plan_config(64);
     config.threads = -1;
     refused(config, ROTARY_INVALID_ARGUMENT, "threads|-1");
+    config.threads = 100000;
+    refused(config, ROTARY_INVALID_ARGUMENT, "threads|100000|1024");
     config = plan_config(64);
     config.struct_size = 0;
     refused(config, ROTARY_INVALID_ARGUMENT, "struct_size|0");
