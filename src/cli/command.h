@@ -38,7 +38,7 @@ struct invocation {
     const void *options;            /* the command's own struct */
     struct operands operands;       /* as many as the command takes */
     const char *command_line;       /* as a shell would read it */
-    const atomic_bool *interrupted; /* Ctrl-C was pressed */
+    const atomic_bool *interrupted; /* Ctrl-C was pressed, in a command that is resumable */
 };
 
 enum { COMMAND_SHARED_TABLES = 4 };
@@ -54,6 +54,7 @@ struct command {
     int option_count;
     size_t options_size;               /* of its own struct */
     int least_operands, most_operands; /* most -1: any number */
+    bool resumable;                    /* Ctrl-C asks it to save and leave; all others end at once */
     enum exit_status (*run)(const struct invocation *invocation);
     const struct command *const *below; /* NULL-terminated: it is a name for these alone; NULL: none */
 };

@@ -216,5 +216,6 @@ const struct command command_compare = {
     .options_size = sizeof(struct compare_options),
     .least_operands = 1,
     .most_operands = 1,
+    .resumable = true,
     .run = run,
 };

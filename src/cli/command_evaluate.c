@@ -72,8 +72,7 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
                                     .problems = options->problems.given ? options->problems.value
                                                                         : model->config.task.problems,
                                     .held_out = model->config.train.held_out,
-                                    .temperature = (float)options->temperature.value,
-                                    .interrupted = invocation->interrupted};
+                                    .temperature = (float)options->temperature.value};
     rotary_status status = task_evaluate(model->task, model->decoder, &how, evaluation, error);
     return status == ROTARY_OK ? print_result(invocation, &model->config, evaluation, error) : status;
 }

@@ -110,8 +110,8 @@ static rotary_status write_on(const struct invocation *invocation, const struct 
                                          (uint64_t)(seed->given ? seed->value : model->config.train.seed)};
     const int32_t *prompt = text->tokens;
     int64_t written = 0;
-    status = generate(model->decoder, &config, 1, &prompt, &text->length, &text->written, &written,
-                      invocation->interrupted, error);
+    status =
+        generate(model->decoder, &config, 1, &prompt, &text->length, &text->written, &written, NULL, error);
     if (status != ROTARY_OK)
         return status;
     characters_decode(characters, text->written, written, text->characters);

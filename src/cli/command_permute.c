@@ -9,14 +9,13 @@
 #include "cli/result.h"
 #include "cli/rotation.h"
 #include "cli/tensor.h"
-#include "file/file.h"
 #include "file/npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 4096, TEXT_BYTES = 256 };
+enum { TEXT_BYTES = 256 };
 
 struct permute_options {
     struct rotation_options rotation;
@@ -170,15 +169,13 @@ static rotary_status permute_tensors(const struct permute_options *options, cons
 static rotary_status write_tensors(const struct permute_options *options, const struct safetensors *file,
                                    const struct safetensor *tensors, rotary_error *error)
 {
-    char beside[PATH_BYTES];
-    if (snprintf(beside, sizeof beside, "%s.new", options->output) >= (int)sizeof beside)
-        return rotary_fail(error, ROTARY_IO_ERROR, "the name of the output is too long");
     json_t *metadata = safetensors_copy_metadata(file);
     if (!metadata)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", options->output);
-    rotary_status status = safetensors_write(beside, tensors, safetensors_count(file), metadata, error);
+    rotary_status status =
+        safetensors_replace(options->output, tensors, safetensors_count(file), metadata, error);
     json_decref(metadata);
-    return status ? status : file_rename(beside, options->output, error);
+    return status;
 }
 
 static rotary_status permute_model(const struct permute_options *options, const struct rotation *rotation,

@@ -8,6 +8,7 @@
 #include "cli/profile_table.h"
 #include "cli/progress.h"
 #include "cli/result.h"
+#include "study/collection.h"
 #include "train/folder.h"
 #include "train/train.h"
 
@@ -71,6 +72,9 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     plan->folder = options->out ? options->out : plan->default_folder;
     if (options->resume)
         status = find_run(plan->folder, error);
+    else if (collection_is_comparison(plan->folder))
+        status =
+            rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder", plan->folder);
     struct run_config recorded;
     if (status == ROTARY_OK && options->resume &&
         run_read_config(plan->folder, &recorded, NULL) == ROTARY_OK) {
@@ -206,5 +210,6 @@ const struct command command_train = {
     .options_size = sizeof(struct train_options),
     .least_operands = 1,
     .most_operands = 1,
+    .resumable = true,
     .run = run,
 };

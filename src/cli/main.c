@@ -46,8 +46,6 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* A file that grows over its limit is then a failed write like any other. */
-    signal(SIGXFSZ, SIG_IGN);
 }
 
 /* ---- what went wrong ---- */
@@ -172,7 +170,11 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
     }
     if (status == ROTARY_OK)
         status = check_environment(&error);
-    return status == ROTARY_OK ? command->run(invocation) : refuse_usage(command, about, &error);
+    if (status != ROTARY_OK)
+        return refuse_usage(command, about, &error);
+    if (command->resumable)
+        catch_signals();
+    return command->run(invocation);
 }
 
 /* `words` of the arguments are the command's name. */
@@ -244,7 +246,8 @@ static void limit_spinning(char **arguments)
 int main(int count, char **arguments)
 {
     limit_spinning(arguments);
-    catch_signals();
+    /* A file that grows over its limit is then a failed write like any other. */
+    signal(SIGXFSZ, SIG_IGN);
     if (count < 2) {
         help_overview(stderr);
         return EXIT_USAGE;

@@ -3,7 +3,6 @@
 
 #include "base/fail.h"
 #include "base/half.h"
-#include "file/file.h"
 #include "file/safetensors.h"
 
 #include <math.h>
@@ -329,8 +328,6 @@ static rotary_status write_npy(const struct tensor *tensor, rotary_error *error)
 static rotary_status write_safetensor(const char *path, const char *name, const struct tensor *tensor,
                                       rotary_error *error)
 {
-    char beside[PATH_BYTES + 8];
-    snprintf(beside, sizeof beside, "%s.new", path);
     struct safetensor written = {.name = name ? name : "tensor",
                                  .dtype = tensor_dtype(tensor->type),
                                  .dimensions = tensor->dimensions};
@@ -339,9 +336,9 @@ static rotary_status write_safetensor(const char *path, const char *name, const 
     if (!data)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to write it", path);
     written.data = data;
-    rotary_status status = safetensors_write(beside, &written, 1, NULL, error);
+    rotary_status status = safetensors_replace(path, &written, 1, NULL, error);
     free(data);
-    return status ? status : file_rename(beside, path, error);
+    return status;
 }
 
 rotary_status tensor_write(const struct tensor *tensor, rotary_error *error)

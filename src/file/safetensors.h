@@ -32,6 +32,9 @@ size_t safetensors_element_bytes(const struct safetensor *tensor);
  * `path`. */
 ROTARY_CHECKED rotary_status safetensors_write(const char *path, const struct safetensor *tensors, int count,
                                                const json_t *metadata, rotary_error *error);
+/* The same, atomically. */
+ROTARY_CHECKED rotary_status safetensors_replace(const char *path, const struct safetensor *tensors,
+                                                 int count, const json_t *metadata, rotary_error *error);
 
 struct safetensors; /* an open file: memory-mapped, validated whole */
 /* Every length, offset, shape and type is checked against the file before anything is believed;

@@ -197,8 +197,11 @@ static rotary_status check_metadata(const char *path, const json_t *metadata, ro
     return ROTARY_OK;
 }
 
-rotary_status safetensors_write(const char *path, const struct safetensor *tensors, int count,
-                                const json_t *metadata, rotary_error *error)
+typedef rotary_status put_parts(const char *path, const struct file_part *parts, int count,
+                                rotary_error *error);
+
+static rotary_status write_by(put_parts *put, const char *path, const struct safetensor *tensors, int count,
+                              const json_t *metadata, rotary_error *error)
 {
     rotary_status status = metadata ? check_metadata(path, metadata, error) : ROTARY_OK;
     if (status != ROTARY_OK)
@@ -214,10 +217,22 @@ rotary_status safetensors_write(const char *path, const struct safetensor *tenso
         status = make_header(&layout, path, tensors, count, metadata, error);
     if (status == ROTARY_OK) {
         seal(&layout);
-        status = file_write_parts(path, layout.parts, layout.count, error);
+        status = put(path, layout.parts, layout.count, error);
     }
     free(layout.header);
     free(layout.offsets);
     free(layout.parts);
     return status;
+}
+
+rotary_status safetensors_write(const char *path, const struct safetensor *tensors, int count,
+                                const json_t *metadata, rotary_error *error)
+{
+    return write_by(file_write_parts, path, tensors, count, metadata, error);
+}
+
+rotary_status safetensors_replace(const char *path, const struct safetensor *tensors, int count,
+                                  const json_t *metadata, rotary_error *error)
+{
+    return write_by(file_replace_parts, path, tensors, count, metadata, error);
 }

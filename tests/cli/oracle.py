@@ -569,6 +569,8 @@ refuses(1, "cannot", "apply", "--config", rotation, "--input", "x.npy", "--outpu
 refuses(1, 'has no tensor "z"', "apply", "--config", rotation, "--input", "model.safetensors:z", "--output", "out.npy")
 refuses(1, "holds 4 tensors, wanted the name of one", "apply", "--config", rotation, "--input", "model.safetensors",
         "--output", "out.npy")
+os.mkdir("folder.safetensors")
+refuses(1, "Is a directory", "apply", "--config", rotation, "--input", "x.npy", "--output", "folder.safetensors")
 refuses(2, "attend wants --query FILE", "attend", *qkv[2:])
 refuses(2, "--roper wants --rope FILE", "attend", *qkv, "--roper")
 refuses(2, "--window wants --causal", "attend", *qkv, "--window", 3)
@@ -613,6 +615,6 @@ refuses(2, "permute --detect wants --input to end in .safetensors", *detects, "x
 refuses(1, "has no query projection with a key projection beside it", *detects, "bnb4.safetensors")
 refuses(1, 'tensor "a.q_proj.weight" holds I8, wanted F32, F16 or BF16', *detects, "any.safetensors")
 refuses(1, "has no tensor named as query and key", *permutes, "x.safetensors", "--output", "out.safetensors")
-check("nothing is left behind", not [name for name in os.listdir(".") if name.startswith("out") or name.endswith(".new")])
+check("nothing is left behind", not [name for name in os.listdir(".") if name.startswith("out") or name.endswith(".partial")])
 
 report()

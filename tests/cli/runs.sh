@@ -136,6 +136,19 @@ grep -q '^rotary: stopped in run 1 of 2, and saved in broken; the same command g
     complain "an interrupted comparison does not say how to go on"
 [ -s broken/rope-1/model.safetensors ] || complain "an interrupted comparison saves nothing"
 
+# A run does not go into a comparison's folder, which could then not be gone on with.
+# shellcheck disable=SC2086
+refuses 1 "broken holds a comparison" train index $tiny --steps 1 --out broken
+
+# What has nothing to save ends at once.
+# shellcheck disable=SC2086
+"$rotary" bench train --task index $tiny --steps 10000 >out 2>err &
+process=$!
+sleep 0.5
+kill -TERM $process
+wait $process
+[ $? = 143 ] || complain "a benchmark does not end when it is told to"
+
 # What is timed, as text and as JSON.
 # shellcheck disable=SC2086
 {
