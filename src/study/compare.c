@@ -5,6 +5,7 @@
 #include "file/file.h"
 #include "layer/position.h"
 #include "study/collection.h"
+#include "train/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,8 +81,8 @@ static rotary_status check_same(const struct compare_call *call, const char *pat
     return status;
 }
 
-/* Makes the folder ready, or finds that it may not be used. */
-static rotary_status open_folder(const struct compare_call *call, rotary_error *error)
+/* Makes the folder ready and keeps other comparisons out of it, or finds that it may not be used. */
+static rotary_status open_folder(const struct compare_call *call, int *lock, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     rotary_status status = file_path(path, call->folder, "config.json", error);
@@ -96,14 +97,16 @@ static rotary_status open_folder(const struct compare_call *call, rotary_error *
         return status;
 
     json_t *description = NULL, *old = NULL;
-    status = describe(call, &description, error);
+    status = file_make_folder(call->folder, error);
+    if (status == ROTARY_OK)
+        status = folder_lock(call->folder, lock, error);
+    if (status == ROTARY_OK)
+        status = describe(call, &description, error);
     if (status == ROTARY_OK && file_exists(path)) {
         status = file_read_json(path, &old, error);
         if (status == ROTARY_OK)
             status = check_same(call, path, old, error);
     }
-    if (status == ROTARY_OK)
-        status = file_make_folder(call->folder, error);
     if (status == ROTARY_OK)
         status = file_replace_json(path, description, error);
     json_decref(old);
@@ -180,10 +183,12 @@ static rotary_status train_one(const struct compare_call *call, int index, rotar
 
 rotary_status compare(const struct compare_call *call, rotary_error *error)
 {
+    int lock = -1;
     rotary_status status = check_call(call, error);
     if (status == ROTARY_OK)
-        status = open_folder(call, error);
+        status = open_folder(call, &lock, error);
     for (int i = 0; status == ROTARY_OK && i < call->runs * call->position_count; i++)
         status = train_one(call, i, error);
+    folder_unlock(lock);
     return status;
 }

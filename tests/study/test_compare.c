@@ -11,6 +11,7 @@
 #include "study/collection.h"
 #include "study/compare.h"
 #include "train/checkpoint.h"
+#include "train/folder.h"
 #include "train/schedule.h"
 
 #include <math.h>
@@ -327,6 +328,20 @@ static void check_refused(const char *whole)
     call.position_count = 0;
     check_status(&call, ROTARY_INVALID_ARGUMENT, "no position encoding");
 
+    check_about("while another process compares there");
+    config.train.steps = 9;
+    call = call_of(&config, whole, &telling);
+    int lock;
+    rotary_error error = {0};
+    CHECK_INT(folder_lock(whole, &lock, &error), ROTARY_OK);
+    check_status(&call, ROTARY_IO_ERROR, "another process is training in");
+    folder_unlock(lock);
+    config = small_config();
+    call.runs = 3;
+    check_status(&call, ROTARY_OK, ""); /* the comparison is not one of 9 steps now */
+    CHECK_INT(telling.found, 6);
+
+    check_about("what is refused elsewhere");
     char place[2 * SYNTHETIC_PATH];
     snprintf(place, sizeof place, "%s/odd", folder);
     call = call_of(&config, place, &telling);
