@@ -21,7 +21,7 @@ struct apply_options {
 };
 
 static const char *const pairing_names[] = {"half", "interleaved", NULL}; /* of rotary_pairing */
-static const char *const role_names[] = {"query", "key", "value", NULL};  /* of enum rotation_role */
+static const char *const role_names[] = {"query", "key", "value", NULL};  /* of enum rotary_rope_role */
 
 static const char *const arithmetic_names[] = {"f32", "f16", "bf16", NULL}; /* of rotary_dtype */
 static const char *const angle_names[] = {"f64", "f32", "f16", "bf16",
@@ -186,13 +186,13 @@ static rotary_status make_table_plan(const struct apply_options *options, const 
     config.table_positions = 0;
     const struct rotation *read = &work->rotation;
     if (read->rope) {
-        bool partial = read->rotary_dim < work->head_dim;
-        if (partial && read->rotary_dim != config.rotary_dim)
+        struct rotary_span span = rotary_rope_span(read->rope);
+        if (span.dim < work->head_dim && span.dim != config.rotary_dim)
             return rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld pairs, wanted %lld, as many as %s has",
-                               work->cosine.label, (long long)config.rotary_dim / 2,
-                               (long long)read->rotary_dim / 2, read->path);
-        config.pairing = read->config.plan.pairing;
-        config.rotary_start = read->rotary_start;
+                               work->cosine.label, (long long)config.rotary_dim / 2, (long long)span.dim / 2,
+                               read->path);
+        config.pairing = span.pairing;
+        config.rotary_start = span.start;
     }
     return rotary_rope_create(&work->rope, &config, error);
 }
@@ -329,9 +329,8 @@ static rotary_status turn(const struct apply_options *options, struct work *work
     work->data = tensor_pack(work->input.tensor.values, work->input.tensor.elements, work->dtype);
     if (!work->data)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to turn %s", options->input);
-    rotary_rope_tensor *tensor = options->role.value == ROTATION_QUERY ? &call.query
-                                 : options->role.value == ROTATION_KEY ? &call.key
-                                                                       : &call.value;
+    enum rotary_rope_role role = (enum rotary_rope_role)options->role.value;
+    rotary_rope_tensor *tensor = rotation_tensor(&call, role);
     int64_t head_stride = work->head_dim, time_stride = work->heads * head_stride;
     int64_t batch_stride = work->time * time_stride;
     tensor->heads = work->heads;
@@ -341,9 +340,8 @@ static rotary_status turn(const struct apply_options *options, struct work *work
     const struct rounded_arithmetic arithmetic = {.products = (rotary_dtype)options->arithmetic.value,
                                                   .angles = low_angles(options)};
     bool rounded = arithmetic.products != ROTARY_F32 || arithmetic.angles != ROTARY_F32;
-    status = rounded
-                 ? rounded_apply(rope, &call, (enum rotation_role)options->role.value, &arithmetic, &wrong)
-                 : rotary_rope_apply(rope, &call, &wrong);
+    status = rounded ? rounded_apply(rope, &call, role, &arithmetic, &wrong)
+                     : rotary_rope_apply(rope, &call, &wrong);
     return status ? rotary_fail(error, status, "%.100s: %.400s",
                                 options->positions ? options->positions : options->input, wrong.message)
                   : ROTARY_OK;

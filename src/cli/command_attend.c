@@ -224,8 +224,8 @@ static json_t *describe_kernel(const struct invocation *invocation, const struct
 
 /* Turns [batch, time, heads, head_dim] as `role`: queries and what was made of them where they stand, keys
  * and values from 0 on. */
-static rotary_status turn(const struct attend_work *work, enum rotation_role role, bool inverse, bool queries,
-                          double *values, rotary_error *error)
+static rotary_status turn(const struct attend_work *work, enum rotary_rope_role role, bool inverse,
+                          bool queries, double *values, rotary_error *error)
 {
     const struct reference_attention *attention = &work->attention;
     const int64_t shape[4] = {1, queries ? attention->queries : attention->keys,
@@ -252,15 +252,15 @@ static rotary_status evaluate(const struct attend_options *options, struct atten
     bool turns = work->rotation.rope != NULL;
     rotary_status status = ROTARY_OK;
     if (turns)
-        status = turn(work, ROTATION_QUERY, false, true, work->query.tensor.values, error);
+        status = turn(work, ROTARY_ROLE_QUERY, false, true, work->query.tensor.values, error);
     if (turns && !status)
-        status = turn(work, ROTATION_KEY, false, false, work->key.tensor.values, error);
+        status = turn(work, ROTARY_ROLE_KEY, false, false, work->key.tensor.values, error);
     if (options->roper && !status)
-        status = turn(work, ROTATION_VALUE, false, false, work->value.tensor.values, error);
+        status = turn(work, ROTARY_ROLE_VALUE, false, false, work->value.tensor.values, error);
     if (!status)
         status = reference_attention_run(attention, &work->blind, error);
     if (options->roper && !status)
-        status = turn(work, ROTATION_VALUE, true, true, work->output.tensor.values, error);
+        status = turn(work, ROTARY_ROLE_VALUE, true, true, work->output.tensor.values, error);
     return status;
 }
 

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *const rotation_compats[] = {"none", "huggingface", "ggml", "vllm", NULL};
 
@@ -22,8 +21,6 @@ static rotary_status make_plan(struct rotation *rotation, const struct rotation_
     plan->threads = (int)common->threads.value;
     plan->isa = (rotary_isa)common->isa.value;
     plan->table_positions = 0; /* a file must not make it take gigabytes, and one call needs no table */
-    rotation->rotary_dim = plan->rotary_dim;
-    rotation->rotary_start = plan->rotary_start;
     rotary_error wrong = {0};
     rotary_status status = rotary_rope_create(&rotation->rope, plan, &wrong);
     if (status == ROTARY_OK || status == ROTARY_UNSUPPORTED)
@@ -72,18 +69,18 @@ struct row {
     double *cosine, *sine;
 };
 
-static void define_row(const struct rotation *rotation, enum rotation_role role, double position,
+static void define_row(const struct rotation *rotation, enum rotary_rope_role role, double position,
                        struct row row)
 {
     const rotary_rope_config *plan = &rotation->config.plan;
     const double *frequencies = rotary_rope_inverse_frequencies(rotation->rope);
-    double dim = (double)rotation->rotary_dim;
+    double dim = (double)rotary_rope_span(rotation->rope).dim;
     for (int64_t pair = 0; pair < rotary_rope_pairs(rotation->rope); pair++) {
-        double magnitude = role == ROTATION_VALUE ? 1.0 : rotary_rope_attention_factor(rotation->rope);
-        if (plan->xpos_scale > 0 && role != ROTATION_VALUE) {
+        double magnitude = role == ROTARY_ROLE_VALUE ? 1.0 : rotary_rope_attention_factor(rotation->rope);
+        if (plan->xpos_scale > 0 && role != ROTARY_ROLE_VALUE) {
             double zeta = (2.0 * (double)pair + 0.4 * dim) / (1.4 * dim);
             double growth = pow(zeta, (position - plan->xpos_origin) / plan->xpos_scale);
-            magnitude *= role == ROTATION_QUERY ? growth : 1.0 / growth;
+            magnitude *= role == ROTARY_ROLE_QUERY ? growth : 1.0 / growth;
         }
         double angle = position * frequencies[pair];
         row.cosine[pair] = magnitude * cos(angle);
@@ -91,40 +88,16 @@ static void define_row(const struct rotation *rotation, enum rotation_role role,
     }
 }
 
-static void pair_channels(const struct rotation *rotation, int64_t pair, int64_t channels[2])
-{
-    bool half = rotation->config.plan.pairing == ROTARY_PAIRING_HALF;
-    channels[0] = rotation->rotary_start + (half ? pair : 2 * pair);
-    channels[1] = channels[0] + (half ? rotation->rotary_dim / 2 : 1);
-}
-
-/* What librotary makes of the pair (1, 0) is its cosine and its sine. */
-static rotary_status ask_row(const struct rotation *rotation, enum rotation_role role, int64_t position,
-                             float *head, struct row row, rotary_error *error)
+/* Those that librotary has, by way of 2 * pairs numbers in f32. */
+static void ask_row(const struct rotation *rotation, enum rotary_rope_role role, int64_t position,
+                    float *numbers, struct row row)
 {
     const int64_t pairs = rotary_rope_pairs(rotation->rope);
-    int64_t channels[2];
-    memset(head, 0, (size_t)rotation->config.plan.head_dim * sizeof *head);
+    rotary_rope_role_rows(rotation->rope, position, 1, role, numbers, numbers + pairs);
     for (int64_t pair = 0; pair < pairs; pair++) {
-        pair_channels(rotation, pair, channels);
-        head[channels[0]] = 1;
+        row.cosine[pair] = (double)numbers[pair];
+        row.sine[pair] = (double)numbers[pairs + pair];
     }
-    rotary_rope_apply_call call = {
-        .struct_size = sizeof call, .batch = 1, .time = 1, .positions.offset = position};
-    rotary_rope_tensor *tensor = role == ROTATION_QUERY ? &call.query
-                                 : role == ROTATION_KEY ? &call.key
-                                                        : &call.value;
-    tensor->heads = 1;
-    int64_t stride = rotation->config.plan.head_dim;
-    tensor->input = (rotary_rope_const_view){head, ROTARY_F32, stride, stride, stride};
-    tensor->output = (rotary_rope_view){head, ROTARY_F32, stride, stride, stride};
-    rotary_status status = rotary_rope_apply(rotation->rope, &call, error);
-    for (int64_t pair = 0; !status && pair < pairs; pair++) {
-        pair_channels(rotation, pair, channels);
-        row.cosine[pair] = (double)head[channels[0]];
-        row.sine[pair] = (double)head[channels[1]];
-    }
-    return status;
 }
 
 /* The inverse of the turn by (c, s), whose magnitude is the root of c^2 + s^2. */
@@ -137,41 +110,52 @@ static void invert_row(struct row row, int64_t pairs)
     }
 }
 
-static void turn_head(const struct rotation *rotation, struct row row, double *head)
+void rotation_channels(struct rotary_span span, int64_t pair, int64_t channels[2])
 {
-    for (int64_t pair = 0; pair < rotary_rope_pairs(rotation->rope); pair++) {
+    bool half = span.pairing == ROTARY_PAIRING_HALF;
+    channels[0] = span.start + (half ? pair : 2 * pair);
+    channels[1] = channels[0] + (half ? span.dim / 2 : 1);
+}
+
+rotary_rope_tensor *rotation_tensor(rotary_rope_apply_call *call, enum rotary_rope_role role)
+{
+    return role == ROTARY_ROLE_QUERY ? &call->query : role == ROTARY_ROLE_KEY ? &call->key : &call->value;
+}
+
+static void turn_head(struct rotary_span span, struct row row, double *head)
+{
+    for (int64_t pair = 0; pair < span.dim / 2; pair++) {
         int64_t at[2];
-        pair_channels(rotation, pair, at);
+        rotation_channels(span, pair, at);
         double x0 = head[at[0]], x1 = head[at[1]];
         head[at[0]] = x0 * row.cosine[pair] - x1 * row.sine[pair];
         head[at[1]] = x0 * row.sine[pair] + x1 * row.cosine[pair];
     }
 }
 
-rotary_status rotation_turn(const struct rotation *rotation, enum rotation_role role, bool inverse,
+rotary_status rotation_turn(const struct rotation *rotation, enum rotary_rope_role role, bool inverse,
                             int64_t first, const int64_t shape[4], double *values, rotary_error *error)
 {
     const rotary_rope_config *plan = &rotation->config.plan;
-    int64_t batch = shape[0], time = shape[1], heads = shape[2], head_dim = shape[3];
-    int64_t pairs = rotary_rope_pairs(rotation->rope);
+    struct rotary_span span = rotary_rope_span(rotation->rope);
+    int64_t batch = shape[0], time = shape[1], heads = shape[2], pairs = span.dim / 2;
     bool by_definition = !plan->angles_f32 && plan->table_dtype == ROTARY_F32;
-    double *numbers = calloc((size_t)pairs * 2, sizeof *numbers);
-    float *head = calloc((size_t)head_dim, sizeof *head);
+    double *numbers = calloc((size_t)pairs * 3, sizeof *numbers);
+    if (!numbers)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a row of cosines");
     struct row row = {numbers, numbers + pairs};
-    rotary_status status =
-        numbers && head ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a head");
-    for (int64_t t = 0; !status && t < time; t++) {
+    float *asked = (float *)(numbers + 2 * pairs);
+    for (int64_t t = 0; t < time; t++) {
         if (by_definition)
             define_row(rotation, role, (double)(first + t), row);
         else
-            status = ask_row(rotation, role, first + t, head, row, error);
+            ask_row(rotation, role, first + t, asked, row);
         if (inverse)
             invert_row(row, pairs);
-        for (int64_t b = 0; !status && b < batch; b++)
+        for (int64_t b = 0; b < batch; b++)
             for (int64_t h = 0; h < heads; h++)
-                turn_head(rotation, row, values + ((b * time + t) * heads + h) * head_dim);
+                turn_head(span, row, values + ((b * time + t) * heads + h) * span.head_dim);
     }
-    free(head);
     free(numbers);
-    return status;
+    return ROTARY_OK;
 }

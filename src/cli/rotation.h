@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "file/rope_config.h"
+#include "rope/rope.h"
 
 /* Options of every command that reads a configuration. */
 struct rotation_options {
@@ -59,7 +60,6 @@ struct rotation {
     const char *path; /* of the configuration */
     struct rope_config config;
     rotary_rope *rope;
-    int64_t rotary_dim, rotary_start;
 };
 
 /* Reads options->config and makes the plan. head_dim: of the tensors to be turned, which the file must not
@@ -69,13 +69,16 @@ ROTARY_CHECKED rotary_status rotation_make(const struct rotation_options *option
                                            struct rotation *rotation, rotary_error *error);
 void rotation_destroy(struct rotation *rotation);
 
-enum rotation_role { ROTATION_QUERY, ROTATION_KEY, ROTATION_VALUE };
-
 /* Turns [batch, time, heads, head_dim] in place, the token at time t by position first + t on every axis;
  * `inverse` undoes it. By the definition in double, but with f32 angles or 16-bit tables by the cosines and
  * sines that librotary has for the position. */
-ROTARY_CHECKED rotary_status rotation_turn(const struct rotation *rotation, enum rotation_role role,
+ROTARY_CHECKED rotary_status rotation_turn(const struct rotation *rotation, enum rotary_rope_role role,
                                            bool inverse, int64_t first, const int64_t shape[4],
                                            double *values, rotary_error *error);
+
+/* The two channels of a pair. */
+void rotation_channels(struct rotary_span span, int64_t pair, int64_t channels[2]);
+/* The tensor of a call that has this role. */
+rotary_rope_tensor *rotation_tensor(rotary_rope_apply_call *call, enum rotary_rope_role role);
 
 #endif

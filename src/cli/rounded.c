@@ -5,7 +5,6 @@
 #include "base/half.h"
 #include "rope/element.h"
 #include "rope/positions.h"
-#include "rope/rope.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,36 +26,24 @@ static void store(void *data, int64_t at, rotary_dtype dtype, float value)
             dtype == ROTARY_F16 ? rotary_f16_from_float(value) : rotary_bf16_from_float(value);
 }
 
-static void pair_channels(struct rotary_span span, int64_t pair, int64_t channels[2])
-{
-    bool half = span.pairing == ROTARY_PAIRING_HALF;
-    channels[0] = span.start + (half ? pair : 2 * pair);
-    channels[1] = channels[0] + (half ? span.dim / 2 : 1);
-}
-
-static rotary_rope_tensor *tensor_of(rotary_rope_apply_call *call, enum rotation_role role)
-{
-    return role == ROTATION_QUERY ? &call->query : role == ROTATION_KEY ? &call->key : &call->value;
-}
-
 /* ---- cosines and sines ---- */
 
 /* What librotary makes of the pair (1, 0) at each token is its cosine and sine, magnitude, direction and all.
  * heads: [batch, time, head_dim], zeros. */
 static rotary_status ask_rows(const rotary_rope *rope, const rotary_rope_apply_call *call,
-                              enum rotation_role role, float *heads, rotary_error *error)
+                              enum rotary_rope_role role, float *heads, rotary_error *error)
 {
     struct rotary_span span = rotary_rope_span(rope);
     int64_t channels[2];
     for (int64_t token = 0; token < call->batch * call->time; token++)
         for (int64_t pair = 0; pair < span.dim / 2; pair++) {
-            pair_channels(span, pair, channels);
+            rotation_channels(span, pair, channels);
             heads[token * span.head_dim + channels[0]] = 1;
         }
     rotary_rope_apply_call ask = *call;
     ask.query = ask.key = ask.value = (rotary_rope_tensor){0};
     int64_t stride = span.head_dim;
-    *tensor_of(&ask, role) = (rotary_rope_tensor){
+    *rotation_tensor(&ask, role) = (rotary_rope_tensor){
         .heads = 1,
         .input = {heads, ROTARY_F32, call->time * stride, stride, stride},
         .output = {heads, ROTARY_F32, call->time * stride, stride, stride},
@@ -65,12 +52,12 @@ static rotary_status ask_rows(const rotary_rope *rope, const rotary_rope_apply_c
 }
 
 /* The same from angles in 16 bits, of positions that ask_rows has seen to be good. */
-static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *call, enum rotation_role role,
-                       rotary_dtype dtype, float *heads)
+static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *call,
+                       enum rotary_rope_role role, rotary_dtype dtype, float *heads)
 {
     struct rotary_span span = rotary_rope_span(rope);
     const double *frequencies = rotary_rope_inverse_frequencies(rope);
-    double factor = role == ROTATION_VALUE ? 1.0 : rotary_rope_attention_factor(rope);
+    double factor = role == ROTARY_ROLE_VALUE ? 1.0 : rotary_rope_attention_factor(rope);
     bool inverse = call->direction != ROTARY_FORWARD;
     float magnitude = (float)(call->direction == ROTARY_INVERSE ? 1.0 / factor : factor);
     for (int64_t token = 0; token < call->batch * call->time; token++) {
@@ -84,7 +71,7 @@ static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *ca
             double angle = (double)round_to(place * frequency, dtype);
             float cosine = round_to((float)cos(angle), dtype), sine = round_to((float)sin(angle), dtype);
             float *head = heads + token * span.head_dim;
-            pair_channels(span, pair, channels);
+            rotation_channels(span, pair, channels);
             head[channels[0]] = round_to(cosine * magnitude, dtype);
             head[channels[1]] = round_to((inverse ? -sine : sine) * magnitude, dtype);
         }
@@ -100,7 +87,7 @@ static void turn_head(struct rotary_span span, const rotary_rope_tensor *tensor,
     rotary_dtype dtype = tensor->input.dtype;
     for (int64_t pair = 0; pair < span.dim / 2; pair++) {
         int64_t at[2];
-        pair_channels(span, pair, at);
+        rotation_channels(span, pair, at);
         float cosine = round_to(row[at[0]], products), sine = round_to(row[at[1]], products);
         float x0 = rotary_element(tensor->input.data, offset + at[0], dtype);
         float x1 = rotary_element(tensor->input.data, offset + at[1], dtype);
@@ -112,12 +99,12 @@ static void turn_head(struct rotary_span span, const rotary_rope_tensor *tensor,
 }
 
 rotary_status rounded_apply(const rotary_rope *rope, const rotary_rope_apply_call *call,
-                            enum rotation_role role, const struct rounded_arithmetic *arithmetic,
+                            enum rotary_rope_role role, const struct rounded_arithmetic *arithmetic,
                             rotary_error *error)
 {
     struct rotary_span span = rotary_rope_span(rope);
     rotary_rope_apply_call copy = *call;
-    const rotary_rope_tensor *tensor = tensor_of(&copy, role);
+    const rotary_rope_tensor *tensor = rotation_tensor(&copy, role);
     if (tensor->input.data != tensor->output.data)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "rounded turns want input and output to be one tensor");

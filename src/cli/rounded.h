@@ -22,7 +22,7 @@ struct rounded_arithmetic {
 /* Does what rotary_rope_apply would do with this call, which turns the one tensor of `role`, in place; angles
  * in 16 bits want the plan's tables. Errors as rotary_rope_apply. */
 ROTARY_CHECKED rotary_status rounded_apply(const rotary_rope *rope, const rotary_rope_apply_call *call,
-                                           enum rotation_role role,
+                                           enum rotary_rope_role role,
                                            const struct rounded_arithmetic *arithmetic, rotary_error *error);
 
 #endif

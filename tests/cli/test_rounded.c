@@ -52,7 +52,7 @@ static void test_goldens(void)
         struct rounded_arithmetic arithmetic = {.products = golden->dtype,
                                                 .angles = golden->angles_16 ? golden->dtype : ROTARY_F32};
         rotary_error error = {0};
-        succeeded(rounded_apply(rope, &call, ROTATION_KEY, &arithmetic, &error), &error);
+        succeeded(rounded_apply(rope, &call, ROTARY_ROLE_KEY, &arithmetic, &error), &error);
         check_about("golden %zu", i);
         for (int n = 0; n < GOLDEN_NUMBERS; n++)
             CHECK_INT(data[n], golden->turned[n]);
@@ -75,7 +75,7 @@ static void test_plain(rotary_direction direction)
         rotary_error error = {0};
         succeeded(rotary_rope_apply(rope, &call, &error), &error);
         call = golden_call(rounded, ROTARY_F32, direction);
-        succeeded(rounded_apply(rope, &call, ROTATION_KEY, &arithmetics[kind], &error), &error);
+        succeeded(rounded_apply(rope, &call, ROTARY_ROLE_KEY, &arithmetics[kind], &error), &error);
         for (int n = 0; n < GOLDEN_NUMBERS; n++) {
             int other = n / (GOLDEN_HEAD_DIM / 2) % 2 ? n - GOLDEN_HEAD_DIM / 2 : n + GOLDEN_HEAD_DIM / 2;
             double size = fabs((double)rotary_bf16_to_float(goldens[0].input[n])) +
@@ -103,7 +103,7 @@ static void test_inverse(void)
     rotary_error error = {0};
     for (int direction = 0; direction < 2; direction++) {
         rotary_rope_apply_call call = golden_call(numbers, ROTARY_F32, (rotary_direction)direction);
-        succeeded(rounded_apply(rope, &call, ROTATION_KEY, &arithmetic, &error), &error);
+        succeeded(rounded_apply(rope, &call, ROTARY_ROLE_KEY, &arithmetic, &error), &error);
     }
     for (int n = 0; n < GOLDEN_NUMBERS; n++) {
         double wanted = (double)rotary_bf16_to_float(goldens[0].input[n]);
