@@ -116,7 +116,7 @@ static void softmax_task(void *argument, int64_t index, int worker)
 }
 
 static rotary_status run_block(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
-                               int64_t first, int64_t rows, rotary_error *error)
+                               int64_t first, int64_t rows, struct loss_sums *sums, rotary_error *error)
 {
     struct matrix hidden = matrix_rows(call->hidden, first, rows);
     struct matrix logits = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
@@ -131,10 +131,9 @@ static rotary_status run_block(struct loss *loss, struct parameters *parameters,
                 (double)(rows * loss->stride) *
                     (sizeof(float) + (double)rotary_dtype_size(loss->compute->storage)));
     for (int64_t i = 0; i < tasks_of(rows); i++) {
-        *call->total += loss->tasks[i].loss;
-        *call->counted += loss->tasks[i].counted;
-        if (call->correct)
-            *call->correct += loss->tasks[i].correct;
+        sums->total += loss->tasks[i].loss;
+        sums->counted += loss->tasks[i].counted;
+        sums->correct += loss->tasks[i].correct;
     }
     if (!call->d_hidden.data)
         return ROTARY_OK;
@@ -145,19 +144,16 @@ static rotary_status run_block(struct loss *loss, struct parameters *parameters,
 }
 
 rotary_status loss_run(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
-                       rotary_error *error)
+                       struct loss_sums *sums, rotary_error *error)
 {
     if (call->d_hidden.data && !loss->training)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a loss made for inference has no backward pass");
     rotary_status status = ROTARY_OK;
-    *call->total = 0.0;
-    *call->counted = 0;
-    if (call->correct)
-        *call->correct = 0;
+    *sums = (struct loss_sums){0};
     for (int64_t first = 0; first < call->hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
         int64_t rest = call->hidden.rows - first;
         status = run_block(loss, parameters, call, first, rest < loss->block_rows ? rest : loss->block_rows,
-                           error);
+                           sums, error);
     }
     return status;
 }

@@ -23,17 +23,21 @@ ROTARY_CHECKED rotary_status loss_create(struct loss **loss, const struct comput
                                          rotary_error *error);
 void loss_destroy(struct loss *loss);
 
+struct loss_sums {
+    double total;    /* of -log p(target) in nats, label smoothing left out */
+    int64_t counted; /* targets that counted */
+    int64_t correct; /* of those, where the target's logit was the largest */
+};
+
 struct loss_call {
     struct matrix hidden;   /* [rows, width], storage type */
     const int32_t *targets; /* [rows]; LOSS_IGNORED rows add nothing */
     float gradient_scale;   /* of the summed loss: 1 / (targets counted in the whole step) */
     struct matrix d_hidden; /* storage type, overwritten; data NULL: evaluate only */
-    double *total;          /* sum of -log p(target) in nats, label smoothing left out */
-    int64_t *counted;       /* targets that counted */
-    int64_t *correct;       /* of those, where the target's logit was the largest; NULL: not wanted */
 };
 /* Accumulates the output projection's gradients when d_hidden is given. */
 ROTARY_CHECKED rotary_status loss_run(struct loss *loss, struct parameters *parameters,
-                                      const struct loss_call *call, rotary_error *error);
+                                      const struct loss_call *call, struct loss_sums *sums,
+                                      rotary_error *error);
 
 #endif

@@ -7,6 +7,7 @@
 #define ROTARY_MODEL_DECODER_H
 
 #include "file/settings.h"
+#include "layer/loss.h"
 #include "tensor/compute.h"
 #include "tensor/parameters.h"
 
@@ -71,13 +72,9 @@ struct decoder_batch {
 /* The most sequences it runs at once. */
 int64_t decoder_batch_most(const struct decoder *decoder);
 
-struct decoder_loss {
-    double total; /* nats */
-    int64_t counted, correct;
-};
 /* Forward and, if asked, backward. Allocates nothing after the first call of a given shape. */
 ROTARY_CHECKED rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch,
-                                         struct decoder_loss *loss, rotary_error *error);
+                                         struct loss_sums *loss, rotary_error *error);
 
 /* Logits of every position, f32 [batch * time, vocab_size], without a cache: for looking, and for tests. */
 ROTARY_CHECKED rotary_status decoder_logits(struct decoder *decoder, int64_t batch, int64_t time,

@@ -225,8 +225,8 @@ static rotary_status start(struct pass *pass, int64_t batch, int64_t time, const
     return decoder_check_tokens(decoder, tokens, pass->rows, time - 1, pass->error);
 }
 
-rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch,
-                          struct decoder_loss *loss, rotary_error *error)
+rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch, struct loss_sums *loss,
+                          rotary_error *error)
 {
     struct pass pass = {.decoder = decoder, .error = error};
     if (batch->backward && !decoder->limits.training)
@@ -246,16 +246,11 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *b
     status = decoder_forward(&pass, batch->tokens);
     if (status != ROTARY_OK)
         return status;
-    *loss = (struct decoder_loss){0};
-    struct loss_call call = {.hidden = decoder_hidden(&pass),
-                             .targets = batch->targets,
-                             .gradient_scale = batch->gradient_scale,
-                             .total = &loss->total,
-                             .counted = &loss->counted,
-                             .correct = &loss->correct};
+    struct loss_call call = {
+        .hidden = decoder_hidden(&pass), .targets = batch->targets, .gradient_scale = batch->gradient_scale};
     if (batch->backward)
         call.d_hidden = first_rows(decoder->d_normalised, pass.rows);
-    status = loss_run(decoder->loss, &decoder->parameters, &call, error);
+    status = loss_run(decoder->loss, &decoder->parameters, &call, loss, error);
     if (status != ROTARY_OK || !batch->backward)
         return status;
     return backward(&pass, batch->tokens);

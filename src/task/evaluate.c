@@ -118,7 +118,7 @@ static rotary_status held_out_loss(const struct task *task, struct decoder *deco
                                       .time = task->config.sequence_length,
                                       .tokens = room->tokens,
                                       .targets = room->targets};
-        struct decoder_loss loss = {0};
+        struct loss_sums loss = {0};
         rotary_status status = decoder_run(decoder, &batch, &loss, error);
         if (status != ROTARY_OK)
             return status;

@@ -69,13 +69,13 @@ void learner_destroy(struct learner *learner)
     *learner = (struct learner){0};
 }
 
-static rotary_status run_batches(struct learner *learner, int64_t step, struct decoder_loss *sum,
+static rotary_status run_batches(struct learner *learner, int64_t step, struct loss_sums *sum,
                                  rotary_error *error)
 {
     const struct train_config *train = &learner->config->train;
     const struct batch *batch = &learner->batch;
     double targets = (double)train->accumulation * (double)batch->rows * (double)batch->time;
-    *sum = (struct decoder_loss){0};
+    *sum = (struct loss_sums){0};
     for (int64_t micro = 0; micro < train->accumulation; micro++) {
         double begin = profile_begin(learner->compute->profile);
         batch_fill(batch, learner->compute->threads, (uint64_t)train->seed, (uint32_t)step,
@@ -91,7 +91,7 @@ static rotary_status run_batches(struct learner *learner, int64_t step, struct d
             .seed = (uint64_t)train->seed,
             .micro_step = (uint32_t)((step - 1) * train->accumulation + micro),
         };
-        struct decoder_loss loss;
+        struct loss_sums loss;
         rotary_status status = decoder_run(learner->decoder, &run, &loss, error);
         if (status != ROTARY_OK)
             return status;

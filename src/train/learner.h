@@ -29,7 +29,7 @@ ROTARY_CHECKED rotary_status learner_create(struct learner *learner, const struc
 void learner_destroy(struct learner *learner);
 
 struct learner_step {
-    struct decoder_loss loss; /* summed over the step's micro-batches */
+    struct loss_sums loss; /* summed over the step's micro-batches */
     double learning_rate, gradient_norm;
     bool diverged; /* loss or norm is not finite: nothing was changed */
 };

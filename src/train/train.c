@@ -27,7 +27,7 @@ struct session {
     struct checkpoint_state state; /* now */
     int64_t first_step;            /* where this call started */
     int64_t saved_step;            /* of the checkpoint in the folder; 0: none */
-    double start;                  /* when, for the time left */
+    double start;                  /* when the first step began, for the time left */
     double stepping;               /* seconds spent in steps since the last line of metrics */
     int64_t tokens;                /* trained on since the last line of metrics */
 };
@@ -285,6 +285,7 @@ static bool is_finished(const struct session *session)
 static rotary_status run(struct session *session, rotary_error *error)
 {
     rotary_status status = catch_up(session, error);
+    session->start = rotary_clock();
     while (status == ROTARY_OK && session->state.step < session->config.train.steps &&
            !is_interrupted(session))
         status = advance(session, error);
@@ -371,11 +372,8 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
 rotary_status train(const struct train_call *call, struct train_result *result, rotary_error *error)
 {
     double begin = rotary_clock();
-    struct session session = {.call = call,
-                              .config = *call->config,
-                              .lock = -1,
-                              .metrics = {.file = -1, .loss = NAN},
-                              .start = begin};
+    struct session session = {
+        .call = call, .config = *call->config, .lock = -1, .metrics = {.file = -1, .loss = NAN}};
     rotary_status status = begin_and_run(&session, error);
     *result = (struct train_result){
         .steps_done = session.state.step,

@@ -222,13 +222,10 @@ void chain_run(struct chain *chain, bool with_backward)
     run_forward(chain);
     struct loss_call call = {.hidden = storage(chain, chain->normalised[2], CHAIN_WIDTH),
                              .targets = chain->targets,
-                             .gradient_scale = 1.0f,
-                             .total = &chain->total,
-                             .counted = &chain->counted,
-                             .correct = &chain->correct};
+                             .gradient_scale = 1.0f};
     if (with_backward)
         call.d_hidden = storage(chain, chain->d_narrow, CHAIN_WIDTH);
-    must(loss_run(chain->loss, &chain->parameters, &call, &error), &error);
+    must(loss_run(chain->loss, &chain->parameters, &call, &chain->sums, &error), &error);
     if (with_backward)
         run_backward(chain);
 }

@@ -36,8 +36,7 @@ struct chain {
     struct rotary_arena arena;
     float *stream, *sum, *middle, *d_stream, *mean[3], *deviation[3], *scratch;
     void *normalised[3], *up, *after, *branch, *d_wide, *d_after, *d_narrow;
-    double total;
-    int64_t counted, correct;
+    struct loss_sums sums;
 };
 
 enum { CHAIN_VOCABULARY = 11, CHAIN_WIDTH = 24, CHAIN_HIDDEN = 40, CHAIN_POSITIONS = 64 };
@@ -47,7 +46,7 @@ enum { CHAIN_VOCABULARY = 11, CHAIN_WIDTH = 24, CHAIN_HIDDEN = 40, CHAIN_POSITIO
 void chain_create(struct chain *chain, const struct chain_config *config, int threads, rotary_isa isa,
                   enum precision precision);
 void chain_destroy(struct chain *chain);
-/* Sets total, counted and correct; adds to the gradients if `backward`. */
+/* Sets the sums; adds to the gradients if `backward`. */
 void chain_run(struct chain *chain, bool backward);
 
 #endif

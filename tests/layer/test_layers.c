@@ -52,10 +52,10 @@ static void test_golden(const struct golden *golden, rotary_isa isa, enum precis
     check_about("%s %s activation %d", rotary_isa_name(isa), rotary_dtype_name(chain.compute.storage),
                 golden->activation);
     chain_run(&chain, true);
-    CHECK_NEAR(chain.total, golden->loss, (precision == PRECISION_BF16 ? 2e-3 : 2e-6) * golden->loss);
-    CHECK_INT(chain.counted, 120);
+    CHECK_NEAR(chain.sums.total, golden->loss, (precision == PRECISION_BF16 ? 2e-3 : 2e-6) * golden->loss);
+    CHECK_INT(chain.sums.counted, 120);
     if (precision == PRECISION_F32)
-        CHECK_INT(chain.correct, golden->correct);
+        CHECK_INT(chain.sums.correct, golden->correct);
     int rows = 0;
     for (const struct golden_gradient *wanted = golden->gradients; rows < 13 && wanted->name;
          wanted++, rows++) {
@@ -97,7 +97,7 @@ static void test_finite_differences(const struct chain_config *config, rotary_is
             for (int64_t j = 0; j < count; j++)
                 value[j] = saved[j] + (sign ? -step : step) * check_random((uint64_t)i, (uint64_t)j, 0);
             chain_run(&chain, false);
-            loss[sign] = chain.total;
+            loss[sign] = chain.sums.total;
         }
         for (int64_t j = 0; j < count; j++) {
             double direction = (double)check_random((uint64_t)i, (uint64_t)j, 0);
@@ -132,9 +132,9 @@ static void test_threads(enum precision precision)
         if (i == 0) {
             gradients = malloc(bytes);
             memcpy(gradients, chain.parameters.gradients, bytes);
-            total = chain.total;
+            total = chain.sums.total;
         }
-        CHECK(chain.total == total);
+        CHECK(chain.sums.total == total);
         CHECK(memcmp(gradients, chain.parameters.gradients, bytes) == 0);
         chain_destroy(&chain);
     }

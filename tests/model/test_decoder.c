@@ -66,7 +66,7 @@ static struct decoder *create(const struct compute *compute, const struct decode
     return decoder;
 }
 
-static struct decoder_loss run(struct decoder *decoder, struct decoder_batch batch)
+static struct loss_sums run(struct decoder *decoder, struct decoder_batch batch)
 {
     int32_t tokens[ROWS], targets[ROWS];
     for (int i = 0; i < ROWS; i++) {
@@ -77,7 +77,7 @@ static struct decoder_loss run(struct decoder *decoder, struct decoder_batch bat
     batch.time = TIME;
     batch.tokens = tokens;
     batch.targets = targets;
-    struct decoder_loss loss = {0};
+    struct loss_sums loss = {0};
     rotary_error error = {0};
     if (!CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_OK))
         printf("%s\n", error.message);
@@ -116,7 +116,7 @@ static void test_golden(const struct compute *compute, const struct golden_case 
     fill_parameters(decoder);
     struct parameters *parameters = decoder_parameters(decoder);
     CHECK_INT(parameters->count, (int64_t)golden->count);
-    struct decoder_loss loss = run(decoder, (struct decoder_batch){.backward = true, .gradient_scale = 1.0f});
+    struct loss_sums loss = run(decoder, (struct decoder_batch){.backward = true, .gradient_scale = 1.0f});
     double bound = bound_of(compute->storage);
     CHECK_NEAR(loss.total, golden->loss, bound * golden->loss * 0.1);
     CHECK_INT(loss.counted, ROWS);
@@ -153,7 +153,7 @@ static void test_dropout(const struct compute *compute)
         struct parameters *parameters = decoder_parameters(decoder);
         struct decoder_batch batch = {.backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
         double slope = 0.0;
-        struct decoder_loss first = run(decoder, batch);
+        struct loss_sums first = run(decoder, batch);
         for (int64_t i = 0; i < parameters->elements; i++)
             slope += (double)parameters->gradients[i] * sin(0.37 * (double)i);
         double at[2];
@@ -305,7 +305,7 @@ static void test_refusals(const struct compute *compute)
 
     struct decoder *decoder = create(compute, &good, 1);
     rotary_error error = {0};
-    struct decoder_loss loss;
+    struct loss_sums loss;
     int32_t tokens[ROWS + TIME] = {0};
     struct decoder_batch batch = {.batch = BATCH + 1, .time = TIME, .tokens = tokens, .targets = tokens};
     CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_INVALID_ARGUMENT);

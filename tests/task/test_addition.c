@@ -155,9 +155,7 @@ static void test_answer(void)
 {
     struct task_config config = config_of(TASK_ADDITION);
     struct task *task = task_of(&config);
-    static const struct {
-        const char *written, *answer;
-    } known[] = {
+    static const struct known_answer known[] = {
         {"5e0+5e0+0e0==10e0 and d==10#", "10"},
         {"d==10#", "10"},
         {"d==1 and d==10#", "10"},
@@ -170,13 +168,7 @@ static void test_answer(void)
         {"", ""},
         {"d==0010#", "0010"},
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        char answer[TASK_TEXT_BYTES];
-        check_about("written %s", known[i].written);
-        task_answer(task, known[i].written, answer);
-        CHECK_TEXT(answer, known[i].answer);
-    }
-    check_about("%s", "");
+    check_answers(task, known, sizeof known / sizeof known[0]);
     task_destroy(task);
 }
 

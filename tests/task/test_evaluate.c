@@ -71,8 +71,8 @@ int64_t decoder_batch_most(const struct decoder *decoder)
 }
 
 /* 2 nats a token in the first sequence, 4 in the next, ...; every fourth token right. */
-rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch,
-                          struct decoder_loss *loss, rotary_error *error)
+rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch, struct loss_sums *loss,
+                          rotary_error *error)
 {
     (void)decoder;
     (void)error;

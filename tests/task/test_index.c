@@ -103,9 +103,7 @@ static void test_answer(void)
 {
     struct task_config config = config_of(TASK_INDEX);
     struct task *task = task_of(&config);
-    static const struct {
-        const char *written, *answer;
-    } known[] = {
+    static const struct known_answer known[] = {
         {"'vejmg'#", "'vejmg'"},
         {"'vejm'#", "'vejm'"},
         {"'vejmg'", ""},
@@ -114,13 +112,7 @@ static void test_answer(void)
         {"", ""},
         {"'vejmg'#?s='", "'vejmg'"},
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        char answer[TASK_TEXT_BYTES];
-        check_about("written %s", known[i].written);
-        task_answer(task, known[i].written, answer);
-        CHECK_TEXT(answer, known[i].answer);
-    }
-    check_about("%s", "");
+    check_answers(task, known, sizeof known / sizeof known[0]);
     task_destroy(task);
 }
 

@@ -56,6 +56,22 @@ static inline void text_of(const struct task *task, uint64_t seed, int64_t step,
     characters_decode(task_characters(task), tokens, count, text);
 }
 
+/* What a model wrote, and the answer that stands in it. */
+struct known_answer {
+    const char *written, *answer;
+};
+
+static inline void check_answers(const struct task *task, const struct known_answer *known, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char answer[TASK_TEXT_BYTES];
+        check_about("written %s", known[i].written);
+        task_answer(task, known[i].written, answer);
+        CHECK_TEXT(answer, known[i].answer);
+    }
+    check_about("%s", "");
+}
+
 /* Skips `wanted` at *at; false, leaving *at alone, if something else stands there. */
 static inline bool skip(const char **at, const char *wanted)
 {
