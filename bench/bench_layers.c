@@ -75,10 +75,10 @@ static struct matrix wide(struct bench *b, void *data, int64_t columns)
 }
 
 static void forward(struct bench *b, struct linear *linear, struct matrix out, struct matrix in,
-                    enum activation activation)
+                    enum product_finish finish)
 {
     rotary_error error;
-    must(linear_forward(linear, &b->parameters, out, in, activation, &error), &error);
+    must(linear_forward(linear, &b->parameters, out, in, finish, &error), &error);
 }
 
 static void backward(struct bench *b, struct linear *linear, struct matrix d_in, struct matrix d_out,
@@ -90,22 +90,22 @@ static void backward(struct bench *b, struct linear *linear, struct matrix d_in,
 
 static void run_project(struct bench *b)
 {
-    forward(b, b->project, wide(b, b->wide, 3 * b->size.width), narrow(b), ACTIVATION_NONE);
+    forward(b, b->project, wide(b, b->wide, 3 * b->size.width), narrow(b), PRODUCT_PLAIN);
 }
 
 static void run_attended(struct bench *b)
 {
-    forward(b, b->attended, narrow2(b), narrow(b), ACTIVATION_NONE);
+    forward(b, b->attended, narrow2(b), narrow(b), PRODUCT_PLAIN);
 }
 
 static void run_up(struct bench *b)
 {
-    forward(b, b->up, wide(b, b->wide, b->size.hidden), narrow(b), ACTIVATION_RELU);
+    forward(b, b->up, wide(b, b->wide, b->size.hidden), narrow(b), PRODUCT_RELU);
 }
 
 static void run_down(struct bench *b)
 {
-    forward(b, b->down, narrow2(b), wide(b, b->wide, b->size.hidden), ACTIVATION_NONE);
+    forward(b, b->down, narrow2(b), wide(b, b->wide, b->size.hidden), PRODUCT_PLAIN);
 }
 
 static void run_project_backward(struct bench *b)
@@ -169,15 +169,10 @@ static void run_norm_backward(struct bench *b)
 static void run_loss(struct bench *b)
 {
     rotary_error error;
-    double total;
-    int64_t counted;
-    const struct loss_call call = {.hidden = narrow(b),
-                                   .targets = b->tokens,
-                                   .gradient_scale = 1e-3f,
-                                   .d_hidden = narrow2(b),
-                                   .total = &total,
-                                   .counted = &counted};
-    must(loss_run(b->loss, &b->parameters, &call, &error), &error);
+    struct loss_sums sums;
+    const struct loss_call call = {
+        .hidden = narrow(b), .targets = b->tokens, .gradient_scale = 1e-3f, .d_hidden = narrow2(b)};
+    must(loss_run(b->loss, &b->parameters, &call, &sums, &error), &error);
 }
 
 static void run_embedding(struct bench *b)

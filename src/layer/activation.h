@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activations on their own, for those that need their input again in the backward pass. ReLU, and GELU while
- * evaluating, are better asked of linear_forward, which applies them to the product's sums.
+ * Activations on their own. ReLU, whose backward pass does not need its input, is better asked of
+ * linear_forward, which applies it to the product's sums.
  */
 #ifndef ROTARY_LAYER_ACTIVATION_H
 #define ROTARY_LAYER_ACTIVATION_H
 
-#include "layer/linear.h"
+#include "tensor/compute.h"
+
+enum activation {
+    ACTIVATION_RELU,
+    ACTIVATION_GELU,   /* x Phi(x), exact */
+    ACTIVATION_SWIGLU, /* gate * sigmoid(gate) * up (Shazeer 2020) */
+};
 
 /* out = activation(pre), both of the storage type. out [rows, hidden]; pre [rows, hidden], or [rows, 2
- * hidden] = gate | up for SwiGLU (Shazeer 2020): out = gate * sigmoid(gate) * up. out may be pre, except for
- * SwiGLU. */
+ * hidden] = gate | up for SwiGLU. out may be pre, except for SwiGLU. */
 void activation_forward(const struct compute *compute, enum activation kind, struct matrix out,
                         struct matrix pre);
 

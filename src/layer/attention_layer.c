@@ -103,7 +103,7 @@ rotary_status attention_layer_forward(struct attention_layer *layer, const struc
                                       rotary_error *error)
 {
     rotary_status status =
-        linear_forward(layer->project, parameters, saved.projected, in, ACTIVATION_NONE, error);
+        linear_forward(layer->project, parameters, saved.projected, in, PRODUCT_PLAIN, error);
     if (status != ROTARY_OK)
         return status;
     struct query_key_value part = split(layer, saved.projected, time);
@@ -120,7 +120,7 @@ rotary_status attention_layer_forward(struct attention_layer *layer, const struc
     account(layer, begin, "forward", batch, time, 2.0);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->output, parameters, out, saved.attended, ACTIVATION_NONE, error);
+    return linear_forward(layer->output, parameters, out, saved.attended, PRODUCT_PLAIN, error);
 }
 
 rotary_status attention_layer_backward(struct attention_layer *layer, struct parameters *parameters,
@@ -178,7 +178,7 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
                                      struct attention_layer_cache cache, struct matrix projected,
                                      struct matrix attended, void *workspace, rotary_error *error)
 {
-    rotary_status status = linear_forward(layer->project, parameters, projected, in, ACTIVATION_NONE, error);
+    rotary_status status = linear_forward(layer->project, parameters, projected, in, PRODUCT_PLAIN, error);
     if (status != ROTARY_OK)
         return status;
     struct query_key_value part = split(layer, projected, time);
@@ -202,5 +202,5 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
     account_decode(layer, begin, batch, time, cache.lengths);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->output, parameters, out, attended, ACTIVATION_NONE, error);
+    return linear_forward(layer->output, parameters, out, attended, PRODUCT_PLAIN, error);
 }

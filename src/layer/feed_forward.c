@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/feed_forward.h"
 
-#include "layer/activation.h"
 #include "tensor/profile.h"
 
 #include <stdio.h>
 
 int64_t feed_forward_before_columns(enum activation activation, int64_t hidden)
 {
-    switch (activation) {
-    case ACTIVATION_GELU:
-        return hidden;
-    case ACTIVATION_SWIGLU:
-        return 2 * hidden;
-    case ACTIVATION_NONE:
-    case ACTIVATION_RELU:
-        break;
-    }
-    return 0; /* relu's gradient can be told from its output */
+    static const int64_t widths[] = {
+        [ACTIVATION_RELU] = 0, /* its gradient can be told from its output */
+        [ACTIVATION_GELU] = 1,
+        [ACTIVATION_SWIGLU] = 2,
+    };
+    return widths[activation] * hidden;
 }
 
 rotary_status feed_forward_create(struct feed_forward *layer, const struct compute *compute,
@@ -81,9 +76,9 @@ rotary_status feed_forward_forward(struct feed_forward *layer, const struct para
 {
     rotary_status status;
     if (layer->activation == ACTIVATION_RELU) {
-        status = linear_forward(layer->up, parameters, saved.after, in, ACTIVATION_RELU, error);
+        status = linear_forward(layer->up, parameters, saved.after, in, PRODUCT_RELU, error);
     } else {
-        status = linear_forward(layer->up, parameters, saved.before, in, ACTIVATION_NONE, error);
+        status = linear_forward(layer->up, parameters, saved.before, in, PRODUCT_PLAIN, error);
         double begin = profile_begin(layer->compute->profile);
         if (status == ROTARY_OK)
             activation_forward(layer->compute, layer->activation, saved.after, saved.before);
@@ -91,7 +86,7 @@ rotary_status feed_forward_forward(struct feed_forward *layer, const struct para
     }
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->down, parameters, out, saved.after, ACTIVATION_NONE, error);
+    return linear_forward(layer->down, parameters, out, saved.after, PRODUCT_PLAIN, error);
 }
 
 rotary_status feed_forward_backward(struct feed_forward *layer, struct parameters *parameters,

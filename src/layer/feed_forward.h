@@ -7,6 +7,7 @@
 #ifndef ROTARY_LAYER_FEED_FORWARD_H
 #define ROTARY_LAYER_FEED_FORWARD_H
 
+#include "layer/activation.h"
 #include "layer/linear.h"
 
 struct feed_forward {

@@ -2,7 +2,6 @@
 #include "layer/linear.h"
 
 #include "base/fail.h"
-#include "tensor/matmul.h"
 #include "tensor/profile.h"
 
 #include <stdio.h>
@@ -143,19 +142,14 @@ static void account(const struct linear *linear, double begin, const char *what,
 }
 
 rotary_status linear_forward(struct linear *linear, const struct parameters *parameters, struct matrix out,
-                             struct matrix in, enum activation activation, rotary_error *error)
+                             struct matrix in, enum product_finish finish, rotary_error *error)
 {
-    static const enum product_finish finish[] = {[ACTIVATION_NONE] = PRODUCT_PLAIN,
-                                                 [ACTIVATION_RELU] = PRODUCT_RELU,
-                                                 [ACTIVATION_GELU] = PRODUCT_GELU};
     rotary_status status = check_shapes(linear, in, out, error);
-    if (status == ROTARY_OK && activation == ACTIVATION_SWIGLU)
-        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a linear layer cannot apply SwiGLU by itself");
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->compute->profile);
     status = product_run(linear->compute, out, in, linear->forward, parameter_value(parameters, linear->bias),
-                         finish[activation], error);
+                         finish, error);
     account(linear, begin, "forward", in.rows);
     return status;
 }

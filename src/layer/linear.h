@@ -5,17 +5,10 @@
 #ifndef ROTARY_LAYER_LINEAR_H
 #define ROTARY_LAYER_LINEAR_H
 
-#include "tensor/compute.h"
+#include "tensor/matmul.h"
 #include "tensor/parameters.h"
 
 struct linear;
-
-enum activation {
-    ACTIVATION_NONE,
-    ACTIVATION_RELU,
-    ACTIVATION_GELU,   /* x Phi(x), exact */
-    ACTIVATION_SWIGLU, /* silu(gate) * up; known to feed_forward only */
-};
 
 struct linear_config {
     const char *name; /* adds "<name>.weight" and, with bias, "<name>.bias" to the table */
@@ -42,11 +35,11 @@ int64_t linear_outputs(const struct linear *linear);
 ROTARY_CHECKED rotary_status linear_prepare(struct linear *linear, const struct parameters *parameters,
                                             rotary_error *error);
 
-/* out[rows, outputs] = activation(in[rows, inputs] W^T + b). in is of the storage type, out of that or f32;
+/* out[rows, outputs] = finish(in[rows, inputs] W^T + b). in is of the storage type, out of that or f32;
  * any number of rows up to the configured. The first call with a new number of rows may allocate; later ones
  * do not. */
 ROTARY_CHECKED rotary_status linear_forward(struct linear *linear, const struct parameters *parameters,
-                                            struct matrix out, struct matrix in, enum activation activation,
+                                            struct matrix out, struct matrix in, enum product_finish finish,
                                             rotary_error *error);
 
 /* d_in = d_out W (skipped when d_in.data is NULL); d_weight += d_out^T in; d_bias += column sums of d_out.

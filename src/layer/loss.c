@@ -121,7 +121,7 @@ static rotary_status run_block(struct loss *loss, struct parameters *parameters,
     struct matrix hidden = matrix_rows(call->hidden, first, rows);
     struct matrix logits = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
     logits.stride = loss->stride;
-    rotary_status status = linear_forward(loss->output, parameters, logits, hidden, ACTIVATION_NONE, error);
+    rotary_status status = linear_forward(loss->output, parameters, logits, hidden, PRODUCT_PLAIN, error);
     if (status != ROTARY_OK)
         return status;
     struct softmax softmax = {.loss = loss, .call = call, .first = first, .rows = rows};

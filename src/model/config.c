@@ -78,15 +78,9 @@ struct settings decoder_settings(struct decoder_config *config)
     return (struct settings){table, sizeof table / sizeof *table, config};
 }
 
-enum activation decoder_activation(const struct decoder_config *config)
-{
-    static const enum activation of[] = {ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_SWIGLU};
-    return of[config->hidden_act];
-}
-
 bool decoder_is_gated(const struct decoder_config *config)
 {
-    return decoder_activation(config) == ACTIVATION_SWIGLU;
+    return config->hidden_act == ACTIVATION_SWIGLU;
 }
 
 static rotary_status check_rotary(const struct decoder_config *config, const char *key, double fraction,

@@ -74,7 +74,7 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
                                                .width = config->hidden_size,
                                                .hidden = config->intermediate_size,
                                                .rows = rows,
-                                               .activation = decoder_activation(config),
+                                               .activation = (enum activation)config->hidden_act,
                                                .bias = config->bias,
                                                .training = decoder->limits.training,
                                                .initial = in.weight,
@@ -169,9 +169,9 @@ static void carve_block(struct decoder *decoder, struct block *block)
         push_matrix(arena, storage, rows, (heads + 2 * config->num_key_value_heads) * config->head_dim);
     block->attention_saved.attended = push_matrix(arena, storage, rows, heads * config->head_dim);
     block->attention_saved.log_sum_exp = push_floats(arena, rows * heads);
-    block->feed_forward_saved.before =
-        push_matrix(arena, storage, rows,
-                    feed_forward_before_columns(decoder_activation(config), config->intermediate_size));
+    block->feed_forward_saved.before = push_matrix(
+        arena, storage, rows,
+        feed_forward_before_columns((enum activation)config->hidden_act, config->intermediate_size));
     block->feed_forward_saved.after = push_matrix(arena, storage, rows, config->intermediate_size);
 }
 

@@ -19,7 +19,7 @@ struct decoder;
 struct decoder_config {
     int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim,
         intermediate_size, max_position_embeddings;
-    int hidden_act;     /* relu, gelu, swiglu */
+    int hidden_act;     /* relu, gelu, swiglu: enum activation */
     int position;       /* none, learned, sinusoidal, rope, roper: layer/position.h */
     int pairing;        /* half, interleaved */
     int norm;           /* layer_norm, rms_norm */

@@ -29,8 +29,6 @@
 enum { NORM_BEFORE, NORM_AFTER };               /* decoder_config.norm_position */
 enum { INITIALISE_PYTORCH, INITIALISE_NORMAL }; /* decoder_config.initialisation */
 
-enum activation decoder_activation(const struct decoder_config *config);
-
 struct block {
     struct attention_layer attention;
     struct feed_forward feed_forward;

@@ -267,5 +267,5 @@ rotary_status decoder_logits(struct decoder *decoder, int64_t batch, int64_t tim
         return status;
     return linear_forward(decoder->output, &decoder->parameters,
                           matrix_of(logits, ROTARY_F32, pass.rows, decoder->config.vocab_size),
-                          decoder_hidden(&pass), ACTIVATION_NONE, error);
+                          decoder_hidden(&pass), PRODUCT_PLAIN, error);
 }

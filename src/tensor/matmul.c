@@ -326,8 +326,6 @@ static void run_block(void *argument, int64_t block, int worker)
 
 static int run_pieces(struct run *run, enum product_finish finish)
 {
-    static const enum piece_finish finishes[] = {
-        [PRODUCT_PLAIN] = PIECE_PLAIN, [PRODUCT_RELU] = PIECE_RELU, [PRODUCT_GELU] = PIECE_GELU};
     int status = 0;
     for (int i = 0; i < 4 && status == 0; i++) {
         int last_block = i / 2, last_panel = i % 2;
@@ -345,7 +343,7 @@ static int run_pieces(struct run *run, enum product_finish finish)
             .type = run->in.dtype,
             .destination_type = run->out.dtype,
             .bias = run->bias != NULL,
-            .finish = finishes[finish]};
+            .finish = finish == PRODUCT_RELU ? PIECE_RELU : PIECE_PLAIN};
         status = piece_find(run->products->pieces, &run->pieces[last_block][last_panel], &shape,
                             run->weight->plans[last_panel]);
     }

@@ -38,7 +38,7 @@ size_t packed_weight_bytes(const struct packed_weight *weight);
 ROTARY_CHECKED rotary_status packed_weight_fill(struct packed_weight *weight, const struct compute *compute,
                                                 const float *source, rotary_error *error);
 
-enum product_finish { PRODUCT_PLAIN, PRODUCT_RELU, PRODUCT_GELU };
+enum product_finish { PRODUCT_PLAIN, PRODUCT_RELU };
 
 /* out[rows, columns] = finish(in[rows, inner] weight + bias). in is of the storage type, out of that or f32;
  * bias [columns] f32 or NULL. Sums are f32. */

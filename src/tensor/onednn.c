@@ -64,9 +64,9 @@ static dnnl_status_t append_sum(dnnl_post_ops_t operations)
     return dnnl_post_ops_append_sum(operations, 1.0f, 0, dnnl_data_type_undef);
 }
 
-static dnnl_status_t append_activation(dnnl_post_ops_t operations, dnnl_alg_kind_t algorithm)
+static dnnl_status_t append_relu(dnnl_post_ops_t operations)
 {
-    return dnnl_post_ops_append_eltwise(operations, algorithm, 0.0f, 0.0f);
+    return dnnl_post_ops_append_eltwise(operations, dnnl_eltwise_relu, 0.0f, 0.0f);
 }
 #else
 typedef dnnl_memory_desc_t layout;
@@ -119,9 +119,9 @@ static dnnl_status_t append_sum(dnnl_post_ops_t operations)
     return dnnl_post_ops_append_sum(operations, 1.0f);
 }
 
-static dnnl_status_t append_activation(dnnl_post_ops_t operations, dnnl_alg_kind_t algorithm)
+static dnnl_status_t append_relu(dnnl_post_ops_t operations)
 {
-    return dnnl_post_ops_append_eltwise(operations, 1.0f, algorithm, 0.0f, 0.0f);
+    return dnnl_post_ops_append_eltwise(operations, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
 }
 #endif
 
@@ -331,9 +331,7 @@ static dnnl_status_t finish_attributes(dnnl_primitive_attr_t *attributes, int64_
     if (status == dnnl_success && finish == PIECE_ADD)
         status = append_sum(operations);
     if (status == dnnl_success && finish == PIECE_RELU)
-        status = append_activation(operations, dnnl_eltwise_relu);
-    if (status == dnnl_success && finish == PIECE_GELU)
-        status = append_activation(operations, dnnl_eltwise_gelu_erf);
+        status = append_relu(operations);
     if (status == dnnl_success)
         status = dnnl_primitive_attr_set_post_ops(*attributes, operations);
     if (operations)

@@ -8,7 +8,7 @@
 
 #include <rotary/types.h>
 
-enum piece_finish { PIECE_PLAIN, PIECE_RELU, PIECE_GELU, PIECE_ADD /* to what the destination holds */ };
+enum piece_finish { PIECE_PLAIN, PIECE_RELU, PIECE_ADD /* to what the destination holds */ };
 
 enum { PIECE_PACKED = 0, PIECE_INTERLEAVED = -1 };
 

@@ -162,13 +162,13 @@ static void run_forward(struct chain *chain)
     struct matrix up = storage(chain, chain->up, wide_of(chain)),
                   after = storage(chain, chain->after, CHAIN_HIDDEN);
     if (chain->config.activation == ACTIVATION_RELU) {
-        must(linear_forward(chain->first, parameters, after, in, ACTIVATION_RELU, &error), &error);
+        must(linear_forward(chain->first, parameters, after, in, PRODUCT_RELU, &error), &error);
     } else {
-        must(linear_forward(chain->first, parameters, up, in, ACTIVATION_NONE, &error), &error);
+        must(linear_forward(chain->first, parameters, up, in, PRODUCT_PLAIN, &error), &error);
         activation_forward(compute, chain->config.activation, after, up);
     }
     must(linear_forward(chain->second, parameters, storage(chain, chain->branch, CHAIN_WIDTH), after,
-                        ACTIVATION_NONE, &error),
+                        PRODUCT_PLAIN, &error),
          &error);
     forward(chain, chain->stream, 1, chain->branch, chain->sum, chain->middle);
     forward(chain, chain->middle, 2, NULL, NULL, NULL);

@@ -70,9 +70,7 @@ static double rounded(rotary_dtype dtype, float x)
 
 static double finished(enum product_finish finish, double x)
 {
-    if (finish == PRODUCT_RELU)
-        return x > 0.0 ? x : 0.0;
-    return finish == PRODUCT_GELU ? 0.5 * x * erfc(-x * sqrt(0.5)) : x;
+    return finish == PRODUCT_RELU && x < 0.0 ? 0.0 : x;
 }
 
 struct sizes {
@@ -239,7 +237,7 @@ int main(int count, char **arguments)
         if (compute.threads == 0)
             continue;
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-            for (int variant = 0; variant < 12; variant++)
+            for (int variant = 0; variant < 8; variant++)
                 test_product(&compute, all[i], variant & 1, variant & 2, compute.storage,
                              (enum product_finish)(variant / 4));
             test_product(&compute, all[i], true, true, ROTARY_F32, PRODUCT_PLAIN);
