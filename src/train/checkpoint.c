@@ -342,7 +342,8 @@ rotary_status checkpoint_load(const struct checkpoint *checkpoint, struct parame
     return status;
 }
 
-rotary_status checkpoint_load_model(const char *folder, struct parameters *parameters, rotary_error *error)
+rotary_status checkpoint_load_model(const char *folder, const struct run_config *config,
+                                    struct parameters *parameters, rotary_error *error)
 {
     struct paths paths;
     rotary_status status = find_paths(&paths, folder, error);
@@ -357,7 +358,9 @@ rotary_status checkpoint_load_model(const char *folder, struct parameters *param
     if (status != ROTARY_OK)
         return status;
     struct array values = values_of(parameters);
-    status = load_arrays(model, parameters, &values, 1, error);
+    status = check_configuration(model, paths.model, config, error);
+    if (status == ROTARY_OK)
+        status = load_arrays(model, parameters, &values, 1, error);
     safetensors_close(model);
     return status;
 }

@@ -39,8 +39,8 @@ ROTARY_CHECKED rotary_status checkpoint_load(const struct checkpoint *checkpoint
                                              struct parameters *parameters, rotary_error *error);
 void checkpoint_close(struct checkpoint *checkpoint);
 
-/* Copies the values alone, for inference; changes nothing in the folder. */
-ROTARY_CHECKED rotary_status checkpoint_load_model(const char *folder, struct parameters *parameters,
-                                                   rotary_error *error);
+/* Copies the values alone, for inference, of a model of this configuration; changes nothing in the folder. */
+ROTARY_CHECKED rotary_status checkpoint_load_model(const char *folder, const struct run_config *config,
+                                                   struct parameters *parameters, rotary_error *error);
 
 #endif

@@ -19,7 +19,7 @@ static rotary_status create_model(const char *folder, const struct compute *comp
             decoder_create(decoder, compute, &config->model, limits, (uint64_t)config->train.seed, error);
     if (status != ROTARY_OK)
         return status;
-    status = checkpoint_load_model(folder, decoder_parameters(*decoder), error);
+    status = checkpoint_load_model(folder, config, decoder_parameters(*decoder), error);
     if (status == ROTARY_OK)
         status = decoder_prepare(*decoder, error);
     if (status != ROTARY_OK)

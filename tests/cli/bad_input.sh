@@ -76,6 +76,10 @@ cannot_use 'did you mean "hidden_size"?'
 fresh
 sed 's/"hidden_size": 16/"hidden_size": 32/' good/config.json >bad/config.json
 cannot_use "bad"
+# Weights that fit in shape, and were trained otherwise.
+fresh
+sed 's/"position": "rope"/"position": "roper"/' good/config.json >bad/config.json
+cannot_use 'position is "rope" in bad/model.safetensors and "roper" now'
 fresh
 rm bad/config.json
 resumes_not "config.json"

@@ -279,10 +279,10 @@ static void test_other_model(void)
     struct parameters parameters, written;
     make_parameters(&parameters, 0);
     make_parameters(&written, 5);
-    CHECK(checkpoint_load_model(folder, &parameters, NULL) == ROTARY_OK);
+    CHECK(checkpoint_load_model(folder, &config, &parameters, NULL) == ROTARY_OK);
     CHECK(memcmp(parameters.values, written.values, (size_t)written.elements * sizeof(float)) == 0);
     rotary_error error = {0};
-    CHECK_INT(checkpoint_load_model(new_folder(), &parameters, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(checkpoint_load_model(new_folder(), &config, &parameters, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "holds no trained model yet") != NULL);
     parameters_free(&parameters);
     parameters_free(&written);
