@@ -62,8 +62,8 @@ static void carve(struct backward *backward, struct attention_shape_tables *tabl
     bool alone = backward->query_pieces == 1 && backward->key_pieces == 1;
     int64_t query_sums = alone ? attention->threads : whole * backward->query_pieces;
     int64_t key_sums = alone ? attention->threads : whole * backward->band;
-    backward->scratch_bytes = rotary_align(attention->kernels->backward_bytes(
-        &backward->problem, backward->piece_queries, backward->piece_keys));
+    backward->scratch_bytes =
+        rotary_align(attention->kernels->backward_bytes(&backward->problem, backward->piece_queries));
     rotary_attention_carve_shape_tables(attention, tables, shape, arena);
     backward->query_sums =
         rotary_arena_push(arena, query_sums, (size_t)backward->query_floats * sizeof(float));
@@ -259,7 +259,7 @@ static void run(const rotary_attention *attention, const void *argument,
         return;
     struct backward backward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
     struct attention_shape_tables tables;
-    struct rotary_arena arena = rotary_attention_arena(workspace);
+    struct rotary_arena arena = rotary_arena_over(workspace);
     carve(&backward, &tables, shape, &arena);
     rotary_attention_problem *problem = &backward.problem;
     problem->query = rotary_attention_skip(attention, call->query, query);

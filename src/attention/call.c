@@ -230,8 +230,6 @@ void rotary_attention_use_tables(const rotary_attention *attention,
     fill_tables(attention, &tables->keys);
     if (tables->queries.count)
         fill_tables(attention, &tables->queries);
-    problem->batch = shape.batch;
-    problem->queries = shape.queries;
     problem->keys = shape.keys;
     problem->lead = shape.first_query - shape.first_key;
     problem->query_turn = rotary_attention_turn_at(attention, queries, ROTARY_ROLE_QUERY, shape.first_query);

@@ -112,7 +112,6 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
         first = length - attention->window + 1;
     struct attention_tables tables = tables_of(decode, sequence);
     rotary_attention_problem problem = decode->problem;
-    problem.batch = call->batch;
     problem.queries = call->queries;
     problem.keys = length + call->queries - first;
     problem.lead = length - first;
@@ -307,7 +306,7 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
         return ROTARY_OK;
     struct decode decode = {
         .attention = attention, .call = call, .problem = rotary_attention_problem_of(attention)};
-    struct rotary_arena arena = rotary_attention_arena(call->workspace);
+    struct rotary_arena arena = rotary_arena_over(call->workspace);
     carve(&decode, call->batch, call->queries, call->capacity, &arena);
     int64_t whole = call->batch * attention->key_value_heads;
     rotary_parallel_for(attention->threads, call->batch, fill, &decode);

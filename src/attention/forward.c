@@ -146,7 +146,7 @@ static void run(const rotary_attention *attention, const void *argument,
         return;
     struct forward forward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
     struct attention_shape_tables tables;
-    struct rotary_arena arena = rotary_attention_arena(workspace);
+    struct rotary_arena arena = rotary_arena_over(workspace);
     carve(&forward, &tables, shape, &arena);
     rotary_attention_problem *problem = &forward.problem;
     problem->query = rotary_attention_skip(attention, call->query, sequence->query);

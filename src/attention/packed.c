@@ -125,7 +125,7 @@ rotary_attention_const_view rotary_attention_skip(const rotary_attention *attent
                                                   rotary_attention_const_view view, int64_t tokens)
 {
     int64_t bytes = tokens * view.time_stride * (int64_t)rotary_dtype_size(attention->dtype);
-    if (view.data && tokens > 0)
+    if (view.data)
         view.data = (const char *)view.data + bytes;
     return view;
 }
@@ -134,7 +134,7 @@ rotary_attention_view rotary_attention_skip_written(const rotary_attention *atte
                                                     rotary_attention_view view, int64_t tokens)
 {
     int64_t bytes = tokens * view.time_stride * (int64_t)rotary_dtype_size(attention->dtype);
-    if (view.data && tokens > 0)
+    if (view.data)
         view.data = (char *)view.data + bytes;
     return view;
 }

@@ -5,6 +5,7 @@
 #include "attention/plan.h"
 
 #include "base/fail.h"
+#include "base/isa.h"
 #include "base/sized.h"
 #include "base/threads.h"
 
@@ -51,7 +52,7 @@ static rotary_status check_rope(const char *name, const rotary_rope *rope, int64
     return ROTARY_OK;
 }
 
-static rotary_status check_config(const rotary_attention_config *config, rotary_error *error)
+static rotary_status check_config(rotary_attention_config *config, rotary_error *error)
 {
     rotary_status status = check_heads(config, error);
     if (status)
@@ -77,13 +78,7 @@ static rotary_status check_config(const rotary_attention_config *config, rotary_
     if (status)
         return status;
     status = rotary_check_threads(config->threads, error);
-    if (status)
-        return status;
-    if (!rotary_isa_available(config->isa))
-        return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "this machine cannot run the instruction set %s; its best is %s",
-                           rotary_isa_name(config->isa), rotary_isa_name(rotary_isa_best()));
-    return ROTARY_OK;
+    return status ? status : rotary_isa_resolve(&config->isa, error);
 }
 
 rotary_status rotary_attention_create(rotary_attention **created, const rotary_attention_config *given,
@@ -117,8 +112,7 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     if (config.rope && config.value_rope && rotary_rope_values_alike(config.rope, config.value_rope))
         attention->rows[ROTARY_ROLE_VALUE] = ROTARY_ROLE_QUERY;
     attention->threads = config.threads ? config.threads : rotary_processors();
-    attention->kernels = rotary_attention_kernels(
-        config.isa == ROTARY_ISA_AUTO ? rotary_isa_best() : config.isa, config.dtype);
+    attention->kernels = rotary_attention_kernels(config.isa, config.dtype);
     *created = attention;
     return ROTARY_OK;
 }

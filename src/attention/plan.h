@@ -80,10 +80,4 @@ void rotary_attention_use_tables(const rotary_attention *attention,
                                  const struct attention_shape_tables *tables, rotary_attention_shape shape,
                                  rotary_attention_problem *problem);
 
-/* A workspace of unknown size, which the caller was told how large to make. */
-static inline struct rotary_arena rotary_attention_arena(void *workspace)
-{
-    return (struct rotary_arena){.memory = workspace, .capacity = SIZE_MAX / 2};
-}
-
 #endif

@@ -28,6 +28,12 @@ size_t rotary_align(size_t bytes);
  * the arena is full or count * size overflows (`used` is then SIZE_MAX, so that allocation fails too). */
 void *rotary_arena_push(struct rotary_arena *arena, int64_t count, size_t size);
 
+/* Memory of unknown size, which its owner was told how large to make. */
+static inline struct rotary_arena rotary_arena_over(void *memory)
+{
+    return (struct rotary_arena){.memory = memory, .capacity = SIZE_MAX / 2};
+}
+
 /* Takes arena->used bytes, zeroed, from the system and starts carving again from the front.
  * ROTARY_OUT_OF_MEMORY, naming the number of bytes and `what` they are for, if they cannot be had. */
 ROTARY_CHECKED rotary_status rotary_arena_allocate(struct rotary_arena *arena, const char *what,

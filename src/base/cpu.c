@@ -133,6 +133,16 @@ rotary_isa rotary_isa_best(void)
     return best;
 }
 
+rotary_status rotary_isa_resolve(rotary_isa *isa, rotary_error *error)
+{
+    if (!rotary_isa_available(*isa))
+        return rotary_fail(error, ROTARY_UNSUPPORTED, "this machine cannot run %s; its best is %s",
+                           rotary_isa_name(*isa), rotary_isa_name(rotary_isa_best()));
+    if (*isa == ROTARY_ISA_AUTO)
+        *isa = rotary_isa_best();
+    return ROTARY_OK;
+}
+
 size_t rotary_dtype_size(rotary_dtype dtype)
 {
     return dtype == ROTARY_F32 ? 4 : 2;

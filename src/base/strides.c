@@ -34,8 +34,8 @@ rotary_status rotary_check_strides(const char *tensor, const char *member, int64
         return ROTARY_OK;
     return rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,
-        "%s%s has strides %lld, %lld, %lld for [%lld, %lld, %lld] vectors, which then overlap; "
-        "wanted each to step over what smaller ones reach",
+        "%s%s has strides %lld, %lld, %lld for [%lld, %lld, %lld] vectors of %lld channels, which then "
+        "overlap; wanted each to step over what smaller ones reach",
         tensor, member, (long long)strides[0], (long long)strides[1], (long long)strides[2],
-        (long long)extents[0], (long long)extents[1], (long long)extents[2]);
+        (long long)extents[0], (long long)extents[1], (long long)extents[2], (long long)length);
 }

@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/rounded.h"
 
+#include "base/element.h"
 #include "base/fail.h"
-#include "base/half.h"
-#include "rope/element.h"
 #include "rope/positions.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static float round_to(float value, rotary_dtype dtype)
-{
-    if (dtype == ROTARY_F32)
-        return value;
-    return dtype == ROTARY_F16 ? rotary_f16_to_float(rotary_f16_from_float(value))
-                               : rotary_bf16_to_float(rotary_bf16_from_float(value));
-}
-
-static void store(void *data, int64_t at, rotary_dtype dtype, float value)
-{
-    if (dtype == ROTARY_F32)
-        ((float *)data)[at] = value;
-    else
-        ((uint16_t *)data)[at] =
-            dtype == ROTARY_F16 ? rotary_f16_from_float(value) : rotary_bf16_from_float(value);
-}
 
 /* ---- cosines and sines ---- */
 
@@ -66,14 +48,15 @@ static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *ca
         rotary_rope_position(&call->positions, token / call->time, token % call->time, rotary_rope_axes(rope),
                              position);
         for (int64_t pair = 0; pair < span.dim / 2; pair++) {
-            float place = round_to((float)position[rotary_rope_axis(rope, pair)], dtype);
-            float frequency = round_to((float)frequencies[pair], dtype);
-            double angle = (double)round_to(place * frequency, dtype);
-            float cosine = round_to((float)cos(angle), dtype), sine = round_to((float)sin(angle), dtype);
+            float place = rotary_rounded((float)position[rotary_rope_axis(rope, pair)], dtype);
+            float frequency = rotary_rounded((float)frequencies[pair], dtype);
+            double angle = (double)rotary_rounded(place * frequency, dtype);
+            float cosine = rotary_rounded((float)cos(angle), dtype),
+                  sine = rotary_rounded((float)sin(angle), dtype);
             float *head = heads + token * span.head_dim;
             rotation_channels(span, pair, channels);
-            head[channels[0]] = round_to(cosine * magnitude, dtype);
-            head[channels[1]] = round_to((inverse ? -sine : sine) * magnitude, dtype);
+            head[channels[0]] = rotary_rounded(cosine * magnitude, dtype);
+            head[channels[1]] = rotary_rounded((inverse ? -sine : sine) * magnitude, dtype);
         }
     }
 }
@@ -88,13 +71,13 @@ static void turn_head(struct rotary_span span, const rotary_rope_tensor *tensor,
     for (int64_t pair = 0; pair < span.dim / 2; pair++) {
         int64_t at[2];
         rotation_channels(span, pair, at);
-        float cosine = round_to(row[at[0]], products), sine = round_to(row[at[1]], products);
+        float cosine = rotary_rounded(row[at[0]], products), sine = rotary_rounded(row[at[1]], products);
         float x0 = rotary_element(tensor->input.data, offset + at[0], dtype);
         float x1 = rotary_element(tensor->input.data, offset + at[1], dtype);
-        float y0 = round_to(x0 * cosine, products) + round_to(-x1 * sine, products);
-        float y1 = round_to(x1 * cosine, products) + round_to(x0 * sine, products);
-        store(tensor->output.data, offset + at[0], dtype, round_to(y0, products));
-        store(tensor->output.data, offset + at[1], dtype, round_to(y1, products));
+        float y0 = rotary_rounded(x0 * cosine, products) + rotary_rounded(-x1 * sine, products);
+        float y1 = rotary_rounded(x1 * cosine, products) + rotary_rounded(x0 * sine, products);
+        rotary_set_element(tensor->output.data, offset + at[0], dtype, rotary_rounded(y0, products));
+        rotary_set_element(tensor->output.data, offset + at[1], dtype, rotary_rounded(y1, products));
     }
 }
 

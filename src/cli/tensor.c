@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/tensor.h"
 
+#include "base/element.h"
 #include "base/fail.h"
-#include "base/half.h"
 #include "file/safetensors.h"
 
 #include <math.h>
@@ -52,20 +52,14 @@ void *tensor_pack(const double *values, int64_t count, rotary_dtype dtype)
     if (!packed)
         return NULL;
     for (int64_t i = 0; i < count; i++)
-        if (dtype == ROTARY_F32)
-            ((float *)packed)[i] = (float)values[i];
-        else
-            ((uint16_t *)packed)[i] = dtype == ROTARY_F16 ? rotary_f16_from_float(to_odd(values[i]))
-                                                          : rotary_bf16_from_float(to_odd(values[i]));
+        rotary_set_element(packed, i, dtype, dtype == ROTARY_F32 ? (float)values[i] : to_odd(values[i]));
     return packed;
 }
 
 void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dtype dtype)
 {
     for (int64_t i = 0; i < count; i++)
-        values[i] = dtype == ROTARY_F32   ? (double)((const float *)packed)[i]
-                    : dtype == ROTARY_F16 ? (double)rotary_f16_to_float(((const uint16_t *)packed)[i])
-                                          : (double)rotary_bf16_to_float(((const uint16_t *)packed)[i]);
+        values[i] = (double)rotary_element(packed, i, dtype);
 }
 
 /* ---- shapes ---- */
@@ -300,7 +294,7 @@ rotary_status tensor_check_output(const char *label, rotary_error *error)
 static void round_to_bf16(const double *values, float *rounded, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        rounded[i] = rotary_bf16_to_float(rotary_bf16_from_float(to_odd(values[i])));
+        rounded[i] = rotary_rounded(to_odd(values[i]), ROTARY_BF16);
 }
 
 static rotary_status write_npy(const struct tensor *tensor, rotary_error *error)

@@ -2,10 +2,10 @@
  *
  * Turning tensors forward and back, by the plan's angles or by a caller's tables.
  */
+#include "base/element.h"
 #include "base/fail.h"
 #include "base/sized.h"
 #include "kernel/rope/rope.h"
-#include "rope/element.h"
 #include "rope/positions.h"
 #include "rope/turn.h"
 
@@ -85,13 +85,14 @@ static rotary_status check_tables(const rotary_rope *rope, const rotary_rope_tab
     return ROTARY_OK;
 }
 
-static rotary_status check(const rotary_rope *rope, const rotary_rope_apply_call *call, rotary_error *error)
+static rotary_status check(const struct rotary_rope_turning *turning, const rotary_rope_apply_call *call,
+                           rotary_error *error)
 {
-    const rotary_rope_tensor *tensors[ROTARY_ROLES] = {&call->query, &call->key, &call->value};
+    const rotary_rope *rope = turning->rope;
     if ((unsigned)call->direction > ROTARY_TRANSPOSE)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "direction is %d; wanted forward, inverse or transpose", (int)call->direction);
-    rotary_status status = rotary_rope_check_tensors(rope, call->batch, call->time, tensors, error);
+    rotary_status status = rotary_rope_check_tensors(turning, error);
     if (!status)
         status = check_tables(rope, &call->tables, error);
     if (status || (call->tables.cosine && call->tables.per_token))
@@ -107,9 +108,6 @@ rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply
     rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_apply_call", error);
     if (status)
         return status;
-    status = check(rope, call, error);
-    if (status)
-        return status;
     struct source source = {.rope = rope, .call = call};
     struct rotary_rope_turning turning = {
         .rope = rope,
@@ -121,6 +119,8 @@ rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply
         .context = &source,
         .same_rows = call->tables.cosine || rotary_rope_roles_alike(rope),
     };
-    rotary_rope_turn_tensors(&turning);
-    return ROTARY_OK;
+    status = check(&turning, call, error);
+    if (!status)
+        rotary_rope_turn_tensors(&turning);
+    return status;
 }

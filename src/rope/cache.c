@@ -43,10 +43,6 @@ rotary_status rotary_rope_shift(const rotary_rope *rope, const rotary_rope_shift
     rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_shift_call", error);
     if (status)
         return status;
-    const rotary_rope_tensor *tensors[ROTARY_ROLES] = {&absent, &call->key, &call->value};
-    status = rotary_rope_check_tensors(rope, call->batch, call->time, tensors, error);
-    if (status)
-        return status;
     struct shift shift = {.rope = rope, .call = call};
     struct rotary_rope_turning turning = {
         .rope = rope,
@@ -57,8 +53,10 @@ rotary_status rotary_rope_shift(const rotary_rope *rope, const rotary_rope_shift
         .context = &shift,
         .same_rows = !rope->growth,
     };
-    rotary_rope_turn_tensors(&turning);
-    return ROTARY_OK;
+    status = rotary_rope_check_tensors(&turning, error);
+    if (!status)
+        rotary_rope_turn_tensors(&turning);
+    return status;
 }
 
 struct rebase {
@@ -106,12 +104,6 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
             (long long)from->span.head_dim, (long long)to->span.start,
             (long long)(to->span.start + to->span.dim - 1), (long long)to->span.head_dim, from->axes,
             to->axes);
-    const rotary_rope_tensor *tensors[ROTARY_ROLES] = {&absent, &call->key, &call->value};
-    status = rotary_rope_check_tensors(to, call->batch, call->time, tensors, error);
-    if (!status)
-        status = rotary_rope_check_positions(&call->positions, call->batch, call->time, to->axes, -1, error);
-    if (status)
-        return status;
     struct rebase rebase = {.from = from, .to = to, .call = call};
     struct rotary_rope_turning turning = {
         .rope = to,
@@ -122,6 +114,10 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
         .context = &rebase,
         .same_rows = rotary_rope_roles_alike(from) && rotary_rope_roles_alike(to),
     };
-    rotary_rope_turn_tensors(&turning);
-    return ROTARY_OK;
+    status = rotary_rope_check_tensors(&turning, error);
+    if (!status)
+        status = rotary_rope_check_positions(&call->positions, call->batch, call->time, to->axes, -1, error);
+    if (!status)
+        rotary_rope_turn_tensors(&turning);
+    return status;
 }

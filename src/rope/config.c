@@ -3,6 +3,7 @@
  * What a configuration can get wrong, said in a sentence each; behind this file everything holds.
  */
 #include "base/fail.h"
+#include "base/isa.h"
 #include "base/threads.h"
 #include "kernel/rope/rope.h"
 #include "rope/plan.h"
@@ -59,7 +60,7 @@ static rotary_status check_span(rotary_rope_config *config, rotary_error *error)
     return ROTARY_OK;
 }
 
-static rotary_status check_choices(const rotary_rope_config *config, rotary_error *error)
+static rotary_status check_choices(rotary_rope_config *config, rotary_error *error)
 {
     if ((unsigned)config->pairing >= ROTARY_PAIRINGS)
         return wrong(error, "pairing", config->pairing, "ROTARY_PAIRING_HALF or ROTARY_PAIRING_INTERLEAVED");
@@ -75,13 +76,7 @@ static rotary_status check_choices(const rotary_rope_config *config, rotary_erro
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "table_positions is %lld; wanted 0 ... %d",
                            (long long)config->table_positions, LARGEST_TABLE);
     rotary_status status = rotary_check_threads(config->threads, error);
-    if (status)
-        return status;
-    if (!rotary_isa_available(config->isa))
-        return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "this machine cannot run the instruction set %s; its best is %s",
-                           rotary_isa_name(config->isa), rotary_isa_name(rotary_isa_best()));
-    return ROTARY_OK;
+    return status ? status : rotary_isa_resolve(&config->isa, error);
 }
 
 static rotary_status check_sections(const rotary_rope_config *config, rotary_error *error)

@@ -11,10 +11,10 @@
  * each other, between rows of different pairs nothing ties them. So the rows' ln(|query row|^2 / |key row|^2)
  * are anticorrelated between the members of true pairs and of no others.
  */
+#include "base/element.h"
 #include "base/fail.h"
 #include "base/sized.h"
 #include "kernel/rope/rope.h"
-#include "rope/element.h"
 #include "rope/plan.h"
 
 #include <math.h>

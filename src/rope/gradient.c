@@ -8,11 +8,11 @@
  * and a = p w, so dw = p da and dp = w da, to which xPos adds what the magnitude m = e^(+-growth (p -
  * origin)) does. Sums run over tokens in one order, whatever the number of threads.
  */
+#include "base/element.h"
 #include "base/fail.h"
 #include "base/sized.h"
 #include "base/threads.h"
 #include "kernel/rope/rope.h"
-#include "rope/element.h"
 #include "rope/positions.h"
 #include "rope/rows.h"
 

@@ -29,7 +29,6 @@ static void carve(rotary_rope *rope, const rotary_rope_config *config)
 
 static void set_choices(rotary_rope *rope, const rotary_rope_config *config)
 {
-    rotary_isa isa = config->isa == ROTARY_ISA_AUTO ? rotary_isa_best() : config->isa;
     rope->span = (struct rotary_span){.head_dim = config->head_dim,
                                       .start = config->rotary_start,
                                       .dim = config->rotary_dim,
@@ -42,7 +41,7 @@ static void set_choices(rotary_rope *rope, const rotary_rope_config *config)
     rope->table_dtype = config->table_dtype;
     rope->table_positions = config->table_positions;
     rope->threads = config->threads;
-    rope->kernels = rotary_rope_kernels(isa);
+    rope->kernels = rotary_rope_kernels(config->isa);
 }
 
 /* Settings that are each in order can together be beyond what a double holds. */
@@ -78,13 +77,11 @@ rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config
     set_choices(rope, &config);
     carve(rope, &config);
     status = rotary_arena_allocate(&rope->memory, "the table of a rotary plan", error);
-    if (status) {
-        free(rope);
-        return status;
+    if (!status) {
+        carve(rope, &config);
+        rotary_rope_set_frequencies(rope, &config);
+        status = check_numbers(rope, error);
     }
-    carve(rope, &config);
-    rotary_rope_set_frequencies(rope, &config);
-    status = check_numbers(rope, error);
     if (status) {
         rotary_rope_destroy(rope);
         return status;

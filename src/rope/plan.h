@@ -35,8 +35,8 @@ struct rotary_rope {
     struct rotary_arena memory;
 };
 
-/* config.c: everything a configuration can get wrong. Afterwards rotary_dim, original_positions and factor
- * are filled in. */
+/* config.c: everything a configuration can get wrong. Afterwards rotary_dim, isa, original_positions and
+ * factor are filled in. */
 ROTARY_CHECKED rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error *error);
 
 /* axes.c: which axis a pair turns by, and the exponent of its frequency: base^-exponent. */

@@ -6,7 +6,7 @@
  */
 #include "rope/rows.h"
 
-#include "base/half.h"
+#include "base/element.h"
 #include "base/threads.h"
 
 #include <math.h>
@@ -85,13 +85,6 @@ void rotary_rope_unit_row(const rotary_rope *rope, const double *position, struc
     }
 }
 
-static float round_to(rotary_dtype dtype, float value)
-{
-    if (dtype == ROTARY_F16)
-        return rotary_f16_to_float(rotary_f16_from_float(value));
-    return dtype == ROTARY_BF16 ? rotary_bf16_to_float(rotary_bf16_from_float(value)) : value;
-}
-
 double rotary_rope_magnitude(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
                              int64_t pair)
 {
@@ -122,8 +115,8 @@ void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enu
     for (int64_t pair = 0; pair < row.count && direction != ROTARY_FORWARD; pair++)
         row.sine[pair] = -row.sine[pair];
     for (int64_t pair = 0; pair < row.count && rope->table_dtype != ROTARY_F32; pair++) {
-        row.cosine[pair] = round_to(rope->table_dtype, row.cosine[pair]);
-        row.sine[pair] = round_to(rope->table_dtype, row.sine[pair]);
+        row.cosine[pair] = rotary_rounded(row.cosine[pair], rope->table_dtype);
+        row.sine[pair] = rotary_rounded(row.sine[pair], rope->table_dtype);
     }
 }
 

@@ -24,21 +24,13 @@ static rotary_status check_view(const char *name, const char *side, const void *
 }
 
 /* Vectors of an output that overlap would be turned twice, or torn between threads. */
-static rotary_status check_strides(const rotary_rope *rope, const char *name, int64_t batch, int64_t time,
+static rotary_status check_strides(const struct rotary_rope_turning *turning, const char *name,
                                    const rotary_rope_tensor *tensor, rotary_error *error)
 {
-    static const char *const axes[] = {"batch", "time", "head"};
     const rotary_rope_view *output = &tensor->output;
-    int64_t head_dim = rope->span.head_dim;
-    const int64_t extents[] = {batch, time, tensor->heads};
+    const int64_t extents[] = {turning->batch, turning->time, tensor->heads};
     const int64_t strides[] = {output->batch_stride, output->time_stride, output->head_stride};
-    for (int axis = 0; axis < 3; axis++)
-        if (extents[axis] > 1 && strides[axis] < head_dim && strides[axis] > -head_dim)
-            return rotary_fail(
-                error, ROTARY_INVALID_ARGUMENT,
-                "%s.output.%s_stride is %lld, so that vectors of %lld channels overlap; wanted at least %lld",
-                name, axes[axis], (long long)strides[axis], (long long)head_dim, (long long)head_dim);
-    return rotary_check_strides(name, ".output", head_dim, extents, strides, error);
+    return rotary_check_strides(name, ".output", turning->rope->span.head_dim, extents, strides, error);
 }
 
 static bool in_place(const rotary_rope_tensor *tensor)
@@ -52,7 +44,7 @@ static bool same_layout(const rotary_rope_const_view *a, const rotary_rope_view 
            a->head_stride == b->head_stride;
 }
 
-static rotary_status check_tensor(const rotary_rope *rope, const char *name, int64_t batch, int64_t time,
+static rotary_status check_tensor(const struct rotary_rope_turning *turning, const char *name,
                                   const rotary_rope_tensor *tensor, rotary_error *error)
 {
     const rotary_rope_view *output = &tensor->output;
@@ -62,8 +54,8 @@ static rotary_status check_tensor(const rotary_rope *rope, const char *name, int
     if (!status && tensor->heads < 1)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.heads is %lld; wanted at least 1", name,
                              (long long)tensor->heads);
-    if (!status && batch > 0 && time > 0)
-        status = check_strides(rope, name, batch, time, tensor, error);
+    if (!status && turning->batch > 0 && turning->time > 0)
+        status = check_strides(turning, name, tensor, error);
     if (!status && in_place(tensor) && !same_layout(&tensor->input, output))
         status = rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
@@ -72,23 +64,18 @@ static rotary_status check_tensor(const rotary_rope *rope, const char *name, int
     return status;
 }
 
-rotary_status rotary_rope_check_tensors(const rotary_rope *rope, int64_t batch, int64_t time,
-                                        const rotary_rope_tensor *const tensors[ROTARY_ROLES],
-                                        rotary_error *error)
+rotary_status rotary_rope_check_tensors(const struct rotary_rope_turning *turning, rotary_error *error)
 {
     static const char *const names[ROTARY_ROLES] = {"query", "key", "value"};
-    if (batch < 0 || time < 0)
+    if (turning->batch < 0 || turning->time < 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "batch is %lld and time is %lld; wanted neither below 0", (long long)batch,
-                           (long long)time);
-    for (int role = 0; role < ROTARY_ROLES; role++) {
-        rotary_status status = ROTARY_OK;
-        if (tensors[role]->input.data)
-            status = check_tensor(rope, names[role], batch, time, tensors[role], error);
-        if (status)
-            return status;
-    }
-    return ROTARY_OK;
+                           "batch is %lld and time is %lld; wanted neither below 0",
+                           (long long)turning->batch, (long long)turning->time);
+    rotary_status status = ROTARY_OK;
+    for (int role = 0; role < ROTARY_ROLES && !status; role++)
+        if (turning->tensors[role]->input.data)
+            status = check_tensor(turning, names[role], turning->tensors[role], error);
+    return status;
 }
 
 struct block {

@@ -28,8 +28,7 @@ struct rotary_rope_turning {
 };
 
 /* Checks shapes, strides and types of the tensors that are there. */
-ROTARY_CHECKED rotary_status rotary_rope_check_tensors(const rotary_rope *rope, int64_t batch, int64_t time,
-                                                       const rotary_rope_tensor *const tensors[ROTARY_ROLES],
+ROTARY_CHECKED rotary_status rotary_rope_check_tensors(const struct rotary_rope_turning *turning,
                                                        rotary_error *error);
 /* Turns tensors that have been checked. */
 void rotary_rope_turn_tensors(const struct rotary_rope_turning *turning);

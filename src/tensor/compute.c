@@ -2,6 +2,7 @@
 #include "tensor/compute.h"
 
 #include "base/fail.h"
+#include "base/isa.h"
 #include "base/threads.h"
 #include "kernel/layer/layer.h"
 #include "tensor/matmul.h"
@@ -21,15 +22,13 @@ rotary_status compute_create(struct compute *compute, int threads, rotary_isa is
                              rotary_error *error)
 {
     rotary_status status = rotary_check_threads(threads, error);
+    if (!status)
+        status = rotary_isa_resolve(&isa, error);
     if (status)
         return status;
-    if (!rotary_isa_available(isa))
-        return rotary_fail(error, ROTARY_UNSUPPORTED, "this machine cannot run %s; its best is %s",
-                           rotary_isa_name(isa), rotary_isa_name(rotary_isa_best()));
-    struct compute made = {.threads = threads ? threads : rotary_processors(),
-                           .isa = isa == ROTARY_ISA_AUTO ? rotary_isa_best() : isa};
-    made.kernels = layer_kernels_for(made.isa);
-    status = products_create(&made.products, made.threads, made.isa, error);
+    struct compute made = {
+        .threads = threads ? threads : rotary_processors(), .isa = isa, .kernels = layer_kernels_for(isa)};
+    status = products_create(&made.products, made.threads, isa, error);
     if (status == ROTARY_OK)
         status = choose_storage(&made, precision, error);
     if (status != ROTARY_OK) {

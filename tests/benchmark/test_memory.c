@@ -2,7 +2,7 @@
  *
  * Scaling and reading touch every byte they say they do and no other, at every instruction set.
  */
-#include "base/half.h"
+#include "base/element.h"
 #include "base/isa.h"
 #include "kernel/memory/memory.h"
 #include "support/check.h"
@@ -11,23 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static float element(const void *data, rotary_dtype dtype, int64_t i)
-{
-    if (dtype == ROTARY_F32)
-        return ((const float *)data)[i];
-    uint16_t half = ((const uint16_t *)data)[i];
-    return dtype == ROTARY_F16 ? rotary_f16_to_float(half) : rotary_bf16_to_float(half);
-}
-
-static void put(void *data, rotary_dtype dtype, int64_t i, float value)
-{
-    if (dtype == ROTARY_F32)
-        ((float *)data)[i] = value;
-    else
-        ((uint16_t *)data)[i] =
-            dtype == ROTARY_F16 ? rotary_f16_from_float(value) : rotary_bf16_from_float(value);
-}
-
 /* Twice a number is exact in every type. */
 static void test_scale(rotary_isa isa, rotary_dtype dtype, int64_t count, bool at_end)
 {
@@ -35,13 +18,13 @@ static void test_scale(rotary_isa isa, rotary_dtype dtype, int64_t count, bool a
     size_t bytes = (size_t)count * rotary_dtype_size(dtype);
     struct guarded guarded = guarded_create(bytes, at_end);
     for (int64_t i = 0; i < count; i++)
-        put(guarded.data, dtype, i, check_random(1, (uint64_t)i, 4));
+        rotary_set_element(guarded.data, i, dtype, check_random(1, (uint64_t)i, 4));
     void *before = malloc(bytes);
     memcpy(before, guarded.data, bytes);
     memory_kernels_for(isa)->scale[dtype](guarded.data, count, 2.0f);
     int64_t wrong = 0;
     for (int64_t i = 0; i < count; i++)
-        wrong += !(element(guarded.data, dtype, i) == 2.0f * element(before, dtype, i));
+        wrong += !(rotary_element(guarded.data, i, dtype) == 2.0f * rotary_element(before, i, dtype));
     CHECK_INT(wrong, 0);
     free(before);
     guarded_destroy(&guarded);

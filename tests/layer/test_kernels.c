@@ -3,7 +3,7 @@
  * Every loop of every instruction set this machine has, against its specification in double precision; widths
  * that leave a part of a vector over, and canaries behind every row that is written.
  */
-#include "base/half.h"
+#include "base/element.h"
 #include "base/isa.h"
 #include "kernel/layer/layer.h"
 #include "support/check.h"
@@ -23,10 +23,7 @@ struct pair {
 
 static double value_at(const struct pair *pair, const unsigned char *data, int64_t row, int64_t column)
 {
-    int64_t at = row * pair->stride + column;
-    if (pair->dtype == ROTARY_BF16)
-        return (double)rotary_bf16_to_float(((const uint16_t *)(const void *)data)[at]);
-    return (double)((const float *)(const void *)data)[at];
+    return (double)rotary_element(data, row * pair->stride + column, pair->dtype);
 }
 
 static void fill(struct pair *pair, rotary_dtype dtype, int64_t width, int64_t gap, uint64_t seed,
@@ -35,13 +32,8 @@ static void fill(struct pair *pair, rotary_dtype dtype, int64_t width, int64_t g
     pair->dtype = dtype;
     pair->width = width;
     pair->stride = width + gap;
-    for (int64_t i = 0; i < ROWS * pair->stride; i++) {
-        float value = check_random(seed, (uint64_t)i, octaves);
-        if (dtype == ROTARY_BF16)
-            ((uint16_t *)(void *)pair->wanted)[i] = rotary_bf16_from_float(value);
-        else
-            ((float *)(void *)pair->wanted)[i] = value;
-    }
+    for (int64_t i = 0; i < ROWS * pair->stride; i++)
+        rotary_set_element(pair->wanted, i, dtype, check_random(seed, (uint64_t)i, octaves));
     memcpy(pair->got, pair->wanted, sizeof pair->got);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements of tensors of any type, as the tests read, write and judge them.
+ * Elements of tensors of any type, as the tests read and judge them.
  */
 #ifndef TESTS_ROPE_ELEMENTS_H
 #define TESTS_ROPE_ELEMENTS_H
 
-#include "base/half.h"
+#include "base/element.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -13,19 +13,7 @@
 
 static inline double element_get(const void *data, int64_t at, rotary_dtype dtype)
 {
-    if (dtype == ROTARY_F32)
-        return (double)((const float *)data)[at];
-    uint16_t half = ((const uint16_t *)data)[at];
-    return (double)(dtype == ROTARY_F16 ? rotary_f16_to_float(half) : rotary_bf16_to_float(half));
-}
-
-static inline void element_set(void *data, int64_t at, rotary_dtype dtype, float value)
-{
-    if (dtype == ROTARY_F32)
-        ((float *)data)[at] = value;
-    else
-        ((uint16_t *)data)[at] =
-            dtype == ROTARY_F16 ? rotary_f16_from_float(value) : rotary_bf16_from_float(value);
+    return (double)rotary_element(data, at, dtype);
 }
 
 /* Checks an element that should be `value`, known to within `error`, rounded to `dtype`: half a unit of a

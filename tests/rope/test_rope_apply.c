@@ -98,7 +98,8 @@ static void make_tensor(const struct call *call, rotary_rope_tensor *view, struc
     int octaves = view->input.dtype == ROTARY_F16 ? 6 : 20;
     uint64_t seed = (uint64_t)draw(0, 1 << 30);
     for (int64_t i = 0; i < tensor->input_elements; i++)
-        element_set(tensor->input.data, i, view->input.dtype, check_random(seed, (uint64_t)i, octaves));
+        rotary_set_element(tensor->input.data, i, view->input.dtype,
+                           check_random(seed, (uint64_t)i, octaves));
     view->input.data = element_at(tensor->input.data, tensor->input_first, view->input.dtype);
     tensor->input_before = copy_of(tensor->input.data, tensor->input_elements, view->input.dtype);
     if (tensor->in_place) {
@@ -114,7 +115,7 @@ static void make_tensor(const struct call *call, rotary_rope_tensor *view, struc
         tensor->output =
             guarded_create((size_t)tensor->output_elements * rotary_dtype_size(view->output.dtype), at_end);
         for (int64_t i = 0; i < tensor->output_elements; i++)
-            element_set(tensor->output.data, i, view->output.dtype, 77.0f);
+            rotary_set_element(tensor->output.data, i, view->output.dtype, 77.0f);
         view->output.data = element_at(tensor->output.data, tensor->output_first, view->output.dtype);
         view->output.batch_stride = strides[0];
         view->output.time_stride = strides[1];
@@ -193,8 +194,8 @@ static void make_tables(struct call *call)
     tables->cosine = call->cosine.data;
     tables->sine = call->sine.data;
     for (int64_t i = 0; i < elements; i++) {
-        element_set(call->cosine.data, i, tables->dtype, (float)draw(-1000, 1000) / 1001.0f);
-        element_set(call->sine.data, i, tables->dtype, (float)draw(1, 1000) / 1001.0f);
+        rotary_set_element(call->cosine.data, i, tables->dtype, (float)draw(-1000, 1000) / 1001.0f);
+        rotary_set_element(call->sine.data, i, tables->dtype, (float)draw(1, 1000) / 1001.0f);
     }
     if (!tables->per_token) { /* positions within the table only */
         positions->array = NULL;

@@ -306,9 +306,9 @@ static void test_views(void)
             for (int64_t i = 0; i < INPUTS; i++) {
                 float value = weights[part][from * INPUTS + i];
                 if (i < INPUTS - 1)
-                    element_set(fused, row * (INPUTS - 1) + i, dtype, value);
+                    rotary_set_element(fused, row * (INPUTS - 1) + i, dtype, value);
                 else
-                    element_set(biases, row, dtype, value);
+                    rotary_set_element(biases, row, dtype, value);
             }
         }
         size_t bytes = rotary_dtype_size(dtype);

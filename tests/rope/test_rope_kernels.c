@@ -76,9 +76,9 @@ static void fill(const struct problem *p)
 {
     for (int64_t i = 0; i < p->elements; i++) {
         if (!p->in_place)
-            element_set(p->output.data, i, p->out, 77.0f);
-        element_set(p->input.data, i, p->in,
-                    check_random(p->seed, (uint64_t)i, p->in == ROTARY_F32 ? 20 : 4));
+            rotary_set_element(p->output.data, i, p->out, 77.0f);
+        rotary_set_element(p->input.data, i, p->in,
+                           check_random(p->seed, (uint64_t)i, p->in == ROTARY_F32 ? 20 : 4));
     }
 }
 
@@ -133,7 +133,7 @@ static void test_copy(const struct rotary_rope_kernels *kernels)
         struct guarded from = guarded_create((size_t)count * rotary_dtype_size(in), true);
         struct guarded to = guarded_create((size_t)count * rotary_dtype_size(out), true);
         for (int64_t i = 0; i < count; i++)
-            element_set(from.data, i, in, i == 3 ? NAN : check_random(9, (uint64_t)i, 4));
+            rotary_set_element(from.data, i, in, i == 3 ? NAN : check_random(9, (uint64_t)i, 4));
         kernels->copy[in][out](from.data, to.data, count);
         if (in == out)
             CHECK(memcmp(from.data, to.data, (size_t)count * rotary_dtype_size(in)) == 0);

@@ -53,10 +53,10 @@ static void test_tensors(const rotary_rope *rope)
     refused(rope, call, "query.heads|0");
     call = good();
     call.query.output.time_stride = HEAD_DIM - 1;
-    refused(rope, call, "query.output.time_stride|7|8");
+    refused(rope, call, "query.output|48, 7, 8|overlap");
     call = good();
     call.query.output.head_stride = 0;
-    refused(rope, call, "head_stride|0");
+    refused(rope, call, "query.output|48, 16, 0|8 channels|overlap");
     /* Each stride is long enough by itself; together they put heads of one token into the next one's. */
     call = good();
     call.query.output.time_stride = HEAD_DIM + HEAD_DIM / 2;

@@ -3,7 +3,7 @@
  * Products against sums in double of the very operands (rounded to the storage type), for one instruction
  * set.
  */
-#include "base/half.h"
+#include "base/element.h"
 #include "support/allocations.h"
 #include "support/check.h"
 #include "tensor/matmul.h"
@@ -29,9 +29,7 @@ static struct compute make(const char *isa_name, enum precision precision, int t
 
 static double element(struct matrix m, int64_t row, int64_t column)
 {
-    int64_t at = row * m.stride + column;
-    return (double)(m.dtype == ROTARY_BF16 ? rotary_bf16_to_float(((uint16_t *)m.data)[at])
-                                           : ((float *)m.data)[at]);
+    return (double)rotary_element(m.data, row * m.stride + column, m.dtype);
 }
 
 /* Drawing is slower than multiplying: matrices take their values from one pool, from places far apart. */
@@ -53,19 +51,9 @@ static struct matrix random_matrix(uint64_t seed, rotary_dtype dtype, int64_t ro
                        .rows = rows,
                        .columns = columns,
                        .stride = stride};
-    for (int64_t i = 0; i < rows * stride; i++) {
-        float x = pooled(seed, (uint64_t)i);
-        if (dtype == ROTARY_BF16)
-            ((uint16_t *)m.data)[i] = rotary_bf16_from_float(x);
-        else
-            ((float *)m.data)[i] = x;
-    }
+    for (int64_t i = 0; i < rows * stride; i++)
+        rotary_set_element(m.data, i, dtype, pooled(seed, (uint64_t)i));
     return m;
-}
-
-static double rounded(rotary_dtype dtype, float x)
-{
-    return (double)(dtype == ROTARY_BF16 ? rotary_bf16_to_float(rotary_bf16_from_float(x)) : x);
 }
 
 static double finished(enum product_finish finish, double x)
@@ -115,7 +103,7 @@ static void test_product(struct compute *compute, struct sizes sizes, bool trans
             double sum = with_bias ? (double)b[column] : 0.0, magnitude = fabs(sum);
             for (int64_t k = 0; k < sizes.inner; k++) {
                 float value = w[transposed ? column * sizes.inner + k : k * sizes.columns + column];
-                double term = element(in, row, k) * rounded(compute->storage, value);
+                double term = element(in, row, k) * (double)rotary_rounded(value, compute->storage);
                 sum += term;
                 magnitude += fabs(term);
             }

@@ -46,9 +46,8 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
 }
 
 size_t ROTARY_KERNEL(rotary_attention_backward_bytes)(const rotary_attention_problem *problem,
-                                                      int64_t queries, int64_t keys)
+                                                      int64_t queries)
 {
-    (void)keys;
     struct state state;
     struct rotary_arena arena = {0};
     carve(&state, &arena, problem, queries);
@@ -192,7 +191,7 @@ void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *pr
         return;
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
-    struct rotary_arena arena = {.memory = scratch, .capacity = SIZE_MAX / 2};
+    struct rotary_arena arena = rotary_arena_over(scratch);
     carve(&state, &arena, problem, piece->query_end - piece->query_begin);
     load_queries(problem, piece, &state);
     begin -= (begin - piece->key_begin) % KEY_BLOCK;

@@ -8,10 +8,9 @@
 #include "kernel/attention/bf16_product.h"
 #include "kernel/attention/tile.h"
 
-#define LOG2_E 0x1.715476p+0f
-#define LN_2   0x1.62e43p-1f
+#define LN_2 0x1.62e43p-1f
 
-/* 2^x for x <= 0, within 8e-5 of its value: an eighth of what rounding to bf16 costs at the least. */
+/* 2^x within 8e-5 of its value: an eighth of what rounding to bf16 costs at the least. */
 static inline __m512 exp2_coarse(__m512 x)
 {
     __m512 fraction = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);

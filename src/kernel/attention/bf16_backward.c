@@ -46,29 +46,29 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     int64_t width = rotary_attention_row(problem->head_dim);
     state->width = width;
     state->run = round_up(queries, ROTARY_ATTENTION_ROUND);
-    int64_t rows = problem->heads / problem->key_value_heads * state->run, size = sizeof(uint16_t);
+    int64_t rows = problem->heads / problem->key_value_heads * state->run;
+    const size_t size = sizeof(uint16_t);
     uint16_t **packed[] = {&state->query_columns, &state->query_pairs, &state->gradient_columns,
                            &state->gradient_pairs};
     for (int i = 0; i < 4; i++)
-        *packed[i] = rotary_arena_push(arena, rows * width, (size_t)size);
+        *packed[i] = rotary_arena_push(arena, rows * width, size);
     state->log_sum_exp = rotary_arena_push(arena, rows, sizeof(float));
     state->weighted = rotary_arena_push(arena, rows, sizeof(float));
-    state->rows = rotary_arena_push(arena, PART * width, (size_t)size);
-    state->key = rotary_arena_push(arena, BLOCK * width, (size_t)size);
-    state->value = rotary_arena_push(arena, BLOCK * width, (size_t)size);
-    state->key_columns = rotary_arena_push(arena, BLOCK * width, (size_t)size);
+    state->rows = rotary_arena_push(arena, PART * width, size);
+    state->key = rotary_arena_push(arena, BLOCK * width, size);
+    state->value = rotary_arena_push(arena, BLOCK * width, size);
+    state->key_columns = rotary_arena_push(arena, BLOCK * width, size);
     state->score = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->change = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->shift = rotary_arena_push(arena, PART * PART, sizeof(float));
     uint16_t **made[] = {&state->weight, &state->slope, &state->slope_pairs};
     for (int i = 0; i < 3; i++)
-        *made[i] = rotary_arena_push(arena, BLOCK * BLOCK, (size_t)size);
+        *made[i] = rotary_arena_push(arena, BLOCK * BLOCK, size);
 }
 
 size_t ROTARY_KERNEL(rotary_attention_bf16_backward_bytes)(const rotary_attention_problem *problem,
-                                                           int64_t queries, int64_t keys)
+                                                           int64_t queries)
 {
-    (void)keys;
     struct state state;
     struct rotary_arena arena = {0};
     carve(&state, &arena, problem, queries);
@@ -373,7 +373,7 @@ void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_proble
         return;
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
-    struct rotary_arena arena = {.memory = scratch, .capacity = SIZE_MAX / 2};
+    struct rotary_arena arena = rotary_arena_over(scratch);
     carve(&state, &arena, problem, piece->query_end - piece->query_begin);
     for (int64_t member = 0; member < group; member++)
         load_queries(problem, piece, &state, piece->key_value_head * group + member, member * state.run);

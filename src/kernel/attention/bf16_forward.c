@@ -476,7 +476,7 @@ void ROTARY_KERNEL(rotary_attention_bf16_forward)(const rotary_attention_problem
 {
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
-    struct rotary_arena arena = {.memory = scratch, .capacity = SIZE_MAX / 2};
+    struct rotary_arena arena = rotary_arena_over(scratch);
     carve(&state, &arena, problem, piece->query_end - piece->query_begin);
     load_queries(problem, piece, &state);
     rotary_attention_piece keys = *piece;

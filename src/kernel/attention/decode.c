@@ -361,8 +361,9 @@ static void weigh_block(const struct work *work, enum arithmetic arithmetic, con
         if (bias)
             bias += query * problem->bias.query_stride + block->first;
         float *score = work->score + row * work->columns;
-        float factor = exponentials(score, columns, smaller(begin, columns), smaller(end, block->count),
-                                    problem->softcap, bias, &work->maximum[row], &work->sum[row]);
+        float largest = largest_score(score, columns, smaller(begin, columns), smaller(end, block->count),
+                                      problem->softcap, bias);
+        float factor = weigh_row(score, columns, largest, &work->maximum[row], &work->sum[row]);
         if (arithmetic == IN_PAIRS)
             store_row(score, score, true, columns);
         float *output = work->output + row * work->width;

@@ -40,7 +40,7 @@ struct rotary_attention_problem {
     bool bf16, causal;
     int64_t window; /* 0: none */
     float scale, softcap;
-    int64_t batch, queries, keys;
+    int64_t queries, keys;
     int64_t lead; /* query m stands where key m + lead stands */
     int64_t ring; /* key n is row (ring_first + n) mod ring of its view, n < ring; 0: row n */
     int64_t ring_first;
@@ -96,7 +96,7 @@ typedef struct rotary_attention_piece rotary_attention_piece;
 typedef struct rotary_attention_sums rotary_attention_sums;
 
 /* What one instruction set offers for one element type. Scratch is 64-byte aligned; its size depends on the
- * counts of queries and keys in the piece, not on where they lie. */
+ * number of queries in the piece, not on where they lie. */
 struct rotary_attention_kernels {
     /* Forward takes keys and values turned and packed, key_block at a time: block b at packed + b *
      * packed_bytes, 64-byte aligned; or it packs them itself, block after block, where packed is NULL. pack
@@ -109,7 +109,7 @@ struct rotary_attention_kernels {
                     const void *packed, void *scratch);
 
     /* Adds what the queries and keys of the piece give to each other's gradients. */
-    size_t (*backward_bytes)(const rotary_attention_problem *problem, int64_t queries, int64_t keys);
+    size_t (*backward_bytes)(const rotary_attention_problem *problem, int64_t queries);
     void (*backward)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
                      const rotary_attention_sums *sums, void *scratch);
     /* Turns finished sums back and writes them to the gradients. */

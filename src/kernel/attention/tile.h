@@ -408,12 +408,4 @@ static inline float weigh_row(float *score, int64_t columns, float largest, floa
     return factor;
 }
 
-/* Both, of a row by itself. */
-static inline float exponentials(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
-                                 const float *bias, float *maximum, float *sum)
-{
-    float largest = largest_score(score, columns, begin, end, softcap, bias);
-    return weigh_row(score, columns, largest, maximum, sum);
-}
-
 #endif

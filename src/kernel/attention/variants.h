@@ -13,7 +13,7 @@
     size_t kernels##_forward_bytes_##variant(const rotary_attention_problem *, int64_t);                     \
     void kernels##_forward_##variant(const rotary_attention_problem *, const rotary_attention_piece *,       \
                                      const void *, void *);                                                  \
-    size_t kernels##_backward_bytes_##variant(const rotary_attention_problem *, int64_t, int64_t);           \
+    size_t kernels##_backward_bytes_##variant(const rotary_attention_problem *, int64_t);                    \
     void kernels##_backward_##variant(const rotary_attention_problem *, const rotary_attention_piece *,      \
                                       const rotary_attention_sums *, void *);                                \
     void kernels##_finish_queries_##variant(const rotary_attention_problem *,                                \

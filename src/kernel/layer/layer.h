@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The loops of the layers: each works on some rows, or some elements, on one thread. There is one contract of
- * each here; reference.c says in double precision what they compute, variants.c computes it for an
- * instruction set.
+ * each here; reference.c says in double precision what they compute, and the other files, compiled once per
+ * instruction set, compute it.
  *
  * "storage" is the type of stored activations: ROTARY_F32 or ROTARY_BF16. All arithmetic of the variants is
  * f32.

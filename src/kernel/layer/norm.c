@@ -5,7 +5,6 @@
  */
 #include "kernel/layer/variant.h"
 
-typedef uint32_t vuint __attribute__((vector_size(LANES * 4)));
 typedef uint64_t vwide __attribute__((vector_size(LANES * 4)));
 
 INLINED vwide multiply_even(vuint a, uint32_t factor)
@@ -29,9 +28,8 @@ INLINED void multiply_wide(vuint *high, vuint *low, vuint a, uint32_t factor)
 /* LANES blocks of Philox-4x32-10 at once (base/random.c says what it is). */
 INLINED void philox(vuint words[4], struct rotary_random_key key, uint32_t row, uint32_t first_block)
 {
-    vuint c0, c1 = (vuint){0} + row, c2 = (vuint){0} + key.stream, c3 = (vuint){0} + key.step;
-    for (int lane = 0; lane < LANES; lane++)
-        c0[lane] = first_block + (uint32_t)lane;
+    vuint c0 = (vuint)v_lanes() + first_block, c1 = (vuint){0} + row, c2 = (vuint){0} + key.stream,
+          c3 = (vuint){0} + key.step;
     uint32_t k0 = (uint32_t)key.seed, k1 = (uint32_t)(key.seed >> 32);
     for (int round = 0; round < 10; round++) {
         vuint high0, low0, high1, low1;

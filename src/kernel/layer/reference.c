@@ -3,23 +3,19 @@
  * The specification: what each loop computes, in double precision, one element after another. Slow; for
  * tests.
  */
-#include "base/half.h"
+#include "base/element.h"
 #include "kernel/layer/layer.h"
 
 #include <math.h>
 
 static double get(rotary_dtype storage, const void *from, int64_t i)
 {
-    return (double)(storage == ROTARY_BF16 ? rotary_bf16_to_float(((const uint16_t *)from)[i])
-                                           : ((const float *)from)[i]);
+    return (double)rotary_element(from, i, storage);
 }
 
 static void set(rotary_dtype storage, void *to, int64_t i, double value)
 {
-    if (storage == ROTARY_BF16)
-        ((uint16_t *)to)[i] = rotary_bf16_from_float((float)value);
-    else
-        ((float *)to)[i] = (float)value;
+    rotary_set_element(to, i, storage, (float)value);
 }
 
 static double factor(const struct layer_mask *mask, int64_t row, int64_t column)

@@ -101,10 +101,7 @@ INLINED vfloat v_select(vint condition, vfloat yes, vfloat no)
 /* All ones in the first `lanes` lanes. */
 INLINED vint first_lanes(int64_t lanes)
 {
-    vint lane;
-    for (int i = 0; i < LANES; i++)
-        lane[i] = i;
-    return lane < ((vint){0} + (int32_t)lanes);
+    return v_lanes() < ((vint){0} + (int32_t)lanes);
 }
 
 enum { MASK_GROUP = 64 }; /* columns drawn at once */
