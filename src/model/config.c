@@ -5,8 +5,8 @@
 #include "model/decoder.h"
 
 #include "base/fail.h"
+#include "layer/activation.h"
 #include "layer/position.h"
-#include "model/decoder_parts.h"
 
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", NULL};
 static const char *const pairings[] = {"half", "interleaved", NULL};

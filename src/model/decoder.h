@@ -11,8 +11,6 @@
 #include "tensor/compute.h"
 #include "tensor/parameters.h"
 
-#include <stdatomic.h>
-
 struct decoder;
 
 /* Keys are Hugging Face's where it has them; decoder_settings() lists each with its range. */

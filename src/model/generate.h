@@ -7,6 +7,8 @@
 
 #include "model/decoder.h"
 
+#include <stdatomic.h>
+
 struct generate_config {
     int64_t most;       /* new tokens at most, a prompt */
     int32_t stop;       /* a sequence ends after this token; -1: none */

@@ -8,7 +8,6 @@
 #include "train/folder.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static rotary_status check_call(const struct compare_call *call, rotary_error *error)

@@ -12,6 +12,8 @@
 #include "model/decoder.h"
 #include "text/characters.h"
 
+#include <stdatomic.h>
+
 struct task;
 
 enum task_kind { TASK_ADDITION, TASK_INDEX, TASK_PREFIX, TASK_KINDS };

@@ -13,7 +13,6 @@
 #include "tensor/products.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

@@ -8,7 +8,6 @@
 #include "train/schedule.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 

@@ -4,7 +4,6 @@
 #include "support/check.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void must(rotary_status status, const rotary_error *error)

@@ -9,7 +9,6 @@
 #include "support/check.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 5, GAP = 3, WIDEST = 200 };

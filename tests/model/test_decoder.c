@@ -6,7 +6,6 @@
 #include "support/check.h"
 
 #include "base/isa.h"
-#include "base/random.h"
 #include "model/decoder_parts.h"
 
 #include <math.h>

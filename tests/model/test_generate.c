@@ -9,7 +9,6 @@
 #include "layer/position.h"
 #include "model/generate.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
