@@ -9,6 +9,7 @@
 #include "cli/result.h"
 #include "cli/rotation.h"
 #include "cli/tensor.h"
+#include "file/file.h"
 #include "file/npy.h"
 
 #include <stdio.h>
@@ -222,7 +223,7 @@ static rotary_status check_options(const struct permute_options *options, rotary
         wrong = "--input and --output are files of one kind, both .npy or both .safetensors";
     else if (options->tensors.count > 0 && tensor_name_ends_in(options->input, ".npy"))
         wrong = "--tensor goes with safetensors; a .npy file holds but one";
-    else if (strcmp(options->input, options->output) == 0)
+    else if (file_same(options->input, options->output))
         wrong = "--output is --input, wanted another name";
     return wrong ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong) : ROTARY_OK;
 }

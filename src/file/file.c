@@ -194,6 +194,13 @@ bool file_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+bool file_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
 rotary_status file_make_folder(const char *path, rotary_error *error)
 {
     char made[PATH_MAX];

@@ -36,6 +36,8 @@ ROTARY_CHECKED rotary_status file_write_parts(const char *path, const struct fil
 /* Makes a folder and its parents; fine if it is there. Checks that it can be written to. */
 ROTARY_CHECKED rotary_status file_make_folder(const char *path, rotary_error *error);
 bool file_exists(const char *path);
+/* Whether both are there, and one file, whatever it is called. */
+bool file_same(const char *a, const char *b);
 /* Renames and syncs the folder. */
 ROTARY_CHECKED rotary_status file_rename(const char *from, const char *to, rotary_error *error);
 
