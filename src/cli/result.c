@@ -13,7 +13,8 @@ rotary_status result_print_json(json_t *object, rotary_error *error)
     char *text = object ? file_json_text(object, JSON_INDENT(2)) : NULL;
     json_decref(object);
     if (!text)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the result");
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                           "the result as JSON: no memory, or a name that is not UTF-8");
     puts(text);
     free(text);
     return ROTARY_OK;

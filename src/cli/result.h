@@ -7,7 +7,8 @@
 
 #include "task/task.h"
 
-/* Prints `object` with a line's end, and drops it. ROTARY_OUT_OF_MEMORY if it is NULL. */
+/* Prints `object` with a line's end, and drops it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also
+ * gives for a text that is not UTF-8. */
 ROTARY_CHECKED rotary_status result_print_json(json_t *object, rotary_error *error);
 
 /* {"right", "problems", "loss", "accuracy", "seconds"} as in metrics.jsonl, and "samples" if there are any.

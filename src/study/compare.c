@@ -50,7 +50,8 @@ static rotary_status describe(const struct compare_call *call, json_t **descript
     *description = json_pack("{s:i, s:o, s:i, s:s, s:o}", "format", (int)COMPARE_FORMAT, "positions",
                              positions, "runs", call->runs, "command", call->command, "config", config);
     return *description ? ROTARY_OK
-                        : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for compare.json");
+                        : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                      "compare.json: no memory, or a command line that is not UTF-8");
 }
 
 /* Runs made under two configurations would not compare. What the folder says of itself may be outgrown: by

@@ -173,6 +173,14 @@ huge="--set hidden_size=131072 --set num_hidden_layers=100 --set num_attention_h
 }
 find large larger -name '*.safetensors' 2>/dev/null | grep -q . && complain "a model too large leaves a checkpoint"
 
+# A name that no JSON can hold.
+name=$(printf 'bad\377')
+cp -r good "$name"
+refuses 1 "a name that is not UTF-8" evaluate "$name" --json
+does 0 evaluate "$name"
+# shellcheck disable=SC2086
+refuses 1 "a command line that is not UTF-8" compare index $tiny --steps 1 --runs 1 --out "$name-two"
+
 # An instruction set that nobody has, and one this machine does not have.
 export ROTARY_ISA=AVX2
 refuses 2 'ROTARY_ISA: unknown instruction set "AVX2"' info
