@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # picture.sh REPORT.html >PICTURE.svg: the first drawing of a report as a file of its own, with the page's colours. The
-# README's picture was made with it:
-#     scripts/picture.sh runs/index-quick/report.html >docs/images/index-quick.svg
+# README's pictures were made with it:
+#     scripts/picture.sh results/index-quick/report.html >docs/images/index-quick.svg
 set -eu
 [ $# = 1 ] || { echo "usage: scripts/picture.sh REPORT.html >PICTURE.svg" >&2; exit 2; }
 awk '
