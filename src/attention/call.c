@@ -151,21 +151,6 @@ void rotary_attention_fill_rows(const rotary_attention *attention, const struct 
     }
 }
 
-struct attention_tables rotary_attention_tables_from(const rotary_attention *attention,
-                                                     struct attention_tables tables, int64_t row,
-                                                     int64_t first, int64_t count)
-{
-    tables.first = first;
-    tables.count = count;
-    for (int role = 0; role < ROTARY_ROLES; role++) {
-        if (!rope_of(attention, role))
-            continue;
-        tables.cosine[role] += row * pairs_of(attention, role);
-        tables.sine[role] += row * pairs_of(attention, role);
-    }
-    return tables;
-}
-
 struct filling {
     const rotary_attention *attention;
     const struct attention_tables *tables;

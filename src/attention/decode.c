@@ -16,7 +16,7 @@
 /* Queries in a piece of work, over all heads that share keys. Up to FEW_ROWS are few. */
 enum { PIECE_ROWS = 256, BLOCK = 32, FEW_ROWS = 8 };
 /* Bytes of keys in a part: enough that what a part leaves behind is little beside what it reads. */
-enum { PART_BYTES = 1 << 18, LEAST_PART_KEYS = 64 };
+enum { PART_BYTES = 1 << 19, LEAST_PART_KEYS = 64 };
 
 struct decode {
     const rotary_attention *attention;
@@ -94,12 +94,12 @@ size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t 
     return arena.used > few.used ? arena.used : few.used;
 }
 
-/* Tables of one sequence: its rows begin at row sequence * queries, and its first position is its length. */
+/* Tables of one sequence, whose rows begin at row sequence * queries with that of its length. */
 static struct attention_tables tables_of(const struct decode *decode, int64_t sequence)
 {
-    int64_t queries = decode->call->queries;
-    return rotary_attention_tables_from(decode->attention, decode->tables, sequence * queries,
-                                        decode->call->lengths[sequence], queries);
+    struct attention_tables tables = decode->tables;
+    tables.first = decode->call->lengths[sequence] - sequence * decode->call->queries;
+    return tables;
 }
 
 /* The problem of one sequence: query m stands at position length + m, and key n at position first + n. */
@@ -129,12 +129,13 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     return problem;
 }
 
-static void fill(void *argument, int64_t index, int worker)
+static void fill(void *argument, int64_t sequence, int worker)
 {
     (void)worker;
     const struct decode *decode = argument;
-    struct attention_tables tables = tables_of(decode, index);
-    rotary_attention_fill_rows(decode->attention, &tables, 0, tables.count);
+    int64_t queries = decode->call->queries;
+    struct attention_tables tables = tables_of(decode, sequence);
+    rotary_attention_fill_rows(decode->attention, &tables, sequence * queries, queries);
 }
 
 static void *row_of(rotary_attention_view view, int64_t sequence, int64_t row, int64_t head,
@@ -151,8 +152,7 @@ static const void *given_row(rotary_attention_const_view view, int64_t sequence,
     return (const char *)view.data + element * (int64_t)rotary_dtype_size(dtype);
 }
 
-/* Turns the new keys and values of one head of one sequence into the caches, and few queries for the parts.
- */
+/* Turns the new keys and values of one head of one sequence into the caches. */
 static void append(void *argument, int64_t index, int worker)
 {
     (void)worker;
@@ -175,11 +175,20 @@ static void append(void *argument, int64_t index, int worker)
                                  row_of(call->value_cache, sequence, row, head, attention->dtype),
                                  given_row(call->value, sequence, token, head, attention->dtype));
     }
-    if (!decode->few)
-        return;
+}
+
+/* All that one sequence's few queries need before they meet its keys. */
+static void prepare(void *argument, int64_t sequence, int worker)
+{
+    const struct decode *decode = argument;
+    const rotary_attention *attention = decode->attention;
+    fill(argument, sequence, worker);
     rotary_attention_problem problem = problem_of(decode, sequence);
-    rotary_attention_piece piece = {.sequence = sequence, .key_value_head = head};
-    attention->kernels->decode_queries(&problem, &piece, decode->query + sequence * decode->query_floats);
+    rotary_attention_piece piece = {.sequence = sequence};
+    for (; piece.key_value_head < attention->key_value_heads; piece.key_value_head++) {
+        append(argument, sequence * attention->key_value_heads + piece.key_value_head, worker);
+        attention->kernels->decode_queries(&problem, &piece, decode->query + sequence * decode->query_floats);
+    }
 }
 
 static float *part_of(const struct decode *decode, int64_t sequence, int64_t part)
@@ -213,6 +222,17 @@ static void join_parts(void *argument, int64_t index, int worker)
     rotary_attention_problem problem = problem_of(decode, piece.sequence);
     decode->attention->kernels->decode_join(&problem, &piece, part_of(decode, piece.sequence, 0),
                                             (problem.keys + decode->part_keys - 1) / decode->part_keys);
+}
+
+/* A sequence whose cache is one part: nobody waits for others in between. */
+static void attend_alone(void *argument, int64_t sequence, int worker)
+{
+    const struct decode *decode = argument;
+    int64_t heads = decode->attention->key_value_heads;
+    prepare(argument, sequence, worker);
+    attend_part(argument, sequence, worker);
+    for (int64_t head = 0; head < heads; head++)
+        join_parts(argument, sequence * heads + head, worker);
 }
 
 static void attend(void *argument, int64_t index, int worker)
@@ -309,12 +329,15 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
     struct rotary_arena arena = rotary_arena_over(call->workspace);
     carve(&decode, call->batch, call->queries, call->capacity, &arena);
     int64_t whole = call->batch * attention->key_value_heads;
-    rotary_parallel_for(attention->threads, call->batch, fill, &decode);
-    rotary_parallel_for(attention->threads, whole, append, &decode);
-    if (decode.few) {
+    if (decode.few && decode.parts == 1) {
+        rotary_parallel_for(attention->threads, call->batch, attend_alone, &decode);
+    } else if (decode.few) {
+        rotary_parallel_for(attention->threads, call->batch, prepare, &decode);
         rotary_parallel_for(attention->threads, call->batch * decode.parts, attend_part, &decode);
         rotary_parallel_for(attention->threads, whole, join_parts, &decode);
     } else {
+        rotary_parallel_for(attention->threads, call->batch, fill, &decode);
+        rotary_parallel_for(attention->threads, whole, append, &decode);
         rotary_parallel_for(attention->threads, whole * decode.pieces, attend, &decode);
     }
     return ROTARY_OK;

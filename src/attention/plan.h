@@ -63,11 +63,6 @@ void rotary_attention_fill_rows(const rotary_attention *attention, const struct 
 struct rotary_attention_turn rotary_attention_turn_at(const rotary_attention *attention,
                                                       const struct attention_tables *tables,
                                                       enum rotary_rope_role role, int64_t position);
-/* Tables whose rows begin `row` rows further on, and are those of `count` positions from `first`. */
-struct attention_tables rotary_attention_tables_from(const rotary_attention *attention,
-                                                     struct attention_tables tables, int64_t row,
-                                                     int64_t first, int64_t count);
-
 /* Tables for the queries and keys of a shape: one if their positions overlap or touch, else two. */
 struct attention_shape_tables {
     struct attention_tables keys, queries; /* queries.count is 0 where keys serves both */
