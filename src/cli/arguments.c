@@ -122,7 +122,8 @@ static rotary_status read_option(const struct option_set *sets, int set_count, i
                                  const char *const *arguments, int *at, const struct option **about,
                                  rotary_error *error)
 {
-    const char *argument = arguments[*at], *equals = strchr(argument, '=');
+    const char *argument = strcmp(arguments[*at], "-h") == 0 ? "--help" : arguments[*at];
+    const char *equals = strchr(argument, '=');
     size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
     void *member;
     const struct option *option = find(sets, set_count, argument, length, &member);

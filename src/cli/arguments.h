@@ -61,9 +61,9 @@ struct operands {
     const char **items;
 };
 
-/* Reads `count` arguments: "--steps 5", "--steps=5", "--json"; "--" ends the options. What is wrong is
- * ROTARY_INVALID_ARGUMENT, and *about is then the option it is about, or NULL. Texts are borrowed from the
- * arguments. */
+/* Reads `count` arguments: "--steps 5", "--steps=5", "--json", "-h" for "--help"; "--" ends the options. What
+ * is wrong is ROTARY_INVALID_ARGUMENT, and *about is then the option it is about, or NULL. Texts are borrowed
+ * from the arguments. */
 ROTARY_CHECKED rotary_status arguments_parse(const struct option_set *sets, int set_count, int count,
                                              const char *const *arguments, struct operands *operands,
                                              const struct option **about, rotary_error *error);

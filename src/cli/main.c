@@ -202,6 +202,11 @@ static enum exit_status run_command(const struct command *command, int words, in
     return status;
 }
 
+static bool asks_for_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
 /* "bench rope ...": the command below the one that the first argument names, if there are any. */
 static enum exit_status find_and_run(const char *first, int count, const char *const *arguments)
 {
@@ -211,7 +216,7 @@ static enum exit_status find_and_run(const char *first, int count, const char *c
     if (!command->below)
         return run_command(command, 1, count, arguments);
     const char *second = count > 1 ? arguments[1] : "";
-    if (strcmp(second, "--help") == 0) {
+    if (asks_for_help(second)) {
         help_command(stdout, command);
         return EXIT_DONE;
     }
@@ -253,7 +258,7 @@ int main(int count, char **arguments)
         return EXIT_USAGE;
     }
     const char *first = arguments[1];
-    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+    if (asks_for_help(first))
         first = command_help.name;
     if (strcmp(first, "--version") == 0) {
         printf("rotary %s\n", rotary_version());

@@ -62,6 +62,9 @@ says "rotary compare index"
 does 0 --help
 does 0 train --help
 says "usage: rotary train TASK"
+does 0 train -h
+says "usage: rotary train TASK"
+does 0 bench -h
 does 0 bench --help
 says "usage: rotary bench COMMAND"
 does 0 --version
