@@ -138,20 +138,6 @@ static void fill(void *argument, int64_t sequence, int worker)
     rotary_attention_fill_rows(decode->attention, &tables, sequence * queries, queries);
 }
 
-static void *row_of(rotary_attention_view view, int64_t sequence, int64_t row, int64_t head,
-                    rotary_dtype dtype)
-{
-    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
-    return (char *)view.data + element * (int64_t)rotary_dtype_size(dtype);
-}
-
-static const void *given_row(rotary_attention_const_view view, int64_t sequence, int64_t row, int64_t head,
-                             rotary_dtype dtype)
-{
-    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
-    return (const char *)view.data + element * (int64_t)rotary_dtype_size(dtype);
-}
-
 /* Turns the new keys and values of one head of one sequence into the caches. */
 static void append(void *argument, int64_t index, int worker)
 {
@@ -166,14 +152,15 @@ static void append(void *argument, int64_t index, int worker)
         rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_KEY, length);
     struct rotary_attention_turn value_turn =
         rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_VALUE, length);
+    const rotary_attention_problem *problem = &decode->problem;
     for (int64_t token = 0; token < call->queries; token++) {
         int64_t row = (length + token) % call->capacity;
-        attention->kernels->turn(&decode->problem, &key_turn, token,
-                                 row_of(call->key_cache, sequence, row, head, attention->dtype),
-                                 given_row(call->key, sequence, token, head, attention->dtype));
-        attention->kernels->turn(&decode->problem, &value_turn, token,
-                                 row_of(call->value_cache, sequence, row, head, attention->dtype),
-                                 given_row(call->value, sequence, token, head, attention->dtype));
+        attention->kernels->turn(problem, &key_turn, token,
+                                 place_at(problem, call->key_cache, sequence, row, head),
+                                 vector_at(problem, call->key, sequence, token, head));
+        attention->kernels->turn(problem, &value_turn, token,
+                                 place_at(problem, call->value_cache, sequence, row, head),
+                                 vector_at(problem, call->value, sequence, token, head));
     }
 }
 

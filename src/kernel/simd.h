@@ -478,6 +478,38 @@ static inline void v_store_part_f16(uint16_t *to, vfloat v, int64_t count)
     memcpy(to, &half, (size_t)count * sizeof(uint16_t));
 }
 
+#if defined(__AVX512F__)
+/* Rows of 16 words of 32 bits become columns: first within lanes of 128 bits, then of the lanes. */
+static inline __attribute__((always_inline)) void v_transpose_words(__m512i r[16])
+{
+    __m512i t[16];
+#pragma GCC unroll 8
+    for (int i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 16; i += 4) {
+        r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+        r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+        r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+        r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+    /* Now lane l of r[4 i + j] is column 4 l + j of rows 4 i ... 4 i + 3. */
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) {
+        __m512i even_01 = _mm512_shuffle_i32x4(r[j], r[4 + j], 0x88);
+        __m512i odd_01 = _mm512_shuffle_i32x4(r[j], r[4 + j], 0xdd);
+        __m512i even_23 = _mm512_shuffle_i32x4(r[8 + j], r[12 + j], 0x88);
+        __m512i odd_23 = _mm512_shuffle_i32x4(r[8 + j], r[12 + j], 0xdd);
+        r[j] = _mm512_shuffle_i32x4(even_01, even_23, 0x88);
+        r[4 + j] = _mm512_shuffle_i32x4(odd_01, odd_23, 0x88);
+        r[8 + j] = _mm512_shuffle_i32x4(even_01, even_23, 0xdd);
+        r[12 + j] = _mm512_shuffle_i32x4(odd_01, odd_23, 0xdd);
+    }
+}
+#endif
+
 /* e^r for |r| <= ln(2)/2. */
 static inline vfloat v_exp_small(vfloat r)
 {

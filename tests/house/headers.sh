@@ -15,11 +15,12 @@ standard=$1
 shift
 headers=$(find "$@" -name '*.h' | LC_ALL=C sort)
 [ -n "$headers" ] || { echo "no headers found"; exit 1; }
-# Kernels of x86 alone include intrinsics that no compiler for others has.
+# Kernels of x86 alone include intrinsics that no compiler for others has, and some the widest vectors.
+vectors="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16"
 if ! echo '#include <immintrin.h>' | "$compiler" -E -x c - >/dev/null 2>&1; then
+    vectors=
     headers=$(printf '%s\n' "$headers" | grep -v '/\(amx\|bf16\)[^/]*\.h$')
 fi
-# ROTARY_VARIANT: kernels' headers are read once per instruction set, whose vectors this compilation need not know.
-# shellcheck disable=SC2086 # a list of words
+# shellcheck disable=SC2086 # lists of words
 "$compiler" "$standard" -fsyntax-only -Wall -Wextra -Wpedantic -Wno-psabi -Werror \
-    -D_GNU_SOURCE -DROTARY_VARIANT=scalar -Iinclude -Isrc -x "$language" $headers
+    -D_GNU_SOURCE -DROTARY_VARIANT=scalar $vectors -Iinclude -Isrc -x "$language" $headers

@@ -49,23 +49,6 @@ static inline __m512i narrow_two(__m512 low, __m512 high)
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
-/* The pairs (x, y) of interleaved channels, one pair a dword. */
-static inline __m512 lower_halves(__m512i pairs)
-{
-    return _mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16));
-}
-
-static inline __m512 upper_halves(__m512i pairs)
-{
-    return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000u)));
-}
-
-static inline __m512i join_halves(__m512 low, __m512 high)
-{
-    return _mm512_or_si512(_mm512_cvtepu16_epi32(narrow(low)),
-                           _mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow(high)), 16));
-}
-
 /* x and y, the two channels of 16 pairs, turned forward. */
 static inline void turn_pairs(__m512 *x, __m512 *y, __m512 c, __m512 s)
 {
@@ -93,10 +76,10 @@ static inline void turn_in(uint16_t *to, const uint16_t *from, int64_t head_dim,
         __m512 s = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, sine + pair), f);
         if (turn->interleaved) {
             int64_t at = turn->start + 2 * pair;
-            __m512i both = _mm512_maskz_loadu_epi32(lanes, from + at);
-            __m512 x = lower_halves(both), y = upper_halves(both);
+            __m512 x, y;
+            v_part_bf16((vint)_mm512_maskz_loadu_epi32(lanes, from + at), (vfloat *)&x, (vfloat *)&y);
             turn_pairs(&x, &y, c, s);
-            _mm512_mask_storeu_epi32(to + at, lanes, join_halves(x, y));
+            _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_zip_bf16((vfloat)x, (vfloat)y));
         } else {
             int64_t at = turn->start + pair;
             __m512 x = widen(_mm256_maskz_loadu_epi16(lanes, from + at));
@@ -181,9 +164,9 @@ static inline void turn_out(uint16_t *to, const float *from, int64_t head_dim, f
             __m512 low = _mm512_maskz_loadu_ps(first_lanes(left), from + at);
             __m512 high = _mm512_maskz_loadu_ps(first_lanes(larger(0, left - 16)), from + at + 16);
             __m512 x = _mm512_permutex2var_ps(low, even, high), y = _mm512_permutex2var_ps(low, odd, high);
-            __m512i both = join_halves(_mm512_fmadd_ps(y, s, _mm512_mul_ps(x, c)),
-                                       _mm512_fnmadd_ps(x, s, _mm512_mul_ps(y, c)));
-            _mm512_mask_storeu_epi32(to + at, lanes, both);
+            vint both = v_zip_bf16((vfloat)_mm512_fmadd_ps(y, s, _mm512_mul_ps(x, c)),
+                                   (vfloat)_mm512_fnmadd_ps(x, s, _mm512_mul_ps(y, c)));
+            _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)both);
         } else {
             int64_t at = turn->start + pair;
             __m512 x = _mm512_maskz_loadu_ps(lanes, from + at),
@@ -199,36 +182,14 @@ static inline void turn_out(uint16_t *to, const float *from, int64_t head_dim, f
 static inline void transpose_dwords(void *to, const void *from, int64_t row)
 {
     const int32_t *rows = from;
-    __m512i a[16], b[16];
+    __m512i words[16];
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++)
-        a[i] = _mm512_loadu_si512(rows + i * row);
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; i++) {
-        b[2 * i] = _mm512_unpacklo_epi32(a[2 * i], a[2 * i + 1]);
-        b[2 * i + 1] = _mm512_unpackhi_epi32(a[2 * i], a[2 * i + 1]);
-    }
-    /* a[4i + j]: column j of each lane of rows 4i ... 4i + 3 */
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        a[4 * i] = _mm512_unpacklo_epi64(b[4 * i], b[4 * i + 2]);
-        a[4 * i + 1] = _mm512_unpackhi_epi64(b[4 * i], b[4 * i + 2]);
-        a[4 * i + 2] = _mm512_unpacklo_epi64(b[4 * i + 1], b[4 * i + 3]);
-        a[4 * i + 3] = _mm512_unpackhi_epi64(b[4 * i + 1], b[4 * i + 3]);
-    }
-    /* Column 4 * lane + j takes lane `lane` of a[j], a[4 + j], a[8 + j], a[12 + j]. */
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; j++) {
-        __m512i even_01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0x88),
-                odd_01 = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xdd);
-        __m512i even_23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x88);
-        __m512i odd_23 = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xdd);
-        int32_t *columns = (int32_t *)to + j * 16;
-        _mm512_storeu_si512(columns, _mm512_shuffle_i32x4(even_01, even_23, 0x88));
-        _mm512_storeu_si512(columns + 4 * 16, _mm512_shuffle_i32x4(odd_01, odd_23, 0x88));
-        _mm512_storeu_si512(columns + 8 * 16, _mm512_shuffle_i32x4(even_01, even_23, 0xdd));
-        _mm512_storeu_si512(columns + 12 * 16, _mm512_shuffle_i32x4(odd_01, odd_23, 0xdd));
-    }
+        words[i] = _mm512_loadu_si512(rows + i * row);
+    v_transpose_words(words);
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++)
+        _mm512_storeu_si512((int32_t *)to + i * 16, words[i]);
 }
 
 /* Words 0, 0', 1, 1' ... of the lower, and of the upper, halves of two vectors of 32. */

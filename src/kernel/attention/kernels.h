@@ -95,6 +95,21 @@ typedef struct rotary_attention_problem rotary_attention_problem;
 typedef struct rotary_attention_piece rotary_attention_piece;
 typedef struct rotary_attention_sums rotary_attention_sums;
 
+/* Where in its view the vector of a head stands. */
+static inline const void *vector_at(const rotary_attention_problem *problem, rotary_attention_const_view view,
+                                    int64_t sequence, int64_t row, int64_t head)
+{
+    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
+    return (const char *)view.data + element * (problem->bf16 ? 2 : 4);
+}
+
+static inline void *place_at(const rotary_attention_problem *problem, rotary_attention_view view,
+                             int64_t sequence, int64_t row, int64_t head)
+{
+    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
+    return (char *)view.data + element * (problem->bf16 ? 2 : 4);
+}
+
 /* What one instruction set offers for one element type. Scratch is 64-byte aligned; its size depends on the
  * number of queries in the piece, not on where they lie. */
 struct rotary_attention_kernels {

@@ -60,21 +60,6 @@ static inline int64_t key_row(const rotary_attention_problem *problem, int64_t k
     return problem->ring && row >= problem->ring ? row - problem->ring : row;
 }
 
-/* Where in its view a head's vector stands, in bytes. */
-static inline const void *vector_at(const rotary_attention_problem *problem, rotary_attention_const_view view,
-                                    int64_t sequence, int64_t row, int64_t head)
-{
-    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
-    return (const char *)view.data + element * (problem->bf16 ? 2 : 4);
-}
-
-static inline void *place_at(const rotary_attention_problem *problem, rotary_attention_view view,
-                             int64_t sequence, int64_t row, int64_t head)
-{
-    int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
-    return (char *)view.data + element * (problem->bf16 ? 2 : 4);
-}
-
 /* Where the biases of a head stand, the first query's for the first key; NULL where there are none. */
 static inline const float *bias_of(const rotary_attention_problem *problem, int64_t sequence, int64_t head)
 {

@@ -8,35 +8,6 @@
 #if defined(__AVX512BW__)
 enum { SQUARE = 32 }; /* rows and columns transposed at once: a vector of bf16 */
 
-/* Rows of 16 words of 32 bits become columns: first within lanes of 128 bits, then of the lanes. */
-INLINED void transpose_words(__m512i r[16])
-{
-    __m512i t[16];
-    for (int i = 0; i < 16; i += 2) {
-        t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
-        t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
-    }
-    for (int i = 0; i < 16; i += 4) {
-        r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
-        r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
-        r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
-        r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
-    }
-    /* Now lane l of r[4 i + j] is column 4 l + j of rows 4 i ... 4 i + 3. */
-    for (int j = 0; j < 4; j++) {
-        t[j] = _mm512_shuffle_i32x4(r[j], r[4 + j], 0x88);
-        t[4 + j] = _mm512_shuffle_i32x4(r[j], r[4 + j], 0xdd);
-        t[8 + j] = _mm512_shuffle_i32x4(r[8 + j], r[12 + j], 0x88);
-        t[12 + j] = _mm512_shuffle_i32x4(r[8 + j], r[12 + j], 0xdd);
-    }
-    for (int j = 0; j < 4; j++) {
-        r[j] = _mm512_shuffle_i32x4(t[j], t[8 + j], 0x88);
-        r[8 + j] = _mm512_shuffle_i32x4(t[j], t[8 + j], 0xdd);
-        r[4 + j] = _mm512_shuffle_i32x4(t[4 + j], t[12 + j], 0x88);
-        r[12 + j] = _mm512_shuffle_i32x4(t[4 + j], t[12 + j], 0xdd);
-    }
-}
-
 /* Not inlined: in a loop over columns the compiler would keep a pointer to each of the rows, most of them in
  * memory. */
 static __attribute__((noinline)) void transpose_square(uint16_t *out, int64_t out_stride, const uint16_t *in,
@@ -53,10 +24,10 @@ static __attribute__((noinline)) void transpose_square(uint16_t *out, int64_t ou
         low[pair] = _mm512_unpacklo_epi16(even, odd);
         high[pair] = _mm512_unpackhi_epi16(even, odd);
     }
-    transpose_words(low);
+    v_transpose_words(low);
     for (int i = 0; i < 16; i++)
         _mm512_storeu_si512(out + (i / 4 * 8 + i % 4) * out_stride, low[i]);
-    transpose_words(high);
+    v_transpose_words(high);
     for (int i = 0; i < 16; i++)
         _mm512_storeu_si512(out + (i / 4 * 8 + 4 + i % 4) * out_stride, high[i]);
 }
