@@ -73,21 +73,14 @@ static rotary_status take_real(const struct option *option, const char *text, st
 static rotary_status take_choice(const struct option *option, const char *text, struct option_integer *choice,
                                  rotary_error *error)
 {
-    char names[256];
-    size_t used = 0;
-    for (int i = 0; option->choices[i]; i++) {
+    for (int i = 0; option->choices[i]; i++)
         if (strcmp(option->choices[i], text) == 0) {
             *choice = (struct option_integer){.given = true, .value = i};
             return ROTARY_OK;
         }
-        const char *between = i == 0 ? "" : option->choices[i + 1] ? ", " : " or ";
-        int added = snprintf(names + used, sizeof names - used, "%s%s", between, option->choices[i]);
-        used += added > 0 && (size_t)added < sizeof names - used ? (size_t)added : 0;
-    }
-    const char *nearest = settings_nearest(text, option->choices);
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is \"%.80s\", wanted %s%s%s%s", option->name, text,
-                       names, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
-                       nearest ? "\"?" : "");
+    char names[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES];
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is \"%.80s\", wanted %s%s", option->name, text,
+                       settings_names(option->choices, names), settings_hint(text, option->choices, hint));
 }
 
 static rotary_status take(const struct option *option, const char *text, void *member, rotary_error *error)

@@ -34,13 +34,13 @@ const struct command *help_find(const struct command *group, const char *name)
     return NULL;
 }
 
-const char *help_nearest(const struct command *group, const char *name)
+const char *help_hint(const struct command *group, const char *name, char hint[SETTINGS_HINT_BYTES])
 {
     const char *names[MOST_NAMES + 1] = {NULL};
     const struct command *const *command = below(group);
     for (int i = 0; command[i] && i < MOST_NAMES; i++)
         names[i] = last_word(command[i]);
-    return settings_nearest(name, names);
+    return settings_hint(name, names, hint);
 }
 
 /* Writes `text` from `column` on, where the cursor is, broken between words. */

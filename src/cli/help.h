@@ -6,6 +6,7 @@
 #define ROTARY_CLI_HELP_H
 
 #include "cli/command.h"
+#include "file/settings.h"
 
 #include <stdio.h>
 
@@ -18,7 +19,7 @@ void help_option(FILE *file, const struct option *option);
 /* The command of that name, "rope" below `group` "bench"; below nothing if group is NULL. NULL if there is
  * none. */
 const struct command *help_find(const struct command *group, const char *name);
-/* The name of the command nearest to `name`, likewise; NULL if none is near. */
-const char *help_nearest(const struct command *group, const char *name);
+/* "; did you mean \"rope\"?": the command nearest to `name`, likewise. Returns `hint`. */
+const char *help_hint(const struct command *group, const char *name, char hint[SETTINGS_HINT_BYTES]);
 
 #endif

@@ -68,13 +68,10 @@ enum exit_status command_refuse(const struct invocation *invocation, const rotar
 
 enum exit_status command_unknown(const struct command *group, const char *name)
 {
-    const char *nearest = help_nearest(group, name), *first = group ? group->name : "",
-               *space = group ? " " : "";
-    rotary_error error;
-    (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "there is no command \"%s%s%.80s\"%s%s%s", first,
-                      space, name, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
-                      nearest ? "\"?" : "");
-    fprintf(stderr, "rotary: %s\n(see rotary help%s%s)\n", error.message, space, first);
+    const char *first = group ? group->name : "", *space = group ? " " : "";
+    char hint[SETTINGS_HINT_BYTES];
+    fprintf(stderr, "rotary: there is no command \"%s%s%.80s\"%s\n(see rotary help%s%s)\n", first, space,
+            name, help_hint(group, name, hint), space, first);
     return EXIT_USAGE;
 }
 

@@ -23,20 +23,13 @@ static void list_names(const char *task, const char *names[MOST_NAMES + 1])
     names[count] = NULL;
 }
 
-/* Says that `name` is none of `names`: "there is no task \"indx\"; did you mean ...". */
+/* Says that `name` is none of `names`: "there is no task \"indx\", wanted ...". */
 static rotary_status fail_name(const char *what, const char *name, const char *const *names,
                                rotary_error *error)
 {
-    char known[NAMES_BYTES] = "";
-    size_t used = 0;
-    for (int i = 0; names[i]; i++) {
-        int added = snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "", names[i]);
-        used += added > 0 && (size_t)added < sizeof known - used ? (size_t)added : 0;
-    }
-    const char *nearest = settings_nearest(name, names);
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no %s \"%.80s\"%s%s%s (there are: %s)", what,
-                       name, nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "",
-                       known);
+    char known[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES];
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no %s \"%.80s\", wanted %s%s", what, name,
+                       settings_names(names, known), settings_hint(name, names, hint));
 }
 
 rotary_status plan_task(const char *task, rotary_error *error)

@@ -87,38 +87,50 @@ const char *settings_nearest(const char *name, const char *const *names)
     return nearest.best;
 }
 
+const char *settings_names(const char *const *names, char text[SETTINGS_NAMES_BYTES])
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; names[i] && used < SETTINGS_NAMES_BYTES; i++) {
+        const char *between = i == 0 ? "" : names[i + 1] ? ", " : " or ";
+        int added = snprintf(text + used, SETTINGS_NAMES_BYTES - used, "%s%s", between, names[i]);
+        used += added > 0 ? (size_t)added : 0;
+    }
+    return text;
+}
+
+static const char *write_hint(const char *nearest, char text[SETTINGS_HINT_BYTES])
+{
+    snprintf(text, SETTINGS_HINT_BYTES, "%s%s%s", nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+             nearest ? "\"?" : "");
+    return text;
+}
+
+const char *settings_hint(const char *name, const char *const *names, char text[SETTINGS_HINT_BYTES])
+{
+    return write_hint(settings_nearest(name, names), text);
+}
+
 /* ---- one setting ------------------------------------------------------------------------------------------
  */
 
-enum { WANTED_BYTES = 320 };
-
-static void describe_choices(const struct setting *setting, char wanted[WANTED_BYTES])
-{
-    size_t used = 0;
-    for (int i = 0; setting->choices[i] && used < WANTED_BYTES; i++) {
-        const char *between = i == 0 ? "" : setting->choices[i + 1] ? ", " : " or ";
-        int added = snprintf(wanted + used, WANTED_BYTES - used, "%s%s", between, setting->choices[i]);
-        used += added > 0 ? (size_t)added : 0;
-    }
-}
-
 /* "a whole number from 1 to 64", "relu, gelu or swiglu", ... */
-static void describe_wanted(const struct setting *setting, char wanted[WANTED_BYTES])
+static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_NAMES_BYTES])
 {
     switch (setting->type) {
     case SETTING_INTEGER:
     case SETTING_REAL:
-        snprintf(wanted, WANTED_BYTES, "a %s from %.10g to %.10g",
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "a %s from %.10g to %.10g",
                  setting->type == SETTING_INTEGER ? "whole number" : "number", setting->least, setting->most);
         return;
     case SETTING_BOOLEAN:
-        snprintf(wanted, WANTED_BYTES, "true or false");
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "true or false");
         return;
     case SETTING_CHOICE:
-        describe_choices(setting, wanted);
+        settings_names(setting->choices, wanted);
         return;
     case SETTING_TEXT:
-        snprintf(wanted, WANTED_BYTES, "a text of at most %d bytes", SETTING_TEXT_BYTES - 1);
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "a text of at most %d bytes", SETTING_TEXT_BYTES - 1);
         return;
     }
 }
@@ -188,16 +200,13 @@ static bool take(const struct setting *setting, const json_t *value, void *membe
 static rotary_status fail_value(const struct setting *setting, const json_t *value, const char *where,
                                 rotary_error *error)
 {
-    char wanted[WANTED_BYTES] = "";
+    char wanted[SETTINGS_NAMES_BYTES] = "", hint[SETTINGS_HINT_BYTES] = "";
     describe_wanted(setting, wanted);
     char *got = file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    const char *nearest = setting->type == SETTING_CHOICE && json_is_string(value)
-                              ? settings_nearest(json_string_value(value), setting->choices)
-                              : NULL;
-    rotary_status status =
-        rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: \"%s\" is %.80s, wanted %s%s%s%s", where,
-                    setting->key, got ? got : "not printable", wanted, nearest ? "; did you mean \"" : "",
-                    nearest ? nearest : "", nearest ? "\"?" : "");
+    if (setting->type == SETTING_CHOICE && json_is_string(value))
+        settings_hint(json_string_value(value), setting->choices, hint);
+    rotary_status status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: \"%s\" is %.80s, wanted %s%s",
+                                       where, setting->key, got ? got : "not printable", wanted, hint);
     free(got);
     return status;
 }
@@ -223,9 +232,9 @@ static rotary_status fail_key(const struct settings *settings, int count, const 
     for (int i = 0; i < count; i++)
         for (int j = 0; j < settings[i].count; j++)
             consider(&nearest, settings[i].table[j].key);
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: there is no key \"%.80s\"%s%s%s", where, key,
-                       nearest.best ? "; did you mean \"" : "", nearest.best ? nearest.best : "",
-                       nearest.best ? "\"?" : "");
+    char hint[SETTINGS_HINT_BYTES];
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: there is no key \"%.80s\"%s", where, key,
+                       write_hint(nearest.best, hint));
 }
 
 rotary_status settings_read(const struct settings *settings, int count, const json_t *object,

@@ -52,4 +52,11 @@ ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int
 /* The entry of the NULL-terminated `names` nearest to `name` by edit distance; NULL if none is near. */
 const char *settings_nearest(const char *name, const char *const *names);
 
+/* Parts of sentences about a name that is none of `names`; both give `text`. */
+enum { SETTINGS_NAMES_BYTES = 320, SETTINGS_HINT_BYTES = 96 };
+/* "relu, gelu or swiglu" */
+const char *settings_names(const char *const *names, char text[SETTINGS_NAMES_BYTES]);
+/* "; did you mean \"gelu\"?"; empty where none is near. */
+const char *settings_hint(const char *name, const char *const *names, char text[SETTINGS_HINT_BYTES]);
+
 #endif

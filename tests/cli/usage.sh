@@ -29,10 +29,10 @@ refuses 2 '--seed is "x"' train index --seed x
 refuses 2 '--json takes no value' info --json=yes
 
 # Unknown task, preset, position, key: the nearest valid name is suggested.
-refuses 2 'there is no task "indx"; did you mean "index"?' train indx
-refuses 2 'there is no task "bicycle" (there are: addition, index, prefix)' compare bicycle
-refuses 2 'there is no preset of task index named "quikc"; did you mean "quick"?' train index --preset quikc
-refuses 2 'there is no preset of task index named "papr"; did you mean "paper"?' compare index --preset papr
+refuses 2 'there is no task "indx", wanted addition, index or prefix; did you mean "index"?' train indx
+refuses 2 'there is no task "bicycle", wanted addition, index or prefix' compare bicycle
+refuses 2 'there is no preset of task index named "quikc", wanted paper or quick; did you mean "quick"?' train index --preset quikc
+refuses 2 'there is no preset of task index named "papr", wanted paper or quick; did you mean "paper"?' compare index --preset papr
 refuses 2 'did you mean "roper"?' train index --position ropre
 refuses 2 '"position" is "ropee"' train index --position ropee
 refuses 2 'did you mean "sinusoidal"?' compare index --positions rope,sinusodial
