@@ -90,6 +90,12 @@ enum exit_status bench_run(const struct invocation *invocation, const struct ben
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 
+void bench_print_pass(const char *name, const struct timing *timing, double bytes)
+{
+    printf("  %s %8.3f (%8.3f) ms %6.1f GB/s", name, 1e3 * timing->best, 1e3 * timing->median,
+           bytes / timing->best / 1e9);
+}
+
 json_t *bench_timing(const struct timing *timing)
 {
     return json_pack("{s:f, s:f}", "best_seconds", timing->best, "median_seconds", timing->median);

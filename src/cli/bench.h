@@ -54,6 +54,8 @@ struct bench {
  * command whose options are struct bench_options. */
 enum exit_status bench_run(const struct invocation *invocation, const struct bench *bench);
 
+/* "  turned    1.360 (   1.402) ms   98.7 GB/s", of what moves so many bytes. */
+void bench_print_pass(const char *name, const struct timing *timing, double bytes);
 /* {"best_seconds", "median_seconds"}. */
 json_t *bench_timing(const struct timing *timing);
 

@@ -13,19 +13,13 @@ static const struct option decode_table[] = {
                   "(default: 1,32,8,16384,128, 8,8,8,4096,64 and 128,8,8,400,64)"),
 };
 
-static void print_pass(const char *name, const struct timing *timing, double bytes)
-{
-    printf("  %s %8.3f (%8.3f) ms %6.1f GB/s", name, 1e3 * timing->best, 1e3 * timing->median,
-           bytes / timing->best / 1e9);
-}
-
 static void print_row(const struct decode_benchmark *row, rotary_dtype dtype)
 {
     printf("[%lld, %lld/%lld, %lld, %lld] in %s, a cache of %.1f MB, %lld rounds\n", (long long)row->batch,
            (long long)row->heads, (long long)row->key_value_heads, (long long)row->length,
            (long long)row->head_dim, rotary_dtype_name(dtype), row->bytes / 1e6, (long long)row->rounds);
-    print_pass("a token of each", &row->decode, row->bytes);
-    print_pass("merely read", &row->read, row->bytes);
+    bench_print_pass("a token of each", &row->decode, row->bytes);
+    bench_print_pass("merely read", &row->read, row->bytes);
     printf("  share %.0f%% (%.0f%%)\n", 100.0 * row->read.best / row->decode.best,
            100.0 * row->read.median / row->decode.median);
 }

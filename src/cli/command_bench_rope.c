@@ -14,17 +14,11 @@ static const struct option rope_table[] = {
 static const char *const pairing_names[] = {
     [ROTARY_PAIRING_HALF] = "half", [ROTARY_PAIRING_INTERLEAVED] = "interleaved"};
 
-static void print_pass(const char *name, const struct timing *timing, double bytes)
-{
-    printf("  %s %7.3f (%7.3f) ms %6.1f GB/s", name, 1e3 * timing->best, 1e3 * timing->median,
-           bytes / timing->best / 1e9);
-}
-
 static void print_row(const struct rope_benchmark *row)
 {
     printf("  %-4s %-11s", rotary_dtype_name(row->dtype), pairing_names[row->pairing]);
-    print_pass("turned", &row->turn, row->bytes);
-    print_pass("scaled", &row->scale, row->bytes);
+    bench_print_pass("turned", &row->turn, row->bytes);
+    bench_print_pass("scaled", &row->scale, row->bytes);
     printf("  ratio %.2f (%.2f)  %lld rounds\n", row->turn.best / row->scale.best,
            row->turn.median / row->scale.median, (long long)row->rounds);
 }
