@@ -7,6 +7,7 @@
 #include "cli/plan.h"
 #include "cli/profile_table.h"
 #include "cli/result.h"
+#include "layer/position.h"
 
 #include <stdio.h>
 
@@ -66,9 +67,9 @@ static rotary_status print_json(const struct run_config *config, const struct co
 {
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
-                  plan_choice(config, "task"), "position", plan_choice(config, "position"), "precision",
-                  rotary_dtype_name(compute->storage), "isa", rotary_isa_name(compute->isa), "threads",
-                  compute->threads, "problems", (json_int_t)result->problems, "tokens",
+                  task_names[config->task.task], "position", position_names[config->model.position],
+                  "precision", rotary_dtype_name(compute->storage), "isa", rotary_isa_name(compute->isa),
+                  "threads", compute->threads, "problems", (json_int_t)result->problems, "tokens",
                   (json_int_t)result->tokens, "seconds", result->seconds, "start_seconds", result->first,
                   "parameters", result->parameters, "operations", result->operations, "product_rate",
                   result->limits.products, "memory_rate", result->limits.memory);
@@ -86,9 +87,9 @@ static rotary_status print_result(const struct invocation *invocation, const str
     double written = (double)(result->problems * result->tokens), rate = result->operations / result->seconds,
            limit = result->limits.products;
     printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %lld texts of %lld tokens\n",
-           plan_choice(config, "task"), plan_choice(config, "position"), rotary_dtype_name(compute->storage),
-           rotary_isa_name(compute->isa), compute->threads, result->parameters / 1e6,
-           (long long)result->problems, (long long)result->tokens);
+           task_names[config->task.task], position_names[config->model.position],
+           rotary_dtype_name(compute->storage), rotary_isa_name(compute->isa), compute->threads,
+           result->parameters / 1e6, (long long)result->problems, (long long)result->tokens);
     printf("writing            %8.3f s\n", result->seconds);
     printf("tokens             %8.0f a second, a token of every text in %.2f ms\n", written / result->seconds,
            1e3 * result->seconds / (double)result->tokens);

@@ -7,6 +7,7 @@
 #include "cli/plan.h"
 #include "cli/profile_table.h"
 #include "cli/result.h"
+#include "layer/position.h"
 
 #include <stdio.h>
 
@@ -67,12 +68,12 @@ static rotary_status print_json(const struct bench_plan *plan, const struct trai
     const struct profile *profile = plan->compute.profile;
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
-        plan_choice(&plan->config, "task"), "position", plan_choice(&plan->config, "position"), "precision",
-        rotary_dtype_name(plan->compute.storage), "isa", rotary_isa_name(plan->compute.isa), "threads",
-        plan->compute.threads, "steps", (json_int_t)result->steps, "parameters", result->parameters, "tokens",
-        result->tokens, "median_seconds", result->step.median, "best_seconds", result->step.best,
-        "first_step_seconds", result->first, "operations", result->operations, "product_rate",
-        result->limits.products, "memory_rate", result->limits.memory);
+        task_names[plan->config.task.task], "position", position_names[plan->config.model.position],
+        "precision", rotary_dtype_name(plan->compute.storage), "isa", rotary_isa_name(plan->compute.isa),
+        "threads", plan->compute.threads, "steps", (json_int_t)result->steps, "parameters",
+        result->parameters, "tokens", result->tokens, "median_seconds", result->step.median, "best_seconds",
+        result->step.best, "first_step_seconds", result->first, "operations", result->operations,
+        "product_rate", result->limits.products, "memory_rate", result->limits.memory);
     if (object && profile)
         json_object_set_new(object, "profile", profile_table_json(profile));
     return result_print_json(object, error);
@@ -85,7 +86,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
         return print_json(plan, result, error);
     double rate = result->operations / result->step.median, limit = result->limits.products;
     printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens a step\n",
-           plan_choice(&plan->config, "task"), plan_choice(&plan->config, "position"),
+           task_names[plan->config.task.task], position_names[plan->config.model.position],
            rotary_dtype_name(plan->compute.storage), rotary_isa_name(plan->compute.isa),
            plan->compute.threads, result->parameters / 1e6, result->tokens);
     printf("step               %8.4f s (median of %lld; best %.4f)\n", result->step.median,

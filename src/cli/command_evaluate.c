@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/plan.h"
 #include "cli/result.h"
+#include "layer/position.h"
 #include "train/train.h"
 
 #include <stdio.h>
@@ -50,7 +51,7 @@ static void print_samples(const struct evaluation *evaluation)
 static rotary_status print_result(const struct invocation *invocation, const struct run_config *config,
                                   const struct evaluation *evaluation, rotary_error *error)
 {
-    const char *position = plan_choice(config, "position"), *task = task_names[config->task.task];
+    const char *position = position_names[config->model.position], *task = task_names[config->task.task];
     if (invocation->common.json)
         return result_print_json(json_pack("{s:s, s:s, s:s, s:I, s:o}", "folder",
                                            invocation->operands.items[0], "task", task, "position", position,

@@ -8,6 +8,7 @@
 #include "cli/profile_table.h"
 #include "cli/progress.h"
 #include "cli/result.h"
+#include "layer/position.h"
 #include "study/collection.h"
 #include "train/folder.h"
 #include "train/train.h"
@@ -68,7 +69,7 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     rotary_status status = plan_config(&request, &plan->config, error);
     if (status != ROTARY_OK)
         return status;
-    plan_folder(&request, plan_choice(&plan->config, "position"), plan->default_folder);
+    plan_folder(&request, position_names[plan->config.model.position], plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;
     if (options->resume)
         status = find_run(plan->folder, error);
@@ -102,13 +103,13 @@ static rotary_status print_json(const struct invocation *invocation, const struc
                                 const struct train_result *result, const struct profiled *profiled,
                                 rotary_error *error)
 {
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:o, s:o, s:o}", "folder", plan->folder, "task",
-                  invocation->operands.items[0], "position", plan_choice(&plan->config, "position"), "seed",
-                  (json_int_t)plan->config.train.seed, "precision", rotary_dtype_name(plan->compute.storage),
-                  "steps", (json_int_t)result->steps_done, "first_step", (json_int_t)result->first_step,
-                  "loss", result_number(result->loss), "seconds", result_number(result->seconds),
-                  "evaluation", result_evaluation_json(&result->evaluation));
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:o, s:o, s:o}", "folder", plan->folder, "task",
+        invocation->operands.items[0], "position", position_names[plan->config.model.position], "seed",
+        (json_int_t)plan->config.train.seed, "precision", rotary_dtype_name(plan->compute.storage), "steps",
+        (json_int_t)result->steps_done, "first_step", (json_int_t)result->first_step, "loss",
+        result_number(result->loss), "seconds", result_number(result->seconds), "evaluation",
+        result_evaluation_json(&result->evaluation));
     if (object && profiled->steps > 0) {
         json_object_set_new(object, "profile", profile_table_json(&profiled->profile));
         json_object_set_new(object, "product_rate", json_real(profiled->limits.products));
@@ -132,7 +133,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
     char time[PROGRESS_TIME_BYTES];
     progress_time(result->seconds, time);
     printf("%s, %s, seed %lld, %s: %lld steps", invocation->operands.items[0],
-           plan_choice(&plan->config, "position"), (long long)plan->config.train.seed,
+           position_names[plan->config.model.position], (long long)plan->config.train.seed,
            rotary_dtype_name(plan->compute.storage), (long long)result->steps_done);
     if (result->first_step > 0)
         printf(" (from step %lld)", (long long)result->first_step);

@@ -179,21 +179,6 @@ void plan_unload(struct loaded_model *model)
     compute_destroy(&model->compute);
 }
 
-const char *plan_choice(const struct run_config *config, const char *key)
-{
-    struct run_config copy = *config;
-    struct settings settings[RUN_SETTINGS];
-    run_settings(&copy, settings);
-    for (int i = 0; i < RUN_SETTINGS; i++)
-        for (int j = 0; j < settings[i].count; j++) {
-            const struct setting *setting = &settings[i].table[j];
-            if (setting->type == SETTING_CHOICE && strcmp(setting->key, key) == 0)
-                return setting
-                    ->choices[*(const int *)(const void *)((char *)settings[i].structure + setting->offset)];
-        }
-    return "";
-}
-
 void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES])
 {
     snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s-%.64s%s%.64s", request->task,

@@ -44,9 +44,6 @@ ROTARY_CHECKED rotary_status plan_load(const char *folder, const struct common_o
                                        struct loaded_model *model, rotary_error *error);
 void plan_unload(struct loaded_model *model);
 
-/* The text of a setting of type SETTING_CHOICE: plan_choice(config, "position") may be "roper". */
-const char *plan_choice(const struct run_config *config, const char *key);
-
 /* The default folder: "runs/<task>-<preset>", and "-<position>" if that is not NULL. */
 enum { PLAN_FOLDER_BYTES = 256 };
 void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES]);
