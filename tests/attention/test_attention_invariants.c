@@ -148,6 +148,30 @@ static void try_company(bool bf16, rotary_isa isa)
     reference_tensors_free(&a);
 }
 
+/* Weights are at most 1, so that gradients of values are at most the sum of all that comes back, however
+ * coarse a log-sum-exp in f32 is. */
+static void try_large_scores(bool bf16, rotary_isa isa, double spread)
+{
+    struct reference_case c = make_case(bf16, 40, 90, 130);
+    struct reference_tensors t = reference_tensors_make(&c);
+    struct trial_plan plan = trial_plan_make(&c, isa, 1);
+    int64_t query_size = reference_query_size(&c), key_size = reference_key_size(&c);
+    double most = 0;
+    trial_fill(&c, &t, 1, spread);
+    for (int64_t i = 0; i < query_size; i++)
+        most = fmax(most, fabs(t.output_gradient[i]));
+    trial_run(&c, &plan, &t, true);
+    check_about("%s %s scores of %g", rotary_isa_name(isa), bf16 ? "bf16" : "f32", spread);
+    for (int64_t i = 0; i < query_size; i++)
+        CHECK(isfinite(t.query_gradient[i]));
+    for (int64_t i = 0; i < key_size; i++) {
+        CHECK(isfinite(t.key_gradient[i]));
+        CHECK(fabs(t.value_gradient[i]) <= 2 * most * (double)(c.heads * c.queries));
+    }
+    trial_plan_free(&plan);
+    reference_tensors_free(&t);
+}
+
 /* The largest cap there is bends nothing. */
 static void try_large_cap(bool bf16, rotary_isa isa)
 {
@@ -218,6 +242,8 @@ int main(void)
             try_long_window(bf16, isas[i], 30);
             try_company(bf16, isas[i]);
             try_large_cap(bf16, isas[i]);
+            try_large_scores(bf16, isas[i], 1e8);
+            try_large_scores(bf16, isas[i], 1e12);
             try_shift(bf16, isas[i]);
         }
     return check_report();

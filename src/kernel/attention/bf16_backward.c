@@ -239,10 +239,8 @@ static inline __attribute__((always_inline)) void derive(const float *score, con
             bend(&s, &bending, softcap);
         if (shift)
             s = (__m512)v_shift((vfloat)s, v_load(shift + i * 16), LOG2_E);
-        __m512 exponent = _mm512_sub_ps(s, of_query->log_sum_exp[i]);
-        /* A weight is at most 1, however coarse a log-sum-exp far from 0 is. */
-        if (shift)
-            exponent = _mm512_min_ps(_mm512_setzero_ps(), exponent); /* a NaN stays */
+        /* A weight is at most 1, however coarse a log-sum-exp far from 0 is; a NaN stays. */
+        __m512 exponent = _mm512_min_ps(_mm512_setzero_ps(), _mm512_sub_ps(s, of_query->log_sum_exp[i]));
         p[i] = exp2_coarse(exponent);
         ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(change + i * 16), of_query->weighted[i]));
         if (softcap > 0)
