@@ -8,7 +8,6 @@
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "report/report.h"
-#include "study/collection.h"
 #include "study/compare.h"
 
 #include <stdio.h>
@@ -158,14 +157,14 @@ static rotary_status print_result(const struct invocation *invocation, const cha
 {
     char page[PATH_BYTES];
     snprintf(page, sizeof page, "%s/report.html", folder);
-    rotary_status status = report_write(&folder, 1, page, error);
     struct collection collection;
-    if (status == ROTARY_OK)
-        status = collection_read(&collection, &folder, 1, error);
+    rotary_status status = collection_read(&collection, &folder, 1, error);
     if (status != ROTARY_OK)
         return status;
-    status = invocation->common.json ? print_json(collection.comparison, folder, page, error)
-                                     : print_text(collection.comparison, page, error);
+    status = report_write(&collection, page, error);
+    if (status == ROTARY_OK)
+        status = invocation->common.json ? print_json(collection.comparison, folder, page, error)
+                                         : print_text(collection.comparison, page, error);
     collection_free(&collection);
     return status;
 }

@@ -31,7 +31,12 @@ static enum exit_status run(const struct invocation *invocation)
     char page[PATH_BYTES];
     snprintf(page, sizeof page, "%s%s", options->out ? options->out : folders->items[0],
              options->out ? "" : "/report.html");
-    rotary_status status = report_write(folders->items, folders->count, page, &error);
+    struct collection collection;
+    rotary_status status = collection_read(&collection, folders->items, folders->count, &error);
+    if (status != ROTARY_OK)
+        return command_fail(&error);
+    status = report_write(&collection, page, &error);
+    collection_free(&collection);
     if (status == ROTARY_OK && invocation->common.json)
         status = result_print_json(json_pack("{s:s}", "report", page), &error);
     else if (status == ROTARY_OK)

@@ -53,16 +53,12 @@ static rotary_status print_page(const struct page *page, char **text, size_t *co
     return no_memory(error);
 }
 
-rotary_status report_write(const char *const *folders, int count, const char *path, rotary_error *error)
+rotary_status report_write(const struct collection *collection, const char *path, rotary_error *error)
 {
-    struct collection collection;
-    rotary_status status = collection_read(&collection, folders, count, error);
-    if (status != ROTARY_OK)
-        return status;
-    struct page page = {.collection = &collection};
+    struct page page = {.collection = collection};
     char *text = NULL;
     size_t bytes = 0;
-    status = fill_page(&page, error);
+    rotary_status status = fill_page(&page, error);
     if (status == ROTARY_OK)
         status = print_page(&page, &text, &bytes, error);
     if (status == ROTARY_OK) {
@@ -70,6 +66,5 @@ rotary_status report_write(const char *const *folders, int count, const char *pa
         free(text);
     }
     free_page(&page);
-    collection_free(&collection);
     return status;
 }

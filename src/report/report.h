@@ -6,12 +6,11 @@
 #ifndef ROTARY_REPORT_REPORT_H
 #define ROTARY_REPORT_REPORT_H
 
-#include <rotary/status.h>
+#include "study/collection.h"
 
-/* Writes the page of `count` folders to `path`, atomically. The folders are one comparison (it has a
- * compare.json), or runs of one task, which are then compared with each other by encoding and seed.
- * Unfinished runs are shown as far as they got, and said to be unfinished. */
-ROTARY_CHECKED rotary_status report_write(const char *const *folders, int count, const char *path,
+/* Writes the page of a comparison, or of runs that are then compared with each other by encoding and seed, to
+ * `path`, atomically. Unfinished runs are shown as far as they got, and said to be unfinished. */
+ROTARY_CHECKED rotary_status report_write(const struct collection *collection, const char *path,
                                           rotary_error *error);
 
 #endif

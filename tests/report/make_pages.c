@@ -24,10 +24,13 @@ static void make(const char *output, const char *name, const char *folder)
     char path[2 * SYNTHETIC_PATH];
     rotary_error error = {0};
     snprintf(path, sizeof path, "%s/%s.html", output, name);
-    if (report_write(&folder, 1, path, &error) != ROTARY_OK) {
+    struct collection collection;
+    if (collection_read(&collection, &folder, 1, &error) != ROTARY_OK ||
+        report_write(&collection, path, &error) != ROTARY_OK) {
         printf("%s: %s\n", name, error.message);
         failed = 1;
     }
+    collection_free(&collection);
 }
 
 int main(int count, char **arguments)

@@ -151,8 +151,10 @@ static char *page_of(const char *folder)
     char path[2 * SYNTHETIC_PATH], *text = NULL;
     size_t count;
     snprintf(path, sizeof path, "%s/report.html", folder);
-    if (!CHECK_INT(report_write(&folder, 1, path, &error), ROTARY_OK))
+    struct collection collection = collected(folder);
+    if (!CHECK_INT(report_write(&collection, path, &error), ROTARY_OK))
         printf("    %s\n", error.message);
+    collection_free(&collection);
     CHECK_INT(file_read(path, 1 << 24, &text, &count, &error), ROTARY_OK);
     return text;
 }
@@ -234,12 +236,13 @@ static void check_parts(const char *folder)
 
     check_about("damage");
     synthetic_append(place, "metrics.jsonl", "no JSON\n{}\n");
-    snprintf(place, sizeof place, "%s/report.html", folder);
-    CHECK_INT(report_write(&folder, 1, place, &error), ROTARY_BAD_FILE);
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "metrics.jsonl, line ") != NULL);
-    CHECK_INT(report_write(&(const char *){"/no/such/folder"}, 1, place, &error), ROTARY_IO_ERROR);
+    CHECK_INT(collection_read(&collection, &(const char *){"/no/such/folder"}, 1, &error), ROTARY_IO_ERROR);
     snprintf(place, sizeof place, "%s/rope-1", folder);
-    CHECK_INT(report_write(&(const char *){place}, 1, "/no/such/folder/page.html", &error), ROTARY_IO_ERROR);
+    collection = collected(place);
+    CHECK_INT(report_write(&collection, "/no/such/folder/page.html", &error), ROTARY_IO_ERROR);
+    collection_free(&collection);
 }
 
 static void check_hostile(const char *folder)
