@@ -181,7 +181,8 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
         fputc('\n', stream);
     }
     write_table(stream, comparison, MEASURE_LOSS);
-    fputc('\n', stream);
+    if (comparison->unfinished || comparison->diverged || comparison->encoding_count > 1)
+        fputc('\n', stream);
     if (comparison->unfinished)
         fprintf(stream, "%d unfinished run%s not counted\n", comparison->unfinished,
                 comparison->unfinished == 1 ? "" : "s");
