@@ -29,9 +29,11 @@ bool optimizer_step(const struct optimizer *optimizer, const struct compute *com
         .weight_decay = (float)optimizer->weight_decay,
         .decoupled = optimizer->kind == OPTIMIZER_ADAMW,
         .gradient_scale = (float)optimizer_clip_scale(*norm, optimizer->clip),
-        .correction1 = (float)(1.0 - pow(optimizer->beta1, (double)step)),
-        .correction2 = (float)(1.0 - pow(optimizer->beta2, (double)step)),
     };
+    /* Of the betas that the moments see: near 1 a float's rounding is a large part of what is left of them.
+     */
+    adam.correction1 = (float)(1.0 - pow((double)adam.beta1, (double)step));
+    adam.correction2 = (float)(1.0 - pow((double)adam.beta2, (double)step));
     update_adam(compute, parameters, &adam);
     return true;
 }

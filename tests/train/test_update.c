@@ -154,6 +154,29 @@ static void test_steps(const struct optimizer *optimizer, const struct compute *
     check_about("%s", "");
 }
 
+/* The first step is as long as the rate, whatever the betas: what is left out of the moments is put back by
+ * the corrections, of betas that are whole in double and rounded in f32. */
+static void test_longest_memory(const struct compute *compute)
+{
+    check_about("longest memory");
+    struct optimizer optimizer = {.beta1 = 0.9999999, .beta2 = 0.9999999, .epsilon = 1e-30};
+    struct parameters parameters;
+    make_parameters(&parameters);
+    for (int64_t i = 0; i < parameters.elements; i++) {
+        parameters.values[i] = 0;
+        parameters.gradients[i] = i % 2 ? 0.5f : -3.0f;
+    }
+    double norm;
+    CHECK(optimizer_step(&optimizer, compute, &parameters, 1, 0.25, &norm));
+    for (int i = 0; i < ROWS; i++)
+        for (int64_t j = 0; j < parameter_elements(&rows[i]); j++) {
+            float *value = parameter_value(&parameters, i) + j;
+            CHECK_NEAR((double)*value, (value - parameters.values) % 2 ? -0.25 : 0.25, 1e-6);
+        }
+    parameters_free(&parameters);
+    check_about("%s", "");
+}
+
 /* A gradient that is not finite changes nothing. */
 static void test_not_finite(const struct compute *compute)
 {
@@ -192,6 +215,7 @@ int main(void)
                                           .clip = variant & 2 ? 1.0 : 0.0};
             test_steps(&optimizer, &compute);
         }
+    test_longest_memory(&compute);
     test_not_finite(&compute);
     compute_destroy(&compute);
     return check_report();
