@@ -114,7 +114,7 @@ static rotary_status with_cache(const struct group *group, const atomic_bool *in
     int64_t chunk = decoder_rows(group->decoder->limits) / group->count, shared = shortest(group);
     bool done = false;
     for (int64_t position = 0; status == ROTARY_OK && !done;) {
-        int64_t time = position + chunk <= shared ? chunk : 1;
+        int64_t left = shared - position, time = left < 1 ? 1 : left < chunk ? left : chunk;
         gather(group, position, time);
         status = decoder_decode(group->decoder, cache, time, group->step, group->logits, error);
         position += time;
