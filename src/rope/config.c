@@ -242,16 +242,18 @@ rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error 
         status = check_list("pair_factors", config->pair_factors, pairs, true, error);
     if (!status)
         status = check_list("inverse_frequencies", config->inverse_frequencies, pairs, false, error);
-    if (!status && config->attention_factor != 0 && !positive(config->attention_factor))
-        status = wrong(error, "attention_factor", config->attention_factor, "a finite number above 0, or 0");
-    if (!status && config->short_attention_factor != 0 && !positive(config->short_attention_factor))
-        status = wrong(error, "short_attention_factor", config->short_attention_factor,
-                       "a finite number above 0, or 0");
-    if (!status && config->long_attention_factor != 0 && !positive(config->long_attention_factor))
-        status = wrong(error, "long_attention_factor", config->long_attention_factor,
-                       "a finite number above 0, or 0");
-    if (!status && config->xpos_scale != 0 && !positive(config->xpos_scale))
-        status = wrong(error, "xpos_scale", config->xpos_scale, "a finite number above 0, or 0 for no xPos");
+    const struct {
+        const char *name;
+        double value;
+    } optional[] = {
+        {"attention_factor", config->attention_factor},
+        {"short_attention_factor", config->short_attention_factor},
+        {"long_attention_factor", config->long_attention_factor},
+        {"xpos_scale", config->xpos_scale},
+    };
+    for (int i = 0; i < 4 && !status; i++)
+        if (optional[i].value != 0 && !positive(optional[i].value))
+            status = wrong(error, optional[i].name, optional[i].value, "a finite number above 0, or 0");
     if (!status && !isfinite(config->xpos_origin))
         status = wrong(error, "xpos_origin", config->xpos_origin, "a finite number");
     return status;

@@ -33,7 +33,7 @@ static rotary_status check_projection(const rotary_rope_projection *projection, 
     if (projection->heads < 1 || !projection->weight)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.%s; wanted at least one head and its weight",
                            name, projection->weight ? "heads is less than 1" : "weight is NULL");
-    if ((unsigned)projection->dtype > ROTARY_BF16)
+    if ((unsigned)projection->dtype >= ROTARY_DTYPES)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s.dtype is %d; wanted ROTARY_F32, ROTARY_F16 or ROTARY_BF16", name,
                            (int)projection->dtype);

@@ -37,18 +37,18 @@ struct said {
 static struct said ask_pair(const rotary_rope *rope, const rotary_rope_gradient_tensor *tensor, int64_t batch,
                             int64_t time, int64_t pair, float cosine, float sine)
 {
-    bool half = rope->span.pairing == ROTARY_PAIRING_HALF;
-    int64_t channel = rope->span.start + (half ? pair : 2 * pair), partner = half ? rope->pairs : 1;
+    const struct rotary_span *span = &rope->span;
+    int64_t first = span->start + rotary_rope_place(span->pairing, rope->pairs, pair, 0);
+    int64_t second = span->start + rotary_rope_place(span->pairing, rope->pairs, pair, 1);
     double c = (double)cosine, s = (double)sine;
     struct said said = {0};
     for (int64_t head = 0; head < tensor->heads; head++) {
         const rotary_rope_const_view *input = &tensor->input, *gradient = &tensor->output_gradient;
-        int64_t x_at = place(input, batch, time, head) + channel,
-                g_at = place(gradient, batch, time, head) + channel;
-        double x0 = (double)rotary_element(input->data, x_at, input->dtype);
-        double x1 = (double)rotary_element(input->data, x_at + partner, input->dtype);
-        double g0 = (double)rotary_element(gradient->data, g_at, gradient->dtype);
-        double g1 = (double)rotary_element(gradient->data, g_at + partner, gradient->dtype);
+        int64_t x_at = place(input, batch, time, head), g_at = place(gradient, batch, time, head);
+        double x0 = (double)rotary_element(input->data, x_at + first, input->dtype);
+        double x1 = (double)rotary_element(input->data, x_at + second, input->dtype);
+        double g0 = (double)rotary_element(gradient->data, g_at + first, gradient->dtype);
+        double g1 = (double)rotary_element(gradient->data, g_at + second, gradient->dtype);
         double y0 = x0 * c - x1 * s, y1 = x0 * s + x1 * c;
         said.angle += g1 * y0 - g0 * y1;
         said.log_magnitude += g0 * y0 + g1 * y1;

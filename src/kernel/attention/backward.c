@@ -143,9 +143,8 @@ static void add_keys(const rotary_attention_problem *problem, int64_t query, int
 
 /* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
 static void meet(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
-                 struct state *state, struct panels key_panels, struct panels value_panels,
-                 const rotary_attention_sums *sums, int64_t index, int64_t query, int64_t rows, int64_t first,
-                 int64_t count)
+                 const struct state *state, const rotary_attention_sums *sums, int64_t index, int64_t query,
+                 int64_t rows, int64_t first, int64_t count)
 {
     count = smaller(count, end_key(problem, query + rows - 1) - first);
     if (count <= 0 || first + count <= first_key(problem, query))
@@ -154,8 +153,8 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
     const float *queries = state->query + index * width, *gradients = state->gradient + index * width;
     struct span seen[QUERY_BLOCK / ROWS];
     int64_t groups = spans_seen(problem, query, rows, first, count, seen);
-    multiply_seen(groups, seen, count, width, queries, key_panels, state->weight);
-    multiply_seen(groups, seen, count, width, gradients, value_panels, state->change);
+    multiply_seen(groups, seen, count, width, queries, state->key_panels, state->weight);
+    multiply_seen(groups, seen, count, width, gradients, state->value_panels, state->change);
     for (int64_t row = 0; row < groups * ROWS; row++) {
         int64_t from = seen[row / ROWS].begin / COLUMNS * COLUMNS, begin = 0, end = 0;
         int64_t to = round_up(seen[row / ROWS].end, COLUMNS);
@@ -199,13 +198,12 @@ void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *pr
         int64_t count = smaller(KEY_BLOCK, end - first), padded = round_up(count, STEP);
         load_key_rows(state.key, problem, piece, problem->key, &problem->key_turn, first, count);
         load_key_rows(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
-        struct panels key_panels = transpose_rows(state.key_panels, state.key, padded, state.width);
-        struct panels value_panels = transpose_rows(state.value_panels, state.value, padded, state.width);
+        transpose_rows(state.key_panels, state.key, padded, state.width);
+        transpose_rows(state.value_panels, state.value, padded, state.width);
         for (int64_t member = 0; member < group; member++) {
             state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
             for (int64_t query = piece->query_begin; query < piece->query_end; query += QUERY_BLOCK)
-                meet(problem, piece, &state, key_panels, value_panels, sums,
-                     member * state.run + query - piece->query_begin, query,
+                meet(problem, piece, &state, sums, member * state.run + query - piece->query_begin, query,
                      smaller(QUERY_BLOCK, piece->query_end - query), first, count);
         }
     }

@@ -124,10 +124,9 @@ static void meet(const rotary_attention_problem *problem, struct state *state, c
         return;
     int64_t width = state->width;
     float *output = state->output + index * width;
-    struct panels keys = {.data = packed, .panel = COLUMNS * width, .depth = COLUMNS};
     struct span seen[QUERY_BLOCK / ROWS];
     int64_t groups = spans_seen(problem, query, rows, first, count, seen);
-    multiply_seen(groups, seen, count, width, state->query + index * width, keys, state->score);
+    multiply_seen(groups, seen, count, width, state->query + index * width, packed, state->score);
     for (int64_t row = 0; row < rows; row += ROWS)
         weigh_group(problem, state, seen[row / ROWS], index, query, row, smaller(row + ROWS, rows), first);
     add_seen(groups, seen, width, state->score, packed + KEY_BLOCK * width, output);

@@ -71,8 +71,7 @@ static inline const float *bias_of(const rotary_attention_problem *problem, int6
 static inline vfloat v_shift(vfloat score, vfloat bias, float units)
 {
     vint hidden = bias <= v_set(ROTARY_ATTENTION_HIDDEN);
-    vfloat shifted = v_fma(bias, v_set(units), score);
-    return (vfloat)((hidden & (vint)v_set(-INFINITY)) | (~hidden & (vint)shifted));
+    return v_select(hidden, v_set(-INFINITY), v_fma(bias, v_set(units), score));
 }
 
 /* A vector of a row of which `left` columns are left; zero behind them. */
@@ -230,14 +229,6 @@ static inline void multiply_tile(int64_t depth, const float *a, int64_t a_row, i
     }
 }
 
-/* A matrix as multiply_seen() reads it: tiles of COLUMNS columns start `panel` floats apart, their rows
- * `depth`.
- */
-struct panels {
-    const float *data;
-    int64_t panel, depth;
-};
-
 /* A square of LANES rows, `from_row` floats apart, transposed: each step shuffles the first half of the rows
  * with the second. */
 static inline void transpose_square(float *to, int64_t to_row, const float *from, int64_t from_row)
@@ -262,14 +253,14 @@ static inline void transpose_square(float *to, int64_t to_row, const float *from
         v_store(to + i * to_row, rows[i]);
 }
 
-/* Panels of the transpose of rows[count][width], count a multiple of COLUMNS: written to `to`, as large. */
-static inline struct panels transpose_rows(float *to, const float *rows, int64_t count, int64_t width)
+/* The transpose of rows[count][width], count a multiple of COLUMNS, in panels of COLUMNS columns one after
+ * another. */
+static inline void transpose_rows(float *panels, const float *rows, int64_t count, int64_t width)
 {
     for (int64_t first = 0; first < count; first += LANES)
         for (int64_t channel = 0; channel < width; channel += LANES)
-            transpose_square(to + first / COLUMNS * COLUMNS * width + channel * COLUMNS + first % COLUMNS,
+            transpose_square(panels + first / COLUMNS * COLUMNS * width + channel * COLUMNS + first % COLUMNS,
                              COLUMNS, rows + first * width + channel, width);
-    return (struct panels){.data = to, .panel = COLUMNS * width, .depth = COLUMNS};
 }
 
 /* Of a block of queries, ROWS at a time, what they see of a block of keys: begin ... end - 1. */
@@ -291,15 +282,15 @@ static inline int64_t spans_seen(const rotary_attention_problem *problem, int64_
     return groups;
 }
 
-/* c[groups of ROWS][KEY_BLOCK] = a[...][depth] b, where something is seen. */
+/* c[groups of ROWS][KEY_BLOCK] = a[...][depth] b, which is in panels, where something is seen. */
 static inline void multiply_seen(int64_t groups, const struct span *seen, int64_t columns, int64_t depth,
-                                 const float *a, struct panels b, float *c)
+                                 const float *a, const float *b, float *c)
 {
     for (int64_t column = 0; column < columns; column += COLUMNS)
         for (int64_t group = 0; group < groups; group++)
             if (column < seen[group].end && column + COLUMNS > seen[group].begin)
-                multiply_tile(depth, a + group * ROWS * depth, depth, 1, b.data + column / COLUMNS * b.panel,
-                              b.depth, c + group * ROWS * KEY_BLOCK + column, KEY_BLOCK, false);
+                multiply_tile(depth, a + group * ROWS * depth, depth, 1, b + column * depth, COLUMNS,
+                              c + group * ROWS * KEY_BLOCK + column, KEY_BLOCK, false);
 }
 
 /* c[groups of ROWS][width] += a[...][KEY_BLOCK] rows, summed over what is seen. */
@@ -327,8 +318,7 @@ static inline vfloat v_tanh(vfloat x)
     p = v_fma(p, square, v_set(-0x1.555552p-2f));
     vfloat small = v_fma(p * square, x, x);
     vfloat large = v_set(1.0f) - v_set(2.0f) / (v_exp(x + x) + v_set(1.0f));
-    vint is_small = square < v_set(0.64f * 0.64f);
-    return (vfloat)((is_small & (vint)small) | (~is_small & (vint)large));
+    return v_select(square < v_set(0.64f * 0.64f), small, large);
 }
 
 static inline void cap_row(float *score, int64_t columns, float softcap)

@@ -93,11 +93,6 @@ INLINED void *row_to_write(rotary_dtype storage, void *data, int64_t row, int64_
     return (char *)data + (size_t)(row * stride) * (storage == ROTARY_BF16 ? 2 : 4);
 }
 
-INLINED vfloat v_select(vint condition, vfloat yes, vfloat no)
-{
-    return (vfloat)((condition & (vint)yes) | (~condition & (vint)no));
-}
-
 /* All ones in the first `lanes` lanes. */
 INLINED vint first_lanes(int64_t lanes)
 {
