@@ -9,7 +9,6 @@ awk '
 /^<style>$/ { in_style = 1; next }
 /^<\/style>$/ { in_style = 0 }
 in_style && /^(:root|@media\(prefers|svg |\.e0|\.e4)/ { style = style $0 "\n" }
-in_style && /^@media\(prefers/ { in_media = 1 }
 !drawn && /^<svg / {
     split($0, part, "\"")
     split(part[2], box, " ") # 0 0 width height
