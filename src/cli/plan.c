@@ -32,7 +32,7 @@ static rotary_status fail_name(const char *what, const char *name, const char *c
                        settings_names(names, known), settings_hint(name, names, hint));
 }
 
-rotary_status plan_task(const char *task, rotary_error *error)
+static rotary_status find_task(const char *task, rotary_error *error)
 {
     const char *names[MOST_NAMES + 1];
     list_names(NULL, names);
@@ -113,7 +113,7 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
 
 rotary_status plan_config(const struct plan_request *request, struct run_config *config, rotary_error *error)
 {
-    rotary_status status = plan_task(request->task, error);
+    rotary_status status = find_task(request->task, error);
     if (status != ROTARY_OK)
         return status;
     struct run_config planned;

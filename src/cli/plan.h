@@ -21,8 +21,6 @@ struct plan_request {
 
 #define PLAN_PRESET "quick"
 
-/* Whether there is such a task; says which is nearest if not. */
-ROTARY_CHECKED rotary_status plan_task(const char *task, rotary_error *error);
 ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,
                                          rotary_error *error);
 /* The value of "position" that `name` names. */

@@ -46,11 +46,6 @@ const char *safetensors_other_type(const char *name)
     return NULL;
 }
 
-const char *safetensors_type_name(const struct safetensor *tensor)
-{
-    return tensor->other_type ? tensor->other_type : safetensors_dtype_name(tensor->dtype);
-}
-
 size_t safetensors_element_bytes(const struct safetensor *tensor)
 {
     if (!tensor->other_type)
@@ -126,8 +121,9 @@ static json_t *describe(const struct safetensor *tensor, uint64_t offset)
     (void)safetensors_bytes(tensor, &bytes);
     for (int i = 0; i < tensor->dimensions; i++)
         json_array_append_new(shape, json_integer(tensor->shape[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_type_name(tensor), "shape", shape,
-                     "data_offsets", (json_int_t)offset, (json_int_t)(offset + bytes));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype",
+                     tensor->other_type ? tensor->other_type : safetensors_dtype_name(tensor->dtype), "shape",
+                     shape, "data_offsets", (json_int_t)offset, (json_int_t)(offset + bytes));
 }
 
 static rotary_status make_header(struct layout *layout, const char *path, const struct safetensor *tensors,
