@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "file/rope_keys.h"
+#include "file/rope_layers.h"
 #include "file/rope_reader.h"
 #include "file/settings.h"
 
@@ -12,129 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 256, MOST_LAYER_TYPES = 16 };
-
-/* ---- which object holds the rotation's parameters ---- */
-
-/* Whether the parameters are given for each type of layer: then all there is are objects. */
-static bool by_layer_type(const json_t *parameters)
-{
-    json_t *entries = (json_t *)(uintptr_t)parameters; /* jansson goes through none that is const */
-    const char *key;
-    json_t *entry;
-    json_object_foreach (entries, key, entry)
-        if (json_is_object(entry))
-            return true;
-    return false;
-}
-
-static rotary_status refuse_layer_type(const struct rope_reader *reader, const json_t *parameters,
-                                       const char *layer_type)
-{
-    const char *names[MOST_LAYER_TYPES + 1] = {NULL};
-    char list[TEXT_BYTES] = "";
-    size_t used = 0;
-    int count = 0;
-    json_t *entries = (json_t *)(uintptr_t)parameters;
-    const char *key;
-    json_t *entry;
-    json_object_foreach (entries, key, entry) {
-        if (count == MOST_LAYER_TYPES)
-            break;
-        int added = snprintf(list + used, sizeof list - used, "%s%.60s", count ? ", " : "", key);
-        used += added > 0 && (size_t)added < sizeof list - used ? (size_t)added : 0;
-        names[count++] = key;
-    }
-    if (!layer_type)
-        return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                           "%s: \"%s\" is given for each type of layer; wanted the type that is meant, one "
-                           "of %s",
-                           reader->where, reader->rope_key, list);
-    const char *nearest = settings_nearest(layer_type, names);
-    return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                       "%s: \"%s\" has no type of layer \"%.60s\", wanted one of %s%s%s%s", reader->where,
-                       reader->rope_key, layer_type, list, nearest ? "; did you mean \"" : "",
-                       nearest ? nearest : "", nearest ? "\"?" : "");
-}
-
-/* Chooses the layer type's own parameters where they are keyed so. */
-static rotary_status choose_layer_type(struct rope_reader *reader, const char *layer_type)
-{
-    const json_t *parameters = reader->rope;
-    if (!by_layer_type(parameters)) {
-        if (layer_type)
-            return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                               "%s does not tell types of layers apart, but \"%.60s\" was asked for",
-                               reader->where, layer_type);
-        return ROTARY_OK;
-    }
-    json_t *entries = (json_t *)(uintptr_t)parameters;
-    const char *beside;
-    json_t *entry;
-    json_object_foreach (entries, beside, entry)
-        if (!json_is_object(entry) && !json_is_null(entry))
-            return rope_reader_refuse(reader, beside, entry, "an object, as other types of layer have");
-    const char *key = layer_type;
-    if (!key && json_object_size(parameters) == 1)
-        key = json_object_iter_key(json_object_iter(entries));
-    const json_t *chosen = key ? json_object_get(parameters, key) : NULL;
-    if (!chosen)
-        return refuse_layer_type(reader, parameters, layer_type);
-    if (!json_is_null(chosen) && !json_is_object(chosen))
-        return rope_reader_refuse(reader, key, chosen, "an object");
-    reader->rope = json_is_null(chosen) ? NULL : chosen;
-    return ROTARY_OK;
-}
-
-/* Before rope_parameters, models with two bases had the second one in a key of its own, without scaling. */
-static const json_t *local_base(const struct rope_reader *reader, const char *layer_type, const char **key)
-{
-    static const char *const keys[] = {"rope_local_base_freq", "local_rope_theta"};
-    if (!layer_type || strcmp(layer_type, "sliding_attention") != 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (rope_reader_value(reader->top, keys[i])) {
-            *key = keys[i];
-            return rope_reader_value(reader->top, keys[i]);
-        }
-    return NULL;
-}
-
-static bool has_two_bases(const struct rope_reader *reader)
-{
-    return rope_reader_value(reader->top, "rope_local_base_freq") ||
-           rope_reader_value(reader->top, "local_rope_theta");
-}
-
-static rotary_status find_parameters(struct rope_reader *reader, const char *layer_type)
-{
-    const json_t *scaling = rope_reader_value(reader->top, "rope_scaling");
-    const json_t *parameters = rope_reader_value(reader->top, "rope_parameters");
-    if (scaling && parameters && !json_equal(scaling, parameters))
-        return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                           "%s has both \"rope_scaling\" and \"rope_parameters\", and they differ; wanted "
-                           "one of them",
-                           reader->where);
-    reader->rope_key = parameters ? "rope_parameters" : "rope_scaling";
-    reader->rope = parameters ? parameters : scaling;
-    if (!reader->rope && rope_reader_value(reader->top, "rope_type"))
-        reader->rope = reader->top;
-    if (reader->rope && !json_is_object(reader->rope))
-        return rope_reader_refuse(reader, reader->rope_key, reader->rope, "an object or null");
-    if (layer_type && strcmp(layer_type, "full_attention") == 0 && has_two_bases(reader))
-        return ROTARY_OK;
-    return reader->rope == reader->top && !layer_type ? ROTARY_OK : choose_layer_type(reader, layer_type);
-}
+enum { TEXT_BYTES = 256 };
 
 /* ---- sizes ---- */
 
-static const json_t *model_type(const struct rope_reader *reader)
-{
-    const json_t *type = rope_reader_value(reader->top, "model_type");
-    return type ? type : rope_reader_value(reader->whole, "model_type");
-}
-
-/* The first of the NULL-terminated `keys` that is there. */
+/* The first of the NULL-terminated `keys` that is there; else *size stays. */
 static rotary_status read_size(const struct rope_reader *reader, const char *const *keys, int64_t *size)
 {
     for (; *keys; keys++)
@@ -143,52 +26,72 @@ static rotary_status read_size(const struct rope_reader *reader, const char *con
     return ROTARY_OK;
 }
 
-static rotary_status read_head_dim(const struct rope_reader *reader,
-                                   const struct rope_config_request *request, int64_t *head_dim)
+/* Channels of a head by its width. */
+static rotary_status divide_width(const struct rope_reader *reader, int64_t otherwise, int64_t *head_dim)
 {
-    static const char *const own[] = {"head_dim", "qk_rope_head_dim", NULL};
-    static const char *const full[] = {"global_head_dim",
-                                       NULL}; /* Gemma 4's, of layers that see everything */
-    static const char *const widths[] = {"hidden_size", "n_embd", NULL};
+    static const char *const widths[] = {"hidden_size", "n_embd", "d_model", NULL};
     static const char *const counts[] = {"num_attention_heads", "n_head", "n_heads", NULL};
-    int64_t width = 0, heads = 0, otherwise = request->head_dim;
-    bool sees_all = request->layer_type && strcmp(request->layer_type, "full_attention") == 0;
-    *head_dim = 0;
-    rotary_status status = sees_all ? read_size(reader, full, head_dim) : ROTARY_OK;
-    if (!status && *head_dim == 0)
-        status = read_size(reader, own, head_dim);
-    if (!status && *head_dim == 0)
-        *head_dim = rope_keys_defaults_of(model_type(reader)).head_dim;
-    if (status || *head_dim > 0)
-        return status;
-    status = read_size(reader, widths, &width);
+    int64_t width = reader->model->width, heads = reader->model->heads;
+    rotary_status status = read_size(reader, widths, &width);
     if (!status)
         status = read_size(reader, counts, &heads);
     if (status)
         return status;
-    if (width == 0 || heads == 0) {
-        if (otherwise == 0)
-            return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                               "%s has no \"head_dim\", wanted that, or \"hidden_size\" and "
-                               "\"num_attention_heads\"",
-                               reader->where);
-        *head_dim = otherwise;
-        return ROTARY_OK;
-    }
-    if (width % heads != 0)
+    if ((width == 0 || heads == 0) && otherwise == 0)
+        return rotary_fail(reader->error, ROTARY_BAD_FILE,
+                           "%s has no \"head_dim\", wanted that, or \"hidden_size\" and "
+                           "\"num_attention_heads\"",
+                           reader->where);
+    if (width > 0 && heads > 0 && width % heads != 0)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: \"hidden_size\" is %lld, wanted a multiple of \"num_attention_heads\", %lld, "
                            "or a \"head_dim\"",
                            reader->where, (long long)width, (long long)heads);
-    *head_dim = width / heads;
+    *head_dim = width > 0 && heads > 0 ? width / heads : otherwise;
     return ROTARY_OK;
+}
+
+/* Channels of a head, and how many of them turn, 0 where nothing is said of that. In heads of two parts, one
+ * that turns and one that does not, the one that turns is a head. */
+static rotary_status read_head_dim(const struct rope_reader *reader,
+                                   const struct rope_config_request *request, int64_t *head_dim,
+                                   int64_t *turned)
+{
+    static const char *const own[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
+    static const char *const full[] = {"global_head_dim",
+                                       NULL}; /* Gemma 4's, of layers that see everything */
+    const json_t *part = rope_reader_value(reader->top, "qk_rope_head_dim");
+    bool parts = reader->model->rope_head_dim > 0 || rope_reader_value(reader->top, "qk_nope_head_dim");
+    bool sees_all = request->layer_type && strcmp(request->layer_type, "full_attention") == 0;
+    *head_dim = 0;
+    *turned = reader->undivided ? 0 : reader->model->rope_head_dim;
+    rotary_status status = ROTARY_OK;
+    if (part && !reader->undivided)
+        status = rope_reader_integer(reader, "qk_rope_head_dim", part, 0, turned);
+    if (*turned > 0 && parts) {
+        *head_dim = *turned;
+        return status;
+    }
+    if (!status && sees_all)
+        status = read_size(reader, full, head_dim);
+    if (!status && *head_dim == 0)
+        *head_dim = reader->head_dim;
+    if (!status && *head_dim == 0)
+        status = read_size(reader, own, head_dim);
+    /* A head_dim that is null asks for a share of the width. */
+    if (!status && *head_dim == 0 && !json_object_get(reader->top, "head_dim"))
+        *head_dim = *turned > 0 ? *turned : reader->model->head_dim;
+    if (status || *head_dim > 0)
+        return status;
+    return divide_width(reader, request->head_dim, head_dim);
 }
 
 /* How many heads there are: of keys as many as of queries where nothing else is said. */
 static rotary_status read_heads(const struct rope_reader *reader, struct rope_config *config)
 {
     static const char *const queries[] = {"num_attention_heads", "n_head", "n_heads", NULL};
-    static const char *const keys[] = {"num_key_value_heads", "num_kv_heads", "multi_query_group_num", NULL};
+    static const char *const keys[] = {"num_key_value_heads", "num_kv_heads", "n_head_kv",
+                                       "multi_query_group_num", NULL};
     rotary_status status = read_size(reader, queries, &config->query_heads);
     config->key_heads = config->query_heads;
     if (!status)
@@ -200,43 +103,34 @@ static rotary_status read_heads(const struct rope_reader *reader, struct rope_co
     return status;
 }
 
-/* The share of a head that turns; where nothing is said, all of it, or what the model's class takes. */
-static rotary_status read_fraction(const struct rope_reader *reader, double *fraction)
+/* How many channels of a head turn: by what is known of its parts, by its number, by its share. */
+static rotary_status read_span(const struct rope_reader *reader, int64_t turned, rotary_rope_config *plan)
 {
     static const char *const keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
                                        "rotary_emb_fraction"};
-    *fraction = 1;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const json_t *value = rope_reader_find(reader, keys[i]);
-        if (!value)
-            continue;
-        *fraction = json_number_value(value);
-        if (!json_is_number(value) || !(*fraction > 0 && *fraction <= 1))
-            return rope_reader_refuse(reader, keys[i], value, "a number above 0 and at most 1");
-        return ROTARY_OK;
-    }
-    struct rope_keys_defaults defaults = rope_keys_defaults_of(model_type(reader));
-    if (defaults.fraction > 0)
-        *fraction = defaults.fraction;
-    return ROTARY_OK;
-}
-
-static rotary_status read_span(const struct rope_reader *reader, rotary_rope_config *plan)
-{
     static const char *const places[] = {"front", "back", NULL};
-    double fraction;
-    int place = 0;
-    rotary_status status = read_fraction(reader, &fraction);
-    if (status)
-        return status;
+    double fraction = reader->fraction > 0 ? reader->fraction : 1;
+    int place = reader->model->back;
+    rotary_status status = ROTARY_OK;
+    const json_t *value = NULL;
+    for (size_t i = 0; !value && i < sizeof keys / sizeof keys[0]; i++) {
+        value = rope_reader_find(reader, keys[i]);
+        fraction = value ? json_number_value(value) : fraction;
+        if (value && (!json_is_number(value) || !(fraction > 0 && fraction <= 1)))
+            return rope_reader_refuse(reader, keys[i], value, "a number above 0 and at most 1");
+    }
+    if (!value && turned == 0)
+        turned = reader->model->turned;
+    if (rope_reader_value(reader->top, "rotary_dim"))
+        status = rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->top, "rotary_dim"), 2,
+                                     &turned);
     plan->rotary_dim = plan->head_dim;
     if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)
         plan->rotary_fraction = fraction;
+    else if (turned > 0)
+        plan->rotary_dim = turned;
     else if (fraction < 1)
         plan->rotary_dim = (int64_t)((double)plan->head_dim * fraction);
-    if (rope_reader_value(reader->top, "rotary_dim"))
-        status = rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->top, "rotary_dim"), 2,
-                                     &plan->rotary_dim);
     if (!status && (plan->rotary_dim < 2 || plan->rotary_dim > plan->head_dim || plan->rotary_dim % 2 != 0))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: %lld of a head's %lld channels would turn, wanted an even number of them",
@@ -298,7 +192,6 @@ struct number {
 };
 #define MEMBER(member) offsetof(rotary_rope_config, member)
 static const struct number reals[] = {
-    {"rope_theta", true, ROPE_READER_POSITIVE, MEMBER(base)},
     {"factor", false, ROPE_READER_POSITIVE, MEMBER(factor)},
     {"attention_factor", false, ROPE_READER_POSITIVE, MEMBER(attention_factor)},
     {"beta_fast", false, ROPE_READER_POSITIVE, MEMBER(beta_fast)},
@@ -318,22 +211,36 @@ static const struct number integers[] = {
     {"max_position_embeddings", true, ROPE_READER_POSITIVE, MEMBER(max_positions)},
 };
 
+static rotary_status read_base(const struct rope_reader *reader, double *base)
+{
+    static const char *const keys[] = {"rope_theta", "global_rope_theta", "rotary_emb_base"};
+    const char *key = "rope_theta";
+    const json_t *value = rope_reader_value(reader->rope, key), *ratio = NULL;
+    const char *local = reader->local ? rope_layers_local_base(reader, reader->layer_type) : NULL;
+    if (!value && local)
+        value = rope_reader_value(reader->top, key = local);
+    bool other = reader->local && reader->base > 0; /* than that of the layers that see all */
+    for (size_t i = 0; !value && !other && i < sizeof keys / sizeof keys[0]; i++)
+        value = rope_reader_value(reader->top, key = keys[i]);
+    if (reader->base > 0)
+        *base = reader->base;
+    rotary_status status =
+        value ? rope_reader_real(reader, key, value, ROPE_READER_POSITIVE, base) : ROTARY_OK;
+    double times = 1; /* ChatGLM's */
+    ratio = rope_reader_value(reader->top, "rope_ratio");
+    if (!status && ratio)
+        status = rope_reader_real(reader, "rope_ratio", ratio, ROPE_READER_POSITIVE, &times);
+    *base *= times;
+    return status;
+}
+
 static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_config *plan)
 {
-    static const char *const other_bases[] = {"rotary_emb_base", "global_rope_theta"};
     char *members = (char *)plan;
-    rotary_status status = ROTARY_OK;
-    struct rope_keys_defaults defaults = rope_keys_defaults_of(model_type(reader));
-    if (defaults.base > 0)
-        plan->base = defaults.base;
-    for (size_t i = 0; !status && i < sizeof other_bases / sizeof other_bases[0]; i++)
-        if (rope_reader_value(reader->top, other_bases[i]))
-            status = rope_reader_real(reader, other_bases[i], rope_reader_value(reader->top, other_bases[i]),
-                                      ROPE_READER_POSITIVE, &plan->base);
-    double ratio = 1; /* ChatGLM's */
-    if (!status && rope_reader_value(reader->top, "rope_ratio"))
-        status = rope_reader_real(reader, "rope_ratio", rope_reader_value(reader->top, "rope_ratio"),
-                                  ROPE_READER_POSITIVE, &ratio);
+    rotary_status status = read_base(reader, &plan->base);
+    plan->max_positions = reader->model->positions;
+    if (plan->scaling == ROTARY_SCALING_YARN || plan->scaling == ROTARY_SCALING_LONGROPE)
+        plan->original_positions = reader->model->original;
     for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++) {
         const char *key = reals[i].key;
         const json_t *value =
@@ -346,7 +253,6 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
         if (rope_reader_find(reader, integers[i].key))
             status = rope_reader_integer(reader, integers[i].key, rope_reader_find(reader, integers[i].key),
                                          1, (int64_t *)(members + integers[i].offset));
-    plan->base *= ratio;
     const json_t *truncate = rope_reader_value(reader->rope, "truncate");
     if (!status && truncate) {
         if (!json_is_boolean(truncate))
@@ -483,6 +389,8 @@ static rotary_status read_sections(const struct rope_reader *reader, rotary_rope
     static const rotary_axes axes[] = {ROTARY_AXES_SECTIONS, ROTARY_AXES_INTERLEAVED, ROTARY_AXES_SEPARATE};
     const json_t *sections = rope_reader_find(reader, "mrope_section"),
                  *turns = rope_reader_find(reader, "mrope_interleaved");
+    if (!turns)
+        turns = rope_reader_value(reader->rope, "interleaved"); /* Qwen 3 Omni's */
     int name = 0;
     if (!sections)
         return rope_reader_find(reader, "axes")
@@ -495,7 +403,7 @@ static rotary_status read_sections(const struct rope_reader *reader, rotary_rope
             rope_reader_choice(reader, "axes", rope_reader_find(reader, "axes"), names, &name);
         if (status)
             return status;
-    } else if (json_is_true(turns))
+    } else if (turns ? json_is_true(turns) : reader->model->in_turn)
         name = 1;
     plan->axes = axes[name];
     size_t count = json_array_size(sections), most = name == 1 ? 3 : ROTARY_MOST_AXES;
@@ -534,9 +442,9 @@ static rotary_status find_pairing(const struct rope_reader *reader, struct rope_
         config->pairing_from = switches[i];
         return ROTARY_OK;
     }
-    if (rope_keys_interleaved(model_type(reader))) {
-        *pairing = 1;
-        config->pairing_from = "model_type";
+    if (reader->model->interleaved) {
+        *pairing = !reader->undivided;
+        config->pairing_from = reader->undivided ? "use_mla" : "model_type";
     }
     return ROTARY_OK;
 }
@@ -578,13 +486,14 @@ static rotary_status read_rotation(const struct rope_reader *reader,
                                    const struct rope_config_request *request, struct rope_config *config)
 {
     rotary_rope_config *plan = &config->plan;
+    int64_t turned = 0;
     rotary_status status = read_type(reader, config);
     if (!status)
-        status = read_head_dim(reader, request, &plan->head_dim);
+        status = read_head_dim(reader, request, &plan->head_dim, &turned);
     if (!status)
         status = read_heads(reader, config);
     if (!status)
-        status = read_span(reader, plan);
+        status = read_span(reader, turned, plan);
     if (!status)
         status = read_numbers(reader, plan);
     if (!status)
@@ -604,23 +513,21 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
                                 const struct rope_config_request *request, struct rope_config *config,
                                 rotary_error *error)
 {
-    struct rope_reader reader = {.where = where, .whole = object, .top = object, .error = error};
+    struct rope_reader reader = {
+        .where = where, .whole = object, .layer_type = request->layer_type, .error = error};
     struct rope_config made = {.rope_type = rope_config_types[0]};
+    json_t *parameters;
     rotary_rope_config_default(&made.plan);
-    /* Models of several parts keep the text's sizes and rotation one level down. */
-    const json_t *text = rope_reader_value(object, "text_config");
-    if (json_is_object(text) && !rope_reader_value(object, "head_dim") &&
-        !rope_reader_value(object, "hidden_size"))
-        reader.top = text;
-    const char *local_key = NULL;
-    const json_t *local = local_base(&reader, request->layer_type, &local_key);
-    rotary_status status = local ? ROTARY_OK : find_parameters(&reader, request->layer_type);
+    rotary_status status = rope_layers_find_model(&reader, &parameters);
+    if (!status)
+        status = rope_keys_check_model(&reader, request->ignored, request->ignored_count);
+    if (!status)
+        status = rope_layers_find_parameters(&reader);
     if (!status)
         status = rope_keys_check(&reader, request->ignored, request->ignored_count);
     if (!status)
         status = read_rotation(&reader, request, &made);
-    if (!status && local)
-        status = rope_reader_real(&reader, local_key, local, ROPE_READER_POSITIVE, &made.plan.base);
+    json_decref(parameters);
     if (status) {
         rope_config_free(&made);
         return status;

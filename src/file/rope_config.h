@@ -16,7 +16,7 @@
 #include <rotary/rope.h>
 
 struct rope_config_request {
-    const char *layer_type; /* of the layers that are meant; NULL: the file knows but one kind */
+    const char *layer_type; /* of the layers that are meant; NULL: the model has but one kind */
     int64_t head_dim;       /* where the file says nothing; 0: it must */
     /* Keys that are let pass though they are not known. */
     const char *const *ignored;
@@ -36,8 +36,9 @@ struct rope_config {
 /* The names of rope_type, NULL-terminated; those of old spellings are read too, and not listed. */
 extern const char *const rope_config_types[];
 
-/* A key among the rotation's parameters, or one beside them that begins with "rope" or "rotary", may change
- * the angles: one that is neither read nor known not to is refused, unless it is among those to ignore.
+/* A key among the rotation's parameters, or one beside them with a word that begins with "rope" or "rotary",
+ * may change the angles: one that is neither read nor known not to is refused, unless it is among those to
+ * ignore. Where the file is silent, what the class of its "model_type" takes is taken.
  *
  * What is wrong is ROTARY_BAD_FILE, or the error of reading the file, and names file, key, what was got and
  * what was wanted. Threads, instruction set, compat and sequence_length are the caller's to set.

@@ -36,6 +36,7 @@ static const char *const read_keys[] = {
     "rotary_emb_fraction",
     "mrope_section",
     "mrope_interleaved",
+    "interleaved",
     /* ours */
     "pairing",
     "span",
@@ -53,11 +54,30 @@ static const char *const read_keys[] = {
     NULL,
 };
 
-/* What is read beside the parameters only, and begins as if it were one of them. */
+/* What is read beside the parameters only, and has their name in its own. Which layers turn is not looked at,
+ * nor that values do. */
 static const char *const read_beside[] = {
-    "rope_scaling",           "rope_parameters", "rope_local_base_freq",
-    "rope_interleave",        "rope_ratio",      "rotary_emb_base",
-    "rotary_emb_interleaved", "rotary_dim",      NULL,
+    "rope_scaling",
+    "rope_parameters",
+    "rope_local_base_freq",
+    "local_rope_theta",
+    "swa_rope_theta",
+    "global_rope_theta",
+    "compress_rope_theta",
+    "layer_rope_theta",
+    "rope_interleave",
+    "rope_ratio",
+    "rotary_emb_base",
+    "rotary_emb_interleaved",
+    "rotary_dim",
+    "qk_rope_head_dim",
+    "use_rope",
+    "use_mem_rope",
+    "partial_rotary_factors",
+    "no_rope_layers",
+    "no_rope_layer_interval",
+    "rotary_value",
+    NULL,
 };
 
 static bool is_among(const char *key, const char *const *keys)
@@ -65,6 +85,25 @@ static bool is_among(const char *key, const char *const *keys)
     for (; *keys; keys++)
         if (strcmp(key, *keys) == 0)
             return true;
+    return false;
+}
+
+static bool is_ignored(const char *key, const char *const *ignored, int ignored_count)
+{
+    for (int i = 0; i < ignored_count; i++)
+        if (strcmp(key, ignored[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether one of its words begins with "rope" or "rotary", as in "qk_rope_head_dim"; "property" has none. */
+static bool names_rotation(const char *key)
+{
+    for (const char *word = key; word; word = strchr(word, '_')) {
+        word += *word == '_';
+        if (strncmp(word, "rope", 4) == 0 || strncmp(word, "rotary", 6) == 0)
+            return true;
+    }
     return false;
 }
 
@@ -88,10 +127,9 @@ rotary_status rope_keys_check(const struct rope_reader *reader, const char *cons
         json_t *value;
         json_object_foreach (entries, key, value) {
             bool beside = i == 0;
-            bool concerns = !beside || strncmp(key, "rope", 4) == 0 || strncmp(key, "rotary", 6) == 0;
-            bool known = is_among(key, read_keys) || (beside && is_among(key, read_beside));
-            for (int j = 0; !known && j < ignored_count; j++)
-                known = strcmp(key, ignored[j]) == 0;
+            bool concerns = !beside || names_rotation(key);
+            bool known = is_among(key, read_keys) || (beside && is_among(key, read_beside)) ||
+                         is_ignored(key, ignored, ignored_count);
             if (concerns && !known && !json_is_null(value))
                 return refuse(reader, beside ? NULL : reader->rope_key, key);
         }
@@ -99,41 +137,114 @@ rotary_status rope_keys_check(const struct rope_reader *reader, const char *cons
     return ROTARY_OK;
 }
 
-/* As transformers, or the model's own code, turns its heads. */
-static const char *const interleaved_types[] = {
-    "gptj",          "codegen",       "roformer",    "chatglm",      "glm",          "glm4",
-    "cohere",        "cohere2",       "ernie4_5",    "ernie4_5_moe", "helium",       "llama4",
-    "llama4_text",   "deepseek_v2",   "deepseek_v3", "kimi_k2",      "deepseek_v32", "glm_moe_dsa",
-    "glm4_moe_lite", "longcat_flash", "mistral4",    "youtu",        "glm4v",        "glm4v_text",
-    "glm_ocr",       "glm_ocr_text",  NULL,
-};
+/* ---- models ---- */
 
-bool rope_keys_interleaved(const json_t *model_type)
+const struct rope_model *rope_keys_model(const char *type)
 {
-    const char *name = json_string_value(model_type);
-    return name && is_among(name, interleaved_types);
+    const struct rope_model *model = rope_models;
+    while (model->type && !(type && strcmp(type, model->type) == 0))
+        model++;
+    return model;
 }
 
-/* What the classes of these models take where the file is silent: Gemma 3's files have neither a head_dim nor
- * a rope_theta, and ChatGLM's code turns half a head whatever they say. */
-static const struct rope_keys_defaults defaults[] = {
-    {"chatglm", 0, 0, 0.5},       {"ernie4_5", 0, 5e5, 0},        {"gemma", 256, 0, 0},
-    {"gemma2", 256, 0, 0},        {"gemma3", 256, 1e6, 0},        {"gemma3_text", 256, 1e6, 0},
-    {"gemma3n", 256, 1e6, 0},     {"gemma3n_text", 256, 1e6, 0},  {"glm", 0, 0, 0.5},
-    {"glm4", 0, 0, 0.5},          {"glm4_moe", 0, 0, 0.5},        {"gpt_neox", 0, 0, 0.25},
-    {"gpt_oss", 64, 150000, 0},   {"helium", 0, 1e5, 0},          {"llama4_text", 0, 5e5, 0},
-    {"mixtral", 0, 1e6, 0},       {"nemotron", 0, 0, 0.5},        {"persimmon", 0, 25000, 0.5},
-    {"phi", 0, 0, 0.5},           {"phimoe", 0, 1e6, 0},          {"qwen2_vl", 0, 1e6, 0},
-    {"qwen2_vl_text", 0, 1e6, 0}, {"qwen2_5_vl", 0, 1e6, 0},      {"qwen2_5_vl_text", 0, 1e6, 0},
-    {"qwen3_next", 0, 0, 0.25},   {"recurrent_gemma", 0, 0, 0.5}, {"smollm3", 0, 2e6, 0},
-    {"stablelm", 0, 0, 0.25},
+/* Whether a list has different numbers; 0 is that of layers that do not turn. */
+static bool is_uneven(const json_t *list)
+{
+    double first = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        double number = json_number_value(json_array_get(list, i));
+        if (first > 0 && number > 0 && number != first) /* written alike */
+            return true;
+        first = first > 0 ? first : number;
+    }
+    return false;
+}
+
+static bool is_true(const json_t *value)
+{
+    return json_is_true(value);
+}
+
+static bool is_false(const json_t *value)
+{
+    return json_is_false(value);
+}
+
+static bool is_absent(const json_t *value)
+{
+    return value == NULL;
+}
+
+static bool is_there(const json_t *value)
+{
+    return value != NULL;
+}
+
+static bool is_not_rotary(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text && strcmp(text, "rope") != 0 && strcmp(text, "rotary") != 0;
+}
+
+/* Keys by which a model says that it turns in another way, or not at all. */
+static const struct {
+    const char *type; /* of the models that are meant; NULL: all */
+    const char *key;
+    bool (*holds)(const json_t *value);
+    const char *wanted;
+} rules[] = {
+    {NULL, "position_encoding_2d", is_true, "false: half of each head turns by block, not by place"},
+    {NULL, "use_dynamic_ntk", is_true, "false: its base grows in steps beyond the first context"},
+    {NULL, "alibi", is_true, "false: slopes are no rotation"},
+    {NULL, "use_alibi", is_true, "false: slopes are no rotation"},
+    {NULL, "position_embedding_type", is_not_rotary, "rotary or rope"},
+    {NULL, "use_rope", is_false, "true: it does not turn"},
+    {NULL, "use_mem_rope", is_false, "true: it does not turn"},
+    {NULL, "partial_rotary_factors", is_there, "one share for all layers"},
+    {NULL, "layer_rope_theta", is_uneven, "one base for all layers"},
+    {"baichuan", "max_position_embeddings", is_absent, "it: the 13B, which has none, does not turn"},
+    {"esm", "position_embedding_type", is_absent, "rotary"},
+    {"granitemoehybrid", "position_embedding_type", is_absent, "rope"},
+    {"modernbert", "rope_scaling", is_there, "rope_parameters for each type of layer"},
+    {"modernbert-decoder", "rope_scaling", is_there, "rope_parameters for each type of layer"},
+    {"zamba2", "use_mem_rope", is_absent, "true"},
+    {"zamba2", "attention_head_dim", is_absent, "it"},
 };
 
-struct rope_keys_defaults rope_keys_defaults_of(const json_t *model_type)
+static bool turns(const struct rope_reader *reader)
 {
-    const char *name = json_string_value(model_type);
-    for (size_t i = 0; name && i < sizeof defaults / sizeof defaults[0]; i++)
-        if (strcmp(name, defaults[i].model_type) == 0)
-            return defaults[i];
-    return (struct rope_keys_defaults){NULL, 0, 0, 0};
+    json_t *entries = (json_t *)(uintptr_t)reader->top;
+    const char *key;
+    json_t *value;
+    json_object_foreach (entries, key, value)
+        if (names_rotation(key) && !json_is_null(value))
+            return true;
+    return false;
+}
+
+rotary_status rope_keys_check_model(const struct rope_reader *reader, const char *const *ignored,
+                                    int ignored_count)
+{
+    const char *type = reader->type;
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        const char *key = rules[i].key;
+        const json_t *value = rope_reader_value(reader->top, key);
+        bool meant = !rules[i].type || (type && strcmp(rules[i].type, type) == 0);
+        if (!meant || !rules[i].holds(value) || is_ignored(key, ignored, ignored_count))
+            continue;
+        return value ? rope_reader_refuse(reader, key, value, rules[i].wanted)
+                     : rotary_fail(reader->error, ROTARY_BAD_FILE,
+                                   "%s has no \"%s\", wanted %s, or --ignore %s", reader->where, key,
+                                   rules[i].wanted, key);
+    }
+    if (!type || is_ignored("model_type", ignored, ignored_count))
+        return ROTARY_OK;
+    const char *why_not = reader->model->why_not;
+    if (is_among(type, rope_models_without) && !turns(reader))
+        why_not = "has no rotary embedding";
+    return why_not ? rotary_fail(reader->error, ROTARY_BAD_FILE,
+                                 "%s: a model of type \"%.60s\" %s; wanted one that a configuration of RoPE "
+                                 "can be, or --ignore model_type",
+                                 reader->where, type, why_not)
+                   : ROTARY_OK;
 }

@@ -12,15 +12,13 @@
 ROTARY_CHECKED rotary_status rope_keys_check(const struct rope_reader *reader, const char *const *ignored,
                                              int ignored_count);
 
-/* Whether models of this "model_type" are known to pair neighbours (2i, 2i + 1). NULL: no. */
-bool rope_keys_interleaved(const json_t *model_type);
+/* ROTARY_BAD_FILE where the model has no rotation, or none that a plan can be: for its "model_type", or by
+ * what its keys say. --ignore of the key, "model_type" being one, lets it pass. */
+ROTARY_CHECKED rotary_status rope_keys_check_model(const struct rope_reader *reader,
+                                                   const char *const *ignored, int ignored_count);
 
-/* What models of this "model_type" take where their file is silent; 0: what all others take. */
-struct rope_keys_defaults {
-    const char *model_type;
-    int64_t head_dim;
-    double base, fraction;
-};
-struct rope_keys_defaults rope_keys_defaults_of(const json_t *model_type);
+/* What models of this type take; for NULL and types that are not known, a model that takes nothing of its
+ * own. */
+const struct rope_model *rope_keys_model(const char *type);
 
 #endif

@@ -6,6 +6,8 @@
 #ifndef ROTARY_FILE_ROPE_READER_H
 #define ROTARY_FILE_ROPE_READER_H
 
+#include "file/rope_models.h"
+
 #include <jansson.h>
 #include <rotary/status.h>
 
@@ -15,6 +17,14 @@ struct rope_reader {
     const char *where;
     const json_t *whole, *top, *rope; /* the file; see above */
     const char *rope_key;             /* where `rope` was found */
+    const char *type;                 /* "model_type"; may be NULL */
+    const struct rope_model *model;   /* what it takes where the file is silent */
+    const char *layer_type;           /* that was asked for, or NULL */
+    const json_t *taken;              /* model->parameters; then those of the type of layer; NULL: none */
+    double base, fraction;            /* which they have; 0: none */
+    int64_t head_dim;
+    bool local;     /* the layers that are meant may have a base of their own */
+    bool undivided; /* its heads are not of two parts, though those of its type are */
     rotary_error *error;
 };
 

@@ -231,7 +231,7 @@ static void test_models(void)
     if (reads("{\"model_type\": \"gemma3\", \"text_config\": {\"model_type\": \"gemma3_text\", "
               "\"hidden_size\": 3840, "
               "\"num_attention_heads\": 16, \"rope_scaling\": {\"factor\": 8.0, \"rope_type\": \"linear\"}}}",
-              NULL, &config)) {
+              "full_attention", &config)) {
         CHECK_INT(config.plan.head_dim, 256);
         CHECK_NEAR(config.plan.base, 1e6, 0);
         rope_config_free(&config);
@@ -256,9 +256,19 @@ static void test_models(void)
         CHECK_INT(config.plan.rotary_dim, 16);
         rope_config_free(&config);
     }
-    if (reads("{\"model_type\": \"gemma3_text\", \"head_dim\": 64, \"rope_theta\": 5000}", NULL, &config)) {
+    if (reads("{\"model_type\": \"gemma3_text\", \"head_dim\": 64, \"rope_theta\": 5000}", "full_attention",
+              &config)) {
         CHECK_INT(config.plan.head_dim, 64);
         CHECK_NEAR(config.plan.base, 5000, 0);
+        rope_config_free(&config);
+    }
+    /* Phi-3 within another model, whose files leave out what is its class's. */
+    if (reads(
+            "{\"model_type\": \"phi3\", \"head_dim\": 4, \"max_position_embeddings\": 131072, "
+            "\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1, 1], \"long_factor\": [2, 3]}}",
+            NULL, &config)) {
+        CHECK_INT(config.plan.original_positions, 4096);
+        CHECK_INT(config.plan.max_positions, 131072);
         rope_config_free(&config);
     }
     if (reads("{\"head_dim\": 8, \"rope_ratio\": 50}", NULL, &config)) { /* ChatGLM */
@@ -291,6 +301,143 @@ static void test_models(void)
     }
 }
 
+/* What the classes of models take where their files are silent; the sizes of these are real ones. */
+static void test_silence(void)
+{
+    static const struct {
+        const char *text, *layer_type;
+        int64_t head_dim, rotary_dim, rotary_start;
+        double base;
+        rotary_scaling scaling;
+        double factor;
+    } cases[] = {
+        /* LLaVA 1.5 */
+        {"{\"model_type\": \"llava\", \"text_config\": {\"model_type\": \"llama\", "
+         "\"max_position_embeddings\": 4096}}",
+         NULL, 128, 128, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"qwen3\", \"hidden_size\": 1024, \"num_attention_heads\": 16}", NULL, 128, 128, 0,
+         10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"qwen3\", \"hidden_size\": 1024, \"num_attention_heads\": 16, \"head_dim\": "
+         "null}",
+         NULL, 64, 64, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"cohere\", \"hidden_size\": 8192, \"num_attention_heads\": 64}", NULL, 128, 128,
+         0, 500000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"gpt_oss\", \"rope_scaling\": null}", NULL, 64, 64, 0, 150000,
+         ROTARY_SCALING_YARN, 32},
+        {"{\"model_type\": \"gpt_oss\", \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2}}", NULL, 64,
+         64, 0, 150000, ROTARY_SCALING_LINEAR, 2},
+        {"{\"model_type\": \"gpt_oss\", \"rope_theta\": 7}", NULL, 64, 64, 0, 7, ROTARY_SCALING_YARN, 32},
+        {"{\"model_type\": \"higgs_audio_v2\"}", NULL, 128, 128, 0, 500000, ROTARY_SCALING_LLAMA3, 32},
+        {"{\"model_type\": \"higgs_audio_v2\", \"rope_parameters\": {\"rope_type\": \"default\"}}", NULL, 128,
+         128, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"gptj\"}", NULL, 256, 64, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"jetmoe\", \"hidden_size\": 2048, \"num_attention_heads\": 32, \"kv_channels\": "
+         "96}",
+         NULL, 96, 96, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"zamba2\", \"hidden_size\": 2560, \"num_attention_heads\": 32, "
+         "\"attention_head_dim\": 160, \"kv_channels\": 80, \"use_mem_rope\": true}",
+         NULL, 160, 160, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"dbrx\", \"d_model\": 6144, \"n_heads\": 48}", NULL, 128, 128, 0, 10000,
+         ROTARY_SCALING_NONE, 0},
+        /* Heads of two parts, and of one though the type's are of two. */
+        {"{\"model_type\": \"deepseek_v3\", \"hidden_size\": 7168, \"num_attention_heads\": 128}", NULL, 64,
+         64, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"mistral4\", \"head_dim\": 128, \"qk_nope_head_dim\": 64, \"qk_rope_head_dim\": "
+         "48, \"rope_parameters\": {\"rope_type\": \"default\", \"partial_rotary_factor\": 0.5}}",
+         NULL, 48, 48, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"hidden_size\": 64, \"num_attention_heads\": 2, \"head_dim\": 96, \"qk_nope_head_dim\": 64, "
+         "\"qk_rope_head_dim\": 32}",
+         NULL, 32, 32, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"deepseek_v2\", \"hidden_size\": 1280, \"num_attention_heads\": 10, "
+         "\"qk_nope_head_dim\": 0, \"qk_rope_head_dim\": 0, \"use_mla\": false}",
+         NULL, 128, 128, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"deepseek_v4\", \"head_dim\": 512, \"qk_rope_head_dim\": 64}", "main", 512, 64,
+         448, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"deepseek_v4\"}", "compress", 512, 64, 448, 160000, ROTARY_SCALING_NONE, 0},
+        /* Types of layers. */
+        {"{\"model_type\": \"gemma3_text\"}", "sliding_attention", 256, 256, 0, 10000, ROTARY_SCALING_NONE,
+         0},
+        {"{\"model_type\": \"gemma3_text\", \"rope_theta\": 5e5, \"rope_scaling\": {\"rope_type\": "
+         "\"linear\", \"factor\": 8}}",
+         "sliding_attention", 256, 256, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"gemma3_text\", \"rope_theta\": 5e5, \"rope_scaling\": {\"rope_type\": "
+         "\"linear\", \"factor\": 8}}",
+         "full_attention", 256, 256, 0, 500000, ROTARY_SCALING_LINEAR, 8},
+        {"{\"model_type\": \"gemma3_text\", \"rope_parameters\": {\"sliding_attention\": {\"rope_theta\": "
+         "2e4}}}",
+         "full_attention", 256, 256, 0, 1e6, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"gemma3_text\", \"rope_theta\": 5, \"rope_parameters\": {\"sliding_attention\": "
+         "{\"rope_type\": \"default\"}}}",
+         "sliding_attention", 256, 256, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"gemma4_text\"}", "full_attention", 512, 512, 0, 1e6, ROTARY_SCALING_PROPORTIONAL,
+         0},
+        {"{\"model_type\": \"gemma4_text\", \"rope_parameters\": {\"full_attention\": {\"rope_type\": "
+         "\"linear\", \"factor\": 2}}}",
+         "full_attention", 512, 512, 0, 1e6, ROTARY_SCALING_LINEAR, 2},
+        {"{\"model_type\": \"laguna\", \"rope_parameters\": {\"full_attention\": {\"rope_theta\": 7}}}",
+         "full_attention", 128, 128, 0, 7, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"laguna\"}", "full_attention", 128, 64, 0, 500000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"gemma4_text\", \"head_dim\": 128}", "sliding_attention", 128, 128, 0, 10000,
+         ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"mimo_v2_flash\", \"rope_theta\": 6e6, \"swa_rope_theta\": 3e4}",
+         "sliding_attention", 192, 64, 0, 3e4, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"mimo_v2_flash\", \"rope_theta\": 6e6, \"swa_rope_theta\": 3e4}",
+         "full_attention", 192, 64, 0, 6e6, ROTARY_SCALING_NONE, 0},
+        {"{\"head_dim\": 8, \"rope_theta\": 7, \"rope_local_base_freq\": 5}", "full_attention", 8, 8, 0, 7,
+         ROTARY_SCALING_NONE, 0},
+        /* Parts of parts. */
+        {"{\"model_type\": \"qwen2_5_omni\", \"thinker_config\": {\"text_config\": {\"hidden_size\": 3584, "
+         "\"num_attention_heads\": 28}}}",
+         NULL, 128, 128, 0, 1e6, ROTARY_SCALING_NONE, 0},
+        {"{\"hidden_size\": 99, \"llm_config\": {\"hidden_size\": 64, \"num_attention_heads\": 2}}", NULL, 32,
+         32, 0, 10000, ROTARY_SCALING_NONE, 0},
+        /* Keys that speak of it, and types that others have turned. */
+        {"{\"head_dim\": 8, \"layer_property\": 3, \"no_rope_layers\": [1], \"use_rope\": true}", NULL, 8, 8,
+         0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"bert\", \"head_dim\": 8, \"rope_theta\": 5}", NULL, 8, 8, 0, 5,
+         ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"granite_swa\", \"layer_rope_theta\": [3e4, 0, 3e4], \"rope_theta\": 3e4}", NULL,
+         128, 128, 0, 3e4, ROTARY_SCALING_NONE, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rope_config config;
+        if (!reads(cases[i].text, cases[i].layer_type, &config))
+            continue;
+        CHECK_INT(config.plan.head_dim, cases[i].head_dim);
+        CHECK_INT(config.plan.rotary_dim, cases[i].rotary_dim);
+        CHECK_INT(config.plan.rotary_start, cases[i].rotary_start);
+        CHECK_NEAR(config.plan.base, cases[i].base, 0);
+        CHECK_INT(config.plan.scaling, cases[i].scaling);
+        CHECK_NEAR(config.plan.factor, cases[i].factor, 0);
+        rope_config_free(&config);
+    }
+}
+
+/* Axes that take pairs in turn, by a key or by the model. */
+static void test_axes_in_turn(void)
+{
+    static const struct {
+        const char *text;
+        rotary_axes axes;
+    } cases[] = {
+        {"{\"model_type\": \"qwen3_vl_text\", \"rope_scaling\": {\"mrope_section\": [24, 20, 20]}}",
+         ROTARY_AXES_INTERLEAVED},
+        {"{\"model_type\": \"qwen2_vl\", \"rope_scaling\": {\"mrope_section\": [16, 24, 24]}}",
+         ROTARY_AXES_SECTIONS},
+        {"{\"head_dim\": 16, \"rope_scaling\": {\"interleaved\": true, \"mrope_section\": [4, 2, 2]}}",
+         ROTARY_AXES_INTERLEAVED},
+        {"{\"head_dim\": 16, \"rope_scaling\": {\"interleaved\": false, \"mrope_section\": [4, 2, 2]}}",
+         ROTARY_AXES_SECTIONS},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rope_config config;
+        if (!reads(cases[i].text, NULL, &config))
+            continue;
+        CHECK_INT(config.plan.axes, cases[i].axes);
+        rope_config_free(&config);
+    }
+}
+
 static void test_pairings(void)
 {
     static const struct {
@@ -300,14 +447,18 @@ static void test_pairings(void)
     } cases[] = {
         {"{\"head_dim\": 8}", ROTARY_PAIRING_HALF, "default"},
         {"{\"head_dim\": 8, \"model_type\": \"llama\"}", ROTARY_PAIRING_HALF, "default"},
-        {"{\"head_dim\": 8, \"model_type\": \"gptj\"}", ROTARY_PAIRING_INTERLEAVED, "model_type"},
+        {"{\"head_dim\": 8, \"model_type\": \"gptj\", \"rotary_dim\": 8}", ROTARY_PAIRING_INTERLEAVED,
+         "model_type"},
         {"{\"head_dim\": 8, \"model_type\": \"cohere2\"}", ROTARY_PAIRING_INTERLEAVED, "model_type"},
         {"{\"model_type\": \"llama4\", \"text_config\": {\"head_dim\": 8, \"no_rope_layers\": [1, 0]}}",
          ROTARY_PAIRING_INTERLEAVED, "model_type"},
-        {"{\"head_dim\": 8, \"model_type\": \"gptj\", \"pairing\": \"half\"}", ROTARY_PAIRING_HALF,
+        {"{\"head_dim\": 8, \"model_type\": \"roformer\", \"pairing\": \"half\"}", ROTARY_PAIRING_HALF,
          "pairing"},
         {"{\"head_dim\": 8, \"model_type\": \"deepseek_v3\", \"rope_interleave\": false}",
          ROTARY_PAIRING_HALF, "rope_interleave"},
+        {"{\"model_type\": \"deepseek_v2\", \"use_mla\": false}", ROTARY_PAIRING_HALF, "use_mla"},
+        {"{\"model_type\": \"moonshine_streaming\", \"head_dim\": 40}", ROTARY_PAIRING_INTERLEAVED,
+         "model_type"},
         {"{\"head_dim\": 8, \"rope_interleave\": true}", ROTARY_PAIRING_INTERLEAVED, "rope_interleave"},
         {"{\"head_dim\": 8, \"rotary_emb_interleaved\": true}", ROTARY_PAIRING_INTERLEAVED,
          "rotary_emb_interleaved"},
@@ -343,6 +494,25 @@ static void test_ignored(void)
             CHECK(strstr(error.message, "--ignore rope_magic") != NULL);
     }
     json_decref(object);
+}
+
+/* Models that are refused for what they are pass too. */
+static void test_ignored_models(void)
+{
+    static const char *const texts[] = {"{\"head_dim\": 8, \"model_type\": \"bert\"}",
+                                        "{\"head_dim\": 8, \"model_type\": \"nanochat\"}",
+                                        "{\"head_dim\": 8, \"use_dynamic_ntk\": true}"};
+    static const char *const ignored[] = {"model_type", "use_dynamic_ntk"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct rope_config_request request = {.ignored = ignored, .ignored_count = 2};
+        struct rope_config config;
+        rotary_error error = {0};
+        json_t *object = json_loads(texts[i], 0, NULL);
+        check_about("%s", texts[i]);
+        if (CHECK_INT(rope_config_parse(object, "config.json", &request, &config, &error), ROTARY_OK))
+            rope_config_free(&config);
+        json_decref(object);
+    }
 }
 
 /* ---- what is refused, and what is said of it ---- */
@@ -417,11 +587,47 @@ static void test_refusals(void)
         {"{\"head_dim\": 8, \"rope_parameters\": {\"full\": {\"rope_theta\": 2}, \"sliding\": "
          "{\"rope_theta\": 3}}}",
          NULL,
-         "\"rope_parameters\" is given for each type of layer; wanted the type that is meant, one of full, "
+         "config.json: types of layers turn differently; wanted the type that is meant, one of full, "
          "sliding"},
         {"{\"head_dim\": 8, \"rope_parameters\": {\"full\": {\"rope_theta\": 2}, \"sliding\": "
          "{\"rope_theta\": 3}}}",
          "slidng", "has no type of layer \"slidng\", wanted one of full, sliding; did you mean \"sliding\"?"},
+        {"{\"head_dim\": 8, \"position_encoding_2d\": true}", NULL,
+         "\"position_encoding_2d\" is true, wanted false"},
+        {"{\"head_dim\": 8, \"use_dynamic_ntk\": true}", NULL, "\"use_dynamic_ntk\" is true, wanted false"},
+        {"{\"model_type\": \"falcon\", \"alibi\": true}", NULL, "\"alibi\" is true, wanted false"},
+        {"{\"head_dim\": 8, \"use_alibi\": true}", NULL, "\"use_alibi\" is true"},
+        {"{\"head_dim\": 8, \"use_rope\": false}", NULL, "\"use_rope\" is false, wanted true"},
+        {"{\"model_type\": \"zamba2\", \"use_mem_rope\": false, \"attention_head_dim\": 8}", NULL,
+         "\"use_mem_rope\" is false, wanted true"},
+        {"{\"model_type\": \"zamba2\", \"attention_head_dim\": 8}", NULL, "has no \"use_mem_rope\""},
+        {"{\"model_type\": \"zamba2\", \"use_mem_rope\": true}", NULL, "has no \"attention_head_dim\""},
+        {"{\"head_dim\": 8, \"position_embedding_type\": \"absolute\"}", NULL,
+         "\"position_embedding_type\" is \"absolute\", wanted rotary or rope"},
+        {"{\"model_type\": \"granitemoehybrid\"}", NULL, "has no \"position_embedding_type\", wanted rope"},
+        {"{\"model_type\": \"esm\"}", NULL, "has no \"position_embedding_type\", wanted rotary"},
+        {"{\"model_type\": \"baichuan\", \"head_dim\": 8, \"model_max_length\": 4096}", NULL,
+         "has no \"max_position_embeddings\""},
+        {"{\"model_type\": \"modernbert\", \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2}}",
+         "full_attention", "wanted rope_parameters for each type of layer"},
+        {"{\"model_type\": \"granite_swa\", \"layer_rope_theta\": [1e4, 0, 2e4]}", NULL,
+         "\"layer_rope_theta\" is [1e4,0,2e4], wanted one base"},
+        {"{\"head_dim\": 8, \"partial_rotary_factors\": [0.5, 1]}", NULL, "\"partial_rotary_factors\" is"},
+        {"{\"head_dim\": 8, \"layer_rope_turns\": 3}", NULL, "the model has the key \"layer_rope_turns\""},
+        {"{\"model_type\": \"bert\", \"hidden_size\": 768, \"num_attention_heads\": 12}", NULL,
+         "a model of type \"bert\" has no rotary embedding"},
+        {"{\"model_type\": \"clip\", \"text_config\": {\"model_type\": \"clip_text_model\"}}", NULL,
+         "a model of type \"clip_text_model\" has no rotary embedding"},
+        {"{\"model_type\": \"nanochat\"}", NULL, "a model of type \"nanochat\" turns backwards"},
+        {"{\"model_type\": \"pixtral\", \"head_dim\": 64}", NULL, "\"pixtral\" turns by place in an image"},
+        {"{\"model_type\": \"ernie4_5_vl_moe\", \"text_config\": {\"rope_theta\": 5}}", NULL,
+         "has height and width in turn before time"},
+        {"{\"model_type\": \"gemma3_text\"}", NULL, "types of layers turn differently"},
+        {"{\"head_dim\": 8, \"rope_local_base_freq\": 5}", NULL, "types of layers turn differently"},
+        {"{\"model_type\": \"beam\"}", "full_attention",
+         "\"full_attention\" is null, wanted an object: such layers do not turn"},
+        {"{\"model_type\": \"deepseek_v4\", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 16}}", "main",
+         "wanted an object for each type of layer"},
         {"{\"head_dim\": 8}", "full_attention", "config.json does not tell types of layers apart"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -443,8 +649,11 @@ int main(void)
     test_layer_types();
     test_own_keys();
     test_models();
+    test_silence();
+    test_axes_in_turn();
     test_pairings();
     test_ignored();
+    test_ignored_models();
     test_refusals();
     return check_report();
 }
