@@ -141,6 +141,16 @@ CASES = [
      "max_position_embeddings": 262144, "rope_parameters": {"type": "yarn", "rope_theta": 1000000.0, "factor": 16.0,
      "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0,
      "llama_4_scaling_beta": 0.1}}, {}, None, [262143]),
+    ("DeepSeek V4, smaller", "deepseek_v4", "DeepseekV4", {"hidden_size": 4096, "num_attention_heads": 64, "head_dim": 128,
+     "rope_parameters": {"main": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5},
+     "compress": {"rope_type": "yarn", "rope_theta": 160000.0, "partial_rotary_factor": 0.5, "factor": 16.0,
+     "original_max_position_embeddings": 65536, "attention_factor": 1.0}}}, {"model_type": "deepseek_v4"}, "compress", [9, 1000000]),
+    ("MiMo V2 Flash, silent", "mimo_v2_flash", "MiMoV2Flash", {}, {"model_type": "mimo_v2_flash"}, "full_attention", [3, 131071]),
+    ("Moonshine Streaming", "moonshine_streaming", "MoonshineStreaming", {"hidden_size": 320, "num_attention_heads": 8,
+     "head_dim": 40, "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.8}},
+     {"model_type": "moonshine_streaming"}, None, [2, 4095]),
+    ("Privacy filter, silent", "openai_privacy_filter", "OpenAIPrivacyFilter", {}, {"model_type": "openai_privacy_filter"}, None,
+     [8, 131071]),
     ("Qwen2-VL's tower", "qwen2_vl", "Qwen2VLVision", {"embed_dim": 1280, "num_heads": 16}, {"head_dim": 80,
      "axes": "separate", "mrope_section": [20, 20]}, None, [[0, 3, 47], [0, 60, 2]]),
     ("Pixtral's tower", "pixtral", "PixtralVision", {"hidden_size": 1024, "num_attention_heads": 16, "rope_theta": 10000.0},
@@ -195,11 +205,11 @@ def made(name, module, prefix, settings, layer_type, positions):
     factor = getattr(rotary, f"{layer_type}_attention_scaling" if layer_type else "attention_scaling")
     heads = settings.get("num_attention_heads", settings.get("num_heads"))
     width = settings.get("hidden_size", settings.get("embed_dim"))
-    dim = settings.get("qk_rope_head_dim", settings.get("head_dim", width // heads))
+    dim = settings.get("qk_rope_head_dim", settings.get("head_dim", width // heads if settings else config.head_dim))
     if layer_type == "full_attention":
         dim = settings.get("global_head_dim", dim)
     softmax = 0.0 if module == "ministral3" else 1.0  # 0: has mscale_all_dim, and multiplies no scale by it
-    if module.startswith("deepseek"):
+    if module in ("deepseek_v2", "deepseek_v3"):
         with torch.device("meta"):
             attention = getattr(code, f"{prefix}Attention")(config, 0)
         softmax = attention.scaling * attention.qk_head_dim**0.5
@@ -213,10 +223,10 @@ def made(name, module, prefix, settings, layer_type, positions):
     elif prefix == "Qwen2VLVision":
         cosine, sine = (part.reshape(tokens, -1) for part in returned)
         y = code.apply_rotary_pos_emb_vision(x[0].transpose(0, 1), x[0].transpose(0, 1), cosine, sine)[0].transpose(0, 1)[None]
-    elif module == "gemma4":
+    elif module in ("gemma4", "deepseek_v4"):
         y = code.apply_rotary_pos_emb(x, *returned)
     else:
-        turning = returned[0].shape[-1] * (2 if module == "gpt_oss" else 1)
+        turning = returned[0].shape[-1] * (2 if module in ("gpt_oss", "openai_privacy_filter") else 1)
         front = x[..., :turning]
         y = torch.cat([code.apply_rotary_pos_emb(front, front, *returned)[0], x[..., turning:]], -1)
     if "Qwen2VLVision" == prefix:
