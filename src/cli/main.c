@@ -8,6 +8,7 @@
 #include "train/run.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <rotary/types.h>
 #include <rotary/version.h>
 #include <signal.h>
@@ -245,9 +246,21 @@ static void limit_spinning(char **arguments)
     execv("/proc/self/exe", arguments); /* if it cannot, it goes on as it is */
 }
 
+/* jansson leaves out of lists and objects what it has no memory for, and a result would lack it unnoticed. */
+static void *allocate_json(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (!memory) {
+        fputs("rotary: no memory for JSON\n", stderr);
+        exit(EXIT_FAILED);
+    }
+    return memory;
+}
+
 int main(int count, char **arguments)
 {
     limit_spinning(arguments);
+    json_set_alloc_funcs(allocate_json, free);
     /* A file that grows over its limit is then a failed write like any other. */
     signal(SIGXFSZ, SIG_IGN);
     if (count < 2) {

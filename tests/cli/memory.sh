@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Memory that is refused, at any one place: one line that says so, or the whole result, never a part of it.
+. "$(dirname "$0")/support.sh"
+failing=$(realpath "$3")
+echo '{"head_dim": 8, "rope_theta": 100.0, "num_attention_heads": 1}' >config.json
+header='{"a.q_proj.weight":{"dtype":"U8","shape":[8,1],"data_offsets":[0,8]}}'
+# shellcheck disable=SC2059 # an octal escape is made
+printf "\\$(printf %03o ${#header})\\0\\0\\0\\0\\0\\0\\0${header}abcdefgh" >model.safetensors
+
+# holds_out ARGUMENTS...: whichever allocation fails, the command fails or does what it does.
+holds_out() {
+    LD_PRELOAD=$failing "$rotary" "$@" >whole 2>err || complain "rotary $*: fails"
+    [ ! -e made.safetensors ] || mv made.safetensors whole.safetensors
+    allocations=$(sed -n 's/ allocations$//p' err)
+    [ "${allocations:-0}" -gt 20 ] || complain "rotary $*: ${allocations:-no} allocations are counted"
+    which=0
+    while [ $which -lt "${allocations:-0}" ]; do
+        FAILING_ALLOCATION=$which LD_PRELOAD=$failing "$rotary" "$@" >out 2>err
+        case $? in
+        0)
+            cmp -s out whole || complain "rotary $*: another result without allocation $which"
+            [ ! -e made.safetensors ] || cmp -s made.safetensors whole.safetensors ||
+                complain "rotary $*: another file without allocation $which"
+            ;;
+        1)
+            [ "$(grep -c '^rotary: ' err)" = 1 ] ||
+                complain "rotary $*: fails without allocation $which, and does not say why"
+            ;;
+        *) complain "rotary $*: ends otherwise without allocation $which" ;;
+        esac
+        rm -f made.safetensors
+        which=$((which + 1))
+    done
+}
+holds_out frequencies --config config.json --json
+holds_out permute --config config.json --input model.safetensors --to half --output made.safetensors
+finish
