@@ -39,8 +39,8 @@ rotary_status rotary_arena_allocate(struct rotary_arena *arena, const char *what
      * first used, to whichever thread uses them. */
     void *block = bytes > SIZE_MAX - ROTARY_ALIGNMENT ? NULL : calloc(1, bytes + ROTARY_ALIGNMENT);
     if (!block)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s needs %.1f MiB of memory, which cannot be had",
-                           what, (double)bytes / 1048576.0);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%.1f MiB of memory for %s cannot be had",
+                           (double)bytes / 1048576.0, what);
     arena->block = block;
     arena->memory =
         (unsigned char *)block + (ROTARY_ALIGNMENT - (uintptr_t)block % ROTARY_ALIGNMENT) % ROTARY_ALIGNMENT;
