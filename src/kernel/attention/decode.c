@@ -18,7 +18,7 @@
 
 /* Keys that are met together, and queries that meet them: their products stay in registers. A block of scores
  * holds up to SCORES for all queries, and no fewer than LEAST_BLOCK keys. */
-enum { KEYS = 4, SCORES = 4096, LEAST_BLOCK = 32, MOST_BLOCK = 512 };
+enum { KEYS = 4, SCORES = 8192, LEAST_BLOCK = 32, MOST_BLOCK = 512 };
 #if LANES == 16 || defined(__aarch64__)
 enum { QUERIES = 4 };
 #else
@@ -26,8 +26,11 @@ enum { QUERIES = 2 };
 #endif
 _Static_assert(LEAST_BLOCK % LANES == 0 && LEAST_BLOCK % KEYS == 0, "a block is whole vectors");
 
-/* Bytes from what is met to what is asked of memory meanwhile, for the first-level cache. */
-enum { AHEAD_BYTES = 8192, MOST_AHEAD = 64, CACHE_LINE = 64 };
+/* Bytes from what is met to what is asked of memory meanwhile, for the first-level cache; and to pages of
+ * which one line is asked for, so that their places in memory are known when the others are. */
+enum { AHEAD_BYTES = 8192, MOST_AHEAD = 64, PAGES_AHEAD_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
+/* Parts from the one that is joined to the one that is asked for. */
+enum { PARTS_AHEAD = 4 };
 
 /* How numbers of the cache are multiplied: in f32; widened to f32; as pairs of bf16, and then queries and
  * weights are rounded to bf16 too. */
@@ -53,7 +56,7 @@ struct stream {
     const char *data;
     int64_t row, head;
     bool by_token; /* all heads of a token before the next token */
-    int64_t chunk; /* asked of memory at once; 0 where too much of it would be something else */
+    int64_t chunk; /* what KEYS keys of a head take in it; 0 where too much of it is something else */
 };
 
 struct work {
@@ -109,7 +112,24 @@ struct tile {
     bool whole; /* head_dim is whole pairs of vectors */
     int64_t dim, width, stride;
     const char *vector[KEYS];
+    const char *ahead; /* as many bytes as the vectors have: asked of memory while they are met */
 };
+
+INLINE int bytes_of(enum arithmetic arithmetic)
+{
+    return arithmetic == IN_F32 ? 4 : 2;
+}
+
+/* Asks for as many lines as a key's two vectors of channels are. */
+INLINE void ask_ahead(struct tile tile, int key, int64_t channel)
+{
+    int bytes = 2 * LANES * bytes_of(tile.arithmetic);
+    const char *from = tile.ahead + KEYS * channel * bytes_of(tile.arithmetic);
+#pragma GCC unroll 2
+    for (int byte = key * bytes; byte < (key + 1) * bytes; byte += CACHE_LINE)
+        if (byte % CACHE_LINE == 0)
+            __builtin_prefetch(from + byte, 0, 3);
+}
 
 /* Two vectors of channels, zero where `left` ends: of f32 one behind the other; of bf16 the even ones and the
  * odd ones, which are the halves of 32-bit words and need no shuffling, or, as factors of pairs, the words in
@@ -120,9 +140,10 @@ struct channels {
 
 INLINE struct channels load_channels(struct tile tile, int key, int64_t channel, int64_t left)
 {
-    const char *row = tile.vector[key] + channel * (tile.arithmetic == IN_F32 ? 4 : 2);
+    const char *row = tile.vector[key] + channel * bytes_of(tile.arithmetic);
     struct channels part = {0};
     vint words;
+    ask_ahead(tile, key, channel);
     if (tile.arithmetic == IN_F32) {
         const float *from = (const float *)(const void *)row;
         return (struct channels){load_columns(from, left), load_columns(from + LANES, left - LANES)};
@@ -261,17 +282,19 @@ INLINE void value_tile(struct tile tile, const float *score, float *output)
         value_channels(tile, weight, output, channel, tile.whole ? 2 * LANES : tile.dim - channel);
 }
 
-/* What will be met some keys later, in this block or in what is read after it, is asked of memory now. */
-INLINE void ask_ahead(const struct work *work, bool values, const struct block *block, int64_t head,
-                      int64_t at)
+/* What will be met some keys later, in this block or in what is read after it. */
+INLINE const char *ahead_of(const struct work *work, bool values, const struct block *block, int64_t at)
 {
     bool inside = at + block->ahead < block->padded;
     const struct stream *stream = inside == values ? &work->value : &work->key;
     int64_t row = block->row[at + block->ahead - (inside || values ? 0 : block->padded)];
-    const char *from =
-        stream->data + row * stream->row + head * (stream->by_token ? stream->chunk : stream->head);
-    for (int64_t byte = 0; byte < stream->chunk; byte += CACHE_LINE)
-        __builtin_prefetch(from + byte, 0, 3);
+    return stream->data + row * stream->row;
+}
+
+INLINE void look_up_pages(const struct stream *stream, const char *from)
+{
+    for (int64_t byte = 0; byte < KEYS * stream->row; byte += PAGE)
+        __builtin_prefetch(from + PAGES_AHEAD_BYTES + byte, 0, 2);
 }
 
 INLINE void meet_tile(const struct work *work, bool values, struct tile tile, int64_t row, int64_t at)
@@ -284,19 +307,8 @@ INLINE void meet_tile(const struct work *work, bool values, struct tile tile, in
 }
 
 /* The queries of one key-value head meet KEYS keys, or their values, of a block from `at` on. */
-INLINE void meet(const struct work *work, bool values, enum arithmetic arithmetic, bool whole,
-                 const struct block *block, int64_t head, int64_t at)
+INLINE void meet(const struct work *work, bool values, struct tile tile, int64_t head, int64_t at)
 {
-    const struct stream *stream = values ? &work->value : &work->key;
-    struct tile tile = {.arithmetic = arithmetic,
-                        .whole = whole,
-                        .dim = work->problem->head_dim,
-                        .width = work->width,
-                        .stride = work->columns};
-#pragma GCC unroll 4
-    for (int i = 0; i < KEYS; i++)
-        tile.vector[i] = stream->data + block->row[at + i] * stream->row + head * stream->head;
-    ask_ahead(work, values, block, head, at);
     int64_t row = head * work->rows, left = work->rows;
     tile.queries = QUERIES;
     for (; left >= QUERIES; left -= QUERIES, row += QUERIES)
@@ -313,12 +325,29 @@ INLINE void meet(const struct work *work, bool values, enum arithmetic arithmeti
 INLINE void meet_block(const struct work *work, bool values, enum arithmetic arithmetic, bool whole,
                        const struct block *block)
 {
-    int64_t heads = work->problem->key_value_heads;
-    int64_t together = (values ? &work->value : &work->key)->by_token ? heads : 1;
+    const struct stream *stream = values ? &work->value : &work->key;
+    int64_t heads = work->problem->key_value_heads, together = stream->by_token ? heads : 1;
+    int64_t step = stream->by_token ? stream->chunk : stream->head;
+    struct tile tile = {.arithmetic = arithmetic,
+                        .whole = whole,
+                        .dim = work->problem->head_dim,
+                        .width = work->width,
+                        .stride = work->columns};
     for (int64_t first = 0; first < heads; first += together)
-        for (int64_t at = 0; at < block->padded; at += KEYS)
-            for (int64_t head = first; head < first + together; head++)
-                meet(work, values, arithmetic, whole, block, head, at);
+        for (int64_t at = 0; at < block->padded; at += KEYS) {
+            const char *ahead = ahead_of(work, values, block, at), *vector[KEYS];
+#pragma GCC unroll 4
+            for (int i = 0; i < KEYS; i++)
+                vector[i] = stream->data + block->row[at + i] * stream->row;
+            look_up_pages(stream, vector[0] + first * stream->head);
+            for (int64_t head = first; head < first + together; head++) {
+#pragma GCC unroll 4
+                for (int i = 0; i < KEYS; i++)
+                    tile.vector[i] = vector[i] + head * stream->head;
+                tile.ahead = stream->chunk > 0 ? ahead + head * step : tile.vector[0];
+                meet(work, values, tile, head, at);
+            }
+        }
 }
 
 static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
@@ -434,8 +463,10 @@ static void join_row(const rotary_attention_problem *problem, const float *parts
         const float *part = parts + at * stride, *from = part + row * width;
         float factor = expf(part[rows * width + row] - reference);
         total += part[rows * (width + 1) + row] * factor;
-        for (int64_t channel = 0; channel < width; channel += LANES)
+        for (int64_t channel = 0; channel < width; channel += LANES) {
+            __builtin_prefetch(from + PARTS_AHEAD * stride + channel);
             v_store(to + channel, v_fma(v_load(from + channel), v_set(factor), v_load(to + channel)));
+        }
     }
     vfloat inverse = v_set(total == 0 ? 0.0f : 1 / total); /* a sum that is NaN stays NaN */
     for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
