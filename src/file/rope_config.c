@@ -222,6 +222,8 @@ static rotary_status read_base(const struct rope_reader *reader, double *base)
     bool other = reader->local && reader->base > 0; /* than that of the layers that see all */
     for (size_t i = 0; !value && !other && i < sizeof keys / sizeof keys[0]; i++)
         value = rope_reader_value(reader->top, key = keys[i]);
+    if (!value && !other) /* DBRX's */
+        value = rope_reader_value(rope_reader_value(reader->top, "attn_config"), key = "rope_theta");
     if (reader->base > 0)
         *base = reader->base;
     rotary_status status =

@@ -71,7 +71,13 @@ static const char *const read_beside[] = {
     "rotary_emb_interleaved",
     "rotary_dim",
     "qk_rope_head_dim",
+    "rope",
+    "rotary",
+    "rope_full_precision",
+    "original_rope",
+    "indexer_rope_interleave",
     "use_rope",
+    "use_rotary_pos_emb",
     "use_mem_rope",
     "partial_rotary_factors",
     "no_rope_layers",
@@ -170,6 +176,11 @@ static bool is_false(const json_t *value)
     return json_is_false(value);
 }
 
+static bool is_not_true(const json_t *value)
+{
+    return value && !json_is_true(value);
+}
+
 static bool is_absent(const json_t *value)
 {
     return value == NULL;
@@ -183,7 +194,7 @@ static bool is_there(const json_t *value)
 static bool is_not_rotary(const json_t *value)
 {
     const char *text = json_string_value(value);
-    return text && strcmp(text, "rope") != 0 && strcmp(text, "rotary") != 0;
+    return text && !strstr(text, "rope") && !strstr(text, "rotary"); /* Cohere 2's is "rope_gptj" */
 }
 
 /* Keys by which a model says that it turns in another way, or not at all. */
@@ -198,7 +209,11 @@ static const struct {
     {NULL, "alibi", is_true, "false: slopes are no rotation"},
     {NULL, "use_alibi", is_true, "false: slopes are no rotation"},
     {NULL, "position_embedding_type", is_not_rotary, "rotary or rope"},
+    {NULL, "rotary", is_not_true, "true"},
+    {NULL, "rope", is_not_true, "true"},
+    {NULL, "original_rope", is_not_true, "true"},
     {NULL, "use_rope", is_false, "true: it does not turn"},
+    {NULL, "use_rotary_pos_emb", is_false, "true: it does not turn"},
     {NULL, "use_mem_rope", is_false, "true: it does not turn"},
     {NULL, "partial_rotary_factors", is_there, "one share for all layers"},
     {NULL, "layer_rope_theta", is_uneven, "one base for all layers"},

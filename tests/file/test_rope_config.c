@@ -239,7 +239,7 @@ static void test_models(void)
     /* ChatGLM3's code halves kv_channels, and its file does not say so. */
     if (reads("{\"model_type\": \"chatglm\", \"hidden_size\": 4096, \"num_attention_heads\": 32, "
               "\"kv_channels\": 128, "
-              "\"rope_ratio\": 50}",
+              "\"original_rope\": true, \"rope_ratio\": 50}",
               NULL, &config)) {
         CHECK_INT(config.plan.head_dim, 128);
         CHECK_INT(config.plan.rotary_dim, 64);
@@ -337,8 +337,14 @@ static void test_silence(void)
         {"{\"model_type\": \"zamba2\", \"hidden_size\": 2560, \"num_attention_heads\": 32, "
          "\"attention_head_dim\": 160, \"kv_channels\": 80, \"use_mem_rope\": true}",
          NULL, 160, 160, 0, 10000, ROTARY_SCALING_NONE, 0},
-        {"{\"model_type\": \"dbrx\", \"d_model\": 6144, \"n_heads\": 48}", NULL, 128, 128, 0, 10000,
-         ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"dbrx\", \"d_model\": 6144, \"n_heads\": 48, \"attn_config\": {\"kv_n_heads\": "
+         "8, "
+         "\"rope_theta\": 500000}}",
+         NULL, 128, 128, 0, 500000, ROTARY_SCALING_NONE, 0},
+        {"{\"model_type\": \"gptj\", \"rotary\": true}", NULL, 256, 64, 0, 10000, ROTARY_SCALING_NONE, 0},
+        {"{\"head_dim\": 8, \"use_rotary_pos_emb\": true, \"rope\": true, \"position_embedding_type\": "
+         "\"rope_gptj\"}",
+         NULL, 8, 8, 0, 10000, ROTARY_SCALING_NONE, 0},
         /* Heads of two parts, and of one though the type's are of two. */
         {"{\"model_type\": \"deepseek_v3\", \"hidden_size\": 7168, \"num_attention_heads\": 128}", NULL, 64,
          64, 0, 10000, ROTARY_SCALING_NONE, 0},
@@ -597,6 +603,10 @@ static void test_refusals(void)
         {"{\"head_dim\": 8, \"use_dynamic_ntk\": true}", NULL, "\"use_dynamic_ntk\" is true, wanted false"},
         {"{\"model_type\": \"falcon\", \"alibi\": true}", NULL, "\"alibi\" is true, wanted false"},
         {"{\"head_dim\": 8, \"use_alibi\": true}", NULL, "\"use_alibi\" is true"},
+        {"{\"head_dim\": 8, \"use_rotary_pos_emb\": false}", NULL, "\"use_rotary_pos_emb\" is false"},
+        {"{\"head_dim\": 8, \"rope\": false}", NULL, "\"rope\" is false, wanted true"},
+        {"{\"head_dim\": 8, \"rotary\": {\"base\": 10000, \"type\": \"dynamic\"}}", NULL, /* InternLM */
+         "\"rotary\" is {\"base\":10000,\"type\":\"dynamic\"}, wanted true"},
         {"{\"head_dim\": 8, \"use_rope\": false}", NULL, "\"use_rope\" is false, wanted true"},
         {"{\"model_type\": \"zamba2\", \"use_mem_rope\": false, \"attention_head_dim\": 8}", NULL,
          "\"use_mem_rope\" is false, wanted true"},
