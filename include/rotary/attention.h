@@ -109,7 +109,7 @@ typedef struct rotary_attention_forward_call {
     size_t struct_size; /* sizeof(rotary_attention_forward_call) */
     rotary_attention_shape shape;
     rotary_attention_const_view query, key, value; /* as projected: not turned */
-    rotary_attention_view output;
+    rotary_attention_view output;                  /* may not overlap the inputs */
     float *log_sum_exp; /* [batch, heads, queries]; NULL if no backward pass will follow */
     void *workspace;
     rotary_attention_bias bias;
@@ -146,8 +146,8 @@ typedef struct rotary_attention_decode_call {
     int64_t batch, queries, capacity;
     const int64_t *lengths; /* [batch]: tokens already in the cache */
     rotary_attention_const_view query, key, value;
-    rotary_attention_view key_cache, value_cache, output;
-    void *workspace;            /* rotary_attention_decode_bytes */
+    rotary_attention_view key_cache, value_cache, output; /* may not overlap the inputs or each other */
+    void *workspace;                                      /* rotary_attention_decode_bytes */
     rotary_attention_bias bias; /* [batch, heads, queries, positions]: that of a key is at its position */
 } rotary_attention_decode_call;
 

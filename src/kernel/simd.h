@@ -513,6 +513,23 @@ static inline __attribute__((always_inline)) void v_transpose_words(__m512i r[16
         r[12 + j] = _mm512_shuffle_i32x4(odd_01, odd_23, 0xdd);
     }
 }
+
+/* Words 0, 0', 1, 1' ... of the lower, and of the upper, halves of two vectors of 32. */
+static inline __m512i v_alternate_low(__m512i a, __m512i b)
+{
+    const __m512i index =
+        _mm512_set_epi32(0x2f000f, 0x2e000e, 0x2d000d, 0x2c000c, 0x2b000b, 0x2a000a, 0x290009, 0x280008,
+                         0x270007, 0x260006, 0x250005, 0x240004, 0x230003, 0x220002, 0x210001, 0x200000);
+    return _mm512_permutex2var_epi16(a, index, b);
+}
+
+static inline __m512i v_alternate_high(__m512i a, __m512i b)
+{
+    const __m512i index =
+        _mm512_set_epi32(0x3f001f, 0x3e001e, 0x3d001d, 0x3c001c, 0x3b001b, 0x3a001a, 0x390019, 0x380018,
+                         0x370017, 0x360016, 0x350015, 0x340014, 0x330013, 0x320012, 0x310011, 0x300010);
+    return _mm512_permutex2var_epi16(a, index, b);
+}
 #endif
 
 /* e^r for |r| <= ln(2)/2. */

@@ -192,23 +192,6 @@ static inline void transpose_dwords(void *to, const void *from, int64_t row)
         _mm512_storeu_si512((int32_t *)to + i * 16, words[i]);
 }
 
-/* Words 0, 0', 1, 1' ... of the lower, and of the upper, halves of two vectors of 32. */
-static inline __m512i alternate_low(__m512i a, __m512i b)
-{
-    const __m512i index =
-        _mm512_set_epi32(0x2f000f, 0x2e000e, 0x2d000d, 0x2c000c, 0x2b000b, 0x2a000a, 0x290009, 0x280008,
-                         0x270007, 0x260006, 0x250005, 0x240004, 0x230003, 0x220002, 0x210001, 0x200000);
-    return _mm512_permutex2var_epi16(a, index, b);
-}
-
-static inline __m512i alternate_high(__m512i a, __m512i b)
-{
-    const __m512i index =
-        _mm512_set_epi32(0x3f001f, 0x3e001e, 0x3d001d, 0x3c001c, 0x3b001b, 0x3a001a, 0x390019, 0x380018,
-                         0x370017, 0x360016, 0x350015, 0x340014, 0x330013, 0x320012, 0x310011, 0x300010);
-    return _mm512_permutex2var_epi16(a, index, b);
-}
-
 /* 32 rows of `width` channels as the right-hand side of a product that sums over rows: tile t holds channels
  * 16t ... */
 static inline void pack_pairs(uint16_t *tiles, const uint16_t *rows, int64_t width)
@@ -218,8 +201,8 @@ static inline void pack_pairs(uint16_t *tiles, const uint16_t *rows, int64_t wid
             __m512i even = _mm512_loadu_si512(rows + row * width + channel);
             __m512i odd = _mm512_loadu_si512(rows + (row + 1) * width + channel);
             uint16_t *to = tiles + channel / SIDE * TILE + row / 2 * 32;
-            _mm512_storeu_si512(to, alternate_low(even, odd));
-            _mm512_storeu_si512(to + TILE, alternate_high(even, odd));
+            _mm512_storeu_si512(to, v_alternate_low(even, odd));
+            _mm512_storeu_si512(to + TILE, v_alternate_high(even, odd));
         }
 }
 

@@ -280,8 +280,8 @@ static inline __attribute__((always_inline)) void derive_part(const rotary_atten
             _mm512_storeu_si512(weight + (row + i) * BLOCK, p[i]);
             _mm512_storeu_si512(slope + (row + i) * BLOCK, ds[i]);
         }
-        _mm512_storeu_si512(slope_pairs + row / 2 * 32, alternate_low(ds[0], ds[1]));
-        _mm512_storeu_si512(slope_pairs + TILE + row / 2 * 32, alternate_high(ds[0], ds[1]));
+        _mm512_storeu_si512(slope_pairs + row / 2 * 32, v_alternate_low(ds[0], ds[1]));
+        _mm512_storeu_si512(slope_pairs + TILE + row / 2 * 32, v_alternate_high(ds[0], ds[1]));
     }
 }
 

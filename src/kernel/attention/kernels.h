@@ -40,7 +40,8 @@ struct rotary_attention_problem {
     bool bf16, causal;
     int64_t window; /* 0: none */
     float scale, softcap;
-    int64_t queries, keys;
+    int64_t queries; /* in log_sum_exp, which may be more than pieces are made of */
+    int64_t keys;
     int64_t lead; /* query m stands where key m + lead stands */
     int64_t ring; /* key n is row (ring_first + n) mod ring of its view, n < ring; 0: row n */
     int64_t ring_first;

@@ -77,15 +77,10 @@ INLINED void interleave_pair(uint16_t *out, const uint16_t *even, const uint16_t
         __builtin_prefetch(odd + ahead + i);
     }
 #if defined(__AVX512BW__)
-    static const uint16_t order[64] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
-                                       8,  40, 9,  41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47,
-                                       16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55,
-                                       24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63};
-    __m512i first = _mm512_loadu_si512(order), second = _mm512_loadu_si512(order + 32);
     for (int i = 0; i < 2; i++) {
         __m512i a = _mm512_loadu_si512(even + 32 * i), b = _mm512_loadu_si512(odd + 32 * i);
-        _mm512_storeu_si512(out + 64 * i, _mm512_permutex2var_epi16(a, first, b));
-        _mm512_storeu_si512(out + 64 * i + 32, _mm512_permutex2var_epi16(a, second, b));
+        _mm512_storeu_si512(out + 64 * i, v_alternate_low(a, b));
+        _mm512_storeu_si512(out + 64 * i + 32, v_alternate_high(a, b));
     }
 #else
     for (int i = 0; i < GROUP_COLUMNS; i++) {
