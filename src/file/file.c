@@ -137,6 +137,13 @@ rotary_status file_write_parts(const char *path, const struct file_part *parts, 
 rotary_status file_replace_parts(const char *path, const struct file_part *parts, int count,
                                  rotary_error *error)
 {
+    struct stat about;
+    char real[PATH_MAX];
+    bool link = lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return file_write_parts(path, parts, count, error);
+    if (link && realpath(path, real))
+        path = real;
     /* One fixed name beside each file: what a crash leaves there is overwritten by the next write. */
     char beside[PATH_MAX];
     int length = snprintf(beside, sizeof beside, "%s.partial", path);

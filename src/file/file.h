@@ -18,6 +18,7 @@ ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *f
  * `most` bytes. */
 ROTARY_CHECKED rotary_status file_read(const char *path, size_t most, char **bytes, size_t *count,
                                        rotary_error *error);
+/* A link stays and what it leads to is replaced; a device or a pipe is written to. */
 ROTARY_CHECKED rotary_status file_replace(const char *path, const void *bytes, size_t count,
                                           rotary_error *error);
 

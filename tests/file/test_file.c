@@ -9,6 +9,7 @@
 #include "file/checksum.h"
 #include "file/file.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,34 @@ static void test_replace_and_read(void)
     CHECK_INT(file_read("/proc/self/status", 10, &bytes, &count, &error), ROTARY_BAD_FILE);
     CHECK_INT(file_read("/proc/self/status", 200000, &bytes, &count, &error), ROTARY_OK);
     CHECK(count > 0 && strncmp(bytes, "Name:", 5) == 0);
+    free(bytes);
+}
+
+static bool is(const char *path, mode_t type)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && (about.st_mode & S_IFMT) == type;
+}
+
+/* A pipe stands for devices, which whoever may write to them could replace by a file too. */
+static void test_links_and_pipes(void)
+{
+    rotary_error error = {0};
+    char text[8] = "", *bytes;
+    size_t count;
+    const char *pipe = scratch_path("pipe"), *link = scratch_path("link"), *target = scratch_path("target");
+    CHECK(mkfifo(pipe, 0666) == 0 && symlink("target", link) == 0);
+    int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    CHECK_INT(file_replace(pipe, "sent", 4, &error), ROTARY_OK);
+    CHECK_INT(read(reader, text, sizeof text - 1), 4);
+    CHECK_TEXT(text, "sent");
+    CHECK(is(pipe, S_IFIFO));
+    close(reader);
+    CHECK_INT(file_replace(target, "old", 3, &error), ROTARY_OK);
+    CHECK_INT(file_replace(link, "new", 3, &error), ROTARY_OK);
+    CHECK(is(link, S_IFLNK) && is(target, S_IFREG));
+    CHECK_INT(file_read(target, 100, &bytes, &count, &error), ROTARY_OK);
+    CHECK_TEXT(bytes, "new");
     free(bytes);
 }
 
@@ -225,6 +254,7 @@ static void test_checksum(void)
 int main(void)
 {
     test_replace_and_read();
+    test_links_and_pipes();
     test_failures();
     test_folders();
     test_full();
