@@ -123,6 +123,9 @@ static rotary_status time_all(struct attention_benchmark *benchmark, struct atte
         items[2 * i] = (struct timed){.run = run_forward, .argument = &attending[i]};
         items[2 * i + 1] = (struct timed){.run = run_both, .argument = &attending[i]};
     }
+    struct timed *forward = &items[2 * ATTENTION_ROPER], *both = forward + 1;
+    forward->against = &items[2 * ATTENTION_ROPE];
+    both->against = forward->against + 1;
     items[2 * ATTENTION_ROTATIONS] = (struct timed){.run = product_limit_run, .argument = product};
     rotary_status status = timing_run(items, 2 * ATTENTION_ROTATIONS + 1, plan, &benchmark->rounds, error);
     if (status != ROTARY_OK)
@@ -131,6 +134,8 @@ static rotary_status time_all(struct attention_benchmark *benchmark, struct atte
         benchmark->forward[i] = items[2 * i].timing;
         benchmark->both[i] = items[2 * i + 1].timing;
     }
+    benchmark->forward_ratio = forward->ratio;
+    benchmark->both_ratio = both->ratio;
     benchmark->product_rate = product_limit_operations() / items[2 * ATTENTION_ROTATIONS].timing.best;
     return ROTARY_OK;
 }

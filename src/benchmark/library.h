@@ -32,8 +32,9 @@ struct attention_benchmark {
     int64_t batch, heads, time, head_dim; /* given */
     int64_t rounds;                       /* found, as are these */
     struct timing forward[ATTENTION_ROTATIONS], both[ATTENTION_ROTATIONS];
-    double operations;   /* of the forward pass; with the backward 3.5 times as many */
-    double product_rate; /* operations a second of large matrix products alone */
+    double forward_ratio, both_ratio; /* RoPER's time in RoPE's, median over rounds */
+    double operations;                /* of the forward pass; with the backward 3.5 times as many */
+    double product_rate;              /* operations a second of large matrix products alone */
 };
 ROTARY_CHECKED rotary_status benchmark_attention(struct attention_benchmark *benchmark,
                                                  const struct compute *compute,

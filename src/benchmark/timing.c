@@ -19,6 +19,19 @@ struct timing timing_of(double *seconds, int64_t count)
                            .median = 0.5 * (seconds[(count - 1) / 2] + seconds[count / 2])};
 }
 
+/* The median of items' ratios, round by round. */
+static void compare(struct timed *items, int count, const double *seconds, int64_t rounds, double *ratios)
+{
+    for (int i = 0; i < count; i++) {
+        if (!items[i].against)
+            continue;
+        const double *own = seconds + i * rounds, *other = seconds + (items[i].against - items) * rounds;
+        for (int64_t round = 0; round < rounds; round++)
+            ratios[round] = own[round] / other[round];
+        items[i].ratio = timing_of(ratios, rounds).median;
+    }
+}
+
 /* Runs every item once; item i's time goes to seconds[i * stride]. */
 static rotary_status turn(struct timed *items, int count, double *seconds, int64_t stride,
                           rotary_error *error)
@@ -52,12 +65,14 @@ rotary_status timing_run(struct timed *items, int count, const struct timing_pla
     if (status != ROTARY_OK)
         return status;
     *rounds = plan_rounds(plan, rotary_clock() - begin);
-    double *seconds = calloc((size_t)(count * *rounds), sizeof *seconds);
+    double *seconds = calloc((size_t)((count + 1) * *rounds), sizeof *seconds); /* and ratios of one */
     if (!seconds)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the times of %lld rounds",
                            (long long)*rounds);
     for (int64_t round = 0; round < *rounds && status == ROTARY_OK; round++)
         status = turn(items, count, seconds + round, *rounds, error);
+    if (status == ROTARY_OK)
+        compare(items, count, seconds, *rounds, seconds + count * *rounds);
     for (int i = 0; i < count && status == ROTARY_OK; i++)
         items[i].timing = timing_of(seconds + i * *rounds, *rounds);
     free(seconds);

@@ -19,7 +19,9 @@ struct timing {
 struct timed {
     rotary_status (*run)(void *argument, rotary_error *error);
     void *argument;
-    struct timing timing; /* filled in */
+    const struct timed *against; /* or NULL */
+    struct timing timing;        /* filled in */
+    double ratio;                /* filled in: the median, over rounds, of its time in that of `against` */
 };
 
 /* How long to go on: for `seconds`, but at least `least` and at most `most` rounds. */

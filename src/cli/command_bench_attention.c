@@ -32,14 +32,18 @@ static void print_row(const struct attention_benchmark *row, rotary_dtype dtype)
         print_pass("and backward", &row->both[i], both_operations * row->operations, row->product_rate);
         printf("\n");
     }
+    printf("  RoPER in RoPE's time, median of pairs: forward %.3f, and backward %.3f\n", row->forward_ratio,
+           row->both_ratio);
 }
 
 static json_t *row_json(const struct attention_benchmark *row, rotary_dtype dtype)
 {
-    json_t *object = json_pack("{s:[I, I, I, I], s:s, s:I, s:f, s:f}", "shape", (json_int_t)row->batch,
-                               (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim,
-                               "precision", rotary_dtype_name(dtype), "rounds", (json_int_t)row->rounds,
-                               "forward_operations", row->operations, "product_rate", row->product_rate);
+    json_t *object =
+        json_pack("{s:[I, I, I, I], s:s, s:I, s:f, s:f, s:f, s:f}", "shape", (json_int_t)row->batch,
+                  (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim, "precision",
+                  rotary_dtype_name(dtype), "rounds", (json_int_t)row->rounds, "roper_forward_ratio",
+                  row->forward_ratio, "roper_both_ratio", row->both_ratio, "forward_operations",
+                  row->operations, "product_rate", row->product_rate);
     for (int i = 0; i < ATTENTION_ROTATIONS && object; i++)
         json_object_set_new(object, attention_rotation_names[i],
                             json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),

@@ -8,6 +8,7 @@
 #include "support/check.h"
 
 #include <string.h>
+#include <time.h>
 
 enum { MOST_TURNS = 4096 };
 
@@ -73,6 +74,31 @@ static void test_turns(void)
     CHECK_INT(rounds, 9);
 }
 
+static rotary_status run_longer(void *argument, rotary_error *error)
+{
+    (void)argument;
+    (void)error;
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    return ROTARY_OK;
+}
+
+/* An item is compared with the one it names, not with another. */
+static void test_ratio(void)
+{
+    struct log log = {.count = 0};
+    struct runner first = {&log, 'a'};
+    struct timed items[] = {
+        {.run = run, .argument = &first}, {.run = run_longer}, {.run = run_longer}, {.run = run_longer}};
+    items[2].against = &items[0];
+    items[3].against = &items[1];
+    rotary_error error;
+    int64_t rounds;
+    struct timing_plan plan = {.seconds = 0.0, .least = 9, .most = 9};
+    CHECK(timing_run(items, 4, &plan, &rounds, &error) == ROTARY_OK);
+    CHECK(items[2].ratio > 10.0 && items[3].ratio < 10.0);
+    CHECK_NEAR(items[0].ratio, 0.0, 0.0);
+}
+
 static void test_failure(void)
 {
     rotary_error error;
@@ -118,6 +144,7 @@ int main(void)
 {
     test_timing_of();
     test_turns();
+    test_ratio();
     test_failure();
     test_operations();
     return check_report();
