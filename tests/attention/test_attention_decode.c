@@ -236,11 +236,11 @@ int main(int argc, char **argv)
         {2, 2, 32, 40, 103, true, false, 0, false, true},
         {6, 2, 72, 1, 64, true, true, 0, false, false},
         {8, 2, 128, 100, 163, false, false, 0, false, false},
-        /* Caches that are cut into parts. */
-        {28, 28, 70, 131, 194, false, false, 0, true, false},
-        {32, 32, 64, 0, 300, true, false, 0, false, false},
+        /* Caches that are cut into parts: the first in f32 alone. */
         {16, 16, 64, 0, 300, false, true, 0, true, false},
-        {32, 16, 100, 150, 213, true, false, 2, false, true},
+        {20, 20, 70, 131, 194, false, false, 0, true, false},
+        {20, 20, 64, 0, 300, true, false, 0, false, false},
+        {28, 14, 100, 150, 213, true, false, 2, false, true},
     };
     int count = sizeof scenes / sizeof *scenes, asked = argc > 1 ? atoi(argv[1]) : count;
     for (int i = 0; i < count && i < asked; i++)
