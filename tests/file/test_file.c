@@ -9,6 +9,7 @@
 #include "file/checksum.h"
 #include "file/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -92,6 +93,30 @@ static void test_failures(void)
     long_path[sizeof long_path - 1] = 0;
     CHECK_INT(file_replace(long_path, "x", 1, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_INT(file_make_folder(long_path, &error), ROTARY_INVALID_ARGUMENT);
+}
+
+/* Nothing may take the place of a file that another file system is mounted on. */
+static bool busy;
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to)
+{
+    if (!busy)
+        return __real_rename(from, to);
+    errno = EBUSY;
+    return -1;
+}
+
+static void test_busy(void)
+{
+    rotary_error error = {0};
+    const char *path = scratch_path("busy");
+    CHECK_INT(file_replace(path, "x", 1, &error), ROTARY_OK);
+    busy = true;
+    CHECK_INT(file_replace(path, "y", 1, &error), ROTARY_IO_ERROR);
+    busy = false;
+    CHECK(strstr(error.message, "busy: Device or resource busy"));
+    CHECK(file_exists(path) && !file_exists(scratch_path("busy.partial")));
 }
 
 static void test_folders(void)
@@ -256,6 +281,7 @@ int main(void)
     test_replace_and_read();
     test_links_and_pipes();
     test_failures();
+    test_busy();
     test_folders();
     test_full();
     test_json();
