@@ -215,7 +215,7 @@ static rotary_status read_base(const struct rope_reader *reader, double *base)
 {
     static const char *const keys[] = {"rope_theta", "global_rope_theta", "rotary_emb_base"};
     const char *key = "rope_theta";
-    const json_t *value = rope_reader_value(reader->rope, key), *ratio = NULL;
+    const json_t *value = rope_reader_value(reader->rope, key);
     const char *local = reader->local ? rope_layers_local_base(reader, reader->layer_type) : NULL;
     if (!value && local)
         value = rope_reader_value(reader->top, key = local);
@@ -229,7 +229,7 @@ static rotary_status read_base(const struct rope_reader *reader, double *base)
     rotary_status status =
         value ? rope_reader_real(reader, key, value, ROPE_READER_POSITIVE, base) : ROTARY_OK;
     double times = 1; /* ChatGLM's */
-    ratio = rope_reader_value(reader->top, "rope_ratio");
+    const json_t *ratio = rope_reader_value(reader->top, "rope_ratio");
     if (!status && ratio)
         status = rope_reader_real(reader, "rope_ratio", ratio, ROPE_READER_POSITIVE, &times);
     *base *= times;

@@ -104,11 +104,10 @@ static rotary_status refuse_layer_type(const struct rope_reader *reader, const j
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: types of layers turn differently; wanted the type that is meant, one of %s",
                            reader->where, list);
-    const char *nearest = settings_nearest(layer_type, names);
+    char hint[SETTINGS_HINT_BYTES];
     return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                       "%s has no type of layer \"%.60s\", wanted one of %s%s%s%s", reader->where, layer_type,
-                       list, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
-                       nearest ? "\"?" : "");
+                       "%s has no type of layer \"%.60s\", wanted one of %s%s", reader->where, layer_type,
+                       list, settings_hint(layer_type, names, hint));
 }
 
 /* Chooses the parameters of the type of layer, among the file's and among those the model takes. */

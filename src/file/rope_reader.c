@@ -72,19 +72,15 @@ rotary_status rope_reader_choice(const struct rope_reader *reader, const char *k
                                  const char *const *names, int *index)
 {
     const char *text = json_string_value(value);
-    char wanted[TEXT_BYTES];
-    size_t used = 0;
-    for (int i = 0; names[i]; i++) {
-        if (text && strcmp(text, names[i]) == 0) {
+    for (int i = 0; text && names[i]; i++)
+        if (strcmp(text, names[i]) == 0) {
             *index = i;
             return ROTARY_OK;
         }
-        const char *between = i == 0 ? "" : names[i + 1] ? ", " : " or ";
-        int added = snprintf(wanted + used, sizeof wanted - used, "%s%s", between, names[i]);
-        used += added > 0 && (size_t)added < sizeof wanted - used ? (size_t)added : 0;
-    }
-    const char *nearest = text ? settings_nearest(text, names) : NULL;
-    if (nearest)
-        snprintf(wanted + used, sizeof wanted - used, "; did you mean \"%s\"?", nearest);
+    char known[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES] = "";
+    char wanted[SETTINGS_NAMES_BYTES + SETTINGS_HINT_BYTES];
+    if (text)
+        settings_hint(text, names, hint);
+    snprintf(wanted, sizeof wanted, "%s%s", settings_names(names, known), hint);
     return rope_reader_refuse(reader, key, value, wanted);
 }
