@@ -7,6 +7,7 @@
 #include "cli/plan.h"
 #include "cli/progress.h"
 #include "cli/result.h"
+#include "file/file.h"
 #include "report/report.h"
 #include "study/compare.h"
 
@@ -14,14 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOST_POSITIONS = 16,
-    MOST_RUNS = 1000,
-    NAME_BYTES = 64,
-    RUNS_QUICK = 5,
-    RUNS_OTHER = 10,
-    PATH_BYTES = 4096
-};
+enum { MOST_POSITIONS = 16, MOST_RUNS = 1000, NAME_BYTES = 64, RUNS_QUICK = 5, RUNS_OTHER = 10 };
 
 struct compare_options {
     struct configuration_options configuration;
@@ -155,10 +149,11 @@ static rotary_status print_json(const struct comparison *comparison, const char 
 static rotary_status print_result(const struct invocation *invocation, const char *folder,
                                   rotary_error *error)
 {
-    char page[PATH_BYTES];
-    snprintf(page, sizeof page, "%s/report.html", folder);
+    char page[FILE_PATH_BYTES];
     struct collection collection;
-    rotary_status status = collection_read(&collection, &folder, 1, error);
+    rotary_status status = file_path(page, folder, "report.html", error);
+    if (status == ROTARY_OK)
+        status = collection_read(&collection, &folder, 1, error);
     if (status != ROTARY_OK)
         return status;
     status = report_write(&collection, page, error);

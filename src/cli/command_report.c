@@ -5,11 +5,10 @@
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/result.h"
+#include "file/file.h"
 #include "report/report.h"
 
 #include <stdio.h>
-
-enum { PATH_BYTES = 4096 };
 
 struct report_options {
     const char *out;
@@ -28,14 +27,16 @@ static enum exit_status run(const struct invocation *invocation)
     const struct report_options *options = invocation->options;
     const struct operands *folders = &invocation->operands;
     rotary_error error = {0};
-    char page[PATH_BYTES];
-    snprintf(page, sizeof page, "%s%s", options->out ? options->out : folders->items[0],
-             options->out ? "" : "/report.html");
+    char beside[FILE_PATH_BYTES];
+    const char *page = options->out ? options->out : beside;
     struct collection collection;
     rotary_status status = collection_read(&collection, folders->items, folders->count, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
-    status = report_write(&collection, page, &error);
+    if (!options->out)
+        status = file_path(beside, folders->items[0], "report.html", &error);
+    if (status == ROTARY_OK)
+        status = report_write(&collection, page, &error);
     collection_free(&collection);
     if (status == ROTARY_OK && invocation->common.json)
         status = result_print_json(json_pack("{s:s}", "report", page), &error);
