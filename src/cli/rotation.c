@@ -112,9 +112,8 @@ static void invert_row(struct row row, int64_t pairs)
 
 void rotation_channels(struct rotary_span span, int64_t pair, int64_t channels[2])
 {
-    bool half = span.pairing == ROTARY_PAIRING_HALF;
-    channels[0] = span.start + (half ? pair : 2 * pair);
-    channels[1] = channels[0] + (half ? span.dim / 2 : 1);
+    for (int member = 0; member < 2; member++)
+        channels[member] = span.start + rotary_rope_place(span.pairing, span.dim / 2, pair, member);
 }
 
 rotary_rope_tensor *rotation_tensor(rotary_rope_apply_call *call, enum rotary_rope_role role)

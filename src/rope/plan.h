@@ -47,9 +47,6 @@ long double rotary_rope_exponent(const rotary_rope_config *config, int64_t pair)
 /* frequencies.c: fills inverse_frequency, growth and the factors of a plan that has memory for them. */
 void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *config);
 
-/* permute.c: where in the span the first (0) or second (1) channel of a pair stands. */
-int64_t rotary_rope_place(rotary_pairing pairing, int64_t pairs, int64_t pair, int member);
-
 /* rows.c: makes the table, whose memory the plan has already. */
 void rotary_rope_fill_table(rotary_rope *rope);
 

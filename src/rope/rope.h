@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What attention needs to know of a plan.
+ * What attention, and the program, need to know of a plan.
  */
 #ifndef ROTARY_ROPE_ROPE_H
 #define ROTARY_ROPE_ROPE_H
@@ -13,6 +13,9 @@ struct rotary_span {
     rotary_pairing pairing;
 };
 struct rotary_span rotary_rope_span(const rotary_rope *rope);
+
+/* Where in the span the first (0) or second (1) channel of a pair stands. */
+int64_t rotary_rope_place(rotary_pairing pairing, int64_t pairs, int64_t pair, int member);
 
 /* Queries and keys turn alike but for xPos. Values turn without magnitudes: they are undone by the transpose,
  * which is the inverse only of a pure rotation. */
