@@ -57,7 +57,7 @@ static rotary_status read_past(const char *label, struct heads *heads, int64_t *
     /* ONNX has flat keys, but their past with heads. */
     enum heads_layout layout = heads->layout == HEADS_FLAT ? HEADS_BEFORE_TIME : heads->layout;
     struct heads past;
-    rotary_status status = heads_read(label, layout, 0, false, &names, &past, error);
+    rotary_status status = heads_read(label, layout, 0, HEADS_ALSO_EMPTY, &names, &past, error);
     if (!status)
         status = heads_join(&past, heads, error);
     *length = past.time;
@@ -73,11 +73,12 @@ static rotary_status read_heads(const struct attend_options *options, struct att
     enum heads_layout layout = (enum heads_layout)options->layout.value;
     int64_t heads = options->heads.value;
     int64_t pairs = options->key_heads.given ? options->key_heads.value : heads;
-    rotary_status status = heads_read(options->query, layout, heads, false, &query, &work->query, error);
+    rotary_status status =
+        heads_read(options->query, layout, heads, HEADS_ALSO_NOTHING, &query, &work->query, error);
     if (!status)
-        status = heads_read(options->key, layout, pairs, false, &key, &work->key, error);
+        status = heads_read(options->key, layout, pairs, HEADS_ALSO_NOTHING, &key, &work->key, error);
     if (!status)
-        status = heads_read(options->value, layout, pairs, false, &value, &work->value, error);
+        status = heads_read(options->value, layout, pairs, HEADS_ALSO_NOTHING, &value, &work->value, error);
     if (!status)
         status = check_key_value(work, error);
     if (!status)

@@ -133,7 +133,7 @@ static rotary_status read_input(const struct apply_options *options, struct work
 {
     static const struct heads_names names = {"B", "T", "H", "D"};
     rotary_status status = heads_read(options->input, (enum heads_layout)options->layout.value,
-                                      options->heads.value, true, &names, &work->input, error);
+                                      options->heads.value, HEADS_ALSO_PLAIN, &names, &work->input, error);
     if (status)
         return status;
     const struct heads *input = &work->input;

@@ -36,12 +36,12 @@ static rotary_status swap_axes(const int64_t sizes[4], const char *label, double
 }
 
 /* The four sizes, from the file's shape; false if that is no such tensor. */
-static bool take_sizes(struct heads *heads, int64_t count, bool plain)
+static bool take_sizes(struct heads *heads, int64_t count, enum heads_also also)
 {
     const struct tensor *tensor = &heads->tensor;
     const int64_t *shape = tensor->shape;
     int rank = tensor->dimensions, least = heads->layout == HEADS_FLAT ? 2 : 3;
-    bool single = plain && rank == 2 && heads->layout != HEADS_FLAT;
+    bool single = also == HEADS_ALSO_PLAIN && rank == 2 && heads->layout != HEADS_FLAT;
     if (!single && (rank < least || rank > least + 1))
         return false;
     heads->batched = rank == least + 1;
@@ -63,7 +63,7 @@ static bool take_sizes(struct heads *heads, int64_t count, bool plain)
     return true;
 }
 
-rotary_status heads_read(const char *label, enum heads_layout layout, int64_t count, bool plain,
+rotary_status heads_read(const char *label, enum heads_layout layout, int64_t count, enum heads_also also,
                          const struct heads_names *names, struct heads *heads, rotary_error *error)
 {
     *heads = (struct heads){.layout = layout};
@@ -74,7 +74,7 @@ rotary_status heads_read(const char *label, enum heads_layout layout, int64_t co
     if (!tensor_is_float(tensor))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64", label,
                            tensor_type_name(tensor->type));
-    if (!take_sizes(heads, count, plain)) {
+    if (!take_sizes(heads, count, also)) {
         char alone[HEADS_TEXT_BYTES], batched[HEADS_TEXT_BYTES], wanted[3 * HEADS_TEXT_BYTES], number[32];
         struct heads_names without = *names;
         without.batch = NULL;
@@ -84,11 +84,11 @@ rotary_status heads_read(const char *label, enum heads_layout layout, int64_t co
         heads_text(layout, &without, alone);
         without.batch = names->batch;
         heads_text(layout, &without, batched);
-        snprintf(wanted, sizeof wanted, "%s%s or %s", plain && layout != HEADS_FLAT ? "[T, D], " : "", alone,
-                 batched);
+        snprintf(wanted, sizeof wanted, "%s%s or %s",
+                 also == HEADS_ALSO_PLAIN && layout != HEADS_FLAT ? "[T, D], " : "", alone, batched);
         return tensor_refuse_shape(tensor, wanted, error);
     }
-    if (tensor->elements == 0)
+    if (tensor->elements == 0 && !(also == HEADS_ALSO_EMPTY && heads->time == 0))
         return tensor_refuse_shape(tensor, "no size to be 0", error);
     const int64_t sizes[4] = {heads->batch, heads->heads, heads->time, heads->channels};
     return layout == HEADS_BEFORE_TIME ? swap_axes(sizes, label, &heads->tensor.values, error) : ROTARY_OK;

@@ -40,12 +40,13 @@ struct heads_names {
 };
 void heads_text(enum heads_layout layout, const struct heads_names *names, char text[HEADS_TEXT_BYTES]);
 
+/* What will do as well: [T, D], one head; no tokens. */
+enum heads_also { HEADS_ALSO_NOTHING, HEADS_ALSO_PLAIN, HEADS_ALSO_EMPTY };
 /* Reads `label`, which must hold numbers of floating point, none of its sizes 0. `count`: heads of a flat
- * tensor, otherwise not read. `plain`: [T, D], one head, will do as well. `names`: how the sentence calls the
- * sizes. heads_free gives the memory back. */
+ * tensor, otherwise not read. `names`: how the sentence calls the sizes. heads_free gives the memory back. */
 ROTARY_CHECKED rotary_status heads_read(const char *label, enum heads_layout layout, int64_t count,
-                                        bool plain, const struct heads_names *names, struct heads *heads,
-                                        rotary_error *error);
+                                        enum heads_also also, const struct heads_names *names,
+                                        struct heads *heads, rotary_error *error);
 /* Zeros, [like->batch, time, heads, channels], to be written to `label` in the layout and the type of `like`.
  */
 ROTARY_CHECKED rotary_status heads_make(const char *label, const struct heads *like, int64_t time,

@@ -222,11 +222,31 @@ static rotary_status read_npy(struct tensor *tensor, rotary_error *error)
     return status;
 }
 
+/* The type of an array of the same elements; false if there is none. */
+static bool type_of_safetensor(const struct safetensor *tensor, enum npy_type *type)
+{
+    static const enum npy_type own[] = {
+        [ROTARY_F32] = NPY_F32, [ROTARY_F16] = NPY_F16, [ROTARY_BF16] = NPY_BF16};
+    static const struct {
+        const char *name;
+        enum npy_type type;
+    } others[] = {{"F64", NPY_F64}, {"I8", NPY_I8},   {"I16", NPY_I16}, {"I32", NPY_I32}, {"I64", NPY_I64},
+                  {"U8", NPY_U8},   {"U16", NPY_U16}, {"U32", NPY_U32}, {"U64", NPY_U64}, {"BOOL", NPY_BOOL}};
+    if (!tensor->other_type) {
+        *type = own[tensor->dtype];
+        return true;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i].name, tensor->other_type) == 0) {
+            *type = others[i].type;
+            return true;
+        }
+    return false;
+}
+
 static rotary_status take_safetensor(const struct safetensors *file, const char *name, struct tensor *tensor,
                                      rotary_error *error)
 {
-    static const enum tensor_type types[] = {
-        [ROTARY_F32] = TENSOR_F32, [ROTARY_F16] = TENSOR_F16, [ROTARY_BF16] = TENSOR_BF16};
     int count = safetensors_count(file);
     if (!name && count != 1)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %d tensors, wanted the name of one: %s:NAME",
@@ -236,10 +256,23 @@ static rotary_status take_safetensor(const struct safetensors *file, const char 
         return rotary_fail(
             error, ROTARY_BAD_FILE, "%s has no tensor \"%.128s\" (it has %d, the first is \"%.128s\")",
             safetensors_path(file), name, count, count > 0 ? safetensors_at(file, 0)->name : "");
-    rotary_status status =
-        tensor_make(tensor->label, types[found->dtype], found->shape, found->dimensions, tensor, error);
-    if (!status)
-        tensor_unpack(tensor->values, found->data, tensor->elements, found->dtype);
+    struct npy array = {.dimensions = found->dimensions, .elements = 1};
+    if (!type_of_safetensor(found, &array.type))
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s holds numbers of type \"%s\", wanted F16, BF16, F32, F64, I8 to I64, U8 to "
+                           "U64 or BOOL",
+                           tensor->label, found->other_type);
+    memcpy(array.shape, found->shape, sizeof array.shape);
+    for (int i = 0; i < array.dimensions; i++)
+        array.elements *= array.shape[i];
+    /* A copy, because in the file it may stand at any byte. */
+    size_t bytes = (size_t)array.elements * npy_size(array.type);
+    array.data = malloc(bytes + 1);
+    if (!array.data)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to read it", tensor->label);
+    memcpy(array.data, found->data, bytes);
+    rotary_status status = take_npy(&array, tensor, error);
+    npy_free(&array);
     return status;
 }
 
@@ -247,7 +280,7 @@ static rotary_status read_safetensor(const char *path, const char *name, struct 
                                      rotary_error *error)
 {
     struct safetensors *file;
-    rotary_status status = safetensors_open(&file, path, error);
+    rotary_status status = safetensors_open_any(&file, path, error);
     if (status)
         return status;
     status = take_safetensor(file, name, tensor, error);
@@ -322,16 +355,22 @@ static rotary_status write_npy(const struct tensor *tensor, rotary_error *error)
 static rotary_status write_safetensor(const char *path, const char *name, const struct tensor *tensor,
                                       rotary_error *error)
 {
+    bool wide = tensor->type == TENSOR_F64;
     struct safetensor written = {.name = name ? name : "tensor",
                                  .dtype = tensor_dtype(tensor->type),
-                                 .dimensions = tensor->dimensions};
+                                 .other_type = wide ? "F64" : NULL,
+                                 .dimensions = tensor->dimensions,
+                                 .data = tensor->values};
     memcpy(written.shape, tensor->shape, sizeof written.shape);
-    void *data = tensor_pack(tensor->values, tensor->elements, written.dtype);
-    if (!data)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to write it", path);
-    written.data = data;
+    void *packed = NULL;
+    if (!wide) {
+        packed = tensor_pack(tensor->values, tensor->elements, written.dtype);
+        if (!packed)
+            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to write it", path);
+        written.data = packed;
+    }
     rotary_status status = safetensors_replace(path, &written, 1, NULL, error);
-    free(data);
+    free(packed);
     return status;
 }
 

@@ -32,7 +32,7 @@ void tensor_free(struct tensor *tensor);
 
 /* Replaces the file of tensor->label, a .npy or (ending in .safetensors, with or without a name) a
  * safetensors file of this one tensor, numbers rounded once to the tensor's type. .npy files have no bf16: it
- * is written as f32; safetensors files have neither f64, which is written as f32, nor integers. */
+ * is written as f32. */
 ROTARY_CHECKED rotary_status tensor_write(const struct tensor *tensor, rotary_error *error);
 /* Whether `label` can be written to at all, for asking before the work: what is wrong is
  * ROTARY_INVALID_ARGUMENT. */

@@ -159,8 +159,9 @@ static rotary_status read_header(const char *path, const char *bytes, size_t cou
                                  size_t *data, rotary_error *error)
 {
     if (count >= 2 && memcmp(bytes, "PK", 2) == 0)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s is an archive of arrays (.npz), wanted one of them as .npy", path);
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s is a zip archive, as .npz and PyTorch's .pt files are, wanted one array as .npy", path);
     if (count < PREFIX_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s is no .npy file: it does not start as one", path);
     const unsigned char *prefix = (const unsigned char *)bytes;

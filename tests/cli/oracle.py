@@ -412,6 +412,36 @@ for label, name in [("y.safetensors", "tensor"), ("y.safetensors:turned", "turne
     got = (np.frombuffer(content, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(4, 2, 8)
     near("apply bf16", got, turned(exact, np.arange(4), inverse_frequencies(8)), np.abs(exact).max() * 2.0**-7)
 
+# A tensor is read as it is, whatever stands beside it, and wherever it starts.
+x = numbers(4, 2, 8).astype(np.float32)
+at = np.array([3, 1, 70000, 2])
+seen = np.tril(np.ones((4, 4), bool))
+write_safetensors("many.safetensors", {
+    "x": ("F32", [4, 2, 8], x.tobytes()), "wide": ("F64", [4, 2, 8], x.astype(np.float64).tobytes()),
+    "small": ("F8_E5M2", [4, 2], bytes(8)), "flag": ("BOOL", [1], b"\1"), "seen": ("BOOL", [4, 4], seen.tobytes()),
+    **{kind: (kind, [4], at.astype(numpy_kind).tobytes())
+       for kind, numpy_kind in [("I32", "<i4"), ("I64", "<i8"), ("U32", "<u4"), ("U64", "<u8")]},
+    "I16": ("I16", [4], (at % 1000 - 5).astype("<i2").tobytes()), "U16": ("U16", [4], (at % 999).astype("<u2").tobytes()),
+    "I8": ("I8", [4], (at % 100 - 5).astype("i1").tobytes()), "U8": ("U8", [4], (at % 200).astype("u1").tobytes()),
+}, {})
+for name, positions in [("I32", at), ("I64", at), ("U32", at), ("U64", at), ("I16", at % 1000 - 5), ("U16", at % 999),
+                        ("I8", at % 100 - 5), ("U8", at % 200)]:
+    for label in ["x", "wide"]:
+        result("apply", "--config", rotation, "--input", f"many.safetensors:{label}", "--positions",
+               f"many.safetensors:{name}", "--output", "y.npy", "--json")
+        near(f"{label} at {name}", np.load("y.npy"), turned(x.astype(np.float64), positions, inverse_frequencies(8)),
+             np.abs(x).max() * 1e-6)
+for mask in ["many.safetensors:seen", array("seen.npy", seen)]:
+    found = result("attend", "--query", "many.safetensors:wide", "--key", "many.safetensors:x", "--value",
+                   "many.safetensors:wide", "--mask", mask, "--output", "o.safetensors:o", "--json")
+    check("attend of f64", found["type"] == "f64")
+    kind, shape, content = read_safetensors("o.safetensors")[0]["o"]
+    check("f64 out", (kind, shape) == ("F64", [4, 2, 8]))
+    near("masked", np.frombuffer(content).reshape(4, 2, 8), attention(x.astype(np.float64), x.astype(np.float64),
+         x.astype(np.float64), causal=True)[0], np.abs(x).max() * 1e-13)
+refuses(1, 'many.safetensors:small holds numbers of type "F8_E5M2", wanted F16', "apply", "--config", rotation, "--input",
+        "many.safetensors:small", "--output", "out.npy")
+
 
 # Of any type, with what goes with each row; what goes with all of them stays.
 partial = config({"hidden_size": 16, "num_attention_heads": 2, "partial_rotary_factor": 0.5}, "partial.json")

@@ -158,6 +158,19 @@ result("attend", "--query", "q.npy", "--key", array("bk.npy", both[0]), "--value
        rope, "--causal", "--first-query", P, "--output", "whole.npy", "--json")
 same("past and whole", np.load("o.npy"), np.load("whole.npy"))
 
+# A past of no tokens, as the first step of an engine has it.
+for layout in ["time", "heads", "flat"]:
+    empty = [part for name in ("key", "value") for part in (f"--past-{name}", array(
+        f"none_{name}.npy", np.zeros((B, 0, G, D) if layout == "time" else (B, G, 0, D))))]
+    step = ["--layout", layout] + (["--heads", H, "--key-heads", G] if layout == "flat" else [])
+    for name, tensor in [("q", q), ("k", k), ("v", v)]:
+        step += ["--query" if name == "q" else "--key" if name == "k" else "--value",
+                 array(f"first_{name}.npy", laid_out(tensor, layout))]
+    result("attend", *step, *empty, "--causal", "--output", "o.npy", "--present-key", "all_k.npy", "--json")
+    result("attend", *qkv, "--causal", "--first-query", 0, "--output", "whole.npy", "--json")
+    same(f"no past, {layout}", np.load("o.npy"), laid_out(np.load("whole.npy"), layout))
+    same(f"no past, {layout}, present", np.load("all_k.npy"), laid_out(k, "heads" if layout == "flat" else layout))
+
 # Each sequence of its length alone.
 result("attend", *qkv, "--key-lengths", "lengths.npy", "--rope", rope, "--roper", "--causal", "--output", "o.npy", "--json")
 for b, length in enumerate([4, 2]):
@@ -181,6 +194,8 @@ array("long.npy", np.array([4, 6]))
 array("halves.npy", np.array([4.0, 2.5]))
 array("three.npy", np.array([1, 2, 3]))
 array("short.npy", past_value[:, 1:])
+array("no_keys.npy", k[:, :0])
+array("no_heads.npy", past_key[:, :0, :0])
 array("bits.npy", np.zeros((T, H, D), np.complex64))
 apply_flat = ["apply", "--config", rope, "--output", "out.npy", "--layout", "flat"]
 attends = ["attend", *qkv, "--output", "out.npy"]
@@ -198,6 +213,10 @@ refuses(2, "--past-key and --past-value want each other", *attends, "--past-key"
 refuses(2, "--past-key and --key-lengths exclude", *attends, *past[:4], "--key-lengths", "lengths.npy")
 refuses(1, "short.npy has 3 tokens, wanted 4, as many as pk.npy has", *attends, "--past-key", "pk.npy", "--past-value",
         "short.npy")
+refuses(1, "no_keys.npy has shape [2, 0, 2, 8], wanted no size to be 0", "attend", *qkv[:2], "--key", "no_keys.npy",
+        *qkv[4:], "--output", "out.npy")
+refuses(1, "no_heads.npy has shape [2, 0, 0, 8], wanted [2, P, 2, 8], to go with k.npy", *attends, "--past-key",
+        "no_heads.npy", "--past-value", "pv.npy")
 refuses(1, "q.npy has shape [2, 3, 4, 8], wanted [2, P, 2, 8], to go with k.npy", *attends, "--past-key", "q.npy",
         "--past-value", "pv.npy")
 refuses(1, "long.npy: length 1 is 6, wanted 0 to 5, as many as k.npy has", *attends, "--key-lengths", "long.npy")
@@ -210,7 +229,7 @@ refuses(2, "--window and --window-left exclude", *attends, "--causal", "--window
 refuses(2, 'two results would go to "out.npy"', *attends, "--weights", "out.npy")
 with open("many.npz", "wb") as file:
     np.savez(file, x=np.zeros(3))
-refuses(1, "many.npz is an archive of arrays (.npz), wanted one", *attends, "--mask", "many.npz")
+refuses(1, "many.npz is a zip archive, as .npz and PyTorch's .pt files are, wanted one array as .npy", *attends, "--mask", "many.npz")
 refuses(1, "m.safetensors.index.json:a names an index of files", *attends, "--mask", "m.safetensors.index.json:a")
 refuses(2, "--causal and --window-right exclude", *attends, "--causal", "--window-right", 1)
 
