@@ -134,8 +134,8 @@ static rotary_status time_all(struct attention_benchmark *benchmark, struct atte
         benchmark->forward[i] = items[2 * i].timing;
         benchmark->both[i] = items[2 * i + 1].timing;
     }
-    benchmark->forward_ratio = forward->ratio;
-    benchmark->both_ratio = both->ratio;
+    benchmark->forward_ratio = forward->ratio.median;
+    benchmark->both_ratio = both->ratio.median;
     benchmark->product_rate = product_limit_operations() / items[2 * ATTENTION_ROTATIONS].timing.best;
     return ROTARY_OK;
 }

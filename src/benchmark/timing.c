@@ -12,14 +12,24 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* What `part` of the sorted times are below. */
+static double quantile(const double *sorted, int64_t count, double part)
+{
+    double place = part * (double)(count - 1);
+    int64_t below = (int64_t)place, above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
+}
+
 struct timing timing_of(double *seconds, int64_t count)
 {
     qsort(seconds, (size_t)count, sizeof *seconds, by_value);
     return (struct timing){.best = seconds[0],
-                           .median = 0.5 * (seconds[(count - 1) / 2] + seconds[count / 2])};
+                           .lower = quantile(seconds, count, 0.25),
+                           .median = quantile(seconds, count, 0.5),
+                           .upper = quantile(seconds, count, 0.75)};
 }
 
-/* The median of items' ratios, round by round. */
+/* Items' ratios, round by round. */
 static void compare(struct timed *items, int count, const double *seconds, int64_t rounds, double *ratios)
 {
     for (int i = 0; i < count; i++) {
@@ -28,20 +38,22 @@ static void compare(struct timed *items, int count, const double *seconds, int64
         const double *own = seconds + i * rounds, *other = seconds + (items[i].against - items) * rounds;
         for (int64_t round = 0; round < rounds; round++)
             ratios[round] = own[round] / other[round];
-        items[i].ratio = timing_of(ratios, rounds).median;
+        items[i].ratio = timing_of(ratios, rounds);
     }
 }
 
-/* Runs every item once; item i's time goes to seconds[i * stride]. */
-static rotary_status turn(struct timed *items, int count, double *seconds, int64_t stride,
+/* Runs every item once, in odd rounds backwards; their times go to column `round` of seconds [count, rounds].
+ */
+static rotary_status turn(struct timed *items, int count, int64_t round, int64_t rounds, double *seconds,
                           rotary_error *error)
 {
     for (int i = 0; i < count; i++) {
+        int item = round % 2 == 0 ? i : count - 1 - i;
         double begin = rotary_clock();
-        rotary_status status = items[i].run(items[i].argument, error);
+        rotary_status status = items[item].run(items[item].argument, error);
         if (status != ROTARY_OK)
             return status;
-        seconds[i * stride] = rotary_clock() - begin;
+        seconds[item * rounds + round] = rotary_clock() - begin;
     }
     return ROTARY_OK;
 }
@@ -54,27 +66,33 @@ static int64_t plan_rounds(const struct timing_plan *plan, double seconds_a_roun
     return rounds < (double)plan->most ? (int64_t)rounds : plan->most;
 }
 
+rotary_status timing_rounds(struct timed *items, int count, int64_t rounds, rotary_error *error)
+{
+    double *seconds = calloc((size_t)((count + 1) * rounds), sizeof *seconds); /* and ratios of one */
+    if (!seconds)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the times of %lld rounds",
+                           (long long)rounds);
+    rotary_status status = ROTARY_OK;
+    for (int64_t round = 0; round < rounds && status == ROTARY_OK; round++)
+        status = turn(items, count, round, rounds, seconds, error);
+    if (status == ROTARY_OK)
+        compare(items, count, seconds, rounds, seconds + count * rounds);
+    for (int i = 0; i < count && status == ROTARY_OK; i++)
+        items[i].timing = timing_of(seconds + i * rounds, rounds);
+    free(seconds);
+    return status;
+}
+
 rotary_status timing_run(struct timed *items, int count, const struct timing_plan *plan, int64_t *rounds,
                          rotary_error *error)
 {
     double trial[TIMING_MOST_ITEMS];
-    rotary_status status = turn(items, count, trial, 1, error);
+    rotary_status status = turn(items, count, 0, 1, trial, error);
     double begin = rotary_clock();
     if (status == ROTARY_OK)
-        status = turn(items, count, trial, 1, error);
+        status = turn(items, count, 0, 1, trial, error);
     if (status != ROTARY_OK)
         return status;
     *rounds = plan_rounds(plan, rotary_clock() - begin);
-    double *seconds = calloc((size_t)((count + 1) * *rounds), sizeof *seconds); /* and ratios of one */
-    if (!seconds)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the times of %lld rounds",
-                           (long long)*rounds);
-    for (int64_t round = 0; round < *rounds && status == ROTARY_OK; round++)
-        status = turn(items, count, seconds + round, *rounds, error);
-    if (status == ROTARY_OK)
-        compare(items, count, seconds, *rounds, seconds + count * *rounds);
-    for (int i = 0; i < count && status == ROTARY_OK; i++)
-        items[i].timing = timing_of(seconds + i * *rounds, *rounds);
-    free(seconds);
-    return status;
+    return timing_rounds(items, count, *rounds, error);
 }

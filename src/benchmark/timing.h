@@ -10,9 +10,10 @@
 
 enum { TIMING_MOST_ITEMS = 8 };
 
-/* Seconds: the shortest and the median of some times. */
+/* Of some times, in seconds, or ratios of times: the least, and what a quarter, half and three quarters of
+ * them are below. */
 struct timing {
-    double best, median;
+    double best, lower, median, upper;
 };
 
 /* One of the things compared. */
@@ -21,7 +22,7 @@ struct timed {
     void *argument;
     const struct timed *against; /* or NULL */
     struct timing timing;        /* filled in */
-    double ratio;                /* filled in: the median, over rounds, of its time in that of `against` */
+    struct timing ratio;         /* filled in: of its time in that of `against`, round by round */
 };
 
 /* How long to go on: for `seconds`, but at least `least` and at most `most` rounds. */
@@ -30,13 +31,18 @@ struct timing_plan {
     int64_t least, most;
 };
 
-/* Runs every item in turn, once without looking at the clock and then `rounds` times with it; the plan and
- * the second round decide how many those are. At most TIMING_MOST_ITEMS items. Passes on what an item returns
- * if it fails. */
+/* Runs every item `rounds` >= 1 times, in turn from the first to the last and in the next round back, so that
+ * no item always follows the same other. At most TIMING_MOST_ITEMS items. Passes on what an item returns if
+ * it fails. */
+ROTARY_CHECKED rotary_status timing_rounds(struct timed *items, int count, int64_t rounds,
+                                           rotary_error *error);
+
+/* The same after two more rounds, which do not count: the plan and the second of them decide how many do. */
 ROTARY_CHECKED rotary_status timing_run(struct timed *items, int count, const struct timing_plan *plan,
                                         int64_t *rounds, rotary_error *error);
 
-/* Sorts `count` >= 1 times. The median of an even number is the mean of the middle two. */
+/* Sorts `count` >= 1 times. What lies between two of them is interpolated: the median of an even number is
+ * the mean of the middle two. */
 struct timing timing_of(double *seconds, int64_t count);
 
 #endif

@@ -2,13 +2,9 @@
 #include "benchmark/train.h"
 
 #include "base/clock.h"
-#include "base/fail.h"
 #include "benchmark/operations.h"
-#include "benchmark/timing.h"
 #include "tensor/profile.h"
 #include "train/learner.h"
-
-#include <stdlib.h>
 
 double benchmark_train_operations(const struct run_config *config)
 {
@@ -19,50 +15,60 @@ double benchmark_train_operations(const struct run_config *config)
            (6.0 * operations_multiplied(model) + 3.5 * operations_attention(model, (time + 1.0) / 2.0));
 }
 
-static rotary_status time_steps(struct learner *learner, double begin, double *seconds,
-                                struct train_benchmark *made, rotary_error *error)
+/* A model that takes steps, with a profile of its own. */
+struct trained {
+    struct compute compute;
+    struct learner learner;
+    int64_t step; /* the last one taken */
+};
+
+static rotary_status take_step(void *argument, rotary_error *error)
 {
-    for (int64_t step = 0; step <= made->steps; step++) {
-        double start = rotary_clock();
-        struct learner_step taken;
-        rotary_status status = learner_step(learner, step + 1, &taken, error);
-        if (status != ROTARY_OK)
-            return status;
-        if (step > 0) {
-            seconds[step - 1] = rotary_clock() - start;
-            continue;
-        }
-        made->first = rotary_clock() - begin;
-        if (learner->compute->profile)
-            *learner->compute->profile = (struct profile){0};
-    }
-    made->step = timing_of(seconds, made->steps);
+    struct trained *trained = argument;
+    struct learner_step taken;
+    return learner_step(&trained->learner, ++trained->step, &taken, error);
+}
+
+/* Takes the first step too, which touches all memory: what the next model may have is known only then. */
+static rotary_status start(struct trained *trained, struct train_timed *timed, const struct compute *compute,
+                           rotary_error *error)
+{
+    trained->compute = *compute;
+    trained->compute.profile = timed->profile;
+    rotary_status status = learner_create(&trained->learner, timed->config, &trained->compute, error);
+    if (status == ROTARY_OK)
+        status = take_step(trained, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct train_config *train = &timed->config->train;
+    timed->tokens = (double)(timed->config->task.sequence_length * train->batch_size * train->accumulation);
+    timed->operations = benchmark_train_operations(timed->config);
+    timed->parameters = (double)parameters_total(decoder_parameters(trained->learner.decoder));
+    if (timed->profile)
+        *timed->profile = (struct profile){0};
     return ROTARY_OK;
 }
 
-rotary_status benchmark_train(const struct run_config *config, const struct compute *compute, int64_t steps,
-                              struct train_benchmark *benchmark, rotary_error *error)
+rotary_status benchmark_train(struct train_benchmark *benchmark, const struct compute *compute,
+                              rotary_error *error)
 {
-    struct train_benchmark made = {.steps = steps,
-                                   .tokens = (double)(config->task.sequence_length *
-                                                      config->train.batch_size * config->train.accumulation),
-                                   .operations = benchmark_train_operations(config)};
-    double *seconds = steps > 0 ? calloc((size_t)steps, sizeof *seconds) : NULL;
-    if (!seconds)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the times of %lld steps",
-                           (long long)steps);
+    struct trained trained[TIMING_MOST_ITEMS] = {{.step = 0}};
+    struct timed items[TIMING_MOST_ITEMS] = {{.run = NULL}};
     double begin = rotary_clock();
-    struct learner learner;
-    rotary_status status = learner_create(&learner, config, compute, error);
-    if (status == ROTARY_OK) {
-        made.parameters = (double)parameters_total(decoder_parameters(learner.decoder));
-        status = time_steps(&learner, begin, seconds, &made, error);
-        learner_destroy(&learner);
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < benchmark->count && status == ROTARY_OK; i++) {
+        items[i] =
+            (struct timed){.run = take_step, .argument = &trained[i], .against = i > 0 ? &items[0] : NULL};
+        status = start(&trained[i], &benchmark->models[i], compute, error);
+        if (i == 0)
+            benchmark->first = rotary_clock() - begin;
     }
     if (status == ROTARY_OK)
-        status = limits_measure(compute, &made.limits, error);
-    free(seconds);
-    if (status == ROTARY_OK)
-        *benchmark = made;
-    return status;
+        status = timing_rounds(items, benchmark->count, benchmark->steps, error);
+    for (int i = 0; i < benchmark->count; i++) {
+        learner_destroy(&trained[i].learner);
+        benchmark->models[i].step = items[i].timing;
+        benchmark->models[i].ratio = items[i].ratio;
+    }
+    return status == ROTARY_OK ? limits_measure(compute, &benchmark->limits, error) : status;
 }

@@ -10,12 +10,21 @@
 #include "benchmark/timing.h"
 #include "train/run.h"
 
+/* A model whose steps are timed. */
+struct train_timed {
+    const struct run_config *config; /* given, checked */
+    struct profile *profile;         /* given: where the time of the timed steps goes; may be NULL */
+    struct timing step;              /* found, as are these */
+    struct timing ratio;             /* of its steps to the first model's, pair by pair; of the first, 0 */
+    double tokens, parameters;       /* a step reads; the model has */
+    double operations;               /* of a step: benchmark_train_operations */
+};
+
 struct train_benchmark {
-    int64_t steps; /* timed; one more before them is not */
-    struct timing step;
-    double first;              /* seconds from nothing to the end of the first step */
-    double tokens, parameters; /* a step reads; the model has */
-    double operations;         /* floating point operations of a step: benchmark_train_operations */
+    struct train_timed models[TIMING_MOST_ITEMS]; /* the first `count` */
+    int count;
+    int64_t steps; /* of each, timed; one more before them is not */
+    double first;  /* found, as is this: seconds from nothing to the end of the first model's first step */
     struct limits limits;
 };
 
@@ -24,10 +33,8 @@ struct train_benchmark {
  * 2 keys a query. */
 double benchmark_train_operations(const struct run_config *config);
 
-/* Trains config, which is checked, for steps + 1 steps on its task's data, writing no file. If the compute
- * has a profile it is that of the timed steps. */
-ROTARY_CHECKED rotary_status benchmark_train(const struct run_config *config, const struct compute *compute,
-                                             int64_t steps, struct train_benchmark *benchmark,
+/* Trains the models on their tasks' data, taking steps by turns and writing no file. */
+ROTARY_CHECKED rotary_status benchmark_train(struct train_benchmark *benchmark, const struct compute *compute,
                                              rotary_error *error);
 
 #endif

@@ -22,6 +22,12 @@ enum { STEPS = 10 };
 
 #define MEMBER(member) offsetof(struct train_options, member)
 static const struct option train_table[] = {
+    {.name = "--position",
+     .type = OPTION_TEXT,
+     .value = "A,B,...",
+     .offset = MEMBER(position),
+     .help = "position encodings: none, learned, sinusoidal, rope, roper; of several, the first is what the "
+             "others are measured against (default: rope)"},
     {.name = "--task",
      .type = OPTION_TEXT,
      .value = "NAME",
@@ -33,87 +39,139 @@ static const struct option train_table[] = {
      .offset = MEMBER(steps),
      .least = 1,
      .most = 1000000,
-     .help = "steps to time, after one that is not (default: 10)"},
+     .help = "steps to time of each encoding, after one that is not (default: 10)"},
     {.name = "--profile",
      .type = OPTION_FLAG,
      .offset = MEMBER(profile),
      .help = "show where the time of a step goes, by operation"},
 };
 
+_Static_assert((int)POSITIONS <= (int)TIMING_MOST_ITEMS, "all encodings can take turns");
+
 struct bench_plan {
-    struct run_config config;
+    struct run_config configs[POSITIONS];
+    struct profile profiles[POSITIONS];
+    struct train_benchmark benchmark;
     struct compute compute;
-    int64_t steps;
 };
+
+/* One encoding is a setting like others, which --set may change; of several, each gets a model. */
+static rotary_status plan_configs(const struct invocation *invocation, struct bench_plan *plan,
+                                  rotary_error *error)
+{
+    const struct train_options *options = invocation->options;
+    const struct configuration_options *configuration = &options->configuration;
+    int positions[POSITIONS] = {0}, count = 1;
+    struct run_config config;
+    rotary_status status = ROTARY_OK;
+    if (options->position)
+        status = plan_positions("--position", options->position, positions, &count, error);
+    struct plan_request request = {.task = options->task ? options->task : "prefix",
+                                   .preset = configuration->preset ? configuration->preset : "paper",
+                                   .position = options->position ? position_names[positions[0]] : NULL,
+                                   .assignments = &configuration->assignments,
+                                   .common = &invocation->common};
+    if (status == ROTARY_OK)
+        status = plan_config(&request, &config, error);
+    for (int i = 0; i < count && status == ROTARY_OK; i++) {
+        if (count > 1)
+            config.model.position = positions[i];
+        status = run_config_check(&config, error);
+        plan->configs[i] = config;
+    }
+    plan->benchmark.count = count;
+    return status;
+}
 
 static rotary_status plan(const struct invocation *invocation, struct bench_plan *plan, rotary_error *error)
 {
     const struct train_options *options = invocation->options;
-    const struct configuration_options *configuration = &options->configuration;
-    struct plan_request request = {.task = options->task ? options->task : "prefix",
-                                   .preset = configuration->preset ? configuration->preset : "paper",
-                                   .position = options->position,
-                                   .assignments = &configuration->assignments,
-                                   .common = &invocation->common};
-    plan->steps = options->steps.given ? options->steps.value : STEPS;
-    rotary_status status = plan_config(&request, &plan->config, error);
-    if (status == ROTARY_OK)
-        status = plan_compute(&invocation->common, plan->config.train.precision, &plan->compute, error);
-    return status;
+    *plan = (struct bench_plan){.benchmark.steps = options->steps.given ? options->steps.value : STEPS};
+    rotary_status status = plan_configs(invocation, plan, error);
+    if (status != ROTARY_OK)
+        return status;
+    for (int i = 0; i < plan->benchmark.count; i++)
+        plan->benchmark.models[i] = (struct train_timed){
+            .config = &plan->configs[i], .profile = options->profile ? &plan->profiles[i] : NULL};
+    return plan_compute(&invocation->common, plan->configs[0].train.precision, &plan->compute, error);
 }
 
-static rotary_status print_json(const struct bench_plan *plan, const struct train_benchmark *result,
-                                rotary_error *error)
+static json_t *model_json(const struct train_benchmark *result, int model)
 {
-    const struct profile *profile = plan->compute.profile;
+    const struct train_timed *timed = &result->models[model];
+    json_t *object =
+        json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "position", position_names[timed->config->model.position],
+                  "parameters", timed->parameters, "tokens", timed->tokens, "median_seconds",
+                  timed->step.median, "best_seconds", timed->step.best, "operations", timed->operations);
+    if (object && model > 0)
+        json_object_set_new(object, "ratio",
+                            json_pack("{s:s, s:I, s:f, s:f, s:f}", "to",
+                                      position_names[result->models[0].config->model.position], "pairs",
+                                      (json_int_t)result->steps, "median", timed->ratio.median,
+                                      "lower_quartile", timed->ratio.lower, "upper_quartile",
+                                      timed->ratio.upper));
+    if (object && timed->profile)
+        json_object_set_new(object, "profile", profile_table_json(timed->profile));
+    return object;
+}
+
+/* What a single model took stands beside what is true of the run, that of several in an array. */
+static rotary_status print_json(const struct bench_plan *plan, rotary_error *error)
+{
+    const struct train_benchmark *result = &plan->benchmark;
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
-        task_names[plan->config.task.task], "position", position_names[plan->config.model.position],
+        "{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f}", "task", task_names[plan->configs[0].task.task],
         "precision", rotary_dtype_name(plan->compute.storage), "isa", rotary_isa_name(plan->compute.isa),
-        "threads", plan->compute.threads, "steps", (json_int_t)result->steps, "parameters",
-        result->parameters, "tokens", result->tokens, "median_seconds", result->step.median, "best_seconds",
-        result->step.best, "first_step_seconds", result->first, "operations", result->operations,
-        "product_rate", result->limits.products, "memory_rate", result->limits.memory);
-    if (object && profile)
-        json_object_set_new(object, "profile", profile_table_json(profile));
+        "threads", plan->compute.threads, "steps", (json_int_t)result->steps, "first_step_seconds",
+        result->first, "product_rate", result->limits.products, "memory_rate", result->limits.memory);
+    json_t *models = json_array();
+    for (int i = 0; i < result->count; i++)
+        json_array_append_new(models, model_json(result, i));
+    if (result->count == 1)
+        json_object_update(object, json_array_get(models, 0));
+    else
+        json_object_set(object, "results", models);
+    json_decref(models);
     return result_print_json(object, error);
 }
 
-static rotary_status print_result(const struct invocation *invocation, const struct bench_plan *plan,
-                                  const struct train_benchmark *result, rotary_error *error)
+static void print_model(const struct bench_plan *plan, int model)
 {
-    if (invocation->common.json)
-        return print_json(plan, result, error);
-    double rate = result->operations / result->step.median, limit = result->limits.products;
-    printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens a step\n",
-           task_names[plan->config.task.task], position_names[plan->config.model.position],
+    const struct train_benchmark *result = &plan->benchmark;
+    const struct train_timed *timed = &result->models[model];
+    double rate = timed->operations / timed->step.median, limit = result->limits.products;
+    printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens a step\n", model > 0 ? "\n" : "",
+           task_names[timed->config->task.task], position_names[timed->config->model.position],
            rotary_dtype_name(plan->compute.storage), rotary_isa_name(plan->compute.isa),
-           plan->compute.threads, result->parameters / 1e6, result->tokens);
-    printf("step               %8.4f s (median of %lld; best %.4f)\n", result->step.median,
-           (long long)result->steps, result->step.best);
-    printf("tokens             %8.0f a second\n", result->tokens / result->step.median);
+           plan->compute.threads, timed->parameters / 1e6, timed->tokens);
+    printf("step               %8.4f s (median of %lld; best %.4f)\n", timed->step.median,
+           (long long)result->steps, timed->step.best);
+    printf("tokens             %8.0f a second\n", timed->tokens / timed->step.median);
     printf("operations         %8.1f GFLOP/s\n", rate / 1e9);
     printf("products alone     %8.1f GFLOP/s: the machine's limit, of which training reaches %.0f%%\n",
            limit / 1e9, 100.0 * rate / limit);
-    printf("to the first step  %8.3f s\n", result->first);
-    if (plan->compute.profile)
-        profile_table_print(plan->compute.profile, "step", (double)result->steps, &result->limits);
-    return ROTARY_OK;
+    if (model == 0)
+        printf("to the first step  %8.3f s\n", result->first);
+    else
+        printf("ratio to %-10s%8.3f (median of %lld pairs; quartiles %.3f and %.3f)\n",
+               position_names[result->models[0].config->model.position], timed->ratio.median,
+               (long long)result->steps, timed->ratio.lower, timed->ratio.upper);
+    if (timed->profile)
+        profile_table_print(timed->profile, "step", (double)result->steps, &result->limits);
 }
 
 static enum exit_status run(const struct invocation *invocation)
 {
-    const struct train_options *options = invocation->options;
     struct bench_plan made;
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    struct train_benchmark result;
-    struct profile profile = {0};
-    made.compute.profile = options->profile ? &profile : NULL;
-    rotary_status status = benchmark_train(&made.config, &made.compute, made.steps, &result, &error);
-    if (status == ROTARY_OK)
-        status = print_result(invocation, &made, &result, &error);
+    rotary_status status = benchmark_train(&made.benchmark, &made.compute, &error);
+    if (status == ROTARY_OK && invocation->common.json)
+        status = print_json(&made, &error);
+    else if (status == ROTARY_OK)
+        for (int i = 0; i < made.benchmark.count; i++)
+            print_model(&made, i);
     compute_destroy(&made.compute);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
@@ -124,10 +182,12 @@ const struct command command_bench_train = {
     .summary = "times a step of training",
     .more = "Trains a preset for a few steps, writing no file, and prints the time of a step, what it comes "
             "to in operations, and what share that is of the rate of large matrix products alone, measured "
-            "in the same run. scripts/bench-peers runs PyTorch beside it.",
-    .example = "rotary bench train --task addition --set batch_size=4\n"
-               "times the published model of the addition task on 2,560 tokens a step",
-    .shared = {{position_option, 1, MEMBER(position)}, {configuration_options, 2, MEMBER(configuration)}},
+            "in the same run. Of several encodings, models take steps on the same data by turns, and the "
+            "median and the quartiles of their times in the first's, pair by pair, are printed too. "
+            "scripts/bench-peers runs PyTorch beside it.",
+    .example = "rotary bench train --position rope,roper --steps 100\n"
+               "shows how much longer a step takes when values are turned too",
+    .shared = {{configuration_options, 2, MEMBER(configuration)}},
     .options = train_table,
     .option_count = sizeof train_table / sizeof train_table[0],
     .options_size = sizeof(struct train_options),

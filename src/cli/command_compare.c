@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_POSITIONS = 16, MOST_RUNS = 1000, NAME_BYTES = 64, RUNS_QUICK = 5, RUNS_OTHER = 10 };
+enum { MOST_RUNS = 1000, RUNS_QUICK = 5, RUNS_OTHER = 10 };
 
 struct compare_options {
     struct configuration_options configuration;
@@ -49,36 +49,11 @@ static const struct option compare_table[] = {
 struct compare_plan {
     char default_folder[PLAN_FOLDER_BYTES];
     const char *folder;
-    int positions[MOST_POSITIONS];
+    int positions[POSITIONS];
     int position_count, runs;
     struct run_config config;
     struct compute compute;
 };
-
-/* "rope,roper" */
-static rotary_status plan_positions(const char *names, struct compare_plan *plan, rotary_error *error)
-{
-    plan->position_count = 0;
-    for (const char *next = names;; next++) {
-        size_t length = strcspn(next, ",");
-        char name[NAME_BYTES];
-        snprintf(name, sizeof name, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES - 1), next);
-        if (plan->position_count == MOST_POSITIONS)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--positions names more than %d encodings",
-                               MOST_POSITIONS);
-        int *position = &plan->positions[plan->position_count];
-        rotary_status status = plan_position(name, position, error);
-        if (status != ROTARY_OK)
-            return status;
-        for (int i = 0; i < plan->position_count; i++)
-            if (plan->positions[i] == *position)
-                return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--positions names %s twice", name);
-        plan->position_count++;
-        next += length;
-        if (*next == 0)
-            return ROTARY_OK;
-    }
-}
 
 static rotary_status plan(const struct invocation *invocation, struct compare_plan *plan, rotary_error *error)
 {
@@ -91,7 +66,8 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
                                    .common = &invocation->common};
     rotary_status status = plan_config(&request, &plan->config, error);
     if (status == ROTARY_OK)
-        status = plan_positions(options->positions ? options->positions : "rope,roper", plan, error);
+        status = plan_positions("--positions", options->positions ? options->positions : "rope,roper",
+                                plan->positions, &plan->position_count, error);
     if (status == ROTARY_OK)
         status = plan_compute(&invocation->common, plan->config.train.precision, &plan->compute, error);
     bool quick = strcmp(request.preset, "quick") == 0;

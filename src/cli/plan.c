@@ -136,14 +136,27 @@ rotary_status plan_config(const struct plan_request *request, struct run_config 
     return status;
 }
 
-rotary_status plan_position(const char *name, int *position, rotary_error *error)
+rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS], int *count,
+                             rotary_error *error)
 {
-    struct run_config config;
-    run_config_default(&config);
-    rotary_status status = apply(&config, "--positions", "position", json_string(name), error);
-    if (status == ROTARY_OK)
-        *position = config.model.position;
-    return status;
+    *count = 0;
+    for (const char *next = names;; next++) {
+        size_t length = strcspn(next, ",");
+        struct run_config config;
+        run_config_default(&config);
+        rotary_status status = apply(&config, where, "position", json_stringn(next, length), error);
+        if (status != ROTARY_OK)
+            return status;
+        int position = config.model.position;
+        for (int i = 0; i < *count; i++)
+            if (positions[i] == position)
+                return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names %s twice", where,
+                                   position_names[position]);
+        positions[(*count)++] = position; /* all different, so no more than there are */
+        next += length;
+        if (*next == 0)
+            return ROTARY_OK;
+    }
 }
 
 rotary_status plan_compute(const struct common_options *common, int precision, struct compute *compute,

@@ -7,6 +7,7 @@
 #define ROTARY_CLI_PLAN_H
 
 #include "cli/command.h"
+#include "layer/position.h"
 #include "train/train.h"
 
 struct plan_request {
@@ -23,8 +24,9 @@ struct plan_request {
 
 ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,
                                          rotary_error *error);
-/* The value of "position" that `name` names. */
-ROTARY_CHECKED rotary_status plan_position(const char *name, int *position, rotary_error *error);
+/* The encodings that "rope,roper" names, all different; `where` is the option that names them. */
+ROTARY_CHECKED rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS],
+                                            int *count, rotary_error *error);
 /* How --threads, --isa and `precision` want it computed. */
 ROTARY_CHECKED rotary_status plan_compute(const struct common_options *common, int precision,
                                           struct compute *compute, rotary_error *error);

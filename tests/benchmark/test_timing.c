@@ -42,16 +42,22 @@ static void test_timing_of(void)
     double odd[] = {5.0, 1.0, 9.0, 7.0, 2.0}, even[] = {4.0, 8.0, 1.0, 2.0}, one[] = {3.0};
     struct timing timing = timing_of(odd, 5);
     CHECK_NEAR(timing.best, 1.0, 0.0);
+    CHECK_NEAR(timing.lower, 2.0, 0.0);
     CHECK_NEAR(timing.median, 5.0, 0.0);
+    CHECK_NEAR(timing.upper, 7.0, 0.0);
     timing = timing_of(even, 4);
     CHECK_NEAR(timing.best, 1.0, 0.0);
+    CHECK_NEAR(timing.lower, 1.75, 0.0);
+    CHECK_NEAR(timing.upper, 5.0, 0.0);
     CHECK_NEAR(timing.median, 3.0, 0.0);
     timing = timing_of(one, 1);
     CHECK_NEAR(timing.best, 3.0, 0.0);
+    CHECK_NEAR(timing.lower, 3.0, 0.0);
     CHECK_NEAR(timing.median, 3.0, 0.0);
+    CHECK_NEAR(timing.upper, 3.0, 0.0);
 }
 
-/* Two rounds come first: one to warm up, one to plan by. */
+/* Two rounds come first: one to warm up, one to plan by. Then every other goes back. */
 static void test_turns(void)
 {
     struct log log = {.count = 0};
@@ -66,7 +72,7 @@ static void test_turns(void)
     CHECK_INT(rounds, 7);
     CHECK_INT(log.count, 3 * (7 + 2));
     for (int i = 0; i < log.count; i++)
-        CHECK_INT(log.names[i], "abc"[i % 3]);
+        CHECK_INT(log.names[i], i < 6 ? "abc"[i % 3] : "abccba"[i % 6]);
     for (int i = 0; i < 3; i++)
         CHECK(items[i].timing.best >= 0.0 && items[i].timing.median >= items[i].timing.best);
     plan.seconds = 1e6;
@@ -95,8 +101,8 @@ static void test_ratio(void)
     int64_t rounds;
     struct timing_plan plan = {.seconds = 0.0, .least = 9, .most = 9};
     CHECK(timing_run(items, 4, &plan, &rounds, &error) == ROTARY_OK);
-    CHECK(items[2].ratio > 10.0 && items[3].ratio < 10.0);
-    CHECK_NEAR(items[0].ratio, 0.0, 0.0);
+    CHECK(items[2].ratio.median > 10.0 && items[3].ratio.median < 10.0);
+    CHECK_NEAR(items[0].ratio.median, 0.0, 0.0);
 }
 
 static void test_failure(void)

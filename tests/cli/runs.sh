@@ -160,6 +160,24 @@ wait $process
     has steps 2
     has profile.0.operation '"data, made"'
     has profile.0.calls 2
+    does 0 bench train --task index --position roper $tiny --steps 2 --set position=none --json
+    has position '"none"'
+    does 0 bench train --task index --position rope,roper,none $tiny --steps 3 --profile
+    says "index, roper, "
+    says "ratio to rope "
+    [ "$(grep -c '(median of 3 pairs; quartiles ' out)" = 2 ] || complain "not two ratios to the first of three"
+    [ "$(grep -c '^attention, forward' out)" = 3 ] || complain "not three profiles"
+    does 0 bench train --task index --position roper,rope $tiny --steps 3 --profile --json
+    has steps 3
+    has results.0.position '"roper"'
+    has results.0.profile.0.calls 3
+    has results.1.position '"rope"'
+    has results.1.profile.0.calls 3
+    has results.1.ratio.to '"roper"'
+    has results.1.ratio.pairs 3
+    for number in lower_quartile median upper_quartile; do
+        "$json_get" results.1.ratio.$number <out
+    done | awk '$1 > last { rises++; last = $1 } END { exit rises != 3 }' || complain "quartiles of the ratio do not rise from 0"
     does 0 bench generate --task index --preset quick $tiny --problems 5 --tokens 9
     says "5 texts of 9 tokens"
     does 0 bench generate --task index --preset quick $tiny --problems 5 --tokens 9 --json

@@ -38,6 +38,10 @@ refuses 2 '"position" is "ropee"' train index --position ropee
 refuses 2 'did you mean "sinusoidal"?' compare index --positions rope,sinusodial
 refuses 2 '--positions names rope twice' compare index --positions rope,roper,rope
 refuses 2 '"position" is ""' compare index --positions rope,
+refuses 2 'did you mean "roper"?' bench train --position rope,rooper
+refuses 2 '--position names rope twice' bench train --position rope,none,rope
+refuses 2 '"position" is ""' bench train --position ,rope
+refuses 2 'head' bench train --position none,rope --set head_dim=33
 refuses 2 'there is no key "hiden_size"; did you mean "hidden_size"?' train index --set hiden_size=64
 refuses 2 'there is no key "steep"; did you mean "steps"?' compare index --set steep=64
 refuses 2 '"hidden_act" is "gleu"' train index --set hidden_act=gleu
