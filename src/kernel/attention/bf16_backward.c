@@ -16,8 +16,9 @@
 #include <math.h>
 
 enum {
-    BLOCK = 64 /* queries and keys that meet at a time */,
-    PART = 32 /* of which weights are made at a time */
+    BLOCK = 128 /* queries and keys that meet at a time */,
+    PART = 32 /* of which weights are made at a time */,
+    SQUARE = PART * PART
 };
 
 struct state {
@@ -33,7 +34,7 @@ struct state {
     uint16_t *key, *value; /* [BLOCK, width] */
     uint16_t *key_columns; /* [BLOCK / 32, width, 32]: keys transposed, as a left-hand side */
     float *score, *change; /* [PART, PART]: s^T and dp^T */
-    uint16_t *weight;      /* [BLOCK keys, BLOCK queries]: p^T */
+    uint16_t *weight;      /* [BLOCK / 32 of keys, BLOCK / 32 of queries, 32, 32]: p^T */
     uint16_t *slope;       /* likewise: ds^T */
     uint16_t *slope_pairs; /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
     float *shift;          /* [PART, PART]: transposed, what is added to scores */
@@ -277,49 +278,45 @@ static inline __attribute__((always_inline)) void derive_part(const rotary_atten
             derive(state->score + (row + i) * PART, state->change + (row + i) * PART,
                    biased ? state->shift + (row + i) * PART : NULL, &of_query, problem->softcap, seen[i],
                    &p[i], &ds[i]);
-            _mm512_storeu_si512(weight + (row + i) * BLOCK, p[i]);
-            _mm512_storeu_si512(slope + (row + i) * BLOCK, ds[i]);
+            _mm512_storeu_si512(weight + (row + i) * PART, p[i]);
+            _mm512_storeu_si512(slope + (row + i) * PART, ds[i]);
         }
         _mm512_storeu_si512(slope_pairs + row / 2 * 32, v_alternate_low(ds[0], ds[1]));
         _mm512_storeu_si512(slope_pairs + TILE + row / 2 * 32, v_alternate_high(ds[0], ds[1]));
     }
 }
 
-static void blank_part(uint16_t *weight, uint16_t *slope, uint16_t *slope_pairs)
+/* Parts of a block that see one part of the other: begin ... end - 1, counted in rows. None at first. */
+static inline void include_part(struct span *seen, int64_t at)
 {
-    for (int64_t row = 0; row < PART; row++) {
-        _mm512_storeu_si512(weight + row * BLOCK, _mm512_setzero_si512());
-        _mm512_storeu_si512(slope + row * BLOCK, _mm512_setzero_si512());
-    }
-    memset(slope_pairs, 0, 2 * TILE * sizeof *slope_pairs);
+    if (seen->end == 0)
+        seen->begin = at;
+    seen->end = at + PART;
 }
 
-/* sums[BLOCK keys][width] += left[BLOCK keys][queries] right[queries][width] */
-static void add_keys(float *sums, const uint16_t *left, const uint16_t *right, int64_t keys, int64_t queries,
-                     int64_t width)
+/* sums[keys][width] += left right, over the queries that see each part of the keys. */
+static void add_keys(float *sums, const struct span *seen, const uint16_t *left, const uint16_t *right,
+                     int64_t keys, int64_t width)
 {
-    for (int64_t key = 0; key < keys; key += 32)
-        for (int64_t channel = 0; channel < width; channel += 32) {
-            float *to = sums + key * width + channel;
-            const uint16_t *tiles = right + channel / SIDE * TILE;
-            multiply_block(to, width, true, queries / DEPTH,
-                           (struct left_side){left + key * BLOCK, BLOCK, DEPTH},
-                           (struct right_side){tiles, TILE, width / SIDE * TILE});
-        }
+    for (int64_t key = 0; key < keys; key += PART, seen++, left += BLOCK * PART)
+        for (int64_t channel = 0; channel < width && seen->end > 0; channel += 32)
+            multiply_block(sums + key * width + channel, width, true, (seen->end - seen->begin) / DEPTH,
+                           (struct left_side){left + seen->begin * PART, PART, SQUARE},
+                           (struct right_side){right + seen->begin * width + channel / SIDE * TILE, TILE,
+                                               width / SIDE * TILE});
 }
 
-/* sums, [queries / 32][width][32], += keys^T ds^T */
-static void add_queries(float *sums, const struct state *state, int64_t keys, int64_t queries)
+/* sums, [queries / 32][width][32], += keys^T ds^T, over the keys that each part of the queries sees. */
+static void add_queries(float *sums, const struct span *seen, const struct state *state, int64_t queries)
 {
     int64_t width = state->width;
-    for (int64_t query = 0; query < queries; query += 32)
-        for (int64_t channel = 0; channel < width; channel += 32) {
-            float *to = sums + query * width + channel * 32;
-            const uint16_t *tiles = state->slope_pairs + query / SIDE * TILE;
-            multiply_block(to, 32, true, keys / DEPTH,
-                           (struct left_side){state->key_columns + channel * DEPTH, DEPTH, DEPTH * width},
-                           (struct right_side){tiles, TILE, BLOCK / SIDE * TILE});
-        }
+    for (int64_t query = 0; query < queries; query += PART, seen++)
+        for (int64_t channel = 0; channel < width && seen->end > 0; channel += 32)
+            multiply_block(sums + query * width + channel * 32, 32, true, (seen->end - seen->begin) / DEPTH,
+                           (struct left_side){state->key_columns + seen->begin * width + channel * DEPTH,
+                                              DEPTH, DEPTH * width},
+                           (struct right_side){state->slope_pairs + seen->begin * BLOCK + query / SIDE * TILE,
+                                               TILE, BLOCK / SIDE * TILE});
 }
 
 /* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
@@ -332,16 +329,17 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
     if (count <= 0 || first + count <= first_key(problem, query))
         return;
     int64_t keys = round_up(count, PART), queries = round_up(rows, PART);
+    struct span queries_of[BLOCK / PART] = {0}, keys_of[BLOCK / PART] = {0};
     for (int64_t key = 0; key < keys; key += PART)
         for (int64_t at = 0; at < queries; at += PART) {
-            uint16_t *weight = state->weight + key * BLOCK + at, *slope = state->slope + key * BLOCK + at;
-            uint16_t *slope_pairs = state->slope_pairs + (key / 32 * (BLOCK / SIDE) + at / SIDE) * TILE;
-            int64_t last = query + smaller(rows, at + PART) - 1;
+            int64_t last = query + smaller(rows, at + PART) - 1, place = key * BLOCK + at * PART;
             if (end_key(problem, last) <= first + key ||
-                first_key(problem, query + at) >= first + smaller(count, key + PART)) {
-                blank_part(weight, slope, slope_pairs);
+                first_key(problem, query + at) >= first + smaller(count, key + PART))
                 continue;
-            }
+            include_part(&queries_of[key / PART], at);
+            include_part(&keys_of[at / PART], key);
+            uint16_t *weight = state->weight + place, *slope = state->slope + place,
+                     *slope_pairs = state->slope_pairs + place;
             make_products(state->score, state->key + key * width, state->query_columns + (index + at) * width,
                           width);
             make_products(state->change, state->value + key * width,
@@ -356,9 +354,10 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
             }
         }
     int64_t place = (first - piece->key_begin) * width;
-    add_keys(sums->value + place, state->weight, state->gradient_pairs + index * width, keys, queries, width);
-    add_keys(sums->key + place, state->slope, state->query_pairs + index * width, keys, queries, width);
-    add_queries(sums->query + index * width, state, keys, queries);
+    add_keys(sums->value + place, queries_of, state->weight, state->gradient_pairs + index * width, keys,
+             width);
+    add_keys(sums->key + place, queries_of, state->slope, state->query_pairs + index * width, keys, width);
+    add_queries(sums->query + index * width, keys_of, state, queries);
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_problem *problem,
