@@ -52,7 +52,8 @@ static rotary_status divide_width(const struct rope_reader *reader, int64_t othe
 }
 
 /* Channels of a head, and how many of them turn, 0 where nothing is said of that. In heads of two parts, one
- * that turns and one that does not, the one that turns is a head. */
+ * that does not turn and one behind it that does, the one that turns is a head, unless whole heads are asked
+ * for. */
 static rotary_status read_head_dim(const struct rope_reader *reader,
                                    const struct rope_config_request *request, int64_t *head_dim,
                                    int64_t *turned)
@@ -61,7 +62,8 @@ static rotary_status read_head_dim(const struct rope_reader *reader,
     static const char *const full[] = {"global_head_dim",
                                        NULL}; /* Gemma 4's, of layers that see everything */
     const json_t *part = rope_reader_value(reader->top, "qk_rope_head_dim");
-    bool parts = reader->model->rope_head_dim > 0 || rope_reader_value(reader->top, "qk_nope_head_dim");
+    const json_t *other = rope_reader_value(reader->top, "qk_nope_head_dim");
+    bool parts = reader->model->rope_head_dim > 0 || other;
     bool sees_all = request->layer_type && strcmp(request->layer_type, "full_attention") == 0;
     *head_dim = 0;
     *turned = reader->undivided ? 0 : reader->model->rope_head_dim;
@@ -69,7 +71,10 @@ static rotary_status read_head_dim(const struct rope_reader *reader,
     if (part && !reader->undivided)
         status = rope_reader_integer(reader, "qk_rope_head_dim", part, 0, turned);
     if (*turned > 0 && parts) {
-        *head_dim = *turned;
+        int64_t still = 0;
+        if (!status && other)
+            status = rope_reader_integer(reader, "qk_nope_head_dim", other, 0, &still);
+        *head_dim = *turned + (request->head_dim == *turned + still ? still : 0);
         return status;
     }
     if (!status && sees_all)
@@ -110,7 +115,8 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t turned,
                                        "rotary_emb_fraction"};
     static const char *const places[] = {"front", "back", NULL};
     double fraction = reader->fraction > 0 ? reader->fraction : 1;
-    int place = reader->model->back;
+    bool parts = turned > 0 && turned < plan->head_dim && rope_reader_value(reader->top, "qk_nope_head_dim");
+    int place = reader->model->back || parts;
     rotary_status status = ROTARY_OK;
     const json_t *value = NULL;
     for (size_t i = 0; !value && i < sizeof keys / sizeof keys[0]; i++) {

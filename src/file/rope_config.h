@@ -17,7 +17,9 @@
 
 struct rope_config_request {
     const char *layer_type; /* of the layers that are meant; NULL: the model has but one kind */
-    int64_t head_dim;       /* where the file says nothing; 0: it must */
+    /* Of the tensors, 0: not known. It is taken where the file says nothing, and tells whole heads of two
+     * parts from those parts that turn. */
+    int64_t head_dim;
     /* Keys that are let pass though they are not known. */
     const char *const *ignored;
     int ignored_count;

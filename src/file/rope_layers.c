@@ -102,7 +102,7 @@ static rotary_status refuse_layer_type(const struct rope_reader *reader, const j
     }
     if (!layer_type)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                           "%s: types of layers turn differently; wanted the type that is meant, one of %s",
+                           "%s: types of layers turn differently; wanted --layer-type with one of %s",
                            reader->where, list);
     char hint[SETTINGS_HINT_BYTES];
     return rotary_fail(reader->error, ROTARY_BAD_FILE,

@@ -253,6 +253,15 @@ for shape in [(), (B,)]:
             # In f32: a hundred roundings of scores of about a hundred.
             check(f"{about}, kernel", distance is not None and distance <= size * 1e-3, str(found["librotary"]))
 
+# Heads of two parts, of which the last turns; values are narrower.
+q, k, v = numbers(B, T, H, 12), numbers(B, S, G, 12), numbers(B, S, G, 6)
+rope = config({"model_type": "deepseek_v3", "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6})
+found = result("attend", "--query", array("q.npy", q), "--key", array("k.npy", k), "--value", array("v.npy", v), "--rope",
+               rope, "--causal", "--output", "o.npy", "--json")
+near("two parts", np.load("o.npy"), attention(
+    turned(q, np.arange(S - T, S), inverse_frequencies(4), "interleaved", 8),
+    turned(k, np.arange(S), inverse_frequencies(4), "interleaved", 8), v, causal=True)[0], 1e-12 * np.abs(v).max())
+
 # xPos: queries grow where keys shrink.
 q, k, v = numbers(B, T, H, D), numbers(B, S, G, D), numbers(B, S, G, D)
 for name, x in [("q", q), ("k", k), ("v", v)]:

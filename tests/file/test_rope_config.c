@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static rotary_status parse(const char *text, const char *layer_type, struct rope_config *config,
-                           rotary_error *error)
+static rotary_status parse_for(const char *text, struct rope_config_request request,
+                               struct rope_config *config, rotary_error *error)
 {
-    struct rope_config_request request = {.layer_type = layer_type};
     json_error_t wrong;
     json_t *object = json_loads(text, 0, &wrong);
     check_about("%s", text);
@@ -20,6 +19,12 @@ static rotary_status parse(const char *text, const char *layer_type, struct rope
     rotary_status status = rope_config_parse(object, "config.json", &request, config, error);
     json_decref(object);
     return status;
+}
+
+static rotary_status parse(const char *text, const char *layer_type, struct rope_config *config,
+                           rotary_error *error)
+{
+    return parse_for(text, (struct rope_config_request){.layer_type = layer_type}, config, error);
 }
 
 static bool reads(const char *text, const char *layer_type, struct rope_config *config)
@@ -33,30 +38,43 @@ static bool reads(const char *text, const char *layer_type, struct rope_config *
 
 /* ---- spellings ---- */
 
+#define PARTS                                                                                                \
+    "{\"model_type\": \"deepseek_v3\", \"head_dim\": 64, \"qk_nope_head_dim\": 128, \"qk_rope_head_dim\": "  \
+    "64"
+
 static void test_sizes(void)
 {
     static const struct {
         const char *text;
-        int64_t head_dim, rotary_dim, rotary_start;
+        int64_t asked, head_dim, rotary_dim, rotary_start;
         double base;
     } cases[] = {
-        {"{\"head_dim\": 128}", 128, 128, 0, 10000},
-        {"{\"hidden_size\": 4096, \"num_attention_heads\": 32, \"head_dim\": null}", 128, 128, 0, 10000},
-        {"{\"hidden_size\": 4096, \"num_attention_heads\": 32, \"head_dim\": 64}", 64, 64, 0, 10000},
-        {"{\"n_embd\": 4096, \"n_head\": 16, \"rotary_dim\": 64}", 256, 64, 0, 10000},
-        {"{\"head_dim\": 64, \"rotary_pct\": 0.25, \"rotary_emb_base\": 500}", 64, 16, 0, 500},
-        {"{\"head_dim\": 80, \"partial_rotary_factor\": 0.4, \"rope_theta\": 1e6}", 80, 32, 0, 1e6},
-        {"{\"head_dim\": 80, \"rope_parameters\": {\"rope_theta\": 7, \"partial_rotary_factor\": 0.5}}", 80,
-         40, 0, 7},
-        {"{\"head_dim\": 64, \"partial_rotary_factor\": 0.5, \"span\": \"back\"}", 64, 32, 32, 10000},
-        {"{\"head_dim\": 64, \"partial_rotary_factor\": 0.25, \"span\": \"back\"}", 64, 16, 48, 10000},
-        {"{\"head_dim\": 8, \"rope_theta\": 3, \"rope_parameters\": {\"rope_theta\": 7}}", 8, 8, 0, 7},
-        {"{\"text_config\": {\"head_dim\": 32, \"rope_theta\": 5}, \"rope_scaling\": null}", 32, 32, 0, 5},
-        {"{\"hidden_size\": 64, \"num_attention_heads\": 2, \"qk_rope_head_dim\": 16}", 16, 16, 0, 10000},
+        {"{\"head_dim\": 128}", 0, 128, 128, 0, 10000},
+        {"{\"hidden_size\": 4096, \"num_attention_heads\": 32, \"head_dim\": null}", 0, 128, 128, 0, 10000},
+        {"{\"hidden_size\": 4096, \"num_attention_heads\": 32, \"head_dim\": 64}", 0, 64, 64, 0, 10000},
+        {"{\"n_embd\": 4096, \"n_head\": 16, \"rotary_dim\": 64}", 0, 256, 64, 0, 10000},
+        {"{\"head_dim\": 64, \"rotary_pct\": 0.25, \"rotary_emb_base\": 500}", 0, 64, 16, 0, 500},
+        {"{\"head_dim\": 80, \"partial_rotary_factor\": 0.4, \"rope_theta\": 1e6}", 0, 80, 32, 0, 1e6},
+        {"{\"head_dim\": 80, \"rope_parameters\": {\"rope_theta\": 7, \"partial_rotary_factor\": 0.5}}", 0,
+         80, 40, 0, 7},
+        {"{\"head_dim\": 64, \"partial_rotary_factor\": 0.5, \"span\": \"back\"}", 0, 64, 32, 32, 10000},
+        {"{\"head_dim\": 64, \"partial_rotary_factor\": 0.25, \"span\": \"back\"}", 0, 64, 16, 48, 10000},
+        {"{\"head_dim\": 8, \"rope_theta\": 3, \"rope_parameters\": {\"rope_theta\": 7}}", 0, 8, 8, 0, 7},
+        {"{\"text_config\": {\"head_dim\": 32, \"rope_theta\": 5}, \"rope_scaling\": null}", 0, 32, 32, 0, 5},
+        {"{\"hidden_size\": 64, \"num_attention_heads\": 2, \"qk_rope_head_dim\": 16}", 0, 16, 16, 0, 10000},
+        /* A part of a head turns, and tensors have that part or the whole. */
+        {PARTS "}", 0, 64, 64, 0, 10000},
+        {PARTS "}", 64, 64, 64, 0, 10000},
+        {PARTS "}", 128, 64, 64, 0, 10000},
+        {PARTS "}", 192, 192, 64, 128, 10000},
+        {PARTS ", \"span\": \"front\"}", 192, 192, 64, 0, 10000},
+        {PARTS ", \"use_mla\": false}", 192, 64, 64, 0, 10000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rope_config config;
-        if (!reads(cases[i].text, NULL, &config))
+        rotary_error error = {0};
+        struct rope_config_request request = {.head_dim = cases[i].asked};
+        if (!CHECK_INT(parse_for(cases[i].text, request, &config, &error), ROTARY_OK))
             continue;
         CHECK_INT(config.plan.head_dim, cases[i].head_dim);
         CHECK_INT(config.plan.rotary_dim, cases[i].rotary_dim);
@@ -593,7 +611,7 @@ static void test_refusals(void)
         {"{\"head_dim\": 8, \"rope_parameters\": {\"full\": {\"rope_theta\": 2}, \"sliding\": "
          "{\"rope_theta\": 3}}}",
          NULL,
-         "config.json: types of layers turn differently; wanted the type that is meant, one of full, "
+         "config.json: types of layers turn differently; wanted --layer-type with one of full, "
          "sliding"},
         {"{\"head_dim\": 8, \"rope_parameters\": {\"full\": {\"rope_theta\": 2}, \"sliding\": "
          "{\"rope_theta\": 3}}}",
