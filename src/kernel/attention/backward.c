@@ -75,7 +75,8 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
     for (int64_t channel = 0; channel < width; channel += LANES)
         v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
 
-    float output[ROTARY_ATTENTION_LARGEST_HEAD] = {0};
+    float output[ROTARY_ATTENTION_LARGEST_HEAD];
+    memset(output + head_dim, 0, (size_t)(width - head_dim) * sizeof *output);
     load_row(output, vector_at(problem, problem->saved_output, sequence, query, head), problem->bf16,
              head_dim);
     load_row(gradient, vector_at(problem, problem->output_gradient, sequence, query, head), problem->bf16,
