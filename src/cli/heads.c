@@ -128,7 +128,7 @@ rotary_status heads_join(const struct heads *past, struct heads *heads, rotary_e
 {
     if (past->batched != heads->batched || past->batch != heads->batch || past->heads != heads->heads ||
         past->channels != heads->channels) {
-        char batch[32], pairs[32], channels[32], shape[HEADS_TEXT_BYTES], wanted[SHAPE_TEXT_BYTES];
+        char batch[32], pairs[32], channels[32], shape[HEADS_TEXT_BYTES], wanted[2 * HEADS_TEXT_BYTES];
         snprintf(batch, sizeof batch, "%lld", (long long)heads->batch);
         snprintf(pairs, sizeof pairs, "%lld", (long long)heads->heads);
         snprintf(channels, sizeof channels, "%lld", (long long)heads->channels);

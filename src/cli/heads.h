@@ -34,7 +34,7 @@ struct heads {
 };
 
 /* What a tensor is to look like, for a sentence: "[2, S, G, 64]" in the order of `layout`. */
-enum { HEADS_TEXT_BYTES = 96 };
+enum { HEADS_TEXT_BYTES = 160 };
 struct heads_names {
     const char *batch, *time, *heads, *channels; /* batch NULL: none */
 };

@@ -25,7 +25,7 @@ void index_write(const char *string, int64_t index, struct drawn_problem *proble
 static void draw(const struct task_config *config, struct rotary_random *random,
                  struct drawn_problem *problem)
 {
-    char string[TASK_TEXT_BYTES];
+    char string[TASK_TEXT_BYTES / 2]; /* more than index_letters can be */
     for (int64_t i = 0; i < config->index_letters; i++)
         string[i] = (char)('a' + (int)rotary_random_below(random, LETTERS));
     string[config->index_letters] = '\0';

@@ -393,7 +393,8 @@ static void judge(struct call *call, const rotary_rope *rope, int role)
                 at.to = tensor->output_first + batch * view->output.batch_stride +
                         time * view->output.time_stride + head * view->output.head_stride;
                 judge_vector(call, rope, role, at);
-                memset(written + at.to, true, (size_t)call->config.head_dim);
+                for (int64_t channel = 0; channel < call->config.head_dim; channel++)
+                    written[at.to + channel] = true;
             }
     size_t size = rotary_dtype_size(view->output.dtype);
     int64_t spoiled = 0;
