@@ -52,7 +52,7 @@ static rotary_status take_integer(const struct option *option, const char *text,
     if (end == text || *end != 0 || errno != 0 || (double)value < option->least ||
         (double)value > option->most)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s is \"%.80s\", wanted a whole number from %.15g to %.15g", option->name, text,
+                           "%s is \"%.80s\", wanted a whole number from %.0f to %.0f", option->name, text,
                            option->least, option->most);
     *integer = (struct option_integer){.given = true, .value = value};
     return ROTARY_OK;

@@ -26,6 +26,7 @@ refuses 2 '--isa is "avx21", wanted auto, scalar, neon, avx2, avx512, amx or avx
 refuses 2 '--precision is "f16", wanted auto, f32 or bf16' info --precision f16
 refuses 2 '--threads is "-1"' info --threads -1
 refuses 2 '--seed is "x"' train index --seed x
+refuses 2 '--window is "0", wanted a whole number from 1 to 9007199254740992' attend --causal --window 0
 refuses 2 '--json takes no value' info --json=yes
 
 # Unknown task, preset, position, key: the nearest valid name is suggested.
