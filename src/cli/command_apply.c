@@ -36,8 +36,8 @@ static const struct option apply_table[] = {
      .value = "FILE",
      .offset = MEMBER(cosine),
      .help =
-         "cosines of your own: [positions, pairs], or [B, T, pairs] of the tokens one by one; with --config "
-         "too, that says how channels are paired and where they stand"},
+         "cosines of your own: [positions, pairs], or [B, T, pairs] or [1, T, pairs] of the tokens one by "
+         "one; with --config too, that says how channels are paired and where they stand"},
     {.name = "--sin",
      .type = OPTION_TEXT,
      .value = "FILE",
@@ -160,7 +160,8 @@ static rotary_status check_tables(const struct work *work, rotary_error *error)
     snprintf(wanted, sizeof wanted, "[positions, pairs] or [%lld, %lld, pairs], with 1 to %lld pairs",
              (long long)work->batch, (long long)work->time, (long long)work->head_dim / 2);
     if (cosine->dimensions < 2 || cosine->dimensions > 3 ||
-        (per_token && (cosine->shape[0] != work->batch || cosine->shape[1] != work->time)))
+        (per_token &&
+         ((cosine->shape[0] != work->batch && cosine->shape[0] != 1) || cosine->shape[1] != work->time)))
         return tensor_refuse_shape(cosine, wanted, error);
     int64_t pairs = cosine->shape[cosine->dimensions - 1];
     if (pairs < 1 || pairs > work->head_dim / 2 || cosine->elements == 0)
@@ -318,13 +319,14 @@ static rotary_status turn(const struct apply_options *options, struct work *work
     if (options->cosine) {
         bool per_token = work->cosine.dimensions == 3;
         int64_t pairs = work->cosine.shape[work->cosine.dimensions - 1];
-        call.tables = (rotary_rope_tables){.cosine = work->cosine_data,
-                                           .sine = work->sine_data,
-                                           .dtype = ROTARY_F32,
-                                           .per_token = per_token,
-                                           .rows = per_token ? 0 : work->cosine.shape[0],
-                                           .row_stride = pairs,
-                                           .batch_stride = per_token ? work->time * pairs : 0};
+        call.tables = (rotary_rope_tables){
+            .cosine = work->cosine_data,
+            .sine = work->sine_data,
+            .dtype = ROTARY_F32,
+            .per_token = per_token,
+            .rows = per_token ? 0 : work->cosine.shape[0],
+            .row_stride = pairs,
+            .batch_stride = per_token && work->cosine.shape[0] > 1 ? work->time * pairs : 0};
     }
     work->data = tensor_pack(work->input.tensor.values, work->input.tensor.elements, work->dtype);
     if (!work->data)

@@ -180,6 +180,13 @@ for per_token in [False, True]:
                    *how, *([] if per_token else ["--positions", "p.npy"]))
             near(f"tables {pairing} {how[0]}, one a token: {per_token}", np.load("y.npy"), wanted,
                  np.abs(x).max() * np.abs(cosine).max() * 1e-6)
+both = [np.load("c.npy")[:1], np.load("s.npy")[:1]]
+turned_alike = []
+for copies in [1, 2]:
+    result("apply", "--input", "x.npy", "--output", "y.npy", "--cos", array("c.npy", np.repeat(both[0], copies, 0)), "--sin",
+           array("s.npy", np.repeat(both[1], copies, 0)), "--json")
+    turned_alike.append(np.load("y.npy"))
+near("tables of all sequences", turned_alike[0], turned_alike[1], 0)
 
 
 # ---- attend ----
