@@ -121,6 +121,12 @@ rotary_status projections_make(const struct rotation *rotation, const struct opt
             "%s has no \"num_attention_heads\", which --fused wants (and \"num_key_value_heads\" "
             "where keys have fewer)",
             rotation->path);
+    if (rotation->config.part)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s describes only the part of a head that turns; wanted a configuration of the rows that "
+            "--tensor names: \"head_dim\", of both parts, \"rotary_dim\" %lld and \"span\" back",
+            rotation->path, (long long)projections->head_dim);
     return ROTARY_OK;
 }
 
@@ -161,6 +167,15 @@ rotary_status projections_rows(const struct projections *projections, const stru
                            "value heads of %lld channels, as %s has them",
                            label, shape, (long long)fused * head_dim, (long long)projections->query_heads,
                            (long long)projections->key_heads, head_dim, projections->path);
+    if (projections->patterns->count == 0 && projections->query_heads > 0 &&
+        heads == 2 * projections->query_heads && tensor->name && fnmatch("*.q_proj.*", tensor->name, 0) == 0)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s has shape %s, wanted %lld rows, those of %lld query heads of %lld channels, as "
+            "%s has them; if the others are gates, each behind its head, a \"head_dim\" of "
+            "%lld and a \"rotary_dim\", with --tensor",
+            label, shape, (long long)projections->query_heads * head_dim, (long long)projections->query_heads,
+            head_dim, projections->path, 2 * head_dim);
     *rows = (struct head_rows){.heads = heads,
                                .row_bytes = (size_t)others * safetensors_element_bytes(tensor),
                                .fused = projections->fused != FUSED_NO && !norm};

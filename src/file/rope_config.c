@@ -55,9 +55,10 @@ static rotary_status divide_width(const struct rope_reader *reader, int64_t othe
  * that does not turn and one behind it that does, the one that turns is a head, unless whole heads are asked
  * for. */
 static rotary_status read_head_dim(const struct rope_reader *reader,
-                                   const struct rope_config_request *request, int64_t *head_dim,
+                                   const struct rope_config_request *request, struct rope_config *config,
                                    int64_t *turned)
 {
+    int64_t *head_dim = &config->plan.head_dim;
     static const char *const own[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
     static const char *const full[] = {"global_head_dim",
                                        NULL}; /* Gemma 4's, of layers that see everything */
@@ -74,7 +75,9 @@ static rotary_status read_head_dim(const struct rope_reader *reader,
         int64_t still = 0;
         if (!status && other)
             status = rope_reader_integer(reader, "qk_nope_head_dim", other, 0, &still);
-        *head_dim = *turned + (request->head_dim == *turned + still ? still : 0);
+        bool whole = other && request->head_dim == *turned + still;
+        config->part = !whole && !(other && still == 0);
+        *head_dim = *turned + (whole ? still : 0);
         return status;
     }
     if (!status && sees_all)
@@ -497,7 +500,7 @@ static rotary_status read_rotation(const struct rope_reader *reader,
     int64_t turned = 0;
     rotary_status status = read_type(reader, config);
     if (!status)
-        status = read_head_dim(reader, request, &plan->head_dim, &turned);
+        status = read_head_dim(reader, request, config, &turned);
     if (!status)
         status = read_heads(reader, config);
     if (!status)

@@ -32,6 +32,7 @@ struct rope_config {
     const char *pairing_from;
     const char *rope_type;          /* the scaling's name, as Hugging Face has it now: "default", "yarn" */
     int64_t query_heads, key_heads; /* of a layer; 0: the file does not say */
+    bool part; /* the plan's head is the part of a head that turns, before which another stands */
     double *numbers;
 };
 

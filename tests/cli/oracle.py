@@ -517,6 +517,25 @@ for layout, values in {"stacked": [6, 7], "grouped": [3, 7]}.items():
     check(f"{layout} and back", read_safetensors("back.safetensors")[0] == model)
 
 
+# Heads of two parts, and queries with a gate behind each: refused, and by hand.
+rows = random.integers(-100, 100, (48, 3)).astype(np.int16)
+write_safetensors("parts.safetensors", {"a.q_proj.weight": ("I16", [48, 3], rows.tobytes())}, {})
+parts = config({"num_attention_heads": 4, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4}, "parts.json")
+gates = config({"num_attention_heads": 4, "head_dim": 6}, "gates.json")
+for refused, text, turns in [
+        (parts, 'parts.json describes only the part of a head that turns; wanted a configuration of the rows',
+         {"rotary_dim": 4, "span": "back"}),
+        (gates, 'has shape [48, 3], wanted 24 rows, those of 4 query heads of 6 channels, as gates.json has them; if',
+         {"rotary_dim": 6})]:
+    moves = ["--to", "half", "--input", "parts.safetensors", "--output", "half.safetensors"]
+    refuses(1, text, "permute", "--config", refused, *moves)
+    result("permute", "--config", config({"head_dim": 12, **turns}), *moves, "--tensor", "*.q_proj.*", "--json")
+    first, count = 8 if "span" in turns else 0, turns["rotary_dim"]
+    wanted = rows.reshape(4, 12, 3).copy()
+    wanted[:, first:first + count] = wanted[:, first:first + count].reshape(4, count // 2, 2, 3).swapaxes(1, 2).reshape(4, count, 3)
+    check(f"by hand, {refused}", read_safetensors("half.safetensors")[0]["a.q_proj.weight"][2] == wanted.tobytes())
+
+
 # ---- which pairing ----
 
 def as_trained(pairing, heads, group):
