@@ -223,6 +223,10 @@ static rotary_status check_options(const struct permute_options *options, rotary
         wrong = "--input and --output are files of one kind, both .npy or both .safetensors";
     else if (options->tensors.count > 0 && tensor_name_ends_in(options->input, ".npy"))
         wrong = "--tensor goes with safetensors; a .npy file holds but one";
+    else if (options->rotation.layer_type && options->tensors.count == 0 &&
+             tensor_name_ends_in(options->input, ".safetensors"))
+        wrong = "permute --layer-type wants the layers of that type named by --tensor, for others may turn "
+                "another part of a head";
     else if (file_same(options->input, options->output))
         wrong = "--output is --input, wanted another name";
     return wrong ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong) : ROTARY_OK;

@@ -657,6 +657,18 @@ refuses(2, "--output is --input", *permutes, "x.npy", "--output", "./x.npy")
 refuses(1, "x.npy has shape [4, 2, 8], wanted [rows, inputs]", *permutes, "x.npy", "--output", "out.npy")
 refuses(1, "flat.npy has shape [4], wanted [rows, inputs] or [rows], rows a multiple of rotation.json's head_dim, 8",
         *permutes, "flat.npy", "--output", "out.npy")
+# Types of layers may turn different parts: which layers are of the type that is named, only the caller knows.
+by_type = config({"head_dim": 8, "rope_parameters": {"full": {"rope_theta": 1e4, "partial_rotary_factor": 0.5},
+                                                      "sliding": {"rope_theta": 1e4}}}, "by_type.json")
+rows = np.arange(16, dtype=np.uint8).reshape(8, 2)
+write_safetensors("types.safetensors", {f"{layer}.q_proj.weight": ("U8", [8, 2], rows.tobytes()) for layer in (0, 1)}, {})
+one_type = ["permute", "--config", by_type, "--layer-type", "full", "--to", "half", "--input", "types.safetensors",
+            "--output", "typed.safetensors"]
+refuses(2, "permute --layer-type wants the layers of that type named by --tensor", *one_type)
+result(*one_type, "--tensor", "1.q_proj.weight", "--json")
+typed = read_safetensors("typed.safetensors")[0]
+check("one type of layer", typed["0.q_proj.weight"][2] == rows.tobytes() and
+      typed["1.q_proj.weight"][2] == rows[[0, 2, 1, 3, 4, 5, 6, 7]].tobytes())
 refuses(1, 'has no tensor "*.qq.*"', *permutes, "model.safetensors", "--output", "out.safetensors", "--tensor", "*.qq.*")
 floats = ("F32", [8, 2], bytes(64))
 for name, said, tensors in [
