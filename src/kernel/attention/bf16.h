@@ -140,19 +140,47 @@ static inline void turn_rows_in(uint16_t *to, const rotary_attention_problem *pr
     }
 }
 
+/* x and y, times a factor that c and s bring with them, turned back. */
+static inline void turn_pairs_back(__m512 *x, __m512 *y, __m512 c, __m512 s)
+{
+    __m512 turned = _mm512_fmadd_ps(*y, s, _mm512_mul_ps(*x, c));
+    *y = _mm512_fnmadd_ps(*x, s, _mm512_mul_ps(*y, c));
+    *x = turned;
+}
+
+/* The same as turn_in_whole, on the way back. */
+static inline void turn_out_whole(uint16_t *to, const float *from, int64_t pairs, __m512 factor,
+                                  const float *cosine, const float *sine)
+{
+    for (int64_t pair = 0; pair < pairs; pair += 16) {
+        __m512 c = _mm512_mul_ps(_mm512_loadu_ps(cosine + pair), factor);
+        __m512 s = _mm512_mul_ps(_mm512_loadu_ps(sine + pair), factor);
+        __m512 x = _mm512_loadu_ps(from + pair), y = _mm512_loadu_ps(from + pair + pairs);
+        turn_pairs_back(&x, &y, c, s);
+        _mm256_storeu_si256((__m256i *)(to + pair), narrow(x));
+        _mm256_storeu_si256((__m256i *)(to + pair + pairs), narrow(y));
+    }
+}
+
 /* to[0 ... head_dim - 1] = factor times from, turned back by row `index`. */
 static inline void turn_out(uint16_t *to, const float *from, int64_t head_dim, float factor,
                             const struct rotary_attention_turn *turn, int64_t index)
 {
     __m512 f = _mm512_set1_ps(factor);
     int64_t pairs = turn->cosine ? turn->dim / 2 : 0;
-    if (pairs * 2 < head_dim)
-        for (int64_t at = 0; at < head_dim; at += 16) {
-            __mmask16 lanes = first_lanes(head_dim - at);
-            __m512 x = _mm512_maskz_loadu_ps(lanes, from + at);
-            _mm256_mask_storeu_epi16(to + at, lanes, narrow(_mm512_mul_ps(x, f)));
-        }
+    if (pairs * 2 < head_dim) {
+        int64_t at = 0;
+        for (; at + 16 <= head_dim; at += 16)
+            _mm256_storeu_si256((__m256i *)(to + at), narrow(_mm512_mul_ps(_mm512_loadu_ps(from + at), f)));
+        __mmask16 lanes = first_lanes(head_dim - at);
+        __m512 rest = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, from + at), f);
+        _mm256_mask_storeu_epi16(to + at, lanes, narrow(rest));
+    }
     const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
+    if (pairs * 2 == head_dim && pairs % 16 == 0 && !turn->interleaved) {
+        turn_out_whole(to, from, pairs, f, cosine, sine);
+        return;
+    }
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
     for (int64_t pair = 0; pair < pairs; pair += 16) {
@@ -164,16 +192,15 @@ static inline void turn_out(uint16_t *to, const float *from, int64_t head_dim, f
             __m512 low = _mm512_maskz_loadu_ps(first_lanes(left), from + at);
             __m512 high = _mm512_maskz_loadu_ps(first_lanes(larger(0, left - 16)), from + at + 16);
             __m512 x = _mm512_permutex2var_ps(low, even, high), y = _mm512_permutex2var_ps(low, odd, high);
-            vint both = v_zip_bf16((vfloat)_mm512_fmadd_ps(y, s, _mm512_mul_ps(x, c)),
-                                   (vfloat)_mm512_fnmadd_ps(x, s, _mm512_mul_ps(y, c)));
-            _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)both);
+            turn_pairs_back(&x, &y, c, s);
+            _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_zip_bf16((vfloat)x, (vfloat)y));
         } else {
             int64_t at = turn->start + pair;
             __m512 x = _mm512_maskz_loadu_ps(lanes, from + at),
                    y = _mm512_maskz_loadu_ps(lanes, from + at + pairs);
-            _mm256_mask_storeu_epi16(to + at, lanes, narrow(_mm512_fmadd_ps(y, s, _mm512_mul_ps(x, c))));
-            _mm256_mask_storeu_epi16(to + at + pairs, lanes,
-                                     narrow(_mm512_fnmadd_ps(x, s, _mm512_mul_ps(y, c))));
+            turn_pairs_back(&x, &y, c, s);
+            _mm256_mask_storeu_epi16(to + at, lanes, narrow(x));
+            _mm256_mask_storeu_epi16(to + at + pairs, lanes, narrow(y));
         }
     }
 }
