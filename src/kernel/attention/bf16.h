@@ -148,9 +148,9 @@ static inline void turn_pairs_back(__m512 *x, __m512 *y, __m512 c, __m512 s)
     *x = turned;
 }
 
-/* The same as turn_in_whole, on the way back. */
-static inline void turn_out_whole(uint16_t *to, const float *from, int64_t pairs, __m512 factor,
-                                  const float *cosine, const float *sine)
+/* The channels that turn, in halves of whole vectors: the usual case. */
+static inline void turn_halves_out(uint16_t *to, const float *from, int64_t pairs, __m512 factor,
+                                   const float *cosine, const float *sine)
 {
     for (int64_t pair = 0; pair < pairs; pair += 16) {
         __m512 c = _mm512_mul_ps(_mm512_loadu_ps(cosine + pair), factor);
@@ -177,8 +177,8 @@ static inline void turn_out(uint16_t *to, const float *from, int64_t head_dim, f
         _mm256_mask_storeu_epi16(to + at, lanes, narrow(rest));
     }
     const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
-    if (pairs * 2 == head_dim && pairs % 16 == 0 && !turn->interleaved) {
-        turn_out_whole(to, from, pairs, f, cosine, sine);
+    if (pairs % 16 == 0 && !turn->interleaved) {
+        turn_halves_out(to + turn->start, from + turn->start, pairs, f, cosine, sine);
         return;
     }
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
