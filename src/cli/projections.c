@@ -193,21 +193,13 @@ static const char *within_module(const char *name, const char *weight)
     return length > 0 && strncmp(name, weight, length + 1) == 0 ? name + length + 1 : NULL;
 }
 
-static int64_t count_elements(const struct safetensor *tensor)
-{
-    int64_t elements = 1;
-    for (int i = 0; i < tensor->dimensions; i++)
-        elements *= tensor->shape[i];
-    return elements;
-}
-
 /* A tensor that was not asked for, of the module of one that was. */
 static rotary_status decide_companion(const struct safetensors *file, const struct safetensor *tensor,
                                       const struct safetensor *weight, const char *within, enum fate *fate,
                                       rotary_error *error)
 {
     bool has_rows = tensor->dimensions > 0 && tensor->shape[0] == weight->shape[0];
-    if (count_elements(tensor) == 1 || strncmp(within, "lora_A.", 7) == 0)
+    if (safetensors_elements(tensor) == 1 || strncmp(within, "lora_A.", 7) == 0)
         return ROTARY_OK;
     if (has_rows && (matches(row_companions, within) || strncmp(within, "lora_B.", 7) == 0)) {
         *fate = FATE_MOVES;

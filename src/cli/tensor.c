@@ -256,15 +256,13 @@ static rotary_status take_safetensor(const struct safetensors *file, const char 
         return rotary_fail(
             error, ROTARY_BAD_FILE, "%s has no tensor \"%.128s\" (it has %d, the first is \"%.128s\")",
             safetensors_path(file), name, count, count > 0 ? safetensors_at(file, 0)->name : "");
-    struct npy array = {.dimensions = found->dimensions, .elements = 1};
+    struct npy array = {.dimensions = found->dimensions, .elements = safetensors_elements(found)};
     if (!type_of_safetensor(found, &array.type))
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s holds numbers of type \"%s\", wanted F16, BF16, F32, F64, I8 to I64, U8 to "
                            "U64 or BOOL",
                            tensor->label, found->other_type);
     memcpy(array.shape, found->shape, sizeof array.shape);
-    for (int i = 0; i < array.dimensions; i++)
-        array.elements *= array.shape[i];
     /* A copy, because in the file it may stand at any byte. */
     size_t bytes = (size_t)array.elements * npy_size(array.type);
     array.data = malloc(bytes + 1);

@@ -26,6 +26,8 @@ struct safetensor {
 /* Bytes of one of its elements; 0 for an other_type that the format does not have or that is not whole bytes.
  */
 size_t safetensors_element_bytes(const struct safetensor *tensor);
+/* Its elements; its shape must fit, as that of every tensor of an open file does. */
+int64_t safetensors_elements(const struct safetensor *tensor);
 
 /* Writes the tensors to `path` (not atomically: write beside, then file_rename) and syncs it. `metadata` is
  * an object of strings, or NULL. A failure, such as a full disk, is ROTARY_IO_ERROR and leaves no file at

@@ -56,6 +56,14 @@ size_t safetensors_element_bytes(const struct safetensor *tensor)
     return 0;
 }
 
+int64_t safetensors_elements(const struct safetensor *tensor)
+{
+    int64_t elements = 1;
+    for (int i = 0; i < tensor->dimensions; i++)
+        elements *= tensor->shape[i];
+    return elements;
+}
+
 bool safetensors_bytes(const struct safetensor *tensor, uint64_t *bytes)
 {
     uint64_t product = safetensors_element_bytes(tensor);
