@@ -64,10 +64,14 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
                                    .steps = options->steps,
                                    .assignments = &options->configuration.assignments,
                                    .common = &invocation->common};
-    rotary_status status = plan_config(&request, &plan->config, error);
-    if (status == ROTARY_OK)
-        status = plan_positions("--positions", options->positions ? options->positions : "rope,roper",
-                                plan->positions, &plan->position_count, error);
+    rotary_status status =
+        plan_positions("--positions", options->positions ? options->positions : "rope,roper", plan->positions,
+                       &plan->position_count, error);
+    /* The configuration has to do for each of these encodings, and for no other. */
+    for (int i = 0; status == ROTARY_OK && i < plan->position_count; i++) {
+        request.position = position_names[plan->positions[i]];
+        status = plan_config(&request, &plan->config, error);
+    }
     if (status == ROTARY_OK)
         status = plan_compute(&invocation->common, plan->config.train.precision, &plan->compute, error);
     bool quick = strcmp(request.preset, "quick") == 0;

@@ -99,6 +99,9 @@ has folder '"both"'
 grep -q 'finished before' err || complain "a finished run is not found finished"
 fingerprint both | grep -v -e report.html -e compare.json | cmp -s - kept || complain "a finished comparison is changed"
 refuses 1 "hidden_size" $compare --set hidden_size=32
+# What only a rotation could not do is no matter where none is named.
+# shellcheck disable=SC2086
+does 0 compare index $tiny --set head_dim=9 --positions none,learned --runs 1 --steps 1 --out odd
 
 # Ctrl-C: the run is saved, the line says so, and it goes on from there.
 # shellcheck disable=SC2086
