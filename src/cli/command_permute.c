@@ -208,16 +208,16 @@ static rotary_status permute_model(const struct permute_options *options, const 
 static rotary_status check_options(const struct permute_options *options, rotary_error *error)
 {
     const char *wrong = NULL;
-    if (options->detect &&
-        (!options->rotation.config || !options->input || options->output || options->to.given))
+    bool detect = options->detect;
+    if (detect && (!options->rotation.config || !options->input || options->output || options->to.given))
         wrong = "permute --detect wants --config FILE and --input FILE, and neither --output nor --to";
-    else if (options->detect && !tensor_name_ends_in(options->input, ".safetensors"))
-        wrong = "permute --detect wants --input to end in .safetensors";
-    else if (options->detect)
-        wrong = NULL;
-    else if (!options->rotation.config || !options->input || !options->output || !options->to.given)
+    else if (!detect &&
+             (!options->rotation.config || !options->input || !options->output || !options->to.given))
         wrong = "permute wants --config FILE, --input FILE, --output FILE and --to half or interleaved";
-    else if (!(tensor_name_ends_in(options->input, ".npy") && tensor_name_ends_in(options->output, ".npy")) &&
+    else if (detect && !tensor_name_ends_in(options->input, ".safetensors"))
+        wrong = "permute --detect wants --input to end in .safetensors";
+    else if (!detect &&
+             !(tensor_name_ends_in(options->input, ".npy") && tensor_name_ends_in(options->output, ".npy")) &&
              !(tensor_name_ends_in(options->input, ".safetensors") &&
                tensor_name_ends_in(options->output, ".safetensors")))
         wrong = "--input and --output are files of one kind, both .npy or both .safetensors";
@@ -227,7 +227,7 @@ static rotary_status check_options(const struct permute_options *options, rotary
              tensor_name_ends_in(options->input, ".safetensors"))
         wrong = "permute --layer-type wants the layers of that type named by --tensor, for others may turn "
                 "another part of a head";
-    else if (file_same(options->input, options->output))
+    else if (!detect && file_same(options->input, options->output))
         wrong = "--output is --input, wanted another name";
     return wrong ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong) : ROTARY_OK;
 }

@@ -665,6 +665,8 @@ write_safetensors("types.safetensors", {f"{layer}.q_proj.weight": ("U8", [8, 2],
 one_type = ["permute", "--config", by_type, "--layer-type", "full", "--to", "half", "--input", "types.safetensors",
             "--output", "typed.safetensors"]
 refuses(2, "permute --layer-type wants the layers of that type named by --tensor", *one_type)
+refuses(2, "permute --layer-type wants the layers of that type named by --tensor", "permute", "--detect", "--config", by_type,
+        "--layer-type", "full", "--input", "types.safetensors")
 result(*one_type, "--tensor", "1.q_proj.weight", "--json")
 typed = read_safetensors("typed.safetensors")[0]
 check("one type of layer", typed["0.q_proj.weight"][2] == rows.tobytes() and
