@@ -146,19 +146,26 @@ static rotary_status read_input(const struct apply_options *options, struct work
     return ROTARY_OK;
 }
 
+/* The sequences that what is given for each token may be of: one stands for all. */
+static const char *batch_text(const struct work *work, char text[SHAPE_TEXT_BYTES])
+{
+    snprintf(text, SHAPE_TEXT_BYTES, "%s%lld", work->batch == 1 ? "" : "1 or ", (long long)work->batch);
+    return text;
+}
+
 /* ---- cosines and sines of the caller's ---- */
 
 static rotary_status check_tables(const struct work *work, rotary_error *error)
 {
     const struct tensor *cosine = &work->cosine, *sine = &work->sine;
-    char wanted[SHAPE_TEXT_BYTES + 64], shape[SHAPE_TEXT_BYTES];
+    char wanted[2 * SHAPE_TEXT_BYTES], shape[SHAPE_TEXT_BYTES];
     if (!tensor_is_float(cosine) || !tensor_is_float(sine))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64",
                            tensor_is_float(cosine) ? sine->label : cosine->label,
                            tensor_type_name(tensor_is_float(cosine) ? sine->type : cosine->type));
     bool per_token = cosine->dimensions == 3;
-    snprintf(wanted, sizeof wanted, "[positions, pairs] or [%lld, %lld, pairs], with 1 to %lld pairs",
-             (long long)work->batch, (long long)work->time, (long long)work->head_dim / 2);
+    snprintf(wanted, sizeof wanted, "[positions, pairs] or [%s, %lld, pairs], with 1 to %lld pairs",
+             batch_text(work, shape), (long long)work->time, (long long)work->head_dim / 2);
     if (cosine->dimensions < 2 || cosine->dimensions > 3 ||
         (per_token &&
          ((cosine->shape[0] != work->batch && cosine->shape[0] != 1) || cosine->shape[1] != work->time)))
@@ -254,12 +261,12 @@ static rotary_status shape_positions(const struct work *work, int axes, rotary_r
         positions->array_axis_stride = batch * time;
         return ROTARY_OK;
     }
-    char wanted[SHAPE_TEXT_BYTES], more[SHAPE_TEXT_BYTES] = "";
+    char wanted[3 * SHAPE_TEXT_BYTES], sequences[SHAPE_TEXT_BYTES], more[SHAPE_TEXT_BYTES] = "";
     if (axes > 1)
         snprintf(more, sizeof more, ", [%d, %lld] or [%d, %lld, %lld]", axes, (long long)time, axes,
                  (long long)batch, (long long)time);
-    snprintf(wanted, sizeof wanted, "[%lld]%s[%lld, %lld]%.100s", (long long)time, axes > 1 ? ", " : " or ",
-             (long long)batch, (long long)time, more);
+    snprintf(wanted, sizeof wanted, "[%lld]%s[%s, %lld]%s", (long long)time, axes > 1 ? ", " : " or ",
+             batch_text(work, sequences), (long long)time, more);
     return tensor_refuse_shape(tensor, wanted, error);
 }
 

@@ -201,6 +201,10 @@ apply_flat = ["apply", "--config", rope, "--output", "out.npy", "--layout", "fla
 attends = ["attend", *qkv, "--output", "out.npy"]
 refuses(2, "--layout flat wants --heads N", *apply_flat, "--input", "x.npy")
 refuses(2, "--heads wants --layout flat", "apply", "--config", rope, "--input", "x.npy", "--output", "out.npy", "--heads", 2)
+refuses(1, "five.npy has shape [2, 3, 5], wanted [positions, pairs] or [1 or 2, 3, pairs], with 1 to 4 pairs", "apply",
+        "--input", "q.npy", "--output", "out.npy", "--cos", "five.npy", "--sin", "five.npy")
+refuses(1, "five.npy has shape [2, 3, 5], wanted [3] or [1 or 2, 3]", "apply", "--config", rope, "--input", "q.npy",
+        "--output", "out.npy", "--positions", "five.npy")
 refuses(1, "five.npy has shape [2, 3, 5], wanted [T, 2 * D] or [B, T, 2 * D]", *apply_flat, "--input", "five.npy",
         "--heads", 2)
 refuses(1, 'bits.npy holds numbers of type "<c8", wanted <f2', "apply", "--config", rope, "--input", "bits.npy", "--output",
