@@ -43,7 +43,9 @@ static struct attention_sequence sequence_of(rotary_attention_shape shape,
     const int32_t *queries = packing->query_starts, *keys = key_starts(packing);
     shape.queries = queries[index + 1] - queries[index];
     shape.keys = keys[index + 1] - keys[index];
-    return (struct attention_sequence){.query = queries[index], .key = keys[index], .shape = shape};
+    /* One without tokens stands at the start: behind the last token there is nothing to step to. */
+    return (struct attention_sequence){
+        .query = shape.queries ? queries[index] : 0, .key = shape.keys ? keys[index] : 0, .shape = shape};
 }
 
 /* How a packed call is done: all is one worker's work, or all workers'. */

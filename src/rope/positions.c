@@ -67,8 +67,9 @@ void rotary_rope_position(const rotary_rope_positions *positions, int64_t batch,
     double offset = (double)positions->offset;
     if (positions->offsets)
         offset += (double)positions->offsets[sequence];
-    for (int axis = 0; axis < axes; axis++, at += positions->array_axis_stride)
-        position[axis] = offset + (positions->array ? entry(positions, at) : (double)place);
+    int64_t step = positions->array_axis_stride;
+    for (int axis = 0; axis < axes; axis++)
+        position[axis] = offset + (positions->array ? entry(positions, at + axis * step) : (double)place);
 }
 
 /* A NaN or an infinity in an f32 array, or a position that a table of `rows` rows does not have. */

@@ -106,6 +106,12 @@ static void copy_channels(const rotary_rope_tensor *tensor, const struct rotary_
                  count);
 }
 
+/* Where there is one entry nothing is stepped over, and a stride may be anything. */
+static int64_t step_of(int64_t entries, int64_t stride)
+{
+    return entries > 1 ? stride : 0;
+}
+
 static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *tensor, struct block block,
                           int64_t first_pair, int64_t pairs, const float *cosine, const float *sine)
 {
@@ -115,7 +121,8 @@ static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *ten
     rotary_rope_turn *turn = rope->kernels->turn[span->pairing][input->dtype][output->dtype];
     int64_t channel = span->start + (span->pairing == ROTARY_PAIRING_HALF ? first_pair : 2 * first_pair);
     /* Memory is walked in its own order: a head's tokens one after another where they are neighbours. */
-    bool by_head = llabs(input->head_stride) > llabs(input->time_stride);
+    bool by_head =
+        block.times > 1 && tensor->heads > 1 && llabs(input->head_stride) > llabs(input->time_stride);
     int64_t heads = by_head ? 1 : tensor->heads;
     for (int64_t head = 0; head < tensor->heads; head += heads) {
         struct rotary_rope_tile tile = {
@@ -124,10 +131,10 @@ static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *ten
             .times = block.times,
             .heads = heads,
             .pairs = pairs,
-            .input_time_stride = input->time_stride,
-            .input_head_stride = input->head_stride,
-            .output_time_stride = output->time_stride,
-            .output_head_stride = output->head_stride,
+            .input_time_stride = step_of(block.times, input->time_stride),
+            .input_head_stride = step_of(heads, input->head_stride),
+            .output_time_stride = step_of(block.times, output->time_stride),
+            .output_head_stride = step_of(heads, output->head_stride),
             .partner = rope->pairs,
             .cosine = cosine,
             .sine = sine,

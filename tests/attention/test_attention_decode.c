@@ -80,28 +80,34 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
         store(scene, value + (size_t)(s * queries * key_row) * scene->element, t->value + length * key_row,
               queries * key_row);
     }
-    rotary_attention_view key_cache = {NULL, scene->capacity * key_row, key_row, d};
-    if (scene->head_major)
-        key_cache = (rotary_attention_view){NULL, c->key_value_heads * scene->capacity * (d + GAP), d + GAP,
-                                            scene->capacity * (d + GAP)};
+    int64_t shared = c->key_value_heads, capacity = scene->capacity;
+    int64_t cache_row = scene->head_major ? d + GAP : key_row,
+            cache_head = scene->head_major ? capacity * (d + GAP) : d,
+            cache = shared * capacity * (scene->head_major ? d + GAP : d);
+    rotary_attention_view key_cache = {NULL, trial_stride(batch, cache), trial_stride(capacity, cache_row),
+                                       trial_stride(shared, cache_head)};
     rotary_attention_view value_cache = key_cache;
-    size_t before = (size_t)(first * key_cache.batch_stride) * scene->element;
+    size_t before = (size_t)(first * cache) * scene->element;
     key_cache.data = (char *)scene->key_cache + before;
     value_cache.data = (char *)scene->value_cache + before;
+    int64_t query_time = trial_stride(queries, query_row), key_time = trial_stride(queries, key_row);
+    int64_t query_batch = trial_stride(batch, queries * query_row),
+            key_batch = trial_stride(batch, queries * key_row);
+    int64_t query_head = trial_stride(c->heads, d), key_head = trial_stride(shared, d);
     rotary_attention_decode_call call = {
         .struct_size = sizeof call,
         .batch = batch,
         .queries = queries,
-        .capacity = scene->capacity,
+        .capacity = capacity,
         .lengths = scene->lengths + first,
-        .query = {query, queries * query_row, query_row, d},
-        .key = {key, queries * key_row, key_row, d},
-        .value = {value, queries * key_row, key_row, d},
+        .query = {query, query_batch, query_time, query_head},
+        .key = {key, key_batch, key_time, key_head},
+        .value = {value, key_batch, key_time, key_head},
         .key_cache = key_cache,
         .value_cache = value_cache,
-        .output = {output, queries * query_row, query_row, d},
-        .workspace = trial_memory(
-            rotary_attention_decode_bytes(scene->plan.attention, batch, queries, scene->capacity)),
+        .output = {output, query_batch, query_time, query_head},
+        .workspace =
+            trial_memory(rotary_attention_decode_bytes(scene->plan.attention, batch, queries, capacity)),
         .bias = place_bias(scene, first, batch, queries),
     };
     rotary_error error = {0};
@@ -144,6 +150,22 @@ static void make_sequences(struct scene *scene, struct reference_case c)
     }
 }
 
+/* All tokens of all sequences, some of them together. */
+static void take_steps(struct scene *scene)
+{
+    if (scene->capacity == 1) { /* has no room for steps */
+        for (int s = 0; s < SEQUENCES; s++)
+            while (scene->lengths[s] < scene->c[s].queries)
+                step(scene, s, 1, 1);
+        return;
+    }
+    step(scene, 1, 1, own[1]);
+    for (int64_t left = own[2]; left > 0; left -= 64)
+        step(scene, 2, 1, left < 64 ? left : 64);
+    for (int i = 0; i < STEPS; i++)
+        step(scene, 0, SEQUENCES, steps[i]);
+}
+
 static void decode_all(struct scene *scene, rotary_isa isa, int threads)
 {
     const struct reference_case *c = &scene->c[0];
@@ -158,11 +180,7 @@ static void decode_all(struct scene *scene, rotary_isa isa, int threads)
     memset(scene->key_cache, 0xff, cache); /* NaN in both types */
     memset(scene->value_cache, 0xff, cache);
     memset(scene->lengths, 0, sizeof scene->lengths);
-    step(scene, 1, 1, own[1]);
-    for (int64_t left = own[2]; left > 0; left -= 64)
-        step(scene, 2, 1, left < 64 ? left : 64);
-    for (int i = 0; i < STEPS; i++)
-        step(scene, 0, SEQUENCES, steps[i]);
+    take_steps(scene);
     for (int s = 0; s < SEQUENCES; s++) {
         const double *got = scene->got[s].output, *wanted = scene->wanted[s].output;
         int64_t count = reference_query_size(&scene->c[s]);
@@ -235,6 +253,7 @@ int main(int argc, char **argv)
         {4, 2, 24, 0, 300, false, false, 4, false, true},
         {2, 2, 32, 40, 103, true, false, 0, false, true},
         {6, 2, 72, 1, 64, true, true, 0, false, false},
+        {1, 1, 40, 1, 1, true, false, 0, false, false},
         {8, 2, 128, 100, 163, false, false, 0, false, false},
         /* Caches that are cut into parts: the first in f32 alone. */
         {16, 16, 64, 0, 300, false, true, 0, true, false},

@@ -68,16 +68,19 @@ static void free_results(struct results *r)
         free(all[i]);
 }
 
-/* The views of tokens from `token` on. */
-static rotary_attention_view view(const struct scene *s, char *data, int64_t heads, int64_t token)
+/* The view of `time` tokens from `token` on. */
+static rotary_attention_view view(const struct scene *s, char *data, int64_t heads, int64_t token,
+                                  int64_t time)
 {
     int64_t row = heads * DIM;
-    return (rotary_attention_view){data + token * row * (s->bf16 ? 2 : 4), 0, row, DIM};
+    return (rotary_attention_view){data + token * row * (s->bf16 ? 2 : 4), trial_stride(1, 0),
+                                   trial_stride(time, row), DIM};
 }
 
-static rotary_attention_const_view given(const struct scene *s, char *data, int64_t heads, int64_t token)
+static rotary_attention_const_view given(const struct scene *s, char *data, int64_t heads, int64_t token,
+                                         int64_t time)
 {
-    rotary_attention_view v = view(s, data, heads, token);
+    rotary_attention_view v = view(s, data, heads, token, time);
     return (rotary_attention_const_view){v.data, v.batch_stride, v.time_stride, v.head_stride};
 }
 
@@ -93,10 +96,10 @@ static void run(const struct scene *s, const rotary_attention *attention, rotary
     rotary_attention_forward_call forward = {
         .struct_size = sizeof forward,
         .shape = shape,
-        .query = given(s, s->query, HEADS, query),
-        .key = given(s, s->key, SHARED, key),
-        .value = given(s, s->value, SHARED, key),
-        .output = view(s, r->output, HEADS, query),
+        .query = given(s, s->query, HEADS, query, shape.queries),
+        .key = given(s, s->key, SHARED, key, shape.keys),
+        .value = given(s, s->value, SHARED, key, shape.keys),
+        .output = view(s, r->output, HEADS, query, shape.queries),
         .log_sum_exp = log_sum_exp,
         .bias = bias,
         .packing = packing,
@@ -111,12 +114,12 @@ static void run(const struct scene *s, const rotary_attention *attention, rotary
         .query = forward.query,
         .key = forward.key,
         .value = forward.value,
-        .output = given(s, r->output, HEADS, query),
-        .output_gradient = given(s, s->output_gradient, HEADS, query),
+        .output = given(s, r->output, HEADS, query, shape.queries),
+        .output_gradient = given(s, s->output_gradient, HEADS, query, shape.queries),
         .log_sum_exp = log_sum_exp,
-        .query_gradient = view(s, r->query_gradient, HEADS, query),
-        .key_gradient = view(s, r->key_gradient, SHARED, key),
-        .value_gradient = view(s, r->value_gradient, SHARED, key),
+        .query_gradient = view(s, r->query_gradient, HEADS, query, shape.queries),
+        .key_gradient = view(s, r->key_gradient, SHARED, key, shape.keys),
+        .value_gradient = view(s, r->value_gradient, SHARED, key, shape.keys),
         .bias = bias,
         .packing = packing,
         .workspace = trial_memory(rotary_attention_packed_backward_bytes(attention, shape, &packing)),
@@ -280,11 +283,12 @@ static void try_refusals(void)
 
 int main(void)
 {
-    const int64_t lengths[] = {5, 0, 1, 130, 1, 64, 0, 33}, long_one[] = {3, 1100, 0, 40};
+    const int64_t lengths[] = {5, 0, 1, 130, 1, 64, 0, 33}, long_one[] = {3, 1100, 0, 40}, single[] = {1, 0};
     try_scene(lengths, 8, 0, false);
     try_scene(lengths, 8, 0, true);
     try_scene(lengths, 8, 17, false);
     try_scene(long_one, 4, 0, false);
+    try_scene(single, 2, 0, false);
     try_refusals();
     return check_report();
 }

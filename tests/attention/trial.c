@@ -189,14 +189,17 @@ static void place_fused(const struct reference_case *c, struct placed placed[3])
     char *buffer = make_gaps(c, elements);
     const int64_t head[] = {0, c->heads, c->heads + c->key_value_heads},
                   time[] = {c->queries, c->keys, c->keys};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        int64_t heads = i == 0 ? c->heads : c->key_value_heads;
         placed[i] = (struct placed){
             .buffer = i == 0 ? buffer : NULL,
-            .view = {buffer + (GAP + head[i] * d) * element, sequence, token, d},
+            .view = {buffer + (GAP + head[i] * d) * element, trial_stride(c->batch, sequence),
+                     trial_stride(time[i], token), trial_stride(heads, d)},
             .time = time[i],
-            .heads = i == 0 ? c->heads : c->key_value_heads,
+            .heads = heads,
             .elements = elements,
         };
+    }
 }
 
 /* Head-major, [batch, heads, time, head_dim], with gaps after each vector. */
@@ -206,7 +209,8 @@ static struct placed place_alone(const struct reference_case *c)
             elements = c->batch * c->heads * head + GAP;
     char *buffer = make_gaps(c, elements);
     return (struct placed){.buffer = buffer,
-                           .view = {buffer + GAP * (c->bf16 ? 2 : 4), c->heads * head, vector, head},
+                           .view = {buffer + GAP * (c->bf16 ? 2 : 4), trial_stride(c->batch, c->heads * head),
+                                    trial_stride(c->queries, vector), trial_stride(c->heads, head)},
                            .time = c->queries,
                            .heads = c->heads,
                            .elements = elements};

@@ -29,6 +29,12 @@ void trial_fill(const struct reference_case *c, struct reference_tensors *tensor
 void trial_run(const struct reference_case *c, const struct trial_plan *plan,
                struct reference_tensors *tensors, bool backward);
 
+/* The stride of an axis, which may be anything where there is only one entry. */
+static inline int64_t trial_stride(int64_t entries, int64_t stride)
+{
+    return entries > 1 ? stride : INT64_MAX;
+}
+
 /* A 64-byte aligned block that ends where its bytes end; abort when there is none. */
 void *trial_memory(size_t bytes);
 

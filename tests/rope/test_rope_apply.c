@@ -45,6 +45,12 @@ struct call {
     int axes;
 };
 
+/* What a stride may also be where there is one entry, and nothing is stepped over. */
+static int64_t wild(int64_t entries, int64_t stride)
+{
+    return entries > 1 || draw(0, 1) ? stride : draw(0, 1) ? INT64_MAX : INT64_MIN;
+}
+
 /* Strides of axes in a random order with random gaps, some of them negative; returns the number of elements
  * and where the first stands. */
 static int64_t lay_out(const int64_t sizes[3], int64_t width, int64_t strides[3], int64_t *first)
@@ -61,7 +67,7 @@ static int64_t lay_out(const int64_t sizes[3], int64_t width, int64_t strides[3]
         int64_t step = extent + draw(0, 2);
         extent = step * (sizes[order[i]] - 1) + extent;
         bool backwards = draw(0, 3) == 0;
-        strides[order[i]] = backwards ? -step : step;
+        strides[order[i]] = wild(sizes[order[i]], backwards ? -step : step);
         if (backwards)
             *first += step * (sizes[order[i]] - 1);
     }
@@ -141,6 +147,7 @@ static void make_position_array(struct call *call)
         positions->array_axis_stride = count;
         count *= call->axes;
     }
+    positions->array_axis_stride = wild(call->axes, positions->array_axis_stride);
     size_t size = positions->array_type == ROTARY_POSITION_I64 ? 8 : 4;
     call->array = guarded_create((size_t)count * size, draw(0, 1));
     positions->array = call->array.data;
@@ -184,7 +191,7 @@ static void make_tables(struct call *call)
     tables->per_token = call->axes > 1 || draw(0, 1);
     tables->row_stride = draw(0, 1) ? 0 : pairs + draw(0, 3);
     int64_t stride = tables->row_stride ? tables->row_stride : pairs;
-    tables->batch_stride = tables->per_token ? call->apply.time * stride : 0;
+    tables->batch_stride = wild(call->apply.batch, tables->per_token ? call->apply.time * stride : 0);
     tables->rows = call->apply.time + 5;
     int64_t rows = tables->per_token ? call->apply.batch * call->apply.time : tables->rows;
     int64_t elements = (rows - 1) * stride + pairs;

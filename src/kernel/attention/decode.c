@@ -356,10 +356,11 @@ static struct stream stream_of(const rotary_attention_problem *problem, const ro
     int64_t size = problem->bf16 ? 2 : 4;
     struct stream stream = {
         .data = vector_at(problem, view, piece->sequence, 0, 0),
-        .row = view.time_stride * size,
-        .head = view.head_stride * size,
-        .by_token = view.head_stride <= view.time_stride,
+        /* Where there is one entry, a stride may be anything. */
+        .row = problem->ring > 1 ? view.time_stride * size : 0,
+        .head = problem->key_value_heads > 1 ? view.head_stride * size : 0,
     };
+    stream.by_token = stream.head <= stream.row;
     stream.chunk = KEYS * stream.row / (stream.by_token ? problem->key_value_heads : 1);
     if (stream.chunk > 2 * KEYS * problem->head_dim * size)
         stream.chunk = 0;
