@@ -94,11 +94,13 @@ static rotary_status describe(json_t **metadata, const struct run_config *config
 static rotary_status describe_loss(json_t *metadata, const struct checkpoint_state *state,
                                    rotary_error *error)
 {
-    char total[64], counted[32]; /* hexadecimal keeps every bit */
+    char total[64], counted[32], norm[64]; /* hexadecimal keeps every bit */
     snprintf(total, sizeof total, "%a", state->loss_total);
     snprintf(counted, sizeof counted, "%lld", (long long)state->loss_counted);
+    snprintf(norm, sizeof norm, "%a", state->gradient_norm);
     if (json_object_set_new(metadata, "loss_total", json_string(total)) != 0 ||
-        json_object_set_new(metadata, "loss_counted", json_string(counted)) != 0)
+        json_object_set_new(metadata, "loss_counted", json_string(counted)) != 0 ||
+        json_object_set_new(metadata, "gradient_norm", json_string(norm)) != 0)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
     return ROTARY_OK;
 }
@@ -212,13 +214,15 @@ static rotary_status check_configuration(const struct safetensors *file, const c
 
 static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, rotary_error *error)
 {
-    const char *text = safetensors_metadata(checkpoint->optimizer, "loss_total");
+    const char *text = safetensors_metadata(checkpoint->optimizer, "loss_total"),
+               *norm = safetensors_metadata(checkpoint->optimizer, "gradient_norm");
     char *end = NULL;
     double total = text ? strtod(text, &end) : 0.0;
     if (!text || end == text || *end)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its loss_total: it is not a checkpoint",
                            path);
     checkpoint->state.loss_total = total;
+    checkpoint->state.gradient_norm = norm ? strtod(norm, NULL) : 0.0;
     return read_number(checkpoint->optimizer, path, "loss_counted", 0, &checkpoint->state.loss_counted,
                        error);
 }

@@ -18,6 +18,7 @@ struct checkpoint_state {
     /* Of the steps since the last line of metrics, for the mean the next line tells. */
     double loss_total;
     int64_t loss_counted;
+    double gradient_norm; /* of the step, for its line; 0 where an older version did not write it down */
 };
 
 /* Replaces the folder's checkpoint by this state, the parameters and their moments. When it fails the old one

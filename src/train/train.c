@@ -136,6 +136,7 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     session->state.step = step;
     session->state.loss_total += taken.loss.total;
     session->state.loss_counted += taken.loss.counted;
+    session->state.gradient_norm = taken.gradient_norm;
     session->tokens += taken.loss.counted;
     double end = rotary_clock();
     session->stepping += end - begin;
@@ -246,12 +247,27 @@ static void report(const struct session *session, const struct train_progress *p
         session->call->progress(session->call->argument, progress);
 }
 
+/* Whether the last step is done and its line is missing: the run was to go on when it was stopped there. */
+static bool line_is_due(const struct session *session)
+{
+    return session->state.step == session->config.train.steps && session->state.loss_counted > 0;
+}
+
 /* A run may have been stopped between the checkpoint of a step and the evaluation after it. */
 static rotary_status catch_up(struct session *session, rotary_error *error)
 {
+    const struct train_progress last = {
+        .step = session->state.step,
+        .learning_rate = schedule_rate(&session->learner.schedule, session->state.step),
+        .gradient_norm = session->state.gradient_norm,
+    };
+    rotary_status status = ROTARY_OK;
+    if (line_is_due(session))
+        status = write_line(session, &last, error);
     struct train_progress progress = {.step = session->state.step, .steps = session->config.train.steps};
     struct evaluation evaluation;
-    rotary_status status = evaluate_if_due(session, &progress, &evaluation, error);
+    if (status == ROTARY_OK)
+        status = evaluate_if_due(session, &progress, &evaluation, error);
     if (status == ROTARY_OK && progress.evaluation)
         report(session, &progress);
     return status;
@@ -279,7 +295,8 @@ static rotary_status advance(struct session *session, rotary_error *error)
 
 static bool is_finished(const struct session *session)
 {
-    return session->state.step == session->config.train.steps && !evaluation_is_due(session);
+    return session->state.step == session->config.train.steps && !line_is_due(session) &&
+           !evaluation_is_due(session);
 }
 
 static rotary_status run(struct session *session, rotary_error *error)
@@ -297,8 +314,8 @@ static rotary_status run(struct session *session, rotary_error *error)
 /* ---- the call ---- */
 
 /* The checkpoint says how many tokens it trained on since the last line, and that line is on the disk before
- * it. */
-static rotary_status check_metrics(const struct session *session, rotary_error *error)
+ * it; or that of its own step, where it was made up for. */
+static rotary_status check_metrics(struct session *session, rotary_error *error)
 {
     const struct run_config *config = &session->config;
     int64_t tokens = config->train.batch_size * config->train.accumulation * config->task.sequence_length,
@@ -308,6 +325,11 @@ static rotary_status check_metrics(const struct session *session, rotary_error *
                            "training diverged at step %lld in %s and would again; try a lower learning_rate "
                            "or more warmup_steps in another folder",
                            (long long)session->metrics.diverged, session->call->folder);
+    if (session->metrics.logged == step) {
+        session->state.loss_total = 0;
+        session->state.loss_counted = 0;
+        return ROTARY_OK;
+    }
     if (session->metrics.logged == wanted)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE,

@@ -60,8 +60,10 @@ static bool same_parameters(const struct parameters *a, const struct parameters 
 
 static struct checkpoint_state state_at(int64_t step)
 {
-    return (struct checkpoint_state){
-        .step = step, .loss_total = 1.0 / 3.0 + (double)step, .loss_counted = 7 * step};
+    return (struct checkpoint_state){.step = step,
+                                     .loss_total = 1.0 / 3.0 + (double)step,
+                                     .loss_counted = 7 * step,
+                                     .gradient_norm = 0.1 * (double)step};
 }
 
 static const char *folder_at(int64_t step)
@@ -88,6 +90,7 @@ static void check_opens(const char *folder, int64_t step)
     CHECK_INT(checkpoint.state.step, step);
     CHECK_NEAR(checkpoint.state.loss_total, wanted.loss_total, 0.0);
     CHECK_INT(checkpoint.state.loss_counted, wanted.loss_counted);
+    CHECK_NEAR(checkpoint.state.gradient_norm, wanted.gradient_norm, 0.0);
     struct parameters parameters, written;
     make_parameters(&parameters, 0);
     make_parameters(&written, step);

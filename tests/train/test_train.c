@@ -312,6 +312,45 @@ static void test_more_steps(void)
     free(lines);
 }
 
+static void stop_at_four(void *argument, const struct train_progress *progress)
+{
+    if (progress->step == 4)
+        atomic_store((atomic_bool *)argument, true);
+}
+
+/* A run that was stopped between two lines, and is to end there after all, ends as if it had been meant to.
+ */
+static void test_fewer_steps(void)
+{
+    struct run_config config;
+    tiny_config(&config);
+    struct compute compute;
+    atomic_bool interrupted = false;
+    const char *folder = scratch_path("stopped"), *meant = scratch_path("meant to end");
+    CHECK(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    struct train_call call = {.config = &config,
+                              .compute = &compute,
+                              .folder = folder,
+                              .progress = stop_at_four,
+                              .argument = &interrupted,
+                              .interrupted = &interrupted};
+    struct train_result result;
+    CHECK_INT(train(&call, &result, NULL), ROTARY_INTERRUPTED);
+    compute_destroy(&compute);
+    static const int steps[] = {4, 4, 10}; /* that it ended is found the second time, and gone on from */
+    for (int i = 0; i < 3; i++) {
+        config.train.steps = steps[i];
+        train_to_end(&config, 1, folder);
+        train_to_end(&config, 1, meant);
+        char *lines = timeless_metrics(folder), *wanted = timeless_metrics(meant);
+        if (!CHECK(strcmp(lines, wanted) == 0))
+            printf("got\n%swanted\n%s", lines, wanted);
+        free(lines);
+        free(wanted);
+    }
+    CHECK(same_file(folder, meant, "model.safetensors"));
+}
+
 /* A weight that is no number: the run stops, and its last checkpoint stays. */
 static void test_diverged(void)
 {
@@ -454,6 +493,7 @@ int main(void)
     test_refused();
     test_full_disk();
     test_more_steps();
+    test_fewer_steps();
     test_diverged();
     test_damaged_metrics();
     test_load();
