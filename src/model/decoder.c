@@ -12,7 +12,8 @@
 #include <stdlib.h>
 
 static rotary_status create_position(struct position_attention *position, const struct compute *compute,
-                                     const struct decoder_config *config, rotary_error *error)
+                                     const struct decoder_config *config, int64_t table_positions,
+                                     rotary_error *error)
 {
     struct position_config row = {.position = (enum position)config->position,
                                   .heads = config->num_attention_heads,
@@ -22,7 +23,7 @@ static rotary_status create_position(struct position_attention *position, const 
                                   .base = config->rope_theta,
                                   .query_key_fraction = config->partial_rotary_factor,
                                   .value_fraction = config->value_fraction,
-                                  .table_positions = config->max_position_embeddings};
+                                  .table_positions = table_positions};
     return position_attention_create(position, compute, &row, error);
 }
 
@@ -239,10 +240,11 @@ static void carve(struct decoder *decoder)
     decoder->norm_scratch = push_floats(arena, norm_scratch(&decoder->junctions[2 * layers].norm, rows));
 }
 
-/* A decoder that has its parts' places but neither parameters nor memory: enough to carve, measuring. */
+/* A decoder that has its parts' places but neither parameters nor memory: enough to carve, measuring. Its
+ * rotations have tables of so many positions. */
 static rotary_status create_shell(struct decoder **decoder, const struct compute *compute,
                                   const struct decoder_config *config, struct decoder_limits limits,
-                                  rotary_error *error)
+                                  int64_t table_positions, rotary_error *error)
 {
     struct decoder *made = calloc(1, sizeof *made);
     if (made) {
@@ -266,7 +268,7 @@ static rotary_status create_shell(struct decoder **decoder, const struct compute
                         "below 2^31",
                         (long long)limits.batch, (long long)limits.time);
     if (status == ROTARY_OK)
-        status = create_position(&made->position, compute, &made->config, error);
+        status = create_position(&made->position, compute, &made->config, table_positions, error);
     if (status == ROTARY_OK)
         *decoder = made;
     else
@@ -292,11 +294,23 @@ static void count_parameters(const struct decoder_config *config, double *all, d
         *all += (double)config->max_position_embeddings * width;
 }
 
+/* Numbers in the tables of positions: cosines and sines of what turns, or what is added to the embedding. */
+static double count_table(const struct decoder_config *config)
+{
+    const struct position_encoding *encoding = position_encoding((enum position)config->position);
+    int64_t columns = encoding->embedding == EMBEDDING_POSITION_SINUSOIDAL ? config->hidden_size : 0;
+    if (encoding->rotate_query_key)
+        columns += position_rotary_dim(config->head_dim, config->partial_rotary_factor);
+    if (encoding->rotate_value)
+        columns += position_rotary_dim(config->head_dim, config->value_fraction);
+    return (double)config->max_position_embeddings * (double)columns;
+}
+
 rotary_status decoder_bytes(const struct compute *compute, const struct decoder_config *config,
                             struct decoder_limits limits, size_t *bytes, rotary_error *error)
 {
     struct decoder *shell;
-    rotary_status status = create_shell(&shell, compute, config, limits, error);
+    rotary_status status = create_shell(&shell, compute, config, limits, 0, error);
     if (status != ROTARY_OK)
         return status;
     double all, linear;
@@ -305,7 +319,7 @@ rotary_status decoder_bytes(const struct compute *compute, const struct decoder_
     carve(shell);
     /* values, gradients, two moments; and each linear weight laid out for the product forward and backward */
     double copies = limits.training ? 4.0 : 1.0, layouts = limits.training ? 2.0 : 1.0;
-    double total = (double)shell->arena.used + all * copies * sizeof(float) +
+    double total = (double)shell->arena.used + (all * copies + count_table(&shell->config)) * sizeof(float) +
                    linear * layouts * (double)rotary_dtype_size(compute->storage);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
     decoder_destroy(shell);
@@ -317,7 +331,8 @@ rotary_status decoder_create(struct decoder **decoder, const struct compute *com
                              rotary_error *error)
 {
     struct decoder *made;
-    rotary_status status = create_shell(&made, compute, config, limits, error);
+    rotary_status status =
+        create_shell(&made, compute, config, limits, config->max_position_embeddings, error);
     if (status != ROTARY_OK)
         return status;
     status = add_parts(made, error);

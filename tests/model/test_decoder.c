@@ -7,6 +7,7 @@
 
 #include "base/isa.h"
 #include "model/decoder_parts.h"
+#include "rope/rope.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -214,6 +215,7 @@ static void test_bytes(const struct compute *compute)
         config.hidden_size = 128;
         config.head_dim = 32;
         config.intermediate_size = 512;
+        config.max_position_embeddings = 20000; /* tables of positions are most of it */
         size_t said = 0;
         rotary_error error = {0};
         CHECK_INT(decoder_bytes(compute, &config, limits, &said, &error), ROTARY_OK);
@@ -225,6 +227,12 @@ static void test_bytes(const struct compute *compute)
             taken += (double)(linear_bytes(block->attention.project) + linear_bytes(block->attention.output) +
                               linear_bytes(block->feed_forward.up) + linear_bytes(block->feed_forward.down));
         }
+        double positions = (double)config.max_position_embeddings;
+        const rotary_rope *ropes[] = {decoder->position.rope, decoder->position.value_rope};
+        for (int i = 0; i < 2; i++)
+            taken += ropes[i] ? positions * (double)rotary_rope_span(ropes[i]).dim * sizeof(float) : 0.0;
+        if (decoder->embedding.sinusoids)
+            taken += positions * (double)config.hidden_size * sizeof(float);
         check_about("%s", cases[c].position);
         CHECK_NEAR((double)said, taken, 0.2 * taken);
         decoder_destroy(decoder);
