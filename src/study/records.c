@@ -68,12 +68,6 @@ static rotary_status add_point(struct record *record, const struct line *line, i
 {
     struct record_point point = {.step = step};
     rotary_status status = read_real(line, line->object, "loss", &point.loss, error);
-    if (status == ROTARY_OK)
-        status = read_real(line, line->object, "learning_rate", &point.learning_rate, error);
-    if (status == ROTARY_OK)
-        status = read_real(line, line->object, "gradient_norm", &point.gradient_norm, error);
-    if (status == ROTARY_OK)
-        status = read_real(line, line->object, "tokens_per_second", &point.tokens_per_second, error);
     if (status != ROTARY_OK)
         return status;
     struct record_point *points = grow(record->points, record->point_count, sizeof *points);
@@ -98,10 +92,6 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
         status = bad_line(line, error, "right", "no more right answers than problems");
     if (status == ROTARY_OK)
         status = read_real(line, object, "loss", &evaluation.loss, error);
-    if (status == ROTARY_OK)
-        status = read_real(line, object, "accuracy", &evaluation.accuracy, error);
-    if (status == ROTARY_OK)
-        status = read_real(line, object, "seconds", &evaluation.seconds, error);
     if (status != ROTARY_OK)
         return status;
     struct record_evaluation *evaluations =

@@ -11,13 +11,13 @@
 
 struct record_point {
     int64_t step;
-    double loss, learning_rate, gradient_norm, tokens_per_second;
+    double loss;
 };
 
 struct record_evaluation {
     int64_t step;
     int64_t right, problems; /* problems 0: the task has none */
-    double loss, accuracy, seconds;
+    double loss;
 };
 
 struct record_sample { /* of the last evaluation that has any; strings belong to the record */
