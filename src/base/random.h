@@ -24,7 +24,6 @@ enum rotary_random_stream {
     ROTARY_STREAM_TASK = 3,     /* training data */
     ROTARY_STREAM_EVALUATE = 4, /* held-out data */
     ROTARY_STREAM_SAMPLE = 5,   /* sampled decoding */
-    ROTARY_STREAM_SHUFFLE = 7,
     ROTARY_STREAM_TEST = 8,
 };
 
