@@ -20,8 +20,7 @@ struct apply_options {
     bool inverse;
 };
 
-static const char *const pairing_names[] = {"half", "interleaved", NULL}; /* of rotary_pairing */
-static const char *const role_names[] = {"query", "key", "value", NULL};  /* of enum rotary_rope_role */
+static const char *const role_names[] = {"query", "key", "value", NULL}; /* of enum rotary_rope_role */
 
 static const char *const arithmetic_names[] = {"f32", "f16", "bf16", NULL}; /* of rotary_dtype */
 static const char *const angle_names[] = {"f64", "f32", "f16", "bf16",
@@ -47,7 +46,7 @@ static const struct option apply_table[] = {
      .type = OPTION_CHOICE,
      .value = "NAME",
      .offset = MEMBER(pairing),
-     .choices = pairing_names,
+     .choices = rope_config_pairings,
      .help =
          "with --cos and without --config, which channels are a pair: half (i and i + pairs) or interleaved "
          "(2i and 2i + 1) (default: half)"},

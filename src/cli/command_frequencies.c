@@ -31,14 +31,14 @@ static rotary_status print_frequencies(const struct rotation *rotation, rotary_e
     json_t *frequencies = json_array();
     for (int64_t pair = 0; pair < rotary_rope_pairs(rope); pair++)
         json_array_append_new(frequencies, json_real(rotary_rope_inverse_frequencies(rope)[pair]));
-    json_t *object = json_pack("{s:o, s:f, s:f, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s}", "inv_freq",
-                               frequencies, "attention_factor", rotary_rope_attention_factor(rope),
-                               "softmax_factor", rotary_rope_softmax_factor(rope), "rope_type",
-                               rotation->config.rope_type, "head_dim", (json_int_t)plan->head_dim,
-                               "rotary_dim", (json_int_t)span.dim, "rotary_start", (json_int_t)span.start,
-                               "pairing", plan->pairing == ROTARY_PAIRING_HALF ? "half" : "interleaved",
-                               "pairing_from", rotation->config.pairing_from, "angles",
-                               plan->angles_f32 ? "f32" : "f64", "compat", rotation_compats[plan->compat]);
+    json_t *object =
+        json_pack("{s:o, s:f, s:f, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s}", "inv_freq", frequencies,
+                  "attention_factor", rotary_rope_attention_factor(rope), "softmax_factor",
+                  rotary_rope_softmax_factor(rope), "rope_type", rotation->config.rope_type, "head_dim",
+                  (json_int_t)plan->head_dim, "rotary_dim", (json_int_t)span.dim, "rotary_start",
+                  (json_int_t)span.start, "pairing", rope_config_pairings[plan->pairing], "pairing_from",
+                  rotation->config.pairing_from, "angles", plan->angles_f32 ? "f32" : "f64", "compat",
+                  rotation_compats[plan->compat]);
     if (object && rotary_rope_axes(rope) > 1)
         json_object_set_new(object, "axes", list_axes(rope));
     return result_print_json(object, error);

@@ -26,8 +26,6 @@ struct permute_options {
     bool detect;
 };
 
-static const char *const pairing_names[] = {"half", "interleaved", NULL}; /* of rotary_pairing */
-
 #define MEMBER(member) offsetof(struct permute_options, member)
 static const struct option permute_table[] = {
     ROTATION_OPTIONS("--config",
@@ -47,7 +45,7 @@ static const struct option permute_table[] = {
      .type = OPTION_CHOICE,
      .value = "NAME",
      .offset = MEMBER(to),
-     .choices = pairing_names,
+     .choices = rope_config_pairings,
      .help = "the pairing that is wanted, half or interleaved; the input has the other one"},
     {.name = "--tensor",
      .type = OPTION_LIST,
@@ -237,7 +235,7 @@ static rotary_status print_names(const struct invocation *invocation, json_t *na
     const struct permute_options *options = invocation->options;
     if (invocation->common.json)
         return result_print_json(json_pack("{s:s, s:s, s:O}", "output", options->output, "pairing",
-                                           pairing_names[options->to.value], "permuted", names),
+                                           rope_config_pairings[options->to.value], "permuted", names),
                                  error);
     for (size_t i = 0; i < json_array_size(names); i++)
         printf("%s\n", json_string_value(json_array_get(names, i)));

@@ -460,10 +460,11 @@ static rotary_status find_pairing(const struct rope_reader *reader, struct rope_
     return ROTARY_OK;
 }
 
+const char *const rope_config_pairings[] = {"half", "interleaved", NULL};
+
 static rotary_status read_choices(const struct rope_reader *reader, struct rope_config *config)
 {
     rotary_rope_config *plan = &config->plan;
-    static const char *const pairings[] = {"half", "interleaved", NULL};
     static const char *const angles[] = {"f64", "f32", NULL};
     static const char *const tables[] = {"f32", "f16", "bf16", NULL}; /* of rotary_dtype */
     int pairing = 0, angle = 0, table = 0;
@@ -471,7 +472,8 @@ static rotary_status read_choices(const struct rope_reader *reader, struct rope_
         const char *key;
         const char *const *names;
         int *choice;
-    } choices[] = {{"pairing", pairings, &pairing}, {"angles", angles, &angle}, {"tables", tables, &table}};
+    } choices[] = {
+        {"pairing", rope_config_pairings, &pairing}, {"angles", angles, &angle}, {"tables", tables, &table}};
     config->pairing_from = rope_reader_find(reader, "pairing") ? "pairing" : "default";
     rotary_status status =
         rope_reader_find(reader, "pairing") ? ROTARY_OK : find_pairing(reader, config, &pairing);

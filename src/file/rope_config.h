@@ -38,6 +38,7 @@ struct rope_config {
 
 /* The names of rope_type, NULL-terminated; those of old spellings are read too, and not listed. */
 extern const char *const rope_config_types[];
+extern const char *const rope_config_pairings[]; /* of rotary_pairing, NULL-terminated */
 
 /* A key among the rotation's parameters, or one beside them with a word that begins with "rope" or "rotary",
  * may change the angles: one that is neither read nor known not to is refused, unless it is among those to
