@@ -31,8 +31,9 @@ static rotary_status check_projection(const rotary_rope_projection *projection, 
                                       int64_t inputs, int64_t head_dim, rotary_error *error)
 {
     if (projection->heads < 1 || !projection->weight)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.%s; wanted at least one head and its weight",
-                           name, projection->weight ? "heads is less than 1" : "weight is NULL");
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s.heads is %lld and its weight %s; wanted at least 1 and a matrix", name,
+                           (long long)projection->heads, projection->weight ? "is there" : "is NULL");
     if ((unsigned)projection->dtype >= ROTARY_DTYPES)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s.dtype is %d; wanted ROTARY_F32, ROTARY_F16 or ROTARY_BF16", name,

@@ -19,8 +19,9 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "runs is %d: wanted 1 or more", call->runs);
     for (int i = 0; i < call->position_count; i++) {
         if (call->positions[i] < 0 || call->positions[i] >= POSITIONS)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "position encoding %d does not exist",
-                               call->positions[i]);
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "position encoding %d does not exist: wanted 0 to %d", call->positions[i],
+                               POSITIONS - 1);
         for (int j = 0; j < i; j++)
             if (call->positions[i] == call->positions[j])
                 return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -358,10 +358,10 @@ static void test_refusals(void)
     refused(rope, call, "inputs is 0; wanted at least 1");
     call = good;
     call.key.weight = NULL;
-    refused(rope, call, "key.weight is NULL");
+    refused(rope, call, "key.heads is 4 and its weight is NULL");
     call = good;
     call.query.heads = 0;
-    refused(rope, call, "query.heads is less than 1");
+    refused(rope, call, "query.heads is 0 and its weight is there");
     call = good;
     call.query.heads = 3;
     call.key.heads = 2;
