@@ -170,8 +170,9 @@ typedef enum rotary_direction {
     ROTARY_TRANSPOSE = 2, /* what a gradient needs; the same as INVERSE if there are no magnitudes */
 } rotary_direction;
 
-/* [batch, time, heads, head_dim]. Strides count elements and may have any order and sign; channels are
- * contiguous. Those of an output nest: each steps over all that smaller ones reach. */
+/* [batch, time, heads, head_dim]. Strides count elements and may have any order and sign, that of an axis
+ * with one entry any value; channels are contiguous. Those of an output nest: each steps over all that
+ * smaller ones reach. */
 typedef struct rotary_rope_view {
     void *data;
     rotary_dtype dtype;
