@@ -71,6 +71,10 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
     for (int i = 0; status == ROTARY_OK && i < plan->position_count; i++) {
         request.position = position_names[plan->positions[i]];
         status = plan_config(&request, &plan->config, error);
+        if (status == ROTARY_OK && plan->config.model.position != plan->positions[i])
+            status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                 "--set has a position, which is what is compared; wanted --positions %s",
+                                 position_names[plan->config.model.position]);
     }
     if (status == ROTARY_OK)
         status = plan_compute(&invocation->common, plan->config.train.precision, &plan->compute, error);
