@@ -586,33 +586,75 @@ static inline vfloat v_exp_to_88(vfloat x)
 #endif
 }
 
-/* 2^r for |r| <= 1/2. */
-static inline vfloat v_exp2_small(vfloat r)
+/* What v_exp2_to_126 is made of: 2^(i / 2^ROOT_BITS), where i are the last bits of a lane, as many roots of 2
+ * as a vector has lanes; and (2^r - 1) / r for what is left, |r| <= 1/2 / 2^ROOT_BITS. */
+#if LANES == 16
+enum { ROOT_BITS = 4 };
+
+static inline vfloat v_root(vint index)
+{
+    const vfloat roots = {0x1.000000p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f,
+                          0x1.306fe0p+0f, 0x1.3dea64p+0f, 0x1.4bfdaep+0f, 0x1.5ab07ep+0f,
+                          0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
+                          0x1.ae89fap+0f, 0x1.c199bep+0f, 0x1.d5818ep+0f, 0x1.ea4afap+0f};
+    return (vfloat)_mm512_permutexvar_ps((__m512i)index, (__m512)roots);
+}
+
+static inline vfloat v_exp2_slope(vfloat r)
+{
+    vfloat p = v_fma(v_set(0x1.c6acdep-5f), r, v_set(0x1.ebfff4p-3f));
+    return v_fma(p, r, v_set(0x1.62e430p-1f));
+}
+#elif LANES == 8
+enum { ROOT_BITS = 3 };
+
+static inline vfloat v_root(vint index)
+{
+    const vfloat roots = {0x1.000000p+0f, 0x1.172b84p+0f, 0x1.306fe0p+0f, 0x1.4bfdaep+0f,
+                          0x1.6a09e6p+0f, 0x1.8ace54p+0f, 0x1.ae89fap+0f, 0x1.d5818ep+0f};
+    return (vfloat)_mm256_permutevar8x32_ps((__m256)roots, (__m256i)index);
+}
+
+static inline vfloat v_exp2_slope(vfloat r)
+{
+    vfloat p = v_fma(v_set(0x1.c690e0p-5f), r, v_set(0x1.ec0c22p-3f));
+    return v_fma(p, r, v_set(0x1.62e432p-1f));
+}
+#else
+enum { ROOT_BITS = 0 };
+
+static inline vfloat v_root(vint index)
+{
+    (void)index;
+    return v_set(1.0f);
+}
+
+static inline vfloat v_exp2_slope(vfloat r)
 {
     vfloat p = v_set(0x1.470b48p-13f);
     p = v_fma(p, r, v_set(0x1.5f7276p-10f));
     p = v_fma(p, r, v_set(0x1.3b270ep-7f));
     p = v_fma(p, r, v_set(0x1.c6ae72p-5f));
     p = v_fma(p, r, v_set(0x1.ebfbe2p-3f));
-    p = v_fma(p, r, v_set(0x1.62e432p-1f));
-    return v_fma(p, r, v_set(1.0f));
+    return v_fma(p, r, v_set(0x1.62e432p-1f));
 }
+#endif
 
-/* 2^x within 2 units in the last place for x <= 126, in fewer steps still: the whole number nearest to x
- * leaves an exact rest. What is below the smallest normal number may be zero; 2^-infinity is. */
+/* 2^x within 2 units in the last place for x <= 126, in fewer steps still: the number nearest to x of those
+ * with ROOT_BITS bits behind the point leaves an exact rest. What is below the smallest normal number may be
+ * zero; 2^-infinity is. */
 static inline vfloat v_exp2_to_126(vfloat x)
 {
+    /* The sum's last bits are that number's. */
+    const vfloat magic = v_set(0x1.8p+23f / (1 << ROOT_BITS));
+    vfloat shifted = x + magic, n = shifted - magic, r = x - n, root = v_root((vint)shifted);
+    vfloat scaled = v_fma(root * r, v_exp2_slope(r), root);
 #if defined(__AVX512F__)
-    vfloat n = (vfloat)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     /* -infinity leaves NaN, which the instruction scales by 2^-infinity to 0. */
-    return (vfloat)_mm512_scalef_ps((__m512)v_exp2_small(x - n), (__m512)n);
+    return (vfloat)_mm512_scalef_ps((__m512)scaled, (__m512)n);
 #else
-    /* The sum's last bits are the whole number nearest to x. */
-    const vfloat magic = v_set(0x1.8p+23f);
     vint too_low = x < v_set(-126.0f);
-    vfloat shifted = x + magic, r = x - (shifted - magic);
-    vfloat power = (vfloat)(((vint)shifted + 127) << 23);
-    return (vfloat)((vint)(v_exp2_small(r) * power) & ~too_low);
+    return (vfloat)((vint)((vuint)scaled + ((vuint)shifted >> ROOT_BITS << 23)) & ~too_low);
 #endif
 }
 

@@ -69,7 +69,24 @@ static void check_slopes(const struct reference_case *c, struct reference_tensor
     check_slope(c, t, t->value, t->value_gradient, reference_key_size(c), seed + 2, allowed);
 }
 
-static void try_case(struct reference_case *c, uint64_t seed, bool slopes)
+/* The deviation of scores, and a key that is ten times as long as the others, or -1. */
+struct numbers {
+    double spread;
+    int64_t long_key;
+};
+
+static void fill(const struct reference_case *c, struct reference_tensors *t, uint64_t seed,
+                 struct numbers numbers)
+{
+    int64_t token = c->key_value_heads * c->head_dim;
+    trial_fill(c, t, seed, numbers.spread);
+    for (int64_t i = 0; i < c->batch * token && numbers.long_key >= 0; i++) {
+        double *key = t->key + (i / token * c->keys + numbers.long_key) * token + i % token;
+        *key = reference_round(c, 10 * *key);
+    }
+}
+
+static void try_numbers(struct reference_case *c, struct numbers numbers, uint64_t seed, bool slopes)
 {
     rotary_isa isas[6];
     int count = trial_isas(isas);
@@ -78,9 +95,9 @@ static void try_case(struct reference_case *c, uint64_t seed, bool slopes)
     c->scale = (double)(float)c->scale;
     struct reference_tensors got = reference_tensors_make(c), wanted = reference_tensors_make(c),
                              naive = reference_tensors_make(c), bound = reference_tensors_make(c);
-    trial_fill(c, &got, seed, 2);
-    trial_fill(c, &wanted, seed, 2);
-    trial_fill(c, &naive, seed, 2);
+    fill(c, &got, seed, numbers);
+    fill(c, &wanted, seed, numbers);
+    fill(c, &naive, seed, numbers);
     reference_run(c, &wanted, true, false);
     reference_run(c, &naive, true, true);
     bound_run(c, &wanted, &bound, true);
@@ -97,6 +114,11 @@ static void try_case(struct reference_case *c, uint64_t seed, bool slopes)
     reference_tensors_free(&wanted);
     reference_tensors_free(&naive);
     reference_tensors_free(&bound);
+}
+
+static void try_case(struct reference_case *c, uint64_t seed, bool slopes)
+{
+    try_numbers(c, (struct numbers){.spread = 2, .long_key = -1}, seed, slopes);
 }
 
 /* Every combination of what may be turned on. */
@@ -209,10 +231,34 @@ static void try_long(void)
     }
 }
 
+/* Scores may be so small that a kernel does not search them, or just so, or for some rows and keys alone. In
+ * bf16 the bounds of large ones say nothing. */
+static void try_sizes_of_scores(void)
+{
+    const struct numbers numbers[] = {{4, -1}, {30, -1}, {2, 20}, {2, 290}, {2, 650}};
+    uint64_t seed = 95000;
+    for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
+        for (int windowed = 0; windowed < 2; windowed++) {
+            struct reference_case c = {
+                .batch = 1,
+                .heads = 2,
+                .key_value_heads = 1,
+                .head_dim = 32,
+                .queries = 130,
+                .keys = 700,
+                .first_query = 570,
+                .causal = true,
+                .window = windowed ? 300 : 0,
+            };
+            try_numbers(&c, numbers[i], seed += 10, false);
+        }
+}
+
 int main(void)
 {
     try_combinations();
     try_sizes();
     try_long();
+    try_sizes_of_scores();
     return check_report();
 }

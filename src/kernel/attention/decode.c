@@ -393,7 +393,9 @@ static void weigh_block(const struct work *work, enum arithmetic arithmetic, con
         float *score = work->score + row * work->columns;
         float largest = largest_score(score, columns, smaller(begin, columns), smaller(end, block->count),
                                       problem->softcap, bias);
-        float factor = weigh_row(score, columns, largest, &work->maximum[row], &work->sum[row]);
+        float factor = raise_maximum(&work->maximum[row], largest);
+        vfloat total = weigh_row(score, columns, reference_of(work->maximum[row]), (vfloat){0});
+        work->sum[row] = work->sum[row] * factor + v_sum(total);
         if (arithmetic == IN_PAIRS)
             store_row(score, score, true, columns);
         float *output = work->output + row * work->width;

@@ -365,22 +365,30 @@ static inline float largest_score(float *score, int64_t columns, int64_t begin, 
     return v_max_lane(best);
 }
 
-/* One row of scores, none above `largest`, becomes exponentials relative to the row's largest score so far.
- * Returns the factor by which what was summed before must be scaled. */
-static inline float weigh_row(float *score, int64_t columns, float largest, float *maximum, float *sum)
+/* What the exponentials of a row are relative to, whose largest score so far is `maximum`. */
+static inline float reference_of(float maximum)
 {
-    float previous = *maximum, highest = largest > previous ? largest : previous;
-    float reference = highest == -INFINITY ? 0.0f : highest;
-    vfloat total = {0};
+    return maximum == -INFINITY ? 0.0f : maximum;
+}
+
+/* A row's largest score so far meets that of a block. Returns the factor by which what was summed before must
+ * be scaled. */
+static inline float raise_maximum(float *maximum, float largest)
+{
+    float previous = *maximum;
+    *maximum = largest > previous ? largest : previous;
+    return v_exp2_to_126(v_set(LOG2_E * (previous - reference_of(*maximum))))[0];
+}
+
+/* Scores of a row become exponentials relative to `reference`. Returns `total` and their sum, in lanes. */
+static inline vfloat weigh_row(float *score, int64_t columns, float reference, vfloat total)
+{
     for (int64_t column = 0; column < columns; column += LANES) {
         vfloat weight = v_exp2_to_126(v_set(LOG2_E) * (v_load(score + column) - v_set(reference)));
         v_store(score + column, weight);
         total += weight;
     }
-    float factor = v_exp2_to_126(v_set(LOG2_E * (previous - reference)))[0];
-    *maximum = highest;
-    *sum = *sum * factor + v_sum(total);
-    return factor;
+    return total;
 }
 
 #endif
