@@ -8,16 +8,10 @@
 #include "kernel/attention/tile.h"
 #include "kernel/attention/variants.h"
 
-/* One function for each case, but under AddressSanitizer: what that adds to one so large takes the compiler
- * minutes. */
-#if defined(__SANITIZE_ADDRESS__)
-#define INLINE static inline
-#else
 #define INLINE static inline __attribute__((always_inline))
-#endif
 
-/* Keys that are met together, and queries that meet them: their products stay in registers. A block of scores
- * holds up to SCORES for all queries, and no fewer than LEAST_BLOCK keys. */
+/* Keys or values that are met together, and queries that meet them: their products stay in registers. A block
+ * of scores holds up to SCORES for all queries, and no fewer than LEAST_BLOCK keys. */
 enum { KEYS = 4, SCORES = 8192, LEAST_BLOCK = 32, MOST_BLOCK = 512 };
 #if LANES == 16 || defined(__aarch64__)
 enum { QUERIES = 4 };
@@ -28,7 +22,7 @@ _Static_assert(LEAST_BLOCK % LANES == 0 && LEAST_BLOCK % KEYS == 0, "a block is 
 
 /* Bytes from what is met to what is asked of memory meanwhile, for the first-level cache; and to pages of
  * which one line is asked for, so that their places in memory are known when the others are. */
-enum { AHEAD_BYTES = 8192, MOST_AHEAD = 64, PAGES_AHEAD_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
+enum { AHEAD_BYTES = 12288, MOST_AHEAD = 64, PAGES_AHEAD_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
 /* Parts from the one that is joined to the one that is asked for. */
 enum { PARTS_AHEAD = 4 };
 
@@ -45,10 +39,11 @@ static enum arithmetic arithmetic_of(const rotary_attention_problem *problem)
     return problem->bf16 ? OF_BF16 : IN_F32;
 }
 
-/* A block of keys: where they, and `ahead` keys behind them, stand in their view. */
+/* A block of keys: how many bytes from the first key they stand, and `ahead` keys behind them, and how many
+ * from the first value their values. */
 struct block {
-    int64_t first, count, padded, ahead; /* padded to KEYS by the last key of the piece */
-    int64_t row[MOST_BLOCK + MOST_AHEAD];
+    int64_t first, count, padded, ahead; /* padded to whole tiles by the last key of the piece */
+    int64_t key[MOST_BLOCK + MOST_AHEAD], value[MOST_BLOCK + MOST_AHEAD];
 };
 
 /* Keys or values of the sequence; strides in bytes. */
@@ -59,9 +54,25 @@ struct stream {
     int64_t chunk; /* what KEYS keys of a head take in it; 0 where too much of it is something else */
 };
 
+/* What does not change while all keys of a block are met, or all values. Rows of queries and outputs are
+ * `width` numbers apart, rows of scores `columns`; heads are head_bytes apart, and what is asked of memory
+ * meanwhile is ahead_bytes apart. */
+struct shape {
+    int64_t dim, width, columns, rows; /* rows: queries of a head */
+    int64_t heads, head_bytes, ahead_bytes;
+};
+
+/* Queries of some heads meet KEYS keys, and scores are written, or KEYS values, and outputs are added to.
+ * Keys or values stand offset[...] bytes from `data`; as many bytes as they have are asked of memory from
+ * `ahead` on. */
+typedef void meet_function(const struct shape *shape, const char *data, const int64_t *offset,
+                           const char *ahead, const float *from, float *to);
+
 struct work {
     const rotary_attention_problem *problem;
     const rotary_attention_piece *piece;
+    enum arithmetic arithmetic;
+    meet_function *const *meet_keys, *const *meet_values; /* for QUERIES, half of them, and so on */
     int64_t width, rows, columns; /* of a query, queries of a key-value head, keys of a whole block */
     const float *query;
     float *output, *maximum, *sum, *score;
@@ -104,29 +115,24 @@ void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_probl
         }
 }
 
-/* A tile of work: `queries` queries, at most QUERIES, meet KEYS keys or values. Rows of scores are `stride`
- * apart. */
-struct tile {
-    int queries;
-    enum arithmetic arithmetic;
-    bool whole; /* head_dim is whole pairs of vectors */
-    int64_t dim, width, stride;
-    const char *vector[KEYS];
-    const char *ahead; /* as many bytes as the vectors have: asked of memory while they are met */
-};
-
 INLINE int bytes_of(enum arithmetic arithmetic)
 {
     return arithmetic == IN_F32 ? 4 : 2;
 }
 
-/* Asks for as many lines as a key's two vectors of channels are. */
-INLINE void ask_ahead(struct tile tile, int key, int64_t channel)
+/* Values that a product takes at once. */
+INLINE int values_of(enum arithmetic arithmetic)
 {
-    int bytes = 2 * LANES * bytes_of(tile.arithmetic);
-    const char *from = tile.ahead + KEYS * channel * bytes_of(tile.arithmetic);
+    return arithmetic == IN_PAIRS ? 2 : 1;
+}
+
+/* Asks for as many lines as two vectors of channels are: those of vector i of KEYS. */
+INLINE void ask_ahead(enum arithmetic arithmetic, const char *ahead, int i, int64_t channel)
+{
+    int bytes = 2 * LANES * bytes_of(arithmetic);
+    const char *from = ahead + KEYS * channel * bytes_of(arithmetic);
 #pragma GCC unroll 2
-    for (int byte = key * bytes; byte < (key + 1) * bytes; byte += CACHE_LINE)
+    for (int byte = i * bytes; byte < (i + 1) * bytes; byte += CACHE_LINE)
         if (byte % CACHE_LINE == 0)
             __builtin_prefetch(from + byte, 0, 3);
 }
@@ -138,13 +144,15 @@ struct channels {
     vfloat low, high;
 };
 
-INLINE struct channels load_channels(struct tile tile, int key, int64_t channel, int64_t left)
+/* Channels of vector i of KEYS; asks for what is met later. */
+INLINE struct channels load_channels(enum arithmetic arithmetic, const char *const *vector, const char *ahead,
+                                     int i, int64_t channel, int64_t left)
 {
-    const char *row = tile.vector[key] + channel * bytes_of(tile.arithmetic);
+    const char *row = vector[i] + channel * bytes_of(arithmetic);
     struct channels part = {0};
     vint words;
-    ask_ahead(tile, key, channel);
-    if (tile.arithmetic == IN_F32) {
+    ask_ahead(arithmetic, ahead, i, channel);
+    if (arithmetic == IN_F32) {
         const float *from = (const float *)(const void *)row;
         return (struct channels){load_columns(from, left), load_columns(from + LANES, left - LANES)};
     }
@@ -152,20 +160,22 @@ INLINE struct channels load_channels(struct tile tile, int key, int64_t channel,
         memcpy(&words, row, sizeof words);
     else
         words = v_load_part_words(row, left);
-    if (tile.arithmetic == IN_PAIRS)
+    if (arithmetic == IN_PAIRS)
         return (struct channels){.low = (vfloat)words};
     v_part_bf16(words, &part.low, &part.high);
     return part;
 }
 
-/* The same of a value, or, as factors of pairs, of two, the first of an even number: their even channels and
+/* The same of value i, or, as factors of pairs, of two, the first of an even number: their even channels and
  * their odd ones. */
-INLINE struct channels load_values(struct tile tile, int key, int64_t channel, int64_t left)
+INLINE struct channels load_values(enum arithmetic arithmetic, const char *const *value, const char *ahead,
+                                   int i, int64_t channel, int64_t left)
 {
-    struct channels value = load_channels(tile, key, channel, left);
-    if (tile.arithmetic != IN_PAIRS)
-        return value;
-    vint first = (vint)value.low, second = (vint)load_channels(tile, key | 1, channel, left).low;
+    struct channels one = load_channels(arithmetic, value, ahead, i, channel, left);
+    if (arithmetic != IN_PAIRS)
+        return one;
+    vint first = (vint)one.low,
+         second = (vint)load_channels(arithmetic, value, ahead, i | 1, channel, left).low;
     return (struct channels){(vfloat)v_pair_lower(first, second), (vfloat)v_pair_upper(first, second)};
 }
 
@@ -175,90 +185,56 @@ INLINE vfloat add_product(enum arithmetic arithmetic, vfloat a, vfloat b, vfloat
 }
 
 /* Adds the products of `left` channels of queries and keys, from `channel` on. */
-INLINE void score_channels(struct tile tile, const float *query, vfloat sum[QUERIES][KEYS], int64_t channel,
+INLINE void score_channels(enum arithmetic arithmetic, int queries, int64_t width, const char *const *key,
+                           const char *ahead, const float *query, vfloat sum[QUERIES][KEYS], int64_t channel,
                            int64_t left)
 {
 #pragma GCC unroll 4
     for (int i = 0; i < KEYS; i++) {
-        struct channels k = load_channels(tile, i, channel, left);
+        struct channels k = load_channels(arithmetic, key, ahead, i, channel, left);
 #pragma GCC unroll 4
-        for (int q = 0; q < tile.queries; q++) {
-            const float *at = query + q * tile.width + channel;
-            sum[q][i] = add_product(tile.arithmetic, v_load(at), k.low, sum[q][i]);
-            if (tile.arithmetic != IN_PAIRS)
-                sum[q][i] = add_product(tile.arithmetic, v_load(at + LANES), k.high, sum[q][i]);
+        for (int q = 0; q < queries; q++) {
+            const float *at = query + q * width + channel;
+            sum[q][i] = add_product(arithmetic, v_load(at), k.low, sum[q][i]);
+            if (arithmetic != IN_PAIRS)
+                sum[q][i] = add_product(arithmetic, v_load(at + LANES), k.high, sum[q][i]);
         }
     }
 }
 
 /* Sums of lanes: those of row q go to score[q * stride ...]. */
-INLINE void store_sums(struct tile tile, float *score, vfloat sum[QUERIES][KEYS])
+INLINE void store_sums(int queries, float *score, int64_t stride, vfloat sum[QUERIES][KEYS])
 {
     vfloat rows[QUERIES];
 #pragma GCC unroll 4
-    for (int q = 0; q < tile.queries; q++)
+    for (int q = 0; q < queries; q++)
         rows[q] =
             v_sum_neighbours(v_sum_neighbours(sum[q][0], sum[q][1]), v_sum_neighbours(sum[q][2], sum[q][3]));
         /* Each quarter of a vector has KEYS sums of a part of the lanes; they become those of one query. */
 #pragma GCC unroll 4
-    for (int parts = LANES / KEYS, left = tile.queries; parts > 1; parts /= 2, left = (left + 1) / 2)
+    for (int parts = LANES / KEYS, left = queries; parts > 1; parts /= 2, left = (left + 1) / 2)
 #pragma GCC unroll 4
         for (int q = 0; q < left; q += 2)
             rows[q / 2] = v_sum_quarters(rows[q], rows[q + 1 < left ? q + 1 : q]);
 #pragma GCC unroll 4
-    for (int q = 0; q < tile.queries; q++)
-        memcpy(score + q * tile.stride, (const char *)&rows[q / (LANES / KEYS)] + q % (LANES / KEYS) * 16,
+    for (int q = 0; q < queries; q++)
+        memcpy(score + q * stride, (const char *)&rows[q / (LANES / KEYS)] + q % (LANES / KEYS) * 16,
                KEYS * sizeof *score);
 }
 
-INLINE void score_tile(struct tile tile, const float *query, float *score)
+INLINE void score_tile(enum arithmetic arithmetic, bool whole, int queries, struct shape shape,
+                       const char *const *key, const char *ahead, const float *query, float *score)
 {
     vfloat sum[QUERIES][KEYS];
-    int64_t channel = 0;
 #pragma GCC unroll 4
-    for (int q = 0; q < tile.queries; q++)
+    for (int q = 0; q < queries; q++)
 #pragma GCC unroll 4
         for (int i = 0; i < KEYS; i++)
             sum[q][i] = (vfloat){0};
-    do {
-        score_channels(tile, query, sum, channel, tile.whole ? 2 * LANES : tile.dim - channel);
-        channel += 2 * LANES;
-    } while (channel < tile.dim);
-    store_sums(tile, score, sum);
-}
-
-/* Values that a product takes at once. */
-INLINE int values_of(enum arithmetic arithmetic)
-{
-    return arithmetic == IN_PAIRS ? 2 : 1;
-}
-
-/* Adds the weighted values to outputs. */
-INLINE void value_channels(struct tile tile, vfloat weight[QUERIES][KEYS], float *output, int64_t channel,
-                           int64_t left)
-{
-    struct channels sum[QUERIES];
-    int depth = values_of(tile.arithmetic), products = KEYS / depth;
-#pragma GCC unroll 4
-    for (int q = 0; q < tile.queries; q++) {
-        const float *at = output + q * tile.width + channel;
-        sum[q] = (struct channels){v_load(at), v_load(at + LANES)};
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < products; i++) {
-        struct channels v = load_values(tile, i * depth, channel, left);
-#pragma GCC unroll 4
-        for (int q = 0; q < tile.queries; q++) {
-            sum[q].low = add_product(tile.arithmetic, weight[q][i], v.low, sum[q].low);
-            sum[q].high = add_product(tile.arithmetic, weight[q][i], v.high, sum[q].high);
-        }
-    }
-#pragma GCC unroll 4
-    for (int q = 0; q < tile.queries; q++) {
-        float *at = output + q * tile.width + channel;
-        v_store(at, sum[q].low);
-        v_store(at + LANES, sum[q].high);
-    }
+    for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
+        score_channels(arithmetic, queries, shape.width, key, ahead, query, sum, channel,
+                       whole ? 2 * LANES : shape.dim - channel);
+    store_sums(queries, score, shape.columns, sum);
 }
 
 /* A weight in every lane, or two of bf16. */
@@ -269,85 +245,153 @@ INLINE vfloat load_weight(const float *from)
     return (vfloat)(bits - (vint){0});
 }
 
-INLINE void value_tile(struct tile tile, const float *score, float *output)
+INLINE void value_channels(enum arithmetic arithmetic, int queries, int64_t width, const char *const *value,
+                           const char *ahead, vfloat weight[QUERIES][KEYS], float *output, int64_t channel,
+                           int64_t left)
+{
+    struct channels sum[QUERIES];
+    int depth = values_of(arithmetic), products = KEYS / depth;
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; q++) {
+        const float *at = output + q * width + channel;
+        sum[q] = (struct channels){v_load(at), v_load(at + LANES)};
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < products; i++) {
+        struct channels v = load_values(arithmetic, value, ahead, i * depth, channel, left);
+#pragma GCC unroll 4
+        for (int q = 0; q < queries; q++) {
+            sum[q].low = add_product(arithmetic, weight[q][i], v.low, sum[q].low);
+            sum[q].high = add_product(arithmetic, weight[q][i], v.high, sum[q].high);
+        }
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; q++) {
+        float *at = output + q * width + channel;
+        v_store(at, sum[q].low);
+        v_store(at + LANES, sum[q].high);
+    }
+}
+
+/* Adds the weighted values to outputs. */
+INLINE void value_tile(enum arithmetic arithmetic, bool whole, int queries, struct shape shape,
+                       const char *const *value, const char *ahead, const float *score, float *output)
 {
     vfloat weight[QUERIES][KEYS];
-    int products = KEYS / values_of(tile.arithmetic);
+    int products = KEYS / values_of(arithmetic);
 #pragma GCC unroll 4
-    for (int q = 0; q < tile.queries; q++)
+    for (int q = 0; q < queries; q++)
 #pragma GCC unroll 4
         for (int i = 0; i < products; i++)
-            weight[q][i] = load_weight(score + q * tile.stride + i);
-    for (int64_t channel = 0; channel < tile.dim; channel += 2 * LANES)
-        value_channels(tile, weight, output, channel, tile.whole ? 2 * LANES : tile.dim - channel);
+            weight[q][i] = load_weight(score + q * shape.columns + i);
+#pragma GCC unroll 1
+    for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
+        value_channels(arithmetic, queries, shape.width, value, ahead, weight, output, channel,
+                       whole ? 2 * LANES : shape.dim - channel);
 }
+
+/* Of each head the queries that can meet KEYS keys or values by groups of `queries`, larger groups being
+ * gone.
+ */
+INLINE void meet_heads(bool values, enum arithmetic arithmetic, bool whole, int queries,
+                       const struct shape *given, const char *data, const int64_t *offset, const char *ahead,
+                       const float *from, float *to)
+{
+    const struct shape shape = *given; /* a copy, which nothing that is written can change */
+    int64_t begin = queries < QUERIES ? shape.rows / (2 * queries) * (2 * queries) : 0;
+    for (int64_t head = 0; head < shape.heads; head++) {
+        const char *vector[KEYS], *asked = ahead + head * shape.ahead_bytes;
+#pragma GCC unroll 4
+        for (int i = 0; i < KEYS; i++)
+            vector[i] = data + offset[i] + head * shape.head_bytes;
+        for (int64_t row = begin; row + queries <= shape.rows; row += queries) {
+            int64_t at = head * shape.rows + row;
+            if (values)
+                value_tile(arithmetic, whole, queries, shape, vector, asked, from + at * shape.columns,
+                           to + at * shape.width);
+            else
+                score_tile(arithmetic, whole, queries, shape, vector, asked, from + at * shape.width,
+                           to + at * shape.columns);
+        }
+    }
+}
+
+/* Functions of their own, so that the compiler has all registers for each: for QUERIES, half of them and one.
+ */
+#define MEET(name, values, arithmetic, whole, queries)                                                       \
+    static __attribute__((noinline)) void name(const struct shape *shape, const char *data,                  \
+                                               const int64_t *offset, const char *ahead, const float *from,  \
+                                               float *to)                                                    \
+    {                                                                                                        \
+        meet_heads(values, arithmetic, whole, queries, shape, data, offset, ahead, from, to);                \
+    }
+#define MEET_ALL(name, values, arithmetic, whole)                                                            \
+    MEET(name##_many, values, arithmetic, whole, QUERIES)                                                    \
+    MEET(name##_half, values, arithmetic, whole, QUERIES / 2)                                                \
+    MEET(name##_one, values, arithmetic, whole, 1)                                                           \
+    static meet_function *const name[] = {name##_many, name##_half, name##_one};
+MEET_ALL(score_f32, false, IN_F32, true)
+MEET_ALL(score_f32_part, false, IN_F32, false)
+MEET_ALL(value_f32, true, IN_F32, true)
+MEET_ALL(value_f32_part, true, IN_F32, false)
+MEET_ALL(score_bf16, false, OF_BF16, true)
+MEET_ALL(score_bf16_part, false, OF_BF16, false)
+MEET_ALL(value_bf16, true, OF_BF16, true)
+MEET_ALL(value_bf16_part, true, OF_BF16, false)
+#undef MEET_ALL
+#undef MEET
 
 /* What will be met some keys later, in this block or in what is read after it. */
-INLINE const char *ahead_of(const struct work *work, bool values, const struct block *block, int64_t at)
+static const char *ahead_of(const struct work *work, bool values, const struct block *block, int64_t at)
 {
     bool inside = at + block->ahead < block->padded;
-    const struct stream *stream = inside == values ? &work->value : &work->key;
-    int64_t row = block->row[at + block->ahead - (inside || values ? 0 : block->padded)];
-    return stream->data + row * stream->row;
+    int64_t row = at + block->ahead - (inside || values ? 0 : block->padded);
+    return inside == values ? work->value.data + block->value[row] : work->key.data + block->key[row];
 }
 
-INLINE void look_up_pages(const struct stream *stream, const char *from)
+static void look_up_pages(const char *from, int64_t bytes)
 {
-    for (int64_t byte = 0; byte < KEYS * stream->row; byte += PAGE)
+    for (int64_t byte = 0; byte < bytes; byte += PAGE)
         __builtin_prefetch(from + PAGES_AHEAD_BYTES + byte, 0, 2);
 }
 
-INLINE void meet_tile(const struct work *work, bool values, struct tile tile, int64_t row, int64_t at)
-{
-    float *score = work->score + row * work->columns;
-    if (values)
-        value_tile(tile, score + at / values_of(tile.arithmetic), work->output + row * work->width);
-    else
-        score_tile(tile, work->query + row * work->width, score + at);
-}
-
-/* The queries of one key-value head meet KEYS keys, or their values, of a block from `at` on. */
-INLINE void meet(const struct work *work, bool values, struct tile tile, int64_t head, int64_t at)
-{
-    int64_t row = head * work->rows, left = work->rows;
-    tile.queries = QUERIES;
-    for (; left >= QUERIES; left -= QUERIES, row += QUERIES)
-        meet_tile(work, values, tile, row, at);
-    tile.queries = QUERIES / 2;
-    for (; left >= QUERIES / 2; left -= QUERIES / 2, row += QUERIES / 2)
-        meet_tile(work, values, tile, row, at);
-    tile.queries = 1;
-    for (; QUERIES > 2 && left > 0; left--, row++)
-        meet_tile(work, values, tile, row, at);
-}
-
 /* All heads of a block of keys or values, in the order in which they lie. */
-INLINE void meet_block(const struct work *work, bool values, enum arithmetic arithmetic, bool whole,
-                       const struct block *block)
+static void meet_block(const struct work *work, bool values, const struct block *block)
 {
     const struct stream *stream = values ? &work->value : &work->key;
-    int64_t heads = work->problem->key_value_heads, together = stream->by_token ? heads : 1;
-    int64_t step = stream->by_token ? stream->chunk : stream->head;
-    struct tile tile = {.arithmetic = arithmetic,
-                        .whole = whole,
-                        .dim = work->problem->head_dim,
-                        .width = work->width,
-                        .stride = work->columns};
-    for (int64_t first = 0; first < heads; first += together)
+    const int64_t *offset = values ? block->value : block->key;
+    int64_t heads = work->problem->key_value_heads, rows = work->rows;
+    const struct shape shape = {
+        .dim = work->problem->head_dim,
+        .width = work->width,
+        .columns = work->columns,
+        .rows = rows,
+        .heads = stream->by_token ? heads : 1,
+        .head_bytes = stream->head,
+        .ahead_bytes = stream->by_token && stream->chunk > 0 ? stream->chunk : stream->head,
+    };
+    for (int64_t head = 0; head < heads; head += shape.heads) {
+        const char *data = stream->data + head * stream->head;
+        float *score = work->score + head * rows * work->columns;
         for (int64_t at = 0; at < block->padded; at += KEYS) {
-            const char *ahead = ahead_of(work, values, block, at), *vector[KEYS];
-#pragma GCC unroll 4
-            for (int i = 0; i < KEYS; i++)
-                vector[i] = stream->data + block->row[at + i] * stream->row;
-            look_up_pages(stream, vector[0] + first * stream->head);
-            for (int64_t head = first; head < first + together; head++) {
-#pragma GCC unroll 4
-                for (int i = 0; i < KEYS; i++)
-                    tile.vector[i] = vector[i] + head * stream->head;
-                tile.ahead = stream->chunk > 0 ? ahead + head * step : tile.vector[0];
-                meet(work, values, tile, head, at);
+            const char *ahead = data + offset[at];
+            if (stream->chunk > 0) {
+                look_up_pages(ahead, KEYS * stream->row);
+                ahead = ahead_of(work, values, block, at) + head * shape.ahead_bytes;
+            }
+            for (int size = 0, queries = QUERIES; queries > 0; size++, queries /= 2) {
+                if (queries < QUERIES ? !(rows & queries) : rows < queries)
+                    continue;
+                if (values)
+                    work->meet_values[size](&shape, data, offset + at, ahead,
+                                            score + at / values_of(work->arithmetic),
+                                            work->output + head * rows * work->width);
+                else
+                    work->meet_keys[size](&shape, data, offset + at, ahead,
+                                          work->query + head * rows * work->width, score + at);
             }
         }
+    }
 }
 
 static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
@@ -374,12 +418,15 @@ static void find_rows(const struct work *work, struct block *block)
     block->count = smaller(work->columns, last + 1 - block->first);
     block->padded = round_up(block->count, KEYS);
     block->ahead = larger(KEYS, smaller(ahead, MOST_AHEAD));
-    for (int64_t at = 0; at < block->padded + block->ahead; at++)
-        block->row[at] = key_row(work->problem, smaller(block->first + at, last));
+    for (int64_t at = 0; at < block->padded + block->ahead; at++) {
+        int64_t row = key_row(work->problem, smaller(block->first + at, last));
+        block->key[at] = row * work->key.row;
+        block->value[at] = row * work->value.row;
+    }
 }
 
 /* Scores become weights, and sums so far are scaled to go with them. */
-static void weigh_block(const struct work *work, enum arithmetic arithmetic, const struct block *block)
+static void weigh_block(const struct work *work, const struct block *block)
 {
     const rotary_attention_problem *problem = work->problem;
     int64_t columns = round_up(block->count, LANES);
@@ -396,23 +443,11 @@ static void weigh_block(const struct work *work, enum arithmetic arithmetic, con
         float factor = raise_maximum(&work->maximum[row], largest);
         vfloat total = weigh_row(score, columns, reference_of(work->maximum[row]), (vfloat){0});
         work->sum[row] = work->sum[row] * factor + v_sum(total);
-        if (arithmetic == IN_PAIRS)
+        if (work->arithmetic == IN_PAIRS)
             store_row(score, score, true, columns);
         float *output = work->output + row * work->width;
         for (int64_t channel = 0; channel < work->width && factor != 1.0f; channel += LANES)
             v_store(output + channel, v_load(output + channel) * v_set(factor));
-    }
-}
-
-INLINE void decode(const struct work *work, enum arithmetic arithmetic, bool whole)
-{
-    struct block block;
-    for (block.first = work->piece->key_begin; block.first < work->piece->key_end;
-         block.first += work->columns) {
-        find_rows(work, &block);
-        meet_block(work, false, arithmetic, whole, &block);
-        weigh_block(work, arithmetic, &block);
-        meet_block(work, true, arithmetic, whole, &block);
     }
 }
 
@@ -424,6 +459,7 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
     struct work work = {
         .problem = problem,
         .piece = piece,
+        .arithmetic = arithmetic_of(problem),
         .width = width,
         .rows = rows / problem->key_value_heads,
         .columns = block_keys(problem),
@@ -439,14 +475,19 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
     for (int64_t row = 0; row < rows; row++)
         work.maximum[row] = -INFINITY;
     bool whole = problem->head_dim % (2 * LANES) == 0;
-    if (problem->bf16 && whole)
-        decode(&work, OF_BF16, true);
-    else if (problem->bf16)
-        decode(&work, OF_BF16, false);
-    else if (whole)
-        decode(&work, IN_F32, true);
-    else
-        decode(&work, IN_F32, false);
+    work.meet_keys = problem->bf16 ? whole ? score_bf16 : score_bf16_part
+                     : whole       ? score_f32
+                                   : score_f32_part;
+    work.meet_values = problem->bf16 ? whole ? value_bf16 : value_bf16_part
+                       : whole       ? value_f32
+                                     : value_f32_part;
+    struct block block;
+    for (block.first = piece->key_begin; block.first < piece->key_end; block.first += work.columns) {
+        find_rows(&work, &block);
+        meet_block(&work, false, &block);
+        weigh_block(&work, &block);
+        meet_block(&work, true, &block);
+    }
 }
 
 /* One row of all parts, relative to the largest score of any. */
