@@ -219,14 +219,11 @@ static void meet(const rotary_attention_problem *problem, struct state *state, c
     }
     for (int64_t column = 0; column < count; column += COLUMNS)
         for (int64_t group = 0; group < groups; group++)
-            if (column < seen[group].end && column + COLUMNS > seen[group].begin) {
-                int64_t at = index + group * ROWS;
-                float *score = state->score + group * ROWS * KEY_BLOCK + column;
-                multiply_tile(width, state->query + at * width, width, 1, packed + column * width, COLUMNS,
-                              score, KEY_BLOCK, false);
-                if (calm[group])
-                    weigh_tile(problem, score, state->sum + at * LANES, query + group * ROWS, first + column);
-            }
+            if (multiply_seen_tile(seen[group], group, column, width, state->query + index * width, packed,
+                                   state->score) &&
+                calm[group])
+                weigh_tile(problem, state->score + group * ROWS * KEY_BLOCK + column,
+                           state->sum + (index + group * ROWS) * LANES, query + group * ROWS, first + column);
     for (int64_t row = 0; row < rows; row += ROWS)
         if (!calm[row / ROWS])
             weigh_group(problem, state, seen[row / ROWS], key_norm, index, query, row,

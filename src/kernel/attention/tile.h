@@ -282,15 +282,25 @@ static inline int64_t spans_seen(const rotary_attention_problem *problem, int64_
     return groups;
 }
 
-/* c[groups of ROWS][KEY_BLOCK] = a[...][depth] b, which is in panels, where something is seen. */
+/* c[ROWS][COLUMNS] of a group, from `column` on = a[...][depth] b, which is in panels. Returns false, and
+ * does nothing, where nothing is seen. */
+static inline bool multiply_seen_tile(struct span seen, int64_t group, int64_t column, int64_t depth,
+                                      const float *a, const float *b, float *c)
+{
+    if (column >= seen.end || column + COLUMNS <= seen.begin)
+        return false;
+    multiply_tile(depth, a + group * ROWS * depth, depth, 1, b + column * depth, COLUMNS,
+                  c + group * ROWS * KEY_BLOCK + column, KEY_BLOCK, false);
+    return true;
+}
+
+/* All of them: c[groups of ROWS][KEY_BLOCK]. */
 static inline void multiply_seen(int64_t groups, const struct span *seen, int64_t columns, int64_t depth,
                                  const float *a, const float *b, float *c)
 {
     for (int64_t column = 0; column < columns; column += COLUMNS)
         for (int64_t group = 0; group < groups; group++)
-            if (column < seen[group].end && column + COLUMNS > seen[group].begin)
-                multiply_tile(depth, a + group * ROWS * depth, depth, 1, b + column * depth, COLUMNS,
-                              c + group * ROWS * KEY_BLOCK + column, KEY_BLOCK, false);
+            multiply_seen_tile(seen[group], group, column, depth, a, b, c);
 }
 
 /* c[groups of ROWS][width] += a[...][KEY_BLOCK] rows, summed over what is seen. */
