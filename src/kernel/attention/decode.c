@@ -290,21 +290,25 @@ INLINE void value_tile(enum arithmetic arithmetic, bool whole, int queries, stru
                        whole ? 2 * LANES : shape.dim - channel);
 }
 
-/* Of each head the queries that can meet KEYS keys or values by groups of `queries`, larger groups being
- * gone.
+/* The first of a head's queries that are met in groups of `queries`: those before it are met in larger ones.
  */
+INLINE int64_t first_of(int64_t rows, int queries)
+{
+    return queries < QUERIES ? rows & -(2 * (int64_t)queries) : 0;
+}
+
+/* Of each head the queries that are met in groups of `queries` meet KEYS keys or values. */
 INLINE void meet_heads(bool values, enum arithmetic arithmetic, bool whole, int queries,
                        const struct shape *given, const char *data, const int64_t *offset, const char *ahead,
                        const float *from, float *to)
 {
     const struct shape shape = *given; /* a copy, which nothing that is written can change */
-    int64_t begin = queries < QUERIES ? shape.rows / (2 * queries) * (2 * queries) : 0;
     for (int64_t head = 0; head < shape.heads; head++) {
         const char *vector[KEYS], *asked = ahead + head * shape.ahead_bytes;
 #pragma GCC unroll 4
         for (int i = 0; i < KEYS; i++)
             vector[i] = data + offset[i] + head * shape.head_bytes;
-        for (int64_t row = begin; row + queries <= shape.rows; row += queries) {
+        for (int64_t row = first_of(shape.rows, queries); row + queries <= shape.rows; row += queries) {
             int64_t at = head * shape.rows + row;
             if (values)
                 value_tile(arithmetic, whole, queries, shape, vector, asked, from + at * shape.columns,
@@ -340,6 +344,12 @@ MEET_ALL(value_bf16, true, OF_BF16, true)
 MEET_ALL(value_bf16_part, true, OF_BF16, false)
 #undef MEET_ALL
 #undef MEET
+
+/* By element type, f32 or bf16, and by whether a head is whole pairs of vectors. */
+static meet_function *const *const score_functions[2][2] = {{score_f32_part, score_f32},
+                                                            {score_bf16_part, score_bf16}};
+static meet_function *const *const value_functions[2][2] = {{value_f32_part, value_f32},
+                                                            {value_bf16_part, value_bf16}};
 
 /* What will be met some keys later, in this block or in what is read after it. */
 static const char *ahead_of(const struct work *work, bool values, const struct block *block, int64_t at)
@@ -380,7 +390,7 @@ static void meet_block(const struct work *work, bool values, const struct block 
                 ahead = ahead_of(work, values, block, at) + head * shape.ahead_bytes;
             }
             for (int size = 0, queries = QUERIES; queries > 0; size++, queries /= 2) {
-                if (queries < QUERIES ? !(rows & queries) : rows < queries)
+                if (first_of(rows, queries) + queries > rows)
                     continue;
                 if (values)
                     work->meet_values[size](&shape, data, offset + at, ahead,
@@ -456,10 +466,13 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
                                             float *part, void *scratch)
 {
     int64_t rows = problem->heads * problem->queries, width = rotary_attention_row(problem->head_dim);
+    bool whole = problem->head_dim % (2 * LANES) == 0;
     struct work work = {
         .problem = problem,
         .piece = piece,
         .arithmetic = arithmetic_of(problem),
+        .meet_keys = score_functions[problem->bf16][whole],
+        .meet_values = value_functions[problem->bf16][whole],
         .width = width,
         .rows = rows / problem->key_value_heads,
         .columns = block_keys(problem),
@@ -474,13 +487,6 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
     memset(part, 0, (size_t)(rows * (width + 2)) * sizeof *part);
     for (int64_t row = 0; row < rows; row++)
         work.maximum[row] = -INFINITY;
-    bool whole = problem->head_dim % (2 * LANES) == 0;
-    work.meet_keys = problem->bf16 ? whole ? score_bf16 : score_bf16_part
-                     : whole       ? score_f32
-                                   : score_f32_part;
-    work.meet_values = problem->bf16 ? whole ? value_bf16 : value_bf16_part
-                       : whole       ? value_f32
-                                     : value_f32_part;
     struct block block;
     for (block.first = piece->key_begin; block.first < piece->key_end; block.first += work.columns) {
         find_rows(&work, &block);
