@@ -212,19 +212,23 @@ static rotary_status check_configuration(const struct safetensors *file, const c
     return ROTARY_BAD_FILE;
 }
 
+static bool read_real(const struct safetensors *file, const char *key, double *number)
+{
+    const char *text = safetensors_metadata(file, key);
+    char *end = NULL;
+    *number = text ? strtod(text, &end) : 0.0;
+    return text && end != text && !*end;
+}
+
 static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, rotary_error *error)
 {
-    const char *text = safetensors_metadata(checkpoint->optimizer, "loss_total"),
-               *norm = safetensors_metadata(checkpoint->optimizer, "gradient_norm");
-    char *end = NULL;
-    double total = text ? strtod(text, &end) : 0.0;
-    if (!text || end == text || *end)
+    struct checkpoint_state *state = &checkpoint->state;
+    if (!read_real(checkpoint->optimizer, "loss_total", &state->loss_total))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its loss_total: it is not a checkpoint",
                            path);
-    checkpoint->state.loss_total = total;
-    checkpoint->state.gradient_norm = norm ? strtod(norm, NULL) : 0.0;
-    return read_number(checkpoint->optimizer, path, "loss_counted", 0, &checkpoint->state.loss_counted,
-                       error);
+    if (!read_real(checkpoint->optimizer, "gradient_norm", &state->gradient_norm))
+        state->gradient_norm = 0.0;
+    return read_number(checkpoint->optimizer, path, "loss_counted", 0, &state->loss_counted, error);
 }
 
 /* The model of the optimizer's step: in its place, or still waiting to be renamed. */

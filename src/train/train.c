@@ -156,6 +156,13 @@ static rotary_status take_step(struct session *session, struct train_progress *p
 
 /* ---- what is written down ---- */
 
+/* What a line has told does not count in the next one's mean. */
+static void begin_mean(struct session *session)
+{
+    session->state.loss_total = 0;
+    session->state.loss_counted = 0;
+}
+
 static rotary_status write_line(struct session *session, const struct train_progress *progress,
                                 rotary_error *error)
 {
@@ -166,8 +173,7 @@ static rotary_status write_line(struct session *session, const struct train_prog
         .gradient_norm = progress->gradient_norm,
         .tokens_per_second = progress->tokens_per_second,
     };
-    session->state.loss_total = 0;
-    session->state.loss_counted = 0;
+    begin_mean(session);
     session->stepping = 0;
     session->tokens = 0;
     return metrics_write_line(&session->metrics, &line, error);
@@ -315,7 +321,7 @@ static rotary_status run(struct session *session, rotary_error *error)
 
 /* The checkpoint says how many tokens it trained on since the last line, and that line is on the disk before
  * it; or that of its own step, where it was made up for. */
-static rotary_status check_metrics(struct session *session, rotary_error *error)
+static rotary_status join_metrics(struct session *session, rotary_error *error)
 {
     const struct run_config *config = &session->config;
     int64_t tokens = config->train.batch_size * config->train.accumulation * config->task.sequence_length,
@@ -326,8 +332,7 @@ static rotary_status check_metrics(struct session *session, rotary_error *error)
                            "or more warmup_steps in another folder",
                            (long long)session->metrics.diverged, session->call->folder);
     if (session->metrics.logged == step) {
-        session->state.loss_total = 0;
-        session->state.loss_counted = 0;
+        begin_mean(session);
         return ROTARY_OK;
     }
     if (session->metrics.logged == wanted)
@@ -353,7 +358,7 @@ static rotary_status look_back(struct session *session, struct checkpoint *check
                            "%s is at step %lld already, past the %lld steps wanted", folder,
                            (long long)session->state.step, (long long)session->config.train.steps);
     status = metrics_read(&session->metrics, folder, session->state.step, error);
-    return status == ROTARY_OK ? check_metrics(session, error) : status;
+    return status == ROTARY_OK ? join_metrics(session, error) : status;
 }
 
 /* Nothing in the folder changes before everything that can fail for lack of memory is done. */
