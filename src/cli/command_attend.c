@@ -327,7 +327,7 @@ static rotary_status check_options(const struct attend_options *options, rotary_
             status = tensor_check_output(outputs[i], error);
     for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
         for (size_t j = 0; !status && j < i; j++)
-            if (outputs[i] && outputs[j] && strcmp(outputs[i], outputs[j]) == 0)
+            if (outputs[i] && outputs[j] && tensor_same_file(outputs[i], outputs[j]))
                 status =
                     rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                 "two results would go to \"%.200s\", wanted a file for each", outputs[i]);

@@ -56,9 +56,10 @@ static bool is_query(const struct projections *projections, const struct safeten
 
 static rotary_status add_separate(const struct rotation *rotation, const struct projections *projections,
                                   const struct safetensors *file, const struct safetensor *query,
-                                  rotary_rope_evidence *evidence, rotary_error *error)
+                                  const struct safetensor *key, rotary_rope_evidence *evidence,
+                                  rotary_error *error)
 {
-    const struct safetensor *key = find_key(file, query->name), *tensors[] = {query, key};
+    const struct safetensor *tensors[] = {query, key};
     rotary_rope_projection found[2];
     if (key->dimensions != 2 || key->shape[1] != query->shape[1])
         return rotary_fail(error, ROTARY_BAD_FILE, "%.100s: \"%.128s\" and \"%.128s\" have unlike inputs",
@@ -156,15 +157,15 @@ static rotary_status take_layer(const struct invocation *invocation, const struc
 {
     rotary_rope_evidence own = {.struct_size = sizeof own};
     rotary_rope_finding finding = {.struct_size = sizeof finding};
-    if (tensor->other_type)
+    const struct safetensor *key = projections->fused == FUSED_NO ? find_key(file, tensor->name) : NULL;
+    const struct safetensor *other = key && !tensor->other_type ? key : tensor;
+    if (other->other_type)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%.100s: tensor \"%.128s\" holds %s, wanted F32, F16 or BF16 to detect a pairing",
-                           safetensors_path(file), tensor->name, tensor->other_type);
-    rotary_status (*add)(const struct rotation *, const struct projections *, const struct safetensors *,
-                         const struct safetensor *, rotary_rope_evidence *, rotary_error *) =
-        projections->fused == FUSED_NO ? add_separate : add_fused;
+                           safetensors_path(file), other->name, other->other_type);
     rotary_error wrong = {0};
-    rotary_status status = add(rotation, projections, file, tensor, &own, &wrong);
+    rotary_status status = key ? add_separate(rotation, projections, file, tensor, key, &own, &wrong)
+                               : add_fused(rotation, projections, file, tensor, &own, &wrong);
     if (!status)
         status = rotary_rope_judge(&own, &finding, &wrong);
     if (status)

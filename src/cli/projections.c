@@ -144,14 +144,11 @@ rotary_status projections_rows(const struct projections *projections, const stru
                                const char *label, struct head_rows *rows, rotary_error *error)
 {
     long long head_dim = (long long)projections->head_dim;
-    int64_t count = tensor->dimensions > 0 ? tensor->shape[0] : 0, others = 1;
     bool norm = tensor->name && is_norm(tensor->name);
-    for (int i = 1; i < tensor->dimensions; i++)
-        others *= tensor->shape[i]; /* they fit into a file */
-    if (norm) {                     /* a gain for each channel, of one head or of all */
-        count *= others;
-        others = 1;
-    }
+    int64_t elements = safetensors_elements(tensor);
+    /* A norm has a gain for each channel, of one head or of all. */
+    int64_t count = norm ? elements : tensor->dimensions > 0 ? tensor->shape[0] : 0;
+    int64_t others = count > 0 ? elements / count : 0;
     char shape[SHAPE_TEXT_BYTES];
     shape_text(tensor->shape, tensor->dimensions, shape);
     if (count < 1 || others < 1 || count % projections->head_dim != 0)
@@ -163,10 +160,11 @@ rotary_status projections_rows(const struct projections *projections, const stru
     int64_t fused = projections->query_heads + 2 * projections->key_heads;
     if (projections->fused != FUSED_NO && !norm && heads != fused)
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has shape %s, wanted %lld rows, those of %lld query heads and of %lld key and "
+                           "%s has shape %s, wanted %.0f rows, those of %lld query heads and of %lld key and "
                            "value heads of %lld channels, as %s has them",
-                           label, shape, (long long)fused * head_dim, (long long)projections->query_heads,
-                           (long long)projections->key_heads, head_dim, projections->path);
+                           label, shape, (double)fused * (double)head_dim,
+                           (long long)projections->query_heads, (long long)projections->key_heads, head_dim,
+                           projections->path);
     if (projections->patterns->count == 0 && projections->query_heads > 0 &&
         heads == 2 * projections->query_heads && tensor->name && fnmatch("*.q_proj.*", tensor->name, 0) == 0)
         return rotary_fail(

@@ -321,6 +321,15 @@ rotary_status tensor_check_output(const char *label, rotary_error *error)
                        "cannot write \"%.200s\", wanted a name that ends in .npy or .safetensors", label);
 }
 
+bool tensor_same_file(const char *a, const char *b)
+{
+    char paths[2][PATH_BYTES];
+    const char *name;
+    (void)split_label(a, paths[0], &name);
+    (void)split_label(b, paths[1], &name);
+    return strcmp(paths[0], paths[1]) == 0;
+}
+
 /* bf16 in f32. */
 static void round_to_bf16(const double *values, float *rounded, int64_t count)
 {

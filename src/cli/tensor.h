@@ -37,6 +37,8 @@ ROTARY_CHECKED rotary_status tensor_write(const struct tensor *tensor, rotary_er
 /* Whether `label` can be written to at all, for asking before the work: what is wrong is
  * ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status tensor_check_output(const char *label, rotary_error *error);
+/* Whether two labels name one file, be it for tensors of different names. */
+bool tensor_same_file(const char *a, const char *b);
 
 /* Whether a name of a file has this ending. */
 bool tensor_name_ends_in(const char *name, const char *ending);

@@ -320,7 +320,6 @@ lines = run("decay", "--config", "config.json", "--distance", "2").stdout.split(
 near("columns", [[float(x) for x in line.split()] for line in lines[:3]],
      [[i, np.abs(sums[i]).mean()] for i in range(3)], 1e-11)
 
-
 # ---- arithmetic in 16 bits (test_rounded.c has PyTorch's own numbers) ----
 
 def to_bf16(x):
@@ -347,7 +346,6 @@ array("c.npy", np.cos(at[:, None] * inverse_frequencies(8))[None])
 array("s.npy", np.sin(at[:, None] * inverse_frequencies(8))[None])
 result("apply", "--cos", "c.npy", "--sin", "s.npy", *turn[3:5], "--output", "z.npy", "--arithmetic", "bf16", "--json")
 near("bf16 arithmetic with given tables", np.load("z.npy"), y, 0)
-
 
 # ---- safetensors, and permute ----
 
@@ -458,7 +456,6 @@ for mask in ["many.safetensors:seen", array("seen.npy", seen)]:
 refuses(1, 'many.safetensors:small holds numbers of type "F8_E5M2", wanted F16', "apply", "--config", rotation, "--input",
         "many.safetensors:small", "--output", "out.npy")
 
-
 # Of any type, with what goes with each row; what goes with all of them stays.
 partial = config({"hidden_size": 16, "num_attention_heads": 2, "partial_rotary_factor": 0.5}, "partial.json")
 bytes8, words64 = numbers(16, 3).astype(np.int8), random.integers(-2**62, 2**62, (16, 2))
@@ -515,7 +512,6 @@ for layout, values in {"stacked": [6, 7], "grouped": [3, 7]}.items():
     result("permute", "--config", grouped, "--fused", layout, "--input", "half.safetensors", "--output",
            "back.safetensors", "--to", "interleaved", "--json")
     check(f"{layout} and back", read_safetensors("back.safetensors")[0] == model)
-
 
 # Heads of two parts, and queries with a gate behind each: refused, and by hand.
 rows = random.integers(-100, 100, (48, 3)).astype(np.int16)
@@ -678,6 +674,8 @@ for name, said, tensors in [
          {"a.q_proj.weight": floats, "a.q_proj.weight_scale_inv": ("F32", [2, 1], bytes(8))}),
         ("bnb4", 'tensor "a.q_proj.weight.absmax" goes with "a.q_proj.weight" but',
          {"a.q_proj.weight": ("U8", [8, 1], bytes(8)), "a.q_proj.weight.absmax": ("F32", [8], bytes(32))}),
+        ("empty", "has shape [0, 1099511627776, 1099511627776], wanted [rows, inputs]",
+         {"a.q_proj.weight": ("U8", [0, 2**40, 2**40], b"")}),
         ("gptq", '"a.q_proj.qweight" is packed', {"a.q_proj.qweight": ("I32", [8, 4], bytes(128))}),
         ("neox", '"a.query_key_value.weight" holds queries, keys and values, wanted --fused stacked or --fused grouped',
          {"a.query_key_value.weight": ("F32", [24, 2], bytes(192))}),
@@ -693,7 +691,9 @@ detects = ["permute", "--detect", "--config", rotation, "--input"]
 refuses(2, "permute --detect wants --config FILE and --input FILE", *detects, "model.safetensors", "--to", "half")
 refuses(2, "permute --detect wants --input to end in .safetensors", *detects, "x.npy")
 refuses(1, "has no query projection with a key projection beside it", *detects, "bnb4.safetensors")
-refuses(1, 'tensor "a.q_proj.weight" holds I8, wanted F32, F16 or BF16', *detects, "any.safetensors")
+write_safetensors("keys.safetensors", {"a.q_proj.weight": floats, "a.k_proj.weight": ("I8", [8, 2], bytes(16))}, {})
+for letter, name in [("q", "any"), ("k", "keys")]:
+    refuses(1, f'tensor "a.{letter}_proj.weight" holds I8, wanted F32, F16 or BF16', *detects, f"{name}.safetensors")
 refuses(1, "has no tensor named as query and key", *permutes, "x.safetensors", "--output", "out.safetensors")
 check("nothing is left behind", not [name for name in os.listdir(".") if name.startswith("out") or name.endswith(".partial")])
 

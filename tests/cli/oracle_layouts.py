@@ -231,6 +231,7 @@ refuses(2, "--pad-mask wants --mask", *attends, "--pad-mask")
 refuses(2, "--stage wants --scores", *attends, "--stage", "scaled")
 refuses(2, "--window and --window-left exclude", *attends, "--causal", "--window", 2, "--window-left", 1)
 refuses(2, 'two results would go to "out.npy"', *attends, "--weights", "out.npy")
+refuses(2, 'two results would go to "out.safetensors:w"', *attends[:-1], "out.safetensors:o", "--weights", "out.safetensors:w")
 with open("many.npz", "wb") as file:
     np.savez(file, x=np.zeros(3))
 refuses(1, "many.npz is a zip archive, as .npz and PyTorch's .pt files are, wanted one array as .npy", *attends, "--mask", "many.npz")
