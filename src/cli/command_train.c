@@ -46,14 +46,15 @@ struct train_plan {
     struct compute compute;
 };
 
-/* Nobody who mistypes the folder of a run to go on with wants another run there. */
-static rotary_status find_run(const char *folder, rotary_error *error)
+/* The configuration of the run to go on with. Nobody who mistypes its folder wants another run there. */
+static rotary_status find_run(const char *folder, struct run_config *recorded, rotary_error *error)
 {
     enum folder_state state;
     rotary_status status = folder_look(folder, &state, error);
-    if (status == ROTARY_OK && state == FOLDER_FREE)
-        status = rotary_fail(error, ROTARY_IO_ERROR, "there is no run in %s to go on with", folder);
-    return status;
+    if (status == ROTARY_OK && state != FOLDER_RUN)
+        status = rotary_fail(error, ROTARY_IO_ERROR,
+                             "there is no run in %s to go on with: wanted its " FOLDER_CONFIG, folder);
+    return status == ROTARY_OK ? run_read_config(folder, recorded, error) : status;
 }
 
 /* A run that is resumed keeps its configuration but for what is asked for anew. */
@@ -66,22 +67,21 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
                                    .steps = options->steps,
                                    .assignments = &options->configuration.assignments,
                                    .common = &invocation->common};
-    rotary_status status = plan_config(&request, &plan->config, error);
+    struct run_config recorded;
+    rotary_status status = plan_draft(&request, &plan->config, error);
     if (status != ROTARY_OK)
         return status;
     plan_folder(&request, position_names[plan->config.model.position], plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;
-    if (options->resume)
-        status = find_run(plan->folder, error);
-    else if (collection_is_comparison(plan->folder))
+    if (options->resume) {
+        status = find_run(plan->folder, &recorded, error);
+        request.base = &recorded;
+    } else if (collection_is_comparison(plan->folder)) {
         status =
             rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder", plan->folder);
-    struct run_config recorded;
-    if (status == ROTARY_OK && options->resume &&
-        run_read_config(plan->folder, &recorded, NULL) == ROTARY_OK) {
-        request.base = &recorded;
-        status = plan_config(&request, &plan->config, error);
     }
+    if (status == ROTARY_OK)
+        status = plan_config(&request, &plan->config, error);
     if (status == ROTARY_OK)
         status = plan_compute(&invocation->common, plan->config.train.precision, &plan->compute, error);
     return status;

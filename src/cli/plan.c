@@ -111,24 +111,30 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
     return status;
 }
 
-rotary_status plan_config(const struct plan_request *request, struct run_config *config, rotary_error *error)
+rotary_status plan_draft(const struct plan_request *request, struct run_config *config, rotary_error *error)
 {
     rotary_status status = find_task(request->task, error);
     if (status != ROTARY_OK)
         return status;
-    struct run_config planned;
     if (request->base)
-        planned = *request->base;
+        *config = *request->base;
     else
-        run_config_default(&planned);
+        run_config_default(config);
     const char *preset = request->preset ? request->preset : request->base ? NULL : PLAN_PRESET;
     if (preset)
-        status = apply_preset(request->task, preset, &planned, error);
+        status = apply_preset(request->task, preset, config, error);
     if (status == ROTARY_OK)
-        status = apply_options(request, &planned, error);
-    if (status == ROTARY_OK && strcmp(task_names[planned.task.task], request->task) != 0)
+        status = apply_options(request, config, error);
+    if (status == ROTARY_OK && strcmp(task_names[config->task.task], request->task) != 0)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the task is %s, but it is configured as %s",
-                             request->task, task_names[planned.task.task]);
+                             request->task, task_names[config->task.task]);
+    return status;
+}
+
+rotary_status plan_config(const struct plan_request *request, struct run_config *config, rotary_error *error)
+{
+    struct run_config planned;
+    rotary_status status = plan_draft(request, &planned, error);
     if (status == ROTARY_OK)
         status = run_config_check(&planned, error);
     if (status == ROTARY_OK)

@@ -24,6 +24,9 @@ struct plan_request {
 
 ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,
                                          rotary_error *error);
+/* The same, but not checked as a whole: settings need not fit together. */
+ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, struct run_config *config,
+                                        rotary_error *error);
 /* The encodings that "rope,roper" names, all different; `where` is the option that names them. */
 ROTARY_CHECKED rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS],
                                             int *count, rotary_error *error);

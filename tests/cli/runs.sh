@@ -28,6 +28,14 @@ cmp run/model.safetensors parts/model.safetensors || complain "a resumed run has
 does 0 train index --resume --out parts
 says "5 steps"
 
+# What is asked for anew is checked against the run that goes on: six heads of 96 channels, which 128 have no place for.
+six="--set num_attention_heads=6 --set num_key_value_heads=6"
+# shellcheck disable=SC2086
+does 0 train index $tiny --set hidden_size=96 $six --steps 1 --out six
+# shellcheck disable=SC2086
+does 0 train index $six --steps 2 --resume --out six --json
+has steps 2
+
 # Where the time of the steps went; the evaluations between them are no part of it.
 # shellcheck disable=SC2086
 does 0 train index $tiny --steps 3 --set evaluate_every=1 --out profiled --profile --json
