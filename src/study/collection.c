@@ -38,6 +38,7 @@ static rotary_status read_description(struct description *description, const jso
     size_t count = json_array_size(positions);
     if (count == 0 || count > POSITIONS_MOST || !json_is_integer(runs) || json_integer_value(runs) < 1 ||
         json_integer_value(runs) > RUNS_MOST || !json_is_integer(seed) ||
+        json_integer_value(seed) > INT64_MAX - RUNS_MOST ||
         !json_is_string(json_object_get(object, "command")))
         return rotary_fail(
             error, ROTARY_BAD_FILE,

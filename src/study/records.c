@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { METRICS_MOST_BYTES = 1 << 30 };
+static const int64_t most_count = ((int64_t)1 << 53) - 1; /* a JSON number is exact up to here */
 
 /* One line of metrics.jsonl being read. */
 struct line {
@@ -26,15 +27,12 @@ static rotary_status bad_line(const struct line *line, rotary_error *error, cons
                        (long long)line->number, what, wanted);
 }
 
-static rotary_status read_count(const struct line *line, const json_t *object, const char *key, int64_t least,
+static rotary_status read_count(const struct line *line, const json_t *object, const char *key,
                                 int64_t *count, rotary_error *error)
 {
     const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value) || json_integer_value(value) < least) {
-        char wanted[64];
-        snprintf(wanted, sizeof wanted, "a whole number, %lld or more", (long long)least);
-        return bad_line(line, error, key, wanted);
-    }
+    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > most_count)
+        return bad_line(line, error, key, "a whole number from 0 to 9007199254740991");
     *count = json_integer_value(value);
     return ROTARY_OK;
 }
@@ -85,9 +83,9 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
     if (!json_is_object(object))
         return bad_line(line, error, "evaluation", "an object");
     struct record_evaluation evaluation = {.step = step};
-    rotary_status status = read_count(line, object, "problems", 0, &evaluation.problems, error);
+    rotary_status status = read_count(line, object, "problems", &evaluation.problems, error);
     if (status == ROTARY_OK)
-        status = read_count(line, object, "right", 0, &evaluation.right, error);
+        status = read_count(line, object, "right", &evaluation.right, error);
     if (status == ROTARY_OK && evaluation.right > evaluation.problems)
         status = bad_line(line, error, "right", "no more right answers than problems");
     if (status == ROTARY_OK)
@@ -138,7 +136,7 @@ static rotary_status read_line(struct record *record, const struct line *line, r
     if (!json_is_object(line->object))
         return bad_line(line, error, "not a line of metrics", "a JSON object");
     int64_t step = 0;
-    rotary_status status = read_count(line, line->object, "step", 0, &step, error);
+    rotary_status status = read_count(line, line->object, "step", &step, error);
     if (status != ROTARY_OK)
         return status;
     if (step < record->done)

@@ -91,8 +91,9 @@ static void check_damages(const char *folder)
     check_damage(folder, "{\"step\":40,\"lo", "wanted a JSON object");
     check_damage(folder, "", "wanted a JSON object");
     check_damage(folder, "[]", "wanted a JSON object");
-    check_damage(folder, "{\"loss\":1}", "step: wanted a whole number, 0 or more");
+    check_damage(folder, "{\"loss\":1}", "step: wanted a whole number from 0 to 9007199254740991");
     check_damage(folder, "{\"step\":-1}", "step: wanted a whole number");
+    check_damage(folder, "{\"step\":9007199254740992,\"loss\":1}", "step: wanted a whole number");
     check_damage(folder, "{\"step\":20}", "step: wanted lines in the order");
     check_damage(folder, "{\"step\":40,\"loss\":\"low\"}", "loss: wanted a number");
     check_damage(folder, "{\"step\":40,\"evaluation\":[]}", "evaluation: wanted an object");
@@ -309,6 +310,10 @@ static void check_unfinished(const char *folder)
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "format 99") != NULL);
     synthetic_write(folder, "compare.json", "{\"format\":1,\"positions\":[1],\"runs\":2}");
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
+    synthetic_write(folder, "compare.json",
+                    "{\"format\":1,\"positions\":[\"rope\"],\"runs\":2,\"command\":\"\","
+                    "\"config\":{\"seed\":9223372036854775807}}");
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
 }
 
