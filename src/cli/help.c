@@ -147,7 +147,7 @@ static void describe_values(const struct setting *setting, char *text, size_t by
     switch (setting->type) {
     case SETTING_INTEGER:
     case SETTING_REAL:
-        snprintf(text, bytes, "%.10g ... %.10g", setting->least, setting->most);
+        snprintf(text, bytes, "%.16g ... %.16g", setting->least, setting->most);
         return;
     case SETTING_BOOLEAN:
         snprintf(text, bytes, "true, false");

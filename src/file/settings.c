@@ -120,7 +120,7 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
     switch (setting->type) {
     case SETTING_INTEGER:
     case SETTING_REAL:
-        snprintf(wanted, SETTINGS_NAMES_BYTES, "a %s from %.10g to %.10g",
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "a %s from %.16g to %.16g",
                  setting->type == SETTING_INTEGER ? "whole number" : "number", setting->least, setting->most);
         return;
     case SETTING_BOOLEAN:

@@ -27,9 +27,11 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
                 return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                    "%s is named twice: wanted each encoding once",
                                    position_names[call->positions[i]]);
-        /* What an encoding cannot do is better known before the others have been trained. */
+        /* What an encoding cannot do, or the last seed cannot be, is better known before others have been
+         * trained. */
         struct run_config config = *call->config;
         config.model.position = call->positions[i];
+        config.train.seed += call->runs - 1;
         rotary_status status = run_config_check(&config, error);
         if (status != ROTARY_OK)
             return status;

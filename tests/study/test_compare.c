@@ -349,6 +349,11 @@ static void check_refused(const char *whole)
     check_status(&call, ROTARY_INVALID_ARGUMENT, "value_fraction");
     CHECK(!file_exists(place));
     config = small_config();
+    config.train.seed = 9007199254740991; /* the last there is: not for the second run */
+    check_status(&call, ROTARY_INVALID_ARGUMENT,
+                 "\"seed\" is 9007199254740992, wanted a whole number from 0 to 9007199254740991");
+    CHECK(!file_exists(place));
+    config = small_config();
     config.train.batch_size = 1 << 20;
     check_status(&call, ROTARY_OUT_OF_MEMORY, "rope-5: ");
     config = small_config();
