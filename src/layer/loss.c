@@ -50,6 +50,26 @@ static void carve(struct loss *loss)
     loss->tasks = rotary_arena_push(&loss->arena, tasks_of(loss->block_rows), sizeof *loss->tasks);
 }
 
+/* All but its memory, which is measured. */
+static struct loss measure(const struct compute *compute, int64_t classes, const struct loss_config *config)
+{
+    struct loss loss = {
+        .compute = compute,
+        .classes = classes,
+        .stride = (classes + STRIDE_MULTIPLE - 1) / STRIDE_MULTIPLE * STRIDE_MULTIPLE,
+        .smoothing = config->label_smoothing,
+        .training = config->training,
+    };
+    loss.block_rows = choose_block_rows(config->rows, loss.stride);
+    carve(&loss);
+    return loss;
+}
+
+size_t loss_bytes(const struct compute *compute, int64_t classes, const struct loss_config *config)
+{
+    return measure(compute, classes, config).arena.used;
+}
+
 rotary_status loss_create(struct loss **loss, const struct compute *compute, struct linear *output,
                           const struct loss_config *config, rotary_error *error)
 {
@@ -62,14 +82,8 @@ rotary_status loss_create(struct loss **loss, const struct compute *compute, str
     struct loss *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the loss");
-    made->compute = compute;
+    *made = measure(compute, linear_outputs(output), config);
     made->output = output;
-    made->classes = linear_outputs(output);
-    made->stride = (made->classes + STRIDE_MULTIPLE - 1) / STRIDE_MULTIPLE * STRIDE_MULTIPLE;
-    made->block_rows = choose_block_rows(config->rows, made->stride);
-    made->smoothing = config->label_smoothing;
-    made->training = config->training;
-    carve(made);
     rotary_status status = rotary_arena_allocate(&made->arena, "logits", error);
     if (status != ROTARY_OK) {
         free(made);

@@ -17,6 +17,8 @@ struct loss_config {
     bool training;
 };
 
+/* Bytes that loss_create takes for `classes` outputs. */
+size_t loss_bytes(const struct compute *compute, int64_t classes, const struct loss_config *config);
 /* `output` (hidden width -> vocabulary) is borrowed. */
 ROTARY_CHECKED rotary_status loss_create(struct loss **loss, const struct compute *compute,
                                          struct linear *output, const struct loss_config *config,

@@ -104,6 +104,13 @@ static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *
                        (float)config->norm_epsilon, &decoder->parameters, error);
 }
 
+static struct loss_config loss_config_of(const struct decoder *decoder)
+{
+    return (struct loss_config){.rows = decoder_rows(decoder->limits),
+                                .label_smoothing = (float)decoder->config.label_smoothing,
+                                .training = decoder->limits.training};
+}
+
 static rotary_status add_output(struct decoder *decoder, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
@@ -122,9 +129,7 @@ static rotary_status add_output(struct decoder *decoder, rotary_error *error)
         linear_create(&decoder->output, decoder->compute, &linear, &decoder->parameters, error);
     if (status != ROTARY_OK)
         return status;
-    struct loss_config loss = {.rows = linear.rows,
-                               .label_smoothing = (float)config->label_smoothing,
-                               .training = decoder->limits.training};
+    struct loss_config loss = loss_config_of(decoder);
     return loss_create(&decoder->loss, decoder->compute, decoder->output, &loss, error);
 }
 
@@ -319,7 +324,9 @@ rotary_status decoder_bytes(const struct compute *compute, const struct decoder_
     carve(shell);
     /* values, gradients, two moments; and each linear weight laid out for the product forward and backward */
     double copies = limits.training ? 4.0 : 1.0, layouts = limits.training ? 2.0 : 1.0;
-    double total = (double)shell->arena.used + (all * copies + count_table(&shell->config)) * sizeof(float) +
+    struct loss_config loss = loss_config_of(shell);
+    double total = (double)shell->arena.used + (double)loss_bytes(compute, shell->config.vocab_size, &loss) +
+                   (all * copies + count_table(&shell->config)) * sizeof(float) +
                    linear * layouts * (double)rotary_dtype_size(compute->storage);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
     decoder_destroy(shell);

@@ -240,6 +240,24 @@ static void test_bytes(const struct compute *compute)
     check_about("%s", "");
 }
 
+/* Of what is said, logits and their gradients alone have to do with rows and with the vocabulary at once. */
+static void test_logit_bytes(const struct compute *compute)
+{
+    double said = 0;
+    for (int i = 0; i < 4; i++) {
+        struct decoder_config config;
+        configure(&config, &cases[0]);
+        config.vocab_size = i % 2 ? 320 : 64;
+        struct decoder_limits larger = {.batch = i / 2 ? 4 : 1, .time = 256, .training = true};
+        size_t bytes = 0;
+        CHECK_INT(decoder_bytes(compute, &config, larger, &bytes, NULL), ROTARY_OK);
+        said += (i % 2 == i / 2 ? 1 : -1) * (double)bytes;
+    }
+    double rows = 3 * 256, columns = 256,
+           of_one = sizeof(float) + (double)rotary_dtype_size(compute->storage);
+    CHECK_NEAR(said, rows * columns * of_one, 0);
+}
+
 /* The same seed starts two encodings equal wherever their shapes agree. */
 static void test_same_start(const struct compute *compute)
 {
@@ -347,6 +365,7 @@ int main(void)
     test_threads(PRECISION_F32);
     test_threads(PRECISION_AUTO);
     test_bytes(&compute);
+    test_logit_bytes(&compute);
     test_same_start(&compute);
     test_small_shares(&compute);
     test_refusals(&compute);
