@@ -28,7 +28,7 @@ struct option_real {
 enum { OPTION_LIST_ITEMS = 128 };
 struct option_list {
     int count;
-    const char *items[OPTION_LIST_ITEMS];
+    const char *items[OPTION_LIST_ITEMS + 1]; /* NULL behind the last */
 };
 
 struct option {

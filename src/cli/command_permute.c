@@ -268,7 +268,7 @@ static enum exit_status run(const struct invocation *invocation)
         return command_fail(&error);
     struct projections projections;
     bool told = true;
-    status = projections_make(&rotation, &options->fused, &options->tensors, &projections, &error);
+    status = projections_make(&rotation, &options->fused, options->tensors.items, &projections, &error);
     if (!status && options->detect)
         status = pairing_detect(invocation, &rotation, &projections, options->input, &told, &error);
     else if (!status)

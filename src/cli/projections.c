@@ -45,11 +45,7 @@ static bool matches(const char *const *patterns, const char *name)
 
 bool projections_meant(const struct projections *projections, const char *name)
 {
-    for (int i = 0; i < projections->patterns->count; i++)
-        if (fnmatch(projections->patterns->items[i], name, 0) == 0)
-            return true;
-    return projections->patterns->count == 0 &&
-           matches(projections->fused == FUSED_NO ? separate_names : fused_patterns, name);
+    return matches(projections->patterns, name);
 }
 
 static bool is_norm(const char *name)
@@ -71,18 +67,17 @@ rotary_status projections_check_patterns(const struct projections *projections,
                                          const struct safetensors *file, rotary_error *error)
 {
     static const char *const packed[] = {"*.q_proj.qweight", "*.k_proj.qweight", "*.qkv_proj.qweight", NULL};
-    const struct option_list *patterns = projections->patterns;
     const char *path = safetensors_path(file), *other;
-    for (int i = 0; i < patterns->count; i++) {
-        const char *const one[] = {patterns->items[i], NULL};
+    for (const char *const *pattern = projections->patterns; !projections->usual && *pattern; pattern++) {
+        const char *const one[] = {*pattern, NULL};
         bool found = false;
         for (int j = 0; !found && j < safetensors_count(file); j++)
             found = matches(one, safetensors_at(file, j)->name);
         if (!found)
             return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor \"%.100s\", wanted at least one",
-                               path, patterns->items[i]);
+                               path, *pattern);
     }
-    if (patterns->count > 0)
+    if (!projections->usual)
         return ROTARY_OK;
     if ((other = first_of(file, packed)) != NULL)
         return rotary_fail(
@@ -95,7 +90,7 @@ rotary_status projections_check_patterns(const struct projections *projections,
                            "%s: tensor \"%.128s\" holds queries, keys and values, wanted --fused stacked or "
                            "--fused grouped",
                            path, other);
-    if (!first_of(file, projections->fused == FUSED_NO ? separate_names : fused_patterns))
+    if (!first_of(file, projections->patterns))
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s has no tensor named as query and key projections usually are, wanted --tensor "
                            "PATTERN",
@@ -106,15 +101,17 @@ rotary_status projections_check_patterns(const struct projections *projections,
 /* ---- rows ---- */
 
 rotary_status projections_make(const struct rotation *rotation, const struct option_integer *fused,
-                               const struct option_list *patterns, struct projections *projections,
+                               const char *const *patterns, struct projections *projections,
                                rotary_error *error)
 {
+    const char *const *usual = fused->given ? fused_patterns : separate_names;
     *projections = (struct projections){.path = rotation->path,
                                         .fused = fused->given ? (enum fused)(fused->value + 1) : FUSED_NO,
                                         .head_dim = rotation->config.plan.head_dim,
                                         .query_heads = rotation->config.query_heads,
                                         .key_heads = rotation->config.key_heads,
-                                        .patterns = patterns};
+                                        .patterns = patterns[0] ? patterns : usual,
+                                        .usual = !patterns[0]};
     if (projections->fused != FUSED_NO && projections->query_heads == 0)
         return rotary_fail(
             error, ROTARY_BAD_FILE,
@@ -165,8 +162,8 @@ rotary_status projections_rows(const struct projections *projections, const stru
                            label, shape, (double)fused * (double)head_dim,
                            (long long)projections->query_heads, (long long)projections->key_heads, head_dim,
                            projections->path);
-    if (projections->patterns->count == 0 && projections->query_heads > 0 &&
-        heads == 2 * projections->query_heads && tensor->name && fnmatch("*.q_proj.*", tensor->name, 0) == 0)
+    if (projections->usual && projections->query_heads > 0 && heads == 2 * projections->query_heads &&
+        tensor->name && fnmatch("*.q_proj.*", tensor->name, 0) == 0)
         return rotary_fail(
             error, ROTARY_BAD_FILE,
             "%s has shape %s, wanted %lld rows, those of %lld query heads of %lld channels, as "

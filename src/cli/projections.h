@@ -22,13 +22,14 @@ struct projections {
     const char *path; /* of the configuration, for sentences */
     enum fused fused;
     int64_t head_dim, query_heads, key_heads; /* heads: looked at only if fused */
-    const struct option_list *patterns;       /* of the command line; none: the usual names */
+    const char *const *patterns;              /* of names, NULL-terminated */
+    bool usual;                               /* they are those that models usually have */
 };
 
-/* Fused projections want to know the heads: ROTARY_BAD_FILE if the configuration does not say. */
+/* patterns: of the command line, NULL-terminated; none: the usual ones. Fused projections want to know the
+ * heads: ROTARY_BAD_FILE if the configuration does not say. */
 ROTARY_CHECKED rotary_status projections_make(const struct rotation *rotation,
-                                              const struct option_integer *fused,
-                                              const struct option_list *patterns,
+                                              const struct option_integer *fused, const char *const *patterns,
                                               struct projections *projections, rotary_error *error);
 
 /* Whether a tensor of this name is asked for, or is by its name a weight, a bias or a norm of queries or

@@ -34,10 +34,8 @@ rotary_status rotation_make(const struct rotation_options *options, const struct
                             int64_t head_dim, struct rotation *rotation, rotary_error *error)
 {
     struct rotation made = {.path = options->config};
-    struct rope_config_request request = {.layer_type = options->layer_type,
-                                          .head_dim = head_dim,
-                                          .ignored = options->ignored.items,
-                                          .ignored_count = options->ignored.count};
+    struct rope_config_request request = {
+        .layer_type = options->layer_type, .head_dim = head_dim, .ignored = options->ignored.items};
     rotary_status status = rope_config_read(options->config, &request, &made.config, error);
     if (status)
         return status;

@@ -69,11 +69,11 @@ static rotary_status read_head_dim(const struct rope_reader *reader,
     *head_dim = 0;
     *turned = reader->undivided ? 0 : reader->model->rope_head_dim;
     rotary_status status = ROTARY_OK;
-    if (part && !reader->undivided)
+    if (!reader->undivided)
         status = rope_reader_integer(reader, "qk_rope_head_dim", part, 0, turned);
     if (*turned > 0 && parts) {
         int64_t still = 0;
-        if (!status && other)
+        if (!status)
             status = rope_reader_integer(reader, "qk_nope_head_dim", other, 0, &still);
         bool whole = other && request->head_dim == *turned + still;
         config->part = !whole && !(other && still == 0);
@@ -120,7 +120,6 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t turned,
     double fraction = reader->fraction > 0 ? reader->fraction : 1;
     bool parts = turned > 0 && turned < plan->head_dim && rope_reader_value(reader->top, "qk_nope_head_dim");
     int place = reader->model->back || parts;
-    rotary_status status = ROTARY_OK;
     const json_t *value = NULL;
     for (size_t i = 0; !value && i < sizeof keys / sizeof keys[0]; i++) {
         value = rope_reader_find(reader, keys[i]);
@@ -130,9 +129,8 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t turned,
     }
     if (!value && turned == 0)
         turned = reader->model->turned;
-    if (rope_reader_value(reader->top, "rotary_dim"))
-        status = rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->top, "rotary_dim"), 2,
-                                     &turned);
+    rotary_status status =
+        rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->top, "rotary_dim"), 2, &turned);
     plan->rotary_dim = plan->head_dim;
     if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)
         plan->rotary_fraction = fraction;
@@ -144,7 +142,7 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t turned,
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: %lld of a head's %lld channels would turn, wanted an even number of them",
                            reader->where, (long long)plan->rotary_dim, (long long)plan->head_dim);
-    if (!status && rope_reader_find(reader, "span"))
+    if (!status)
         status = rope_reader_choice(reader, "span", rope_reader_find(reader, "span"), places, &place);
     if (!status && place == 1)
         plan->rotary_start = plan->head_dim - plan->rotary_dim;
@@ -235,12 +233,11 @@ static rotary_status read_base(const struct rope_reader *reader, double *base)
         value = rope_reader_value(rope_reader_value(reader->top, "attn_config"), key = "rope_theta");
     if (reader->base > 0)
         *base = reader->base;
-    rotary_status status =
-        value ? rope_reader_real(reader, key, value, ROPE_READER_POSITIVE, base) : ROTARY_OK;
+    rotary_status status = rope_reader_real(reader, key, value, ROPE_READER_POSITIVE, base);
     double times = 1; /* ChatGLM's */
-    const json_t *ratio = rope_reader_value(reader->top, "rope_ratio");
-    if (!status && ratio)
-        status = rope_reader_real(reader, "rope_ratio", ratio, ROPE_READER_POSITIVE, &times);
+    if (!status)
+        status = rope_reader_real(reader, "rope_ratio", rope_reader_value(reader->top, "rope_ratio"),
+                                  ROPE_READER_POSITIVE, &times);
     *base *= times;
     return status;
 }
@@ -256,21 +253,14 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
         const char *key = reals[i].key;
         const json_t *value =
             reals[i].beside ? rope_reader_find(reader, key) : rope_reader_value(reader->rope, key);
-        if (value)
-            status =
-                rope_reader_real(reader, key, value, reals[i].range, (double *)(members + reals[i].offset));
+        status = rope_reader_real(reader, key, value, reals[i].range, (double *)(members + reals[i].offset));
     }
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
-        if (rope_reader_find(reader, integers[i].key))
-            status = rope_reader_integer(reader, integers[i].key, rope_reader_find(reader, integers[i].key),
-                                         1, (int64_t *)(members + integers[i].offset));
-    const json_t *truncate = rope_reader_value(reader->rope, "truncate");
-    if (!status && truncate) {
-        if (!json_is_boolean(truncate))
-            return rope_reader_refuse(reader, "truncate", truncate, "true or false");
-        plan->truncate = json_is_true(truncate);
-    }
-    return status;
+        status = rope_reader_integer(reader, integers[i].key, rope_reader_find(reader, integers[i].key), 1,
+                                     (int64_t *)(members + integers[i].offset));
+    return status ? status
+                  : rope_reader_boolean(reader, "truncate", rope_reader_value(reader->rope, "truncate"),
+                                        &plan->truncate);
 }
 
 /* Hunyuan's "dynamic" with an alpha is static: NTK by alpha, whatever its "factor" says. */
@@ -362,7 +352,7 @@ static rotary_status read_list(const struct rope_reader *reader, const char *key
 static rotary_status read_lists(const struct rope_reader *reader, struct rope_config *config)
 {
     rotary_rope_config *plan = &config->plan;
-    size_t pairs = (size_t)plan->rotary_dim / 2, present = 0;
+    size_t pairs = (size_t)plan->rotary_dim / 2;
     const struct list lists[] = {
         {"short_factor", &plan->short_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
         {"long_factor", &plan->long_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
@@ -370,26 +360,23 @@ static rotary_status read_lists(const struct rope_reader *reader, struct rope_co
         {"inverse_frequencies", &plan->inverse_frequencies, true},
     };
     enum { LISTS = sizeof lists / sizeof lists[0] };
-    rotary_status status = ROTARY_OK;
-    for (int i = 0; !status && i < LISTS; i++)
-        if (lists[i].wanted && rope_reader_find(reader, lists[i].key)) {
-            status = check_list(reader, lists[i].key, pairs);
-            present++;
-        }
-    if (status || present == 0)
-        return status;
-    /* No more memory than the file has lists for. */
-    config->numbers = calloc(present * pairs, sizeof *config->numbers);
-    if (!config->numbers)
-        return rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its lists", reader->where);
-    double *next = config->numbers;
-    for (int i = 0; !status && i < LISTS; i++)
-        if (lists[i].wanted && rope_reader_find(reader, lists[i].key)) {
-            status = read_list(reader, lists[i].key, next);
-            *lists[i].member = next;
-            next += pairs;
-        }
-    return status;
+    for (size_t i = 0; i < LISTS; i++) {
+        if (!lists[i].wanted || !rope_reader_find(reader, lists[i].key))
+            continue;
+        rotary_status status = check_list(reader, lists[i].key, pairs);
+        /* Not before a list has so many numbers: the file must not make it take gigabytes. */
+        if (!status && !config->numbers)
+            config->numbers = calloc(LISTS * pairs, sizeof *config->numbers);
+        if (!status && !config->numbers)
+            status = rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its lists",
+                                 reader->where);
+        if (!status)
+            status = read_list(reader, lists[i].key, config->numbers + i * pairs);
+        if (status)
+            return status;
+        *lists[i].member = config->numbers + i * pairs;
+    }
+    return ROTARY_OK;
 }
 
 /* ---- several axes ---- */
@@ -402,20 +389,16 @@ static rotary_status read_sections(const struct rope_reader *reader, rotary_rope
                  *turns = rope_reader_find(reader, "mrope_interleaved");
     if (!turns)
         turns = rope_reader_value(reader->rope, "interleaved"); /* Qwen 3 Omni's */
-    int name = 0;
+    const json_t *said = rope_reader_find(reader, "axes");
     if (!sections)
-        return rope_reader_find(reader, "axes")
-                   ? rope_reader_refuse_absent(reader, "mrope_section", "\"axes\"")
-                   : ROTARY_OK;
-    if (turns && !json_is_boolean(turns))
-        return rope_reader_refuse(reader, "mrope_interleaved", turns, "true or false");
-    if (rope_reader_find(reader, "axes")) {
-        rotary_status status =
-            rope_reader_choice(reader, "axes", rope_reader_find(reader, "axes"), names, &name);
-        if (status)
-            return status;
-    } else if (turns ? json_is_true(turns) : reader->model->in_turn)
-        name = 1;
+        return said ? rope_reader_refuse_absent(reader, "mrope_section", "\"axes\"") : ROTARY_OK;
+    bool in_turn = reader->model->in_turn;
+    rotary_status status = rope_reader_boolean(reader, "mrope_interleaved", turns, &in_turn);
+    int name = in_turn;
+    if (!status)
+        status = rope_reader_choice(reader, "axes", said, names, &name);
+    if (status)
+        return status;
     plan->axes = axes[name];
     size_t count = json_array_size(sections), most = name == 1 ? 3 : ROTARY_MOST_AXES;
     char wanted[TEXT_BYTES];
@@ -440,21 +423,19 @@ static rotary_status read_sections(const struct rope_reader *reader, rotary_rope
 /* ---- our own choices ---- */
 
 /* Without "pairing" of ours: a model's own switch, or what models of its type are known to do. */
-static rotary_status find_pairing(const struct rope_reader *reader, struct rope_config *config, int *pairing)
+static rotary_status find_pairing(const struct rope_reader *reader, struct rope_config *config,
+                                  bool *interleaved)
 {
     static const char *const switches[] = {"rope_interleave", "rotary_emb_interleaved"};
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
         const json_t *value = rope_reader_value(reader->top, switches[i]);
-        if (value && !json_is_boolean(value))
-            return rope_reader_refuse(reader, switches[i], value, "true or false");
         if (!value)
             continue;
-        *pairing = json_is_true(value);
         config->pairing_from = switches[i];
-        return ROTARY_OK;
+        return rope_reader_boolean(reader, switches[i], value, interleaved);
     }
     if (reader->model->interleaved) {
-        *pairing = !reader->undivided;
+        *interleaved = !reader->undivided;
         config->pairing_from = reader->undivided ? "use_mla" : "model_type";
     }
     return ROTARY_OK;
@@ -467,30 +448,21 @@ static rotary_status read_choices(const struct rope_reader *reader, struct rope_
     rotary_rope_config *plan = &config->plan;
     static const char *const angles[] = {"f64", "f32", NULL};
     static const char *const tables[] = {"f32", "f16", "bf16", NULL}; /* of rotary_dtype */
-    int pairing = 0, angle = 0, table = 0;
-    const struct {
-        const char *key;
-        const char *const *names;
-        int *choice;
-    } choices[] = {
-        {"pairing", rope_config_pairings, &pairing}, {"angles", angles, &angle}, {"tables", tables, &table}};
-    config->pairing_from = rope_reader_find(reader, "pairing") ? "pairing" : "default";
-    rotary_status status =
-        rope_reader_find(reader, "pairing") ? ROTARY_OK : find_pairing(reader, config, &pairing);
-    if (status)
-        return status;
-    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
-        const json_t *value = rope_reader_find(reader, choices[i].key);
-        if (!value)
-            continue;
-        status = rope_reader_choice(reader, choices[i].key, value, choices[i].names, choices[i].choice);
-        if (status)
-            return status;
-    }
+    const json_t *said = rope_reader_find(reader, "pairing");
+    bool interleaved = false;
+    config->pairing_from = said ? "pairing" : "default";
+    rotary_status status = said ? ROTARY_OK : find_pairing(reader, config, &interleaved);
+    int pairing = interleaved, angle = 0, table = 0;
+    if (!status)
+        status = rope_reader_choice(reader, "pairing", said, rope_config_pairings, &pairing);
+    if (!status)
+        status = rope_reader_choice(reader, "angles", rope_reader_find(reader, "angles"), angles, &angle);
+    if (!status)
+        status = rope_reader_choice(reader, "tables", rope_reader_find(reader, "tables"), tables, &table);
     plan->pairing = (rotary_pairing)pairing;
     plan->angles_f32 = angle == 1;
     plan->table_dtype = (rotary_dtype)table;
-    return ROTARY_OK;
+    return status;
 }
 
 /* ---- the whole ---- */
@@ -526,18 +498,21 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
                                 const struct rope_config_request *request, struct rope_config *config,
                                 rotary_error *error)
 {
-    struct rope_reader reader = {
-        .where = where, .whole = object, .layer_type = request->layer_type, .error = error};
+    struct rope_reader reader = {.where = where,
+                                 .whole = object,
+                                 .layer_type = request->layer_type,
+                                 .ignored = request->ignored,
+                                 .error = error};
     struct rope_config made = {.rope_type = rope_config_types[0]};
     json_t *parameters;
     rotary_rope_config_default(&made.plan);
     rotary_status status = rope_layers_find_model(&reader, &parameters);
     if (!status)
-        status = rope_keys_check_model(&reader, request->ignored, request->ignored_count);
+        status = rope_keys_check_model(&reader);
     if (!status)
         status = rope_layers_find_parameters(&reader);
     if (!status)
-        status = rope_keys_check(&reader, request->ignored, request->ignored_count);
+        status = rope_keys_check(&reader);
     if (!status)
         status = read_rotation(&reader, request, &made);
     json_decref(parameters);

@@ -20,9 +20,7 @@ struct rope_config_request {
     /* Of the tensors, 0: not known. It is taken where the file says nothing, and tells whole heads of two
      * parts from those parts that turn. */
     int64_t head_dim;
-    /* Keys that are let pass though they are not known. */
-    const char *const *ignored;
-    int ignored_count;
+    const char *const *ignored; /* keys let pass though they are not known, NULL-terminated; NULL: none */
 };
 
 struct rope_config {

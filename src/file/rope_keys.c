@@ -88,16 +88,8 @@ static const char *const read_beside[] = {
 
 static bool is_among(const char *key, const char *const *keys)
 {
-    for (; *keys; keys++)
+    for (; keys && *keys; keys++)
         if (strcmp(key, *keys) == 0)
-            return true;
-    return false;
-}
-
-static bool is_ignored(const char *key, const char *const *ignored, int ignored_count)
-{
-    for (int i = 0; i < ignored_count; i++)
-        if (strcmp(key, ignored[i]) == 0)
             return true;
     return false;
 }
@@ -124,7 +116,7 @@ static rotary_status refuse(const struct rope_reader *reader, const char *within
         nearest ? " (did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?)" : "", key);
 }
 
-rotary_status rope_keys_check(const struct rope_reader *reader, const char *const *ignored, int ignored_count)
+rotary_status rope_keys_check(const struct rope_reader *reader)
 {
     const json_t *const objects[] = {reader->top, reader->rope == reader->top ? NULL : reader->rope};
     for (int i = 0; i < 2; i++) {
@@ -135,7 +127,7 @@ rotary_status rope_keys_check(const struct rope_reader *reader, const char *cons
             bool beside = i == 0;
             bool concerns = !beside || names_rotation(key);
             bool known = is_among(key, read_keys) || (beside && is_among(key, read_beside)) ||
-                         is_ignored(key, ignored, ignored_count);
+                         is_among(key, reader->ignored);
             if (concerns && !known && !json_is_null(value))
                 return refuse(reader, beside ? NULL : reader->rope_key, key);
         }
@@ -237,22 +229,21 @@ static bool turns(const struct rope_reader *reader)
     return false;
 }
 
-rotary_status rope_keys_check_model(const struct rope_reader *reader, const char *const *ignored,
-                                    int ignored_count)
+rotary_status rope_keys_check_model(const struct rope_reader *reader)
 {
     const char *type = reader->type;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         const char *key = rules[i].key;
         const json_t *value = rope_reader_value(reader->top, key);
         bool meant = !rules[i].type || (type && strcmp(rules[i].type, type) == 0);
-        if (!meant || !rules[i].holds(value) || is_ignored(key, ignored, ignored_count))
+        if (!meant || !rules[i].holds(value) || is_among(key, reader->ignored))
             continue;
         return value ? rope_reader_refuse(reader, key, value, rules[i].wanted)
                      : rotary_fail(reader->error, ROTARY_BAD_FILE,
                                    "%s has no \"%s\", wanted %s, or --ignore %s", reader->where, key,
                                    rules[i].wanted, key);
     }
-    if (!type || is_ignored("model_type", ignored, ignored_count))
+    if (!type || is_among("model_type", reader->ignored))
         return ROTARY_OK;
     const char *why_not = reader->model->why_not;
     if (is_among(type, rope_models_without) && !turns(reader))

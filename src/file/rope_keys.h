@@ -8,14 +8,12 @@
 #include "file/rope_reader.h"
 
 /* ROTARY_BAD_FILE for a key of reader->rope, or one of reader->top that begins with "rope" or "rotary", that
- * is not known and not among `ignored`; null is as good as absent. */
-ROTARY_CHECKED rotary_status rope_keys_check(const struct rope_reader *reader, const char *const *ignored,
-                                             int ignored_count);
+ * is not known and not among reader->ignored; null is as good as absent. */
+ROTARY_CHECKED rotary_status rope_keys_check(const struct rope_reader *reader);
 
 /* ROTARY_BAD_FILE where the model has no rotation, or none that a plan can be: for its "model_type", or by
  * what its keys say. --ignore of the key, "model_type" being one, lets it pass. */
-ROTARY_CHECKED rotary_status rope_keys_check_model(const struct rope_reader *reader,
-                                                   const char *const *ignored, int ignored_count);
+ROTARY_CHECKED rotary_status rope_keys_check_model(const struct rope_reader *reader);
 
 /* What models of this type take; for NULL and types that are not known, a model that takes nothing of its
  * own. */

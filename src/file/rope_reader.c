@@ -48,6 +48,8 @@ rotary_status rope_reader_real(const struct rope_reader *reader, const char *key
                                          [ROPE_READER_NOT_NEGATIVE] = "a number from 0 up",
                                          [ROPE_READER_POSITIVE] = "a number above 0"};
     double number = json_number_value(value);
+    if (!value)
+        return ROTARY_OK;
     if (!json_is_number(value) || !isfinite(number) || (range == ROPE_READER_NOT_NEGATIVE && number < 0) ||
         (range == ROPE_READER_POSITIVE && number <= 0))
         return rope_reader_refuse(reader, key, value, wanted[range]);
@@ -59,6 +61,8 @@ rotary_status rope_reader_integer(const struct rope_reader *reader, const char *
                                   int64_t least, int64_t *integer)
 {
     double number = json_number_value(value);
+    if (!value)
+        return ROTARY_OK;
     if (!json_is_number(value) || !(number >= (double)least && number <= 0x1p53) || floor(number) != number) {
         char wanted[TEXT_BYTES];
         snprintf(wanted, sizeof wanted, "a whole number from %lld up", (long long)least);
@@ -68,10 +72,21 @@ rotary_status rope_reader_integer(const struct rope_reader *reader, const char *
     return ROTARY_OK;
 }
 
+rotary_status rope_reader_boolean(const struct rope_reader *reader, const char *key, const json_t *value,
+                                  bool *boolean)
+{
+    if (value && !json_is_boolean(value))
+        return rope_reader_refuse(reader, key, value, "true or false");
+    *boolean = value ? json_is_true(value) : *boolean;
+    return ROTARY_OK;
+}
+
 rotary_status rope_reader_choice(const struct rope_reader *reader, const char *key, const json_t *value,
                                  const char *const *names, int *index)
 {
     const char *text = json_string_value(value);
+    if (!value)
+        return ROTARY_OK;
     for (int i = 0; text && names[i]; i++)
         if (strcmp(text, names[i]) == 0) {
             *index = i;

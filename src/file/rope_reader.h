@@ -20,6 +20,7 @@ struct rope_reader {
     const char *type;                 /* "model_type"; may be NULL */
     const struct rope_model *model;   /* what it takes where the file is silent */
     const char *layer_type;           /* that was asked for, or NULL */
+    const char *const *ignored;       /* keys let pass, NULL-terminated; NULL: none */
     const json_t *taken;              /* model->parameters; then those of the type of layer; NULL: none */
     double base, fraction;            /* which they have; 0: none */
     int64_t head_dim;
@@ -39,7 +40,8 @@ rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *k
 /* WHERE has no "key", which WHY wants */
 rotary_status rope_reader_refuse_absent(const struct rope_reader *reader, const char *key, const char *why);
 
-/* `value` as a number; `key` is for the sentence. What is wrong is ROTARY_BAD_FILE. */
+/* `value` as a number; where it is NULL, the number stays as it is. `key` is for the sentence. What is wrong
+ * is ROTARY_BAD_FILE. The others read likewise. */
 enum rope_reader_range { ROPE_READER_ANY, ROPE_READER_NOT_NEGATIVE, ROPE_READER_POSITIVE };
 ROTARY_CHECKED rotary_status rope_reader_real(const struct rope_reader *reader, const char *key,
                                               const json_t *value, enum rope_reader_range range,
@@ -47,6 +49,8 @@ ROTARY_CHECKED rotary_status rope_reader_real(const struct rope_reader *reader, 
 /* A whole number from `least` up to 2^53; 4096.0 is one. */
 ROTARY_CHECKED rotary_status rope_reader_integer(const struct rope_reader *reader, const char *key,
                                                  const json_t *value, int64_t least, int64_t *integer);
+ROTARY_CHECKED rotary_status rope_reader_boolean(const struct rope_reader *reader, const char *key,
+                                                 const json_t *value, bool *boolean);
 /* The index of the text in the NULL-terminated `names`; the sentence lists them and suggests the nearest. */
 ROTARY_CHECKED rotary_status rope_reader_choice(const struct rope_reader *reader, const char *key,
                                                 const json_t *value, const char *const *names, int *index);

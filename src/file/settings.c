@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEAREST_BYTES = 64 }; /* longer names have no nearest one */
+enum {
+    NEAREST_BYTES = 64, /* longer names have no nearest one */
+    MOST_KEYS = 256
+};
 
 /* ---- the nearest name ------------------------------------------------------------------------------------
  */
@@ -53,38 +56,23 @@ static int distance(const char *name, const char *other)
     return rows[length % 3][other_length];
 }
 
-struct nearest {
-    const char *name; /* what was asked for */
-    const char *best;
-    int distance; /* of the best so far; what is not nearer is not taken */
-    int longer;   /* by how many letters its length differs: decides between equally near ones */
-};
-
-static struct nearest nearest_to(const char *name)
-{
-    /* A third of the letters may be wrong, and one more. */
-    return (struct nearest){.name = name, .distance = (int)(strnlen(name, NEAREST_BYTES) / 3) + 2};
-}
-
-static void consider(struct nearest *nearest, const char *candidate)
-{
-    if (strlen(nearest->name) > NEAREST_BYTES || strlen(candidate) > NEAREST_BYTES)
-        return;
-    int far = distance(nearest->name, candidate);
-    int longer = abs((int)strlen(candidate) - (int)strlen(nearest->name));
-    if (far < nearest->distance || (nearest->best && far == nearest->distance && longer < nearest->longer)) {
-        nearest->longer = longer;
-        nearest->distance = far;
-        nearest->best = candidate;
-    }
-}
-
 const char *settings_nearest(const char *name, const char *const *names)
 {
-    struct nearest nearest = nearest_to(name);
-    for (; *names; names++)
-        consider(&nearest, *names);
-    return nearest.best;
+    const char *best = NULL;
+    /* A third of the letters may be wrong, and one more; of equally near names, the one more alike in length.
+     */
+    int least = (int)(strnlen(name, NEAREST_BYTES) / 3) + 2, longer = 0;
+    for (; *names; names++) {
+        if (strlen(name) > NEAREST_BYTES || strlen(*names) > NEAREST_BYTES)
+            continue;
+        int far = distance(name, *names), more = abs((int)strlen(*names) - (int)strlen(name));
+        if (far < least || (best && far == least && more < longer)) {
+            longer = more;
+            least = far;
+            best = *names;
+        }
+    }
+    return best;
 }
 
 const char *settings_names(const char *const *names, char text[SETTINGS_NAMES_BYTES])
@@ -99,16 +87,12 @@ const char *settings_names(const char *const *names, char text[SETTINGS_NAMES_BY
     return text;
 }
 
-static const char *write_hint(const char *nearest, char text[SETTINGS_HINT_BYTES])
+const char *settings_hint(const char *name, const char *const *names, char text[SETTINGS_HINT_BYTES])
 {
+    const char *nearest = settings_nearest(name, names);
     snprintf(text, SETTINGS_HINT_BYTES, "%s%s%s", nearest ? "; did you mean \"" : "", nearest ? nearest : "",
              nearest ? "\"?" : "");
     return text;
-}
-
-const char *settings_hint(const char *name, const char *const *names, char text[SETTINGS_HINT_BYTES])
-{
-    return write_hint(settings_nearest(name, names), text);
 }
 
 /* ---- one setting ------------------------------------------------------------------------------------------
@@ -228,13 +212,14 @@ static const struct setting *find(const struct settings *settings, int count, co
 static rotary_status fail_key(const struct settings *settings, int count, const char *key, const char *where,
                               rotary_error *error)
 {
-    struct nearest nearest = nearest_to(key);
+    const char *keys[MOST_KEYS + 1] = {NULL};
+    int known = 0;
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < settings[i].count; j++)
-            consider(&nearest, settings[i].table[j].key);
+        for (int j = 0; j < settings[i].count && known < MOST_KEYS; j++)
+            keys[known++] = settings[i].table[j].key;
     char hint[SETTINGS_HINT_BYTES];
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: there is no key \"%.80s\"%s", where, key,
-                       write_hint(nearest.best, hint));
+                       settings_hint(key, keys, hint));
 }
 
 rotary_status settings_read(const struct settings *settings, int count, const json_t *object,

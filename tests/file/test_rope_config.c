@@ -503,10 +503,10 @@ static void test_ignored(void)
     static const char text[] =
         "{\"head_dim\": 8, \"rope_magic\": 3, \"rope_scaling\": {\"type\": \"linear\", "
         "\"factor\": 2, \"gamma\": 1}}";
-    const char *const ignored[] = {"gamma", "rope_magic"};
+    const char *const lists[][3] = {{NULL}, {"gamma", NULL}, {"gamma", "rope_magic", NULL}};
     json_t *object = json_loads(text, 0, NULL);
     for (int count = 0; count <= 2; count++) {
-        struct rope_config_request request = {.ignored = ignored, .ignored_count = count};
+        struct rope_config_request request = {.ignored = lists[count]};
         struct rope_config config;
         rotary_error error = {0};
         check_about("%d ignored", count);
@@ -526,9 +526,9 @@ static void test_ignored_models(void)
     static const char *const texts[] = {"{\"head_dim\": 8, \"model_type\": \"bert\"}",
                                         "{\"head_dim\": 8, \"model_type\": \"nanochat\"}",
                                         "{\"head_dim\": 8, \"use_dynamic_ntk\": true}"};
-    static const char *const ignored[] = {"model_type", "use_dynamic_ntk"};
+    static const char *const ignored[] = {"model_type", "use_dynamic_ntk", NULL};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct rope_config_request request = {.ignored = ignored, .ignored_count = 2};
+        struct rope_config_request request = {.ignored = ignored};
         struct rope_config config;
         rotary_error error = {0};
         json_t *object = json_loads(texts[i], 0, NULL);
