@@ -7,27 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A number as text, for the sizes of a sentence. */
-struct digits {
-    char text[24];
-};
-static struct digits digits(int64_t number)
-{
-    struct digits digits;
-    snprintf(digits.text, sizeof digits.text, "%lld", (long long)number);
-    return digits;
-}
-
 /* ---- queries, keys, values ---- */
-
-static rotary_status refuse_heads(const struct heads *heads, const struct heads_names *names,
-                                  const char *more, const struct heads *partner, rotary_error *error)
-{
-    char shape[HEADS_TEXT_BYTES], wanted[2 * SHAPE_TEXT_BYTES];
-    heads_text(heads->layout, names, shape);
-    snprintf(wanted, sizeof wanted, "%s%.60s, to go with %.60s", shape, more, partner->tensor.label);
-    return tensor_refuse_shape(&heads->tensor, wanted, error);
-}
 
 static rotary_status check_key_value(const struct attend_work *work, rotary_error *error)
 {
@@ -39,12 +19,12 @@ static rotary_status check_key_value(const struct attend_work *work, rotary_erro
         query->heads % key->heads != 0) {
         char divisor[64];
         snprintf(divisor, sizeof divisor, ", G a divisor of %lld", (long long)query->heads);
-        return refuse_heads(key, &(struct heads_names){front, "S", "G", channels.text}, divisor, query,
+        return heads_refuse(key, &(struct heads_names){front, "S", "G", channels.text}, divisor, query,
                             error);
     }
     if (value->batched != query->batched || value->batch != query->batch || value->time != key->time ||
         value->heads != key->heads)
-        return refuse_heads(value, &(struct heads_names){front, time.text, heads.text, "E"}, "", key, error);
+        return heads_refuse(value, &(struct heads_names){front, time.text, heads.text, "E"}, "", key, error);
     return ROTARY_OK;
 }
 

@@ -117,7 +117,6 @@ static const struct option apply_table[] = {
 struct work {
     struct heads input;
     struct tensor positions, cosine, sine;
-    int64_t batch, time, heads, head_dim;
     rotary_rope *rope;        /* that turns by the tables of --cos and --sin */
     struct rotation rotation; /* of --config */
     rotary_dtype dtype;
@@ -135,12 +134,7 @@ static rotary_status read_input(const struct apply_options *options, struct work
                                       options->heads.value, HEADS_ALSO_PLAIN, &names, &work->input, error);
     if (status)
         return status;
-    const struct heads *input = &work->input;
-    work->batch = input->batch;
-    work->time = input->time;
-    work->heads = input->heads;
-    work->head_dim = input->channels;
-    work->dtype = options->arithmetic.value == ROTARY_F32 ? tensor_dtype(input->tensor.type)
+    work->dtype = options->arithmetic.value == ROTARY_F32 ? tensor_dtype(work->input.tensor.type)
                                                           : (rotary_dtype)options->arithmetic.value;
     return ROTARY_OK;
 }
@@ -148,7 +142,8 @@ static rotary_status read_input(const struct apply_options *options, struct work
 /* The sequences that what is given for each token may be of: one stands for all. */
 static const char *batch_text(const struct work *work, char text[SHAPE_TEXT_BYTES])
 {
-    snprintf(text, SHAPE_TEXT_BYTES, "%s%lld", work->batch == 1 ? "" : "1 or ", (long long)work->batch);
+    snprintf(text, SHAPE_TEXT_BYTES, "%s%lld", work->input.batch == 1 ? "" : "1 or ",
+             (long long)work->input.batch);
     return text;
 }
 
@@ -158,19 +153,20 @@ static rotary_status check_tables(const struct work *work, rotary_error *error)
 {
     const struct tensor *cosine = &work->cosine, *sine = &work->sine;
     char wanted[2 * SHAPE_TEXT_BYTES], shape[SHAPE_TEXT_BYTES];
-    if (!tensor_is_float(cosine) || !tensor_is_float(sine))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64",
-                           tensor_is_float(cosine) ? sine->label : cosine->label,
-                           tensor_type_name(tensor_is_float(cosine) ? sine->type : cosine->type));
+    rotary_status status = tensor_check_float(cosine, error);
+    if (!status)
+        status = tensor_check_float(sine, error);
+    if (status)
+        return status;
     bool per_token = cosine->dimensions == 3;
     snprintf(wanted, sizeof wanted, "[positions, pairs] or [%s, %lld, pairs], with 1 to %lld pairs",
-             batch_text(work, shape), (long long)work->time, (long long)work->head_dim / 2);
+             batch_text(work, shape), (long long)work->input.time, (long long)work->input.channels / 2);
     if (cosine->dimensions < 2 || cosine->dimensions > 3 ||
-        (per_token &&
-         ((cosine->shape[0] != work->batch && cosine->shape[0] != 1) || cosine->shape[1] != work->time)))
+        (per_token && ((cosine->shape[0] != work->input.batch && cosine->shape[0] != 1) ||
+                       cosine->shape[1] != work->input.time)))
         return tensor_refuse_shape(cosine, wanted, error);
     int64_t pairs = cosine->shape[cosine->dimensions - 1];
-    if (pairs < 1 || pairs > work->head_dim / 2 || cosine->elements == 0)
+    if (pairs < 1 || pairs > work->input.channels / 2 || cosine->elements == 0)
         return tensor_refuse_shape(cosine, wanted, error);
     snprintf(wanted, sizeof wanted, "that of %.100s, %s", cosine->label, tensor_shape_text(cosine, shape));
     if (sine->dimensions != cosine->dimensions ||
@@ -185,7 +181,7 @@ static rotary_status make_table_plan(const struct apply_options *options, const 
 {
     rotary_rope_config config;
     rotary_rope_config_default(&config);
-    config.head_dim = work->head_dim;
+    config.head_dim = work->input.channels;
     config.rotary_dim = 2 * work->cosine.shape[work->cosine.dimensions - 1];
     config.pairing = (rotary_pairing)options->pairing.value;
     config.threads = (int)invocation->common.threads.value;
@@ -194,7 +190,7 @@ static rotary_status make_table_plan(const struct apply_options *options, const 
     const struct rotation *read = &work->rotation;
     if (read->rope) {
         struct rotary_span span = rotary_rope_span(read->rope);
-        if (span.dim < work->head_dim && span.dim != config.rotary_dim)
+        if (span.dim < work->input.channels && span.dim != config.rotary_dim)
             return rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld pairs, wanted %lld, as many as %s has",
                                work->cosine.label, (long long)config.rotary_dim / 2, (long long)span.dim / 2,
                                read->path);
@@ -225,8 +221,8 @@ static rotary_status make_plan(const struct apply_options *options, const struct
 {
     rotary_status status = ROTARY_OK;
     if (options->rotation.config)
-        status =
-            rotation_make(&options->rotation, &invocation->common, work->head_dim, &work->rotation, error);
+        status = rotation_make(&options->rotation, &invocation->common, work->input.channels, &work->rotation,
+                               error);
     if (!status && options->cosine)
         status = read_tables(options, work, error);
     if (status)
@@ -242,7 +238,7 @@ static rotary_status shape_positions(const struct work *work, int axes, rotary_r
 {
     const struct tensor *tensor = &work->positions;
     const int64_t *shape = tensor->shape;
-    int64_t batch = work->batch, time = work->time;
+    int64_t batch = work->input.batch, time = work->input.time;
     int rank = tensor->dimensions;
     bool ends_in_time = rank >= 1 && shape[rank - 1] == time;
     if (rank == 1 && ends_in_time)
@@ -313,8 +309,8 @@ static rotary_status turn(const struct apply_options *options, struct work *work
 {
     const rotary_rope *rope = options->cosine ? work->rope : work->rotation.rope;
     rotary_rope_apply_call call = {.struct_size = sizeof call,
-                                   .batch = work->batch,
-                                   .time = work->time,
+                                   .batch = work->input.batch,
+                                   .time = work->input.time,
                                    .direction = options->inverse ? ROTARY_INVERSE : ROTARY_FORWARD,
                                    .positions.offset = options->offset.value};
     rotary_status status = ROTARY_OK;
@@ -332,16 +328,16 @@ static rotary_status turn(const struct apply_options *options, struct work *work
             .per_token = per_token,
             .rows = per_token ? 0 : work->cosine.shape[0],
             .row_stride = pairs,
-            .batch_stride = per_token && work->cosine.shape[0] > 1 ? work->time * pairs : 0};
+            .batch_stride = per_token && work->cosine.shape[0] > 1 ? work->input.time * pairs : 0};
     }
     work->data = tensor_pack(work->input.tensor.values, work->input.tensor.elements, work->dtype);
     if (!work->data)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to turn %s", options->input);
     enum rotary_rope_role role = (enum rotary_rope_role)options->role.value;
     rotary_rope_tensor *tensor = rotation_tensor(&call, role);
-    int64_t head_stride = work->head_dim, time_stride = work->heads * head_stride;
-    int64_t batch_stride = work->time * time_stride;
-    tensor->heads = work->heads;
+    int64_t head_stride = work->input.channels, time_stride = work->input.heads * head_stride;
+    int64_t batch_stride = work->input.time * time_stride;
+    tensor->heads = work->input.heads;
     tensor->input = (rotary_rope_const_view){work->data, work->dtype, batch_stride, time_stride, head_stride};
     tensor->output = (rotary_rope_view){work->data, work->dtype, batch_stride, time_stride, head_stride};
     rotary_error wrong = {0};

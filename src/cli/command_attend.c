@@ -228,14 +228,13 @@ static rotary_status turn(const struct attend_work *work, enum rotary_rope_role 
                           bool queries, double *values, rotary_error *error)
 {
     const struct reference_attention *attention = &work->attention;
-    const int64_t shape[4] = {1, queries ? attention->queries : attention->keys,
-                              queries ? attention->heads : attention->key_value_heads, attention->head_dim};
-    int64_t stride = shape[1] * shape[2] * shape[3];
+    int64_t time = queries ? attention->queries : attention->keys;
+    int64_t heads = queries ? attention->heads : attention->key_value_heads;
     rotary_status status = ROTARY_OK;
     for (int64_t b = 0; !status && b < attention->batch; b++)
         status =
             rotation_turn(&work->rotation, role, inverse, queries ? attention->sequences[b].first_query : 0,
-                          shape, values + b * stride, error);
+                          time, heads, values + b * time * heads * attention->head_dim, error);
     return status;
 }
 
@@ -337,19 +336,11 @@ static rotary_status check_options(const struct attend_options *options, rotary_
 /* Keys or values as they were read, in the layout of what stands before them. */
 static rotary_status write_present(const char *label, const struct heads *heads, rotary_error *error)
 {
-    struct heads made, like = *heads;
-    if (!label)
-        return ROTARY_OK;
-    if (like.layout == HEADS_FLAT)
-        like.layout = HEADS_BEFORE_TIME;
-    rotary_status status = heads_make(label, &like, heads->time, heads->heads, heads->channels, &made, error);
-    if (status)
-        return status;
-    memcpy(made.tensor.values, heads->tensor.values,
-           (size_t)heads->tensor.elements * sizeof *made.tensor.values);
-    status = heads_write(&made, error);
-    heads_free(&made);
-    return status;
+    struct heads written = *heads;
+    written.tensor.label = label;
+    if (written.layout == HEADS_FLAT)
+        heads_lay_out(&written, HEADS_BEFORE_TIME);
+    return label ? heads_write(&written, error) : ROTARY_OK;
 }
 
 static rotary_status write_results(const struct attend_work *work, rotary_error *error)

@@ -4,6 +4,7 @@
  */
 #include "benchmark/library.h"
 #include "cli/bench.h"
+#include "file/rope_config.h"
 
 #include <stdio.h>
 
@@ -11,12 +12,9 @@ static const struct option rope_table[] = {
     BENCH_OPTIONS("T,H,D", "tokens, heads and channels of a head (default: 4096,32,128)"),
 };
 
-static const char *const pairing_names[] = {
-    [ROTARY_PAIRING_HALF] = "half", [ROTARY_PAIRING_INTERLEAVED] = "interleaved"};
-
 static void print_row(const struct rope_benchmark *row)
 {
-    printf("  %-4s %-11s", rotary_dtype_name(row->dtype), pairing_names[row->pairing]);
+    printf("  %-4s %-11s", rotary_dtype_name(row->dtype), rope_config_pairings[row->pairing]);
     bench_print_pass("turned", &row->turn, row->bytes);
     bench_print_pass("scaled", &row->scale, row->bytes);
     printf("  ratio %.2f (%.2f)  %lld rounds\n", row->turn.best / row->scale.best,
@@ -27,7 +25,7 @@ static json_t *row_json(const struct rope_benchmark *row)
 {
     return json_pack("{s:[I, I, I], s:s, s:s, s:o, s:o, s:f, s:f, s:f, s:I}", "shape", (json_int_t)row->time,
                      (json_int_t)row->heads, (json_int_t)row->head_dim, "precision",
-                     rotary_dtype_name(row->dtype), "pairing", pairing_names[row->pairing], "turned",
+                     rotary_dtype_name(row->dtype), "pairing", rope_config_pairings[row->pairing], "turned",
                      bench_timing(&row->turn), "scaled", bench_timing(&row->scale), "bytes", row->bytes,
                      "ratio", row->turn.best / row->scale.best, "median_ratio",
                      row->turn.median / row->scale.median, "rounds", (json_int_t)row->rounds);

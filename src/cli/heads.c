@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HEADS_TEXT_BYTES = 160 };
+
 const char *const heads_layouts[] = {"time", "heads", "flat", NULL};
 
-void heads_text(enum heads_layout layout, const struct heads_names *names, char text[HEADS_TEXT_BYTES])
+/* "[2, S, G, 64]" */
+static void heads_text(enum heads_layout layout, const struct heads_names *names, char text[HEADS_TEXT_BYTES])
 {
     bool swapped = layout == HEADS_BEFORE_TIME;
     snprintf(text, HEADS_TEXT_BYTES, "[%s%s%s, %s%s%s]", names->batch ? names->batch : "",
@@ -17,21 +20,37 @@ void heads_text(enum heads_layout layout, const struct heads_names *names, char 
              swapped ? names->time : names->heads, layout == HEADS_FLAT ? " * " : ", ", names->channels);
 }
 
-/* [b, i, j, channels] becomes [b, j, i, channels]. */
-static rotary_status swap_axes(const int64_t sizes[4], const char *label, double **values,
+struct digits digits(int64_t number)
+{
+    struct digits digits;
+    snprintf(digits.text, sizeof digits.text, "%lld", (long long)number);
+    return digits;
+}
+
+rotary_status heads_refuse(const struct heads *heads, const struct heads_names *names, const char *more,
+                           const struct heads *partner, rotary_error *error)
+{
+    char shape[HEADS_TEXT_BYTES], wanted[2 * SHAPE_TEXT_BYTES];
+    heads_text(heads->layout, names, shape);
+    snprintf(wanted, sizeof wanted, "%s%.60s, to go with %.60s", shape, more, partner->tensor.label);
+    return tensor_refuse_shape(&heads->tensor, wanted, error);
+}
+
+/* [b, i, j, channels] as a new block [b, j, i, channels], which the caller frees. */
+static rotary_status swap_axes(const int64_t sizes[4], const struct tensor *tensor, double **swapped,
                                rotary_error *error)
 {
     int64_t rows = sizes[0] * sizes[1] * sizes[2], channels = sizes[3];
-    double *swapped = calloc((size_t)(rows * channels) + 1, sizeof *swapped);
-    if (!swapped)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its axes in another order", label);
+    *swapped = calloc((size_t)(rows * channels) + 1, sizeof **swapped);
+    if (!*swapped)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its axes in another order",
+                           tensor->label);
     for (int64_t row = 0; row < rows; row++) {
         int64_t j = row % sizes[2], i = row / sizes[2] % sizes[1], b = row / sizes[2] / sizes[1];
         int64_t there = (b * sizes[2] + j) * sizes[1] + i;
-        memcpy(swapped + there * channels, *values + row * channels, (size_t)channels * sizeof *swapped);
+        memcpy(*swapped + there * channels, tensor->values + row * channels,
+               (size_t)channels * sizeof **swapped);
     }
-    free(*values);
-    *values = swapped;
     return ROTARY_OK;
 }
 
@@ -68,19 +87,18 @@ rotary_status heads_read(const char *label, enum heads_layout layout, int64_t co
 {
     *heads = (struct heads){.layout = layout};
     rotary_status status = tensor_read(label, &heads->tensor, error);
+    const struct tensor *tensor = &heads->tensor;
+    if (!status)
+        status = tensor_check_float(tensor, error);
     if (status)
         return status;
-    const struct tensor *tensor = &heads->tensor;
-    if (!tensor_is_float(tensor))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64", label,
-                           tensor_type_name(tensor->type));
     if (!take_sizes(heads, count, also)) {
-        char alone[HEADS_TEXT_BYTES], batched[HEADS_TEXT_BYTES], wanted[3 * HEADS_TEXT_BYTES], number[32];
+        char alone[HEADS_TEXT_BYTES], batched[HEADS_TEXT_BYTES], wanted[3 * HEADS_TEXT_BYTES];
+        const struct digits number = digits(count);
         struct heads_names without = *names;
         without.batch = NULL;
-        snprintf(number, sizeof number, "%lld", (long long)count);
         if (layout == HEADS_FLAT)
-            without.heads = number;
+            without.heads = number.text;
         heads_text(layout, &without, alone);
         without.batch = names->batch;
         heads_text(layout, &without, batched);
@@ -90,52 +108,54 @@ rotary_status heads_read(const char *label, enum heads_layout layout, int64_t co
     }
     if (tensor->elements == 0 && !(also == HEADS_ALSO_EMPTY && heads->time == 0))
         return tensor_refuse_shape(tensor, "no size to be 0", error);
+    if (layout != HEADS_BEFORE_TIME)
+        return ROTARY_OK;
     const int64_t sizes[4] = {heads->batch, heads->heads, heads->time, heads->channels};
-    return layout == HEADS_BEFORE_TIME ? swap_axes(sizes, label, &heads->tensor.values, error) : ROTARY_OK;
+    double *values;
+    status = swap_axes(sizes, tensor, &values, error);
+    if (status)
+        return status;
+    free(tensor->values);
+    heads->tensor.values = values;
+    return ROTARY_OK;
 }
 
-/* The shape of a file that holds these sizes in this layout. */
-static int lay_out(const struct heads *heads, int64_t shape[4])
+void heads_lay_out(struct heads *heads, enum heads_layout layout)
 {
     int rank = 0;
-    bool swapped = heads->layout == HEADS_BEFORE_TIME;
+    bool swapped = layout == HEADS_BEFORE_TIME, flat = layout == HEADS_FLAT;
+    int64_t *shape = heads->tensor.shape;
     if (heads->batched)
         shape[rank++] = heads->batch;
     shape[rank++] = swapped ? heads->heads : heads->time;
-    if (heads->layout == HEADS_FLAT) {
-        shape[rank++] = heads->heads * heads->channels;
-        return rank;
-    }
-    shape[rank++] = swapped ? heads->time : heads->heads;
-    shape[rank++] = heads->channels;
-    return rank;
+    if (!flat)
+        shape[rank++] = swapped ? heads->time : heads->heads;
+    shape[rank++] = flat ? heads->heads * heads->channels : heads->channels;
+    heads->tensor.dimensions = rank;
+    heads->layout = layout;
 }
 
 rotary_status heads_make(const char *label, const struct heads *like, int64_t time, int64_t heads,
                          int64_t channels, struct heads *made, rotary_error *error)
 {
-    int64_t shape[4];
     *made = *like;
     made->tensor = (struct tensor){0};
     made->time = time;
     made->heads = heads;
     made->channels = channels;
-    int rank = lay_out(made, shape);
-    return tensor_make(label, like->tensor.type, shape, rank, &made->tensor, error);
+    heads_lay_out(made, like->layout);
+    return tensor_make(label, like->tensor.type, made->tensor.shape, made->tensor.dimensions, &made->tensor,
+                       error);
 }
 
 rotary_status heads_join(const struct heads *past, struct heads *heads, rotary_error *error)
 {
     if (past->batched != heads->batched || past->batch != heads->batch || past->heads != heads->heads ||
         past->channels != heads->channels) {
-        char batch[32], pairs[32], channels[32], shape[HEADS_TEXT_BYTES], wanted[2 * HEADS_TEXT_BYTES];
-        snprintf(batch, sizeof batch, "%lld", (long long)heads->batch);
-        snprintf(pairs, sizeof pairs, "%lld", (long long)heads->heads);
-        snprintf(channels, sizeof channels, "%lld", (long long)heads->channels);
-        struct heads_names names = {heads->batched ? batch : NULL, "P", pairs, channels};
-        heads_text(past->layout, &names, shape);
-        snprintf(wanted, sizeof wanted, "%s, to go with %.60s", shape, heads->tensor.label);
-        return tensor_refuse_shape(&past->tensor, wanted, error);
+        const struct digits batch = digits(heads->batch), pairs = digits(heads->heads),
+                            channels = digits(heads->channels);
+        const struct heads_names names = {heads->batched ? batch.text : NULL, "P", pairs.text, channels.text};
+        return heads_refuse(past, &names, "", heads, error);
     }
     struct heads joined;
     rotary_status status = heads_make(heads->tensor.label, heads, past->time + heads->time, heads->heads,
@@ -157,14 +177,9 @@ rotary_status heads_write(const struct heads *heads, rotary_error *error)
 {
     struct tensor written = heads->tensor;
     if (heads->layout != HEADS_BEFORE_TIME)
-        return tensor_write(&written, error);
+        return tensor_write(&heads->tensor, error);
     const int64_t sizes[4] = {heads->batch, heads->time, heads->heads, heads->channels};
-    size_t bytes = (size_t)written.elements * sizeof *written.values;
-    written.values = malloc(bytes + 1);
-    if (!written.values)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to write it", written.label);
-    memcpy(written.values, heads->tensor.values, bytes);
-    rotary_status status = swap_axes(sizes, written.label, &written.values, error);
+    rotary_status status = swap_axes(sizes, &heads->tensor, &written.values, error);
     if (!status)
         status = tensor_write(&written, error);
     free(written.values);

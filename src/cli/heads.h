@@ -33,12 +33,18 @@ struct heads {
     int64_t batch, time, heads, channels;
 };
 
-/* What a tensor is to look like, for a sentence: "[2, S, G, 64]" in the order of `layout`. */
-enum { HEADS_TEXT_BYTES = 160 };
+/* What a tensor is to look like, for a sentence: "[2, S, G, 64]" in the order of its layout. */
 struct heads_names {
     const char *batch, *time, *heads, *channels; /* batch NULL: none */
 };
-void heads_text(enum heads_layout layout, const struct heads_names *names, char text[HEADS_TEXT_BYTES]);
+/* A number as text, for the sizes of a sentence. */
+struct digits {
+    char text[24];
+};
+struct digits digits(int64_t number);
+/* LABEL has shape [3], wanted [2, S, G, 64]MORE, to go with PARTNER */
+rotary_status heads_refuse(const struct heads *heads, const struct heads_names *names, const char *more,
+                           const struct heads *partner, rotary_error *error);
 
 /* What will do as well: [T, D], one head; no tokens. */
 enum heads_also { HEADS_ALSO_NOTHING, HEADS_ALSO_PLAIN, HEADS_ALSO_EMPTY };
@@ -52,6 +58,8 @@ ROTARY_CHECKED rotary_status heads_read(const char *label, enum heads_layout lay
 ROTARY_CHECKED rotary_status heads_make(const char *label, const struct heads *like, int64_t time,
                                         int64_t heads, int64_t channels, struct heads *made,
                                         rotary_error *error);
+/* Gives the tensor the shape that its sizes have in a layout; the values keep their order. */
+void heads_lay_out(struct heads *heads, enum heads_layout layout);
 /* Puts `past` before `heads`, along time: sizes but that one must agree, and `label` is in sentences. */
 ROTARY_CHECKED rotary_status heads_join(const struct heads *past, struct heads *heads, rotary_error *error);
 /* Writes tensor.label, in the layout. The values keep their order. */

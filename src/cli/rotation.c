@@ -131,11 +131,11 @@ static void turn_head(struct rotary_span span, struct row row, double *head)
 }
 
 rotary_status rotation_turn(const struct rotation *rotation, enum rotary_rope_role role, bool inverse,
-                            int64_t first, const int64_t shape[4], double *values, rotary_error *error)
+                            int64_t first, int64_t time, int64_t heads, double *values, rotary_error *error)
 {
     const rotary_rope_config *plan = &rotation->config.plan;
     struct rotary_span span = rotary_rope_span(rotation->rope);
-    int64_t batch = shape[0], time = shape[1], heads = shape[2], pairs = span.dim / 2;
+    int64_t pairs = span.dim / 2;
     bool by_definition = !plan->angles_f32 && plan->table_dtype == ROTARY_F32;
     double *numbers = calloc((size_t)pairs * 3, sizeof *numbers);
     if (!numbers)
@@ -149,9 +149,8 @@ rotary_status rotation_turn(const struct rotation *rotation, enum rotary_rope_ro
             ask_row(rotation, role, first + t, asked, row);
         if (inverse)
             invert_row(row, pairs);
-        for (int64_t b = 0; b < batch; b++)
-            for (int64_t h = 0; h < heads; h++)
-                turn_head(span, row, values + ((b * time + t) * heads + h) * span.head_dim);
+        for (int64_t h = 0; h < heads; h++)
+            turn_head(span, row, values + (t * heads + h) * span.head_dim);
     }
     free(numbers);
     return ROTARY_OK;

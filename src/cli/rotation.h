@@ -69,11 +69,11 @@ ROTARY_CHECKED rotary_status rotation_make(const struct rotation_options *option
                                            struct rotation *rotation, rotary_error *error);
 void rotation_destroy(struct rotation *rotation);
 
-/* Turns [batch, time, heads, head_dim] in place, the token at time t by position first + t on every axis;
+/* Turns [time, heads, head_dim] in place, the token at time t by position first + t on every axis;
  * `inverse` undoes it. By the definition in double, but with f32 angles or 16-bit tables by the cosines and
  * sines that librotary has for the position. */
 ROTARY_CHECKED rotary_status rotation_turn(const struct rotation *rotation, enum rotary_rope_role role,
-                                           bool inverse, int64_t first, const int64_t shape[4],
+                                           bool inverse, int64_t first, int64_t time, int64_t heads,
                                            double *values, rotary_error *error);
 
 /* The two channels of a pair. */

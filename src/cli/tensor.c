@@ -23,9 +23,12 @@ const char *tensor_type_name(enum tensor_type type)
     return names[type];
 }
 
-bool tensor_is_float(const struct tensor *tensor)
+rotary_status tensor_check_float(const struct tensor *tensor, rotary_error *error)
 {
-    return tensor->type != TENSOR_INTEGER && tensor->type != TENSOR_BOOL;
+    if (tensor->type != TENSOR_INTEGER && tensor->type != TENSOR_BOOL)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64",
+                       tensor->label, tensor_type_name(tensor->type));
 }
 
 rotary_dtype tensor_dtype(enum tensor_type type)
@@ -143,71 +146,67 @@ static bool split_label(const char *label, char path[PATH_BYTES], const char **n
     return false;
 }
 
-/* Element i as double; false if that is a whole number beyond 2^53. */
-static bool take_element(const struct npy *array, int64_t i, double *value)
+/* An element of `bytes` bytes, which may stand anywhere, as double; false if it is a whole number beyond
+ * 2^53.
+ */
+static bool take_element(const void *from, enum npy_type type, size_t bytes, double *value)
 {
-    const uint64_t largest = (uint64_t)1 << 53;
-    const void *data = array->data;
-    switch (array->type) {
+    const int64_t largest = (int64_t)1 << 53;
+    uint64_t bits = 0;
+    memcpy(&bits, from, bytes);
+    switch (type) {
     case NPY_F16:
-        *value = (double)rotary_f16_to_float(((const uint16_t *)data)[i]);
+        *value = (double)rotary_f16_to_float((uint16_t)bits);
         return true;
     case NPY_BF16:
-        *value = (double)rotary_bf16_to_float(((const uint16_t *)data)[i]);
+        *value = (double)rotary_bf16_to_float((uint16_t)bits);
         return true;
     case NPY_F32:
-        *value = (double)((const float *)data)[i];
+        *value = (double)rotary_float_from_bits((uint32_t)bits);
         return true;
     case NPY_F64:
-        *value = ((const double *)data)[i];
+        memcpy(value, &bits, sizeof *value);
         return true;
-    case NPY_I8:
-        *value = ((const int8_t *)data)[i];
-        return true;
-    case NPY_I16:
-        *value = ((const int16_t *)data)[i];
-        return true;
-    case NPY_I32:
-        *value = ((const int32_t *)data)[i];
+    case NPY_BOOL:
+        *value = bits != 0;
         return true;
     case NPY_U8:
-        *value = ((const uint8_t *)data)[i];
-        return true;
     case NPY_U16:
-        *value = ((const uint16_t *)data)[i];
-        return true;
     case NPY_U32:
-        *value = ((const uint32_t *)data)[i];
-        return true;
-    case NPY_I64:
-        *value = (double)((const int64_t *)data)[i];
-        return ((const uint64_t *)data)[i] + largest <= 2 * largest;
     case NPY_U64:
-        *value = (double)((const uint64_t *)data)[i];
-        return ((const uint64_t *)data)[i] <= largest;
-    case NPY_BOOL:
-        *value = ((const unsigned char *)data)[i] != 0;
-        return true;
+        *value = (double)bits;
+        return bits <= (uint64_t)largest;
+    case NPY_I8:
+    case NPY_I16:
+    case NPY_I32:
+    case NPY_I64:
+        break;
     }
-    return false;
+    /* Its sign is that of its highest bit. */
+    unsigned above = 64 - 8 * (unsigned)bytes;
+    int64_t whole = (int64_t)(bits << above) >> above;
+    *value = (double)whole;
+    return whole >= -largest && whole <= largest;
 }
 
-static rotary_status take_npy(const struct npy *array, struct tensor *tensor, rotary_error *error)
+/* Makes a tensor of tensor->label from numbers that may stand at any byte. */
+static rotary_status take(const void *data, enum npy_type type, const int64_t *shape, int dimensions,
+                          struct tensor *tensor, rotary_error *error)
 {
-    enum tensor_type type = array->type == NPY_F16    ? TENSOR_F16
-                            : array->type == NPY_F32  ? TENSOR_F32
-                            : array->type == NPY_F64  ? TENSOR_F64
-                            : array->type == NPY_BF16 ? TENSOR_BF16
-                            : array->type == NPY_BOOL ? TENSOR_BOOL
-                                                      : TENSOR_INTEGER;
-    rotary_status status = tensor_make(tensor->label, type, array->shape, array->dimensions, tensor, error);
-    for (int64_t i = 0; !status && i < array->elements; i++)
-        if (!take_element(array, i, &tensor->values[i])) {
+    enum tensor_type kind = type == NPY_F16    ? TENSOR_F16
+                            : type == NPY_F32  ? TENSOR_F32
+                            : type == NPY_F64  ? TENSOR_F64
+                            : type == NPY_BF16 ? TENSOR_BF16
+                            : type == NPY_BOOL ? TENSOR_BOOL
+                                               : TENSOR_INTEGER;
+    size_t bytes = npy_size(type);
+    rotary_status status = tensor_make(tensor->label, kind, shape, dimensions, tensor, error);
+    for (int64_t i = 0; !status && i < tensor->elements; i++)
+        if (!take_element((const char *)data + (size_t)i * bytes, type, bytes, &tensor->values[i]))
             status = rotary_fail(error, ROTARY_BAD_FILE, "%s: number %lld is %.0f, wanted at most 2^53",
                                  tensor->label, (long long)i, tensor->values[i]);
-            tensor_free(tensor);
-            return status;
-        }
+    if (status)
+        tensor_free(tensor);
     return status;
 }
 
@@ -217,7 +216,7 @@ static rotary_status read_npy(struct tensor *tensor, rotary_error *error)
     rotary_status status = npy_read(tensor->label, &array, error);
     if (status)
         return status;
-    status = take_npy(&array, tensor, error);
+    status = take(array.data, array.type, array.shape, array.dimensions, tensor, error);
     npy_free(&array);
     return status;
 }
@@ -256,22 +255,13 @@ static rotary_status take_safetensor(const struct safetensors *file, const char 
         return rotary_fail(
             error, ROTARY_BAD_FILE, "%s has no tensor \"%.128s\" (it has %d, the first is \"%.128s\")",
             safetensors_path(file), name, count, count > 0 ? safetensors_at(file, 0)->name : "");
-    struct npy array = {.dimensions = found->dimensions, .elements = safetensors_elements(found)};
-    if (!type_of_safetensor(found, &array.type))
+    enum npy_type type;
+    if (!type_of_safetensor(found, &type))
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s holds numbers of type \"%s\", wanted F16, BF16, F32, F64, I8 to I64, U8 to "
                            "U64 or BOOL",
                            tensor->label, found->other_type);
-    memcpy(array.shape, found->shape, sizeof array.shape);
-    /* A copy, because in the file it may stand at any byte. */
-    size_t bytes = (size_t)array.elements * npy_size(array.type);
-    array.data = malloc(bytes + 1);
-    if (!array.data)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to read it", tensor->label);
-    memcpy(array.data, found->data, bytes);
-    rotary_status status = take_npy(&array, tensor, error);
-    npy_free(&array);
-    return status;
+    return take(found->data, type, found->shape, found->dimensions, tensor, error);
 }
 
 static rotary_status read_safetensor(const char *path, const char *name, struct tensor *tensor,

@@ -42,7 +42,8 @@ bool tensor_same_file(const char *a, const char *b);
 
 /* Whether a name of a file has this ending. */
 bool tensor_name_ends_in(const char *name, const char *ending);
-bool tensor_is_float(const struct tensor *tensor);
+/* ROTARY_BAD_FILE of whole numbers and truth values. */
+ROTARY_CHECKED rotary_status tensor_check_float(const struct tensor *tensor, rotary_error *error);
 const char *tensor_type_name(enum tensor_type type);
 /* The types librotary has: f16, f32 and bf16 as they are, all others as f32. */
 rotary_dtype tensor_dtype(enum tensor_type type);
