@@ -189,9 +189,11 @@ static void attend(struct bounding *w, struct reference_tensors *bound, struct p
     double lse = sum_up(w, size, &weights, &error), *output = w->output.value + place.at;
     *lse_error = error;
     memset(w->mean_error, 0, (size_t)d * sizeof(double));
-    for (int64_t n = 0; n < c->keys; n++)
+    for (int64_t n = 0; n < c->keys; n++) {
+        double p = w->seen[n] ? exp(w->score[n] - lse) : 0;
         for (int64_t i = 0; w->seen[n] && i < d; i++)
-            output[i] += exp(w->score[n] - lse) * w->value.value[place.keys + n * stride + i];
+            output[i] += p * w->value.value[place.keys + n * stride + i];
+    }
     /* sum_n p (1 + e) v / sum_n p (1 + e) - o = sum_n p e (v - o) / (1 + sum_n p e), for whatever errors e
      * the weights have in numerator and denominator alike. The rest is in one of the two. */
     double all = 0, gamma = gamma_of(c->keys);

@@ -2,7 +2,6 @@
  *
  * Attention and its gradients against the reference in double, for every instruction set this machine has.
  */
-#include "attention/bound.h"
 #include "attention/trial.h"
 #include "support/check.h"
 
@@ -75,13 +74,11 @@ struct numbers {
     int64_t long_key;
 };
 
-static void fill(const struct reference_case *c, struct reference_tensors *t, uint64_t seed,
-                 struct numbers numbers)
+static void lengthen(const struct reference_case *c, double *keys, int64_t which)
 {
     int64_t token = c->key_value_heads * c->head_dim;
-    trial_fill(c, t, seed, numbers.spread);
-    for (int64_t i = 0; i < c->batch * token && numbers.long_key >= 0; i++) {
-        double *key = t->key + (i / token * c->keys + numbers.long_key) * token + i % token;
+    for (int64_t i = 0; i < c->batch * token && which >= 0; i++) {
+        double *key = keys + (i / token * c->keys + which) * token + i % token;
         *key = reference_round(c, 10 * *key);
     }
 }
@@ -93,27 +90,19 @@ static void try_numbers(struct reference_case *c, struct numbers numbers, uint64
     if (c->scale == 0)
         c->scale = 1 / sqrt((double)c->head_dim);
     c->scale = (double)(float)c->scale;
-    struct reference_tensors got = reference_tensors_make(c), wanted = reference_tensors_make(c),
-                             naive = reference_tensors_make(c), bound = reference_tensors_make(c);
-    fill(c, &got, seed, numbers);
-    fill(c, &wanted, seed, numbers);
-    fill(c, &naive, seed, numbers);
-    reference_run(c, &wanted, true, false);
-    reference_run(c, &naive, true, true);
-    bound_run(c, &wanted, &bound, true);
+    struct trial_results results = trial_results_make(c, seed, numbers.spread);
+    lengthen(c, results.got.key, numbers.long_key);
+    trial_results_expect(c, &results, true);
     for (int i = 0; i < count; i++) {
         about(c, isas[i]);
         struct trial_plan plan = trial_plan_make(c, isas[i], slopes ? 1 : 2);
-        trial_run(c, &plan, &got, true);
-        trial_compare_all(c, &got, &wanted, &naive, &bound, true);
+        trial_run(c, &plan, &results.got, true);
+        trial_compare_all(c, &results, true);
         if (slopes)
-            check_slopes(c, &got, seed);
+            check_slopes(c, &results.got, seed);
         trial_plan_free(&plan);
     }
-    reference_tensors_free(&got);
-    reference_tensors_free(&wanted);
-    reference_tensors_free(&naive);
-    reference_tensors_free(&bound);
+    trial_results_free(&results);
 }
 
 static void try_case(struct reference_case *c, uint64_t seed, bool slopes)

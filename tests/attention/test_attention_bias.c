@@ -4,7 +4,6 @@
  * or not, with rows and blocks that are hidden entirely, against the reference in double on every instruction
  * set this machine has.
  */
-#include "attention/bound.h"
 #include "attention/trial.h"
 #include "support/check.h"
 
@@ -68,14 +67,8 @@ static void try_case(struct reference_case c, int pattern, int own, uint64_t see
     int count = trial_isas(isas);
     c.scale = (double)(float)(1 / sqrt((double)c.head_dim));
     make_bias(&c, pattern, own, seed + 5);
-    struct reference_tensors got = reference_tensors_make(&c), wanted = reference_tensors_make(&c),
-                             naive = reference_tensors_make(&c), bound = reference_tensors_make(&c);
-    trial_fill(&c, &got, seed, 2);
-    trial_fill(&c, &wanted, seed, 2);
-    trial_fill(&c, &naive, seed, 2);
-    reference_run(&c, &wanted, true, false);
-    reference_run(&c, &naive, true, true);
-    bound_run(&c, &wanted, &bound, true);
+    struct trial_results results = trial_results_make(&c, seed, 2);
+    trial_results_expect(&c, &results, true);
     for (int i = 0; i < count; i++) {
         check_about(
             "%s %s pattern %d own %d heads %lld/%lld dim %lld queries %lld keys %lld%s window %lld cap %g",
@@ -83,14 +76,11 @@ static void try_case(struct reference_case c, int pattern, int own, uint64_t see
             (long long)c.key_value_heads, (long long)c.head_dim, (long long)c.queries, (long long)c.keys,
             c.causal ? " causal" : "", (long long)c.window, c.softcap);
         struct trial_plan plan = trial_plan_make(&c, isas[i], 2);
-        trial_run(&c, &plan, &got, true);
-        trial_compare_all(&c, &got, &wanted, &naive, &bound, true);
+        trial_run(&c, &plan, &results.got, true);
+        trial_compare_all(&c, &results, true);
         trial_plan_free(&plan);
     }
-    reference_tensors_free(&got);
-    reference_tensors_free(&wanted);
-    reference_tensors_free(&naive);
-    reference_tensors_free(&bound);
+    trial_results_free(&results);
     free((void *)(uintptr_t)c.bias.data);
 }
 

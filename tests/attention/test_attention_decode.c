@@ -2,7 +2,6 @@
  *
  * Decoding in steps of any size over linear and ring caches, against the whole sequence at once in double.
  */
-#include "attention/bound.h"
 #include "attention/trial.h"
 #include "base/half.h"
 #include "support/check.h"
@@ -17,7 +16,7 @@ enum { SEQUENCES = 3, GAP = 3, MOST = 240 /* tokens of a sequence, at the most *
 /* Three sequences of their own lengths, decoded together. */
 struct scene {
     struct reference_case c[SEQUENCES]; /* one sequence each, all its tokens */
-    struct reference_tensors got[SEQUENCES], wanted[SEQUENCES], naive[SEQUENCES], bound[SEQUENCES];
+    struct trial_results results[SEQUENCES];
     int64_t lengths[SEQUENCES]; /* tokens decoded so far */
     int64_t capacity;
     double *bias;    /* [heads, MOST, MOST], the same for every sequence; NULL: none */
@@ -71,7 +70,7 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
     char *value = trial_memory((size_t)(batch * queries * key_row) * scene->element);
     char *output = trial_memory((size_t)(batch * queries * query_row) * scene->element);
     for (int64_t s = 0; s < batch; s++) {
-        const struct reference_tensors *t = &scene->got[first + s];
+        const struct reference_tensors *t = &scene->results[first + s].got;
         int64_t length = scene->lengths[first + s];
         store(scene, query + (size_t)(s * queries * query_row) * scene->element,
               t->query + length * query_row, queries * query_row);
@@ -114,7 +113,7 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
     if (!CHECK_INT(rotary_attention_decode(scene->plan.attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     for (int64_t s = 0; s < batch; s++) {
-        load(scene, scene->got[first + s].output + scene->lengths[first + s] * query_row,
+        load(scene, scene->results[first + s].got.output + scene->lengths[first + s] * query_row,
              output + (size_t)(s * queries * query_row) * scene->element, queries * query_row);
         scene->lengths[first + s] += queries;
     }
@@ -138,15 +137,8 @@ static void make_sequences(struct scene *scene, struct reference_case c)
         c.queries = c.keys = own[s] + together;
         CHECK(c.queries <= MOST);
         scene->c[s] = c;
-        struct reference_tensors *all[] = {&scene->got[s], &scene->wanted[s], &scene->naive[s],
-                                           &scene->bound[s]};
-        for (int i = 0; i < 4; i++) {
-            *all[i] = reference_tensors_make(&c);
-            trial_fill(&c, all[i], (uint64_t)(100 + 10 * s), 2);
-        }
-        reference_run(&c, &scene->wanted[s], false, false);
-        reference_run(&c, &scene->naive[s], false, true);
-        bound_run(&c, &scene->wanted[s], &scene->bound[s], false);
+        scene->results[s] = trial_results_make(&c, (uint64_t)(100 + 10 * s), 2);
+        trial_results_expect(&c, &scene->results[s], false);
     }
 }
 
@@ -182,10 +174,10 @@ static void decode_all(struct scene *scene, rotary_isa isa, int threads)
     memset(scene->lengths, 0, sizeof scene->lengths);
     take_steps(scene);
     for (int s = 0; s < SEQUENCES; s++) {
-        const double *got = scene->got[s].output, *wanted = scene->wanted[s].output;
+        const struct trial_results *r = &scene->results[s];
         int64_t count = reference_query_size(&scene->c[s]);
-        trial_compare(&scene->c[s], "decoded", got, wanted, scene->naive[s].output, count, 0);
-        trial_hold(&scene->c[s], "decoded", got, wanted, scene->bound[s].output, count, 0);
+        trial_compare(&scene->c[s], "decoded", r->got.output, r->wanted.output, r->naive.output, count, 0);
+        trial_hold(&scene->c[s], "decoded", r->got.output, r->wanted.output, r->bound.output, count, 0);
     }
     free(scene->key_cache);
     free(scene->value_cache);
@@ -199,12 +191,12 @@ static void decode_again(struct scene *scene, rotary_isa isa, int threads)
     for (int s = 0; s < SEQUENCES; s++) {
         size_t bytes = (size_t)reference_query_size(&scene->c[s]) * sizeof(double);
         before[s] = trial_memory(bytes);
-        memcpy(before[s], scene->got[s].output, bytes);
+        memcpy(before[s], scene->results[s].got.output, bytes);
     }
     decode_all(scene, isa, threads);
     for (int s = 0; s < SEQUENCES; s++) {
         size_t bytes = (size_t)reference_query_size(&scene->c[s]) * sizeof(double);
-        CHECK(memcmp(before[s], scene->got[s].output, bytes) == 0);
+        CHECK(memcmp(before[s], scene->results[s].got.output, bytes) == 0);
         free(before[s]);
     }
 }
@@ -230,12 +222,8 @@ static void try_scene(struct reference_case c, int64_t capacity, bool head_major
         decode_all(&scene, isas[i], 1);
         decode_again(&scene, isas[i], 2 + i % 3);
     }
-    for (int s = 0; s < SEQUENCES; s++) {
-        reference_tensors_free(&scene.got[s]);
-        reference_tensors_free(&scene.wanted[s]);
-        reference_tensors_free(&scene.naive[s]);
-        reference_tensors_free(&scene.bound[s]);
-    }
+    for (int s = 0; s < SEQUENCES; s++)
+        trial_results_free(&scene.results[s]);
     free(scene.bias);
 }
 

@@ -177,24 +177,15 @@ static void try_large_scores(bool bf16, rotary_isa isa, double spread)
 static void try_large_cap(bool bf16, rotary_isa isa)
 {
     struct reference_case open = make_case(bf16, 40, 90, 130), capped = open;
-    struct reference_tensors got = reference_tensors_make(&open), exact = reference_tensors_make(&open),
-                             naive = reference_tensors_make(&open), bound = reference_tensors_make(&open);
+    struct trial_results results = trial_results_make(&open, 1, 2);
     capped.softcap = (double)FLT_MAX;
     struct trial_plan plan = trial_plan_make(&capped, isa, 2);
-    trial_fill(&open, &got, 1, 2);
-    trial_fill(&open, &exact, 1, 2);
-    trial_fill(&open, &naive, 1, 2);
-    reference_run(&open, &exact, true, false);
-    reference_run(&open, &naive, true, true);
-    bound_run(&open, &exact, &bound, true);
+    trial_results_expect(&open, &results, true);
     check_about("%s %s largest cap", rotary_isa_name(isa), bf16 ? "bf16" : "f32");
-    trial_run(&open, &plan, &got, true);
-    trial_compare_all(&open, &got, &exact, &naive, &bound, true);
+    trial_run(&open, &plan, &results.got, true);
+    trial_compare_all(&open, &results, true);
     trial_plan_free(&plan);
-    reference_tensors_free(&got);
-    reference_tensors_free(&exact);
-    reference_tensors_free(&naive);
-    reference_tensors_free(&bound);
+    trial_results_free(&results);
 }
 
 /* Rotary values leave outputs as they were when everything moves. Cosines and sines are rounded, so not to
@@ -202,32 +193,22 @@ static void try_large_cap(bool bf16, rotary_isa isa)
 static void try_shift(bool bf16, rotary_isa isa)
 {
     struct reference_case c = make_case(bf16, 64, 90, 130);
-    struct reference_tensors a = reference_tensors_make(&c), b = reference_tensors_make(&c),
-                             exact = reference_tensors_make(&c), naive = reference_tensors_make(&c),
-                             bound = reference_tensors_make(&c);
+    struct trial_results results = trial_results_make(&c, 1, 2);
     struct trial_plan plan = trial_plan_make(&c, isa, 2);
-    trial_fill(&c, &a, 1, 2);
-    trial_fill(&c, &b, 1, 2);
-    trial_fill(&c, &exact, 1, 2);
-    trial_fill(&c, &naive, 1, 2);
-    reference_run(&c, &exact, true, false);
+    trial_results_expect(&c, &results, true);
     const int64_t shifts[] = {0, 1, 1000, 123456, -5000};
     for (int i = 0; i < 5; i++) {
         struct reference_case moved = c;
         moved.first_query += shifts[i];
         moved.first_key += shifts[i];
         check_about("%s %s shift %lld", rotary_isa_name(isa), bf16 ? "bf16" : "f32", (long long)shifts[i]);
-        reference_run(&moved, &naive, true, true);
-        bound_run(&moved, &exact, &bound, true);
-        trial_run(&moved, &plan, &b, true);
-        trial_compare_all(&c, &b, &exact, &naive, &bound, true);
+        reference_run(&moved, &results.naive, true, true);
+        bound_run(&moved, &results.wanted, &results.bound, true);
+        trial_run(&moved, &plan, &results.got, true);
+        trial_compare_all(&c, &results, true);
     }
     trial_plan_free(&plan);
-    reference_tensors_free(&a);
-    reference_tensors_free(&b);
-    reference_tensors_free(&exact);
-    reference_tensors_free(&naive);
-    reference_tensors_free(&bound);
+    trial_results_free(&results);
 }
 
 int main(void)

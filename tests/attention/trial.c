@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attention/trial.h"
 
+#include "attention/bound.h"
 #include "base/half.h"
 #include "base/isa.h"
 #include "support/check.h"
@@ -96,6 +97,42 @@ void trial_fill(const struct reference_case *c, struct reference_tensors *t, uin
         t->key[i] = reference_round(c, size * (double)check_random(seed + 2, (uint64_t)i, 1));
         t->value[i] = reference_round(c, (double)check_random(seed + 3, (uint64_t)i, 3));
     }
+}
+
+struct trial_results trial_results_make(const struct reference_case *c, uint64_t seed, double spread)
+{
+    struct trial_results made = {reference_tensors_make(c), reference_tensors_make(c),
+                                 reference_tensors_make(c), reference_tensors_make(c)};
+    trial_fill(c, &made.got, seed, spread);
+    return made;
+}
+
+static void copy_inputs(const struct reference_case *c, struct reference_tensors *to,
+                        const struct reference_tensors *from)
+{
+    size_t queries = (size_t)reference_query_size(c) * sizeof(double),
+           keys = (size_t)reference_key_size(c) * sizeof(double);
+    memcpy(to->query, from->query, queries);
+    memcpy(to->key, from->key, keys);
+    memcpy(to->value, from->value, keys);
+    memcpy(to->output_gradient, from->output_gradient, queries);
+}
+
+void trial_results_expect(const struct reference_case *c, struct trial_results *results, bool backward)
+{
+    copy_inputs(c, &results->wanted, &results->got);
+    copy_inputs(c, &results->naive, &results->got);
+    reference_run(c, &results->wanted, backward, false);
+    reference_run(c, &results->naive, backward, true);
+    bound_run(c, &results->wanted, &results->bound, backward);
+}
+
+void trial_results_free(struct trial_results *results)
+{
+    reference_tensors_free(&results->got);
+    reference_tensors_free(&results->wanted);
+    reference_tensors_free(&results->naive);
+    reference_tensors_free(&results->bound);
 }
 
 void *trial_memory(size_t bytes)
@@ -358,10 +395,10 @@ void trial_hold(const struct reference_case *c, const char *name, const double *
         printf("  %s: a bound of %.3g where the largest is %.3g\n", name, most, size);
 }
 
-void trial_compare_all(const struct reference_case *c, const struct reference_tensors *got,
-                       const struct reference_tensors *wanted, const struct reference_tensors *naive,
-                       const struct reference_tensors *bound, bool backward)
+void trial_compare_all(const struct reference_case *c, const struct trial_results *all, bool backward)
 {
+    const struct reference_tensors *got = &all->got, *wanted = &all->wanted, *naive = &all->naive,
+                                   *bound = &all->bound;
     int64_t queries = reference_query_size(c), keys = reference_key_size(c);
     int64_t rows = c->batch * c->heads * c->queries;
     /* Gradients of queries and keys are differences of products of this size, which may cancel entirely. */

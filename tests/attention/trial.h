@@ -20,6 +20,16 @@ struct trial_plan {
 struct trial_plan trial_plan_make(const struct reference_case *c, rotary_isa isa, int threads);
 void trial_plan_free(struct trial_plan *plan);
 
+/* What a case gives, what is wanted, what a naive program gives, and how far off each element may be. */
+struct trial_results {
+    struct reference_tensors got, wanted, naive, bound;
+};
+/* All allocated; trial_fill fills got. */
+struct trial_results trial_results_make(const struct reference_case *c, uint64_t seed, double spread);
+/* Makes wanted, naive and bound, of gradients too with `backward`, for the inputs of got. */
+void trial_results_expect(const struct reference_case *c, struct trial_results *results, bool backward);
+void trial_results_free(struct trial_results *results);
+
 /* Fills query, key, value and output_gradient with signed, balanced numbers, rounded to the element type.
  * Scores have a standard deviation of about `spread`. */
 void trial_fill(const struct reference_case *c, struct reference_tensors *tensors, uint64_t seed,
@@ -46,8 +56,6 @@ void trial_hold(const struct reference_case *c, const char *name, const double *
                 const double *bound, int64_t count, double size);
 /* Output and log_sum_exp, and the gradients, by trial_compare and, each element, by the bound of bound_run.
  */
-void trial_compare_all(const struct reference_case *c, const struct reference_tensors *got,
-                       const struct reference_tensors *wanted, const struct reference_tensors *naive,
-                       const struct reference_tensors *bound, bool backward);
+void trial_compare_all(const struct reference_case *c, const struct trial_results *all, bool backward);
 
 #endif
