@@ -19,15 +19,11 @@ struct bench_options {
 
 /* Their rows: what the numbers of a shape are called, and what they are. */
 #define BENCH_OPTIONS(shape_value, shape_help)                                                               \
-    {.name = "--shape",                                                                                      \
-     .type = OPTION_TEXT,                                                                                    \
-     .value = shape_value,                                                                                   \
-     .offset = offsetof(struct bench_options, shape),                                                        \
-     .help = shape_help},                                                                                    \
+    {"--shape", OPTION_TEXT, shape_value, offsetof(struct bench_options, shape), .help = shape_help},        \
     {                                                                                                        \
-        .name = "--seconds", .type = OPTION_REAL, .value = "X",                                              \
-        .offset = offsetof(struct bench_options, seconds), .least = 0, .most = 3600,                         \
-        .help = "how long to measure what is compared by turns (default: 1, and at least 5 rounds)"          \
+        "--seconds", OPTION_REAL, "X", offsetof(struct bench_options, seconds),                              \
+            .least = 0, .most = 3600,                                                                        \
+            .help = "how long to measure what is compared by turns (default: 1, and at least 5 rounds)"      \
     }
 
 /* What is asked of one shape. */

@@ -22,28 +22,12 @@ enum { PROBLEMS = 128, TOKENS = 400, MOST = 1 << 20 };
 
 #define MEMBER(member) offsetof(struct generate_options, member)
 static const struct option generate_table[] = {
-    {.name = "--task",
-     .type = OPTION_TEXT,
-     .value = "NAME",
-     .offset = MEMBER(task),
-     .help = "addition, index or prefix (default: addition)"},
-    {.name = "--problems",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(problems),
-     .least = 1,
-     .most = MOST,
+    {"--task", OPTION_TEXT, "NAME", MEMBER(task), .help = "addition, index or prefix (default: addition)"},
+    {"--problems", OPTION_INTEGER, "N", MEMBER(problems), .least = 1, .most = MOST,
      .help = "texts to continue at once (default: 128)"},
-    {.name = "--tokens",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(tokens),
-     .least = 1,
-     .most = MOST,
+    {"--tokens", OPTION_INTEGER, "N", MEMBER(tokens), .least = 1, .most = MOST,
      .help = "tokens to write behind the first of each (default: 400)"},
-    {.name = "--profile",
-     .type = OPTION_FLAG,
-     .offset = MEMBER(profile),
+    {"--profile", OPTION_FLAG, NULL, MEMBER(profile),
      .help = "show where the time of a token of all texts goes, by operation"},
 };
 

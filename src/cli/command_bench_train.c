@@ -22,27 +22,13 @@ enum { STEPS = 10 };
 
 #define MEMBER(member) offsetof(struct train_options, member)
 static const struct option train_table[] = {
-    {.name = "--position",
-     .type = OPTION_TEXT,
-     .value = "A,B,...",
-     .offset = MEMBER(position),
+    {"--position", OPTION_TEXT, "A,B,...", MEMBER(position),
      .help = "position encodings: none, learned, sinusoidal, rope, roper; of several, the first is what the "
              "others are measured against (default: rope)"},
-    {.name = "--task",
-     .type = OPTION_TEXT,
-     .value = "NAME",
-     .offset = MEMBER(task),
-     .help = "addition, index or prefix (default: prefix)"},
-    {.name = "--steps",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(steps),
-     .least = 1,
-     .most = 1000000,
+    {"--task", OPTION_TEXT, "NAME", MEMBER(task), .help = "addition, index or prefix (default: prefix)"},
+    {"--steps", OPTION_INTEGER, "N", MEMBER(steps), .least = 1, .most = 1000000,
      .help = "steps to time of each encoding, after one that is not (default: 10)"},
-    {.name = "--profile",
-     .type = OPTION_FLAG,
-     .offset = MEMBER(profile),
+    {"--profile", OPTION_FLAG, NULL, MEMBER(profile),
      .help = "show where the time of a step goes, by operation"},
 };
 

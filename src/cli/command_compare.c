@@ -25,25 +25,12 @@ struct compare_options {
 
 #define MEMBER(member) offsetof(struct compare_options, member)
 static const struct option compare_table[] = {
-    {.name = "--positions",
-     .type = OPTION_TEXT,
-     .value = "A,B,...",
-     .offset = MEMBER(positions),
+    {"--positions", OPTION_TEXT, "A,B,...", MEMBER(positions),
      .help = "position encodings, the first being what the others are measured against: none, learned, "
-             "sinusoidal, "
-             "rope, roper (default: rope,roper)"},
-    {.name = "--runs",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(runs),
-     .least = 1,
-     .most = MOST_RUNS,
+             "sinusoidal, rope, roper (default: rope,roper)"},
+    {"--runs", OPTION_INTEGER, "N", MEMBER(runs), .least = 1, .most = MOST_RUNS,
      .help = "seeds of each encoding (default: 5 for the preset quick, 10 for others)"},
-    {.name = "--out",
-     .type = OPTION_TEXT,
-     .value = "DIR",
-     .offset = MEMBER(out),
-     .help = "the comparison's folder (default: runs/TASK-PRESET)"},
+    {"--out", OPTION_TEXT, "DIR", MEMBER(out), .help = "the comparison's folder (default: runs/TASK-PRESET)"},
 };
 
 struct compare_plan {

@@ -30,17 +30,9 @@ struct decay_options {
 static const struct option decay_table[] = {
     ROTATION_OPTIONS("--config", "the rotation: a model's config.json (see rotary help frequencies)",
                      struct decay_options, rotation),
-    {.name = "--distance",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = offsetof(struct decay_options, distance),
-     .least = 1,
-     .most = MOST_DISTANCE,
-     .help = "the largest distance between query and key (default: 256)"},
-    {.name = "--picture",
-     .type = OPTION_TEXT,
-     .value = "FILE",
-     .offset = offsetof(struct decay_options, picture),
+    {"--distance", OPTION_INTEGER, "N", offsetof(struct decay_options, distance), .least = 1,
+     .most = MOST_DISTANCE, .help = "the largest distance between query and key (default: 256)"},
+    {"--picture", OPTION_TEXT, "FILE", offsetof(struct decay_options, picture),
      .help = "draw the curve, as SVG (default: no picture)"},
 };
 

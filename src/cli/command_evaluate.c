@@ -21,19 +21,9 @@ struct evaluate_options {
 
 #define MEMBER(member) offsetof(struct evaluate_options, member)
 static const struct option evaluate_table[] = {
-    {.name = "--problems",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(problems),
-     .least = 1,
-     .most = MOST_PROBLEMS,
+    {"--problems", OPTION_INTEGER, "N", MEMBER(problems), .least = 1, .most = MOST_PROBLEMS,
      .help = "problems to solve, at most those of the run's configuration (default: all of them)"},
-    {.name = "--show",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(show),
-     .least = 0,
-     .most = MOST_PROBLEMS,
+    {"--show", OPTION_INTEGER, "N", MEMBER(show), .least = 0, .most = MOST_PROBLEMS,
      .help = "show the first N problems with the model's answers (default: 0)"},
 };
 

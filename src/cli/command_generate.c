@@ -22,23 +22,11 @@ struct generate_options {
 
 #define MEMBER(member) offsetof(struct generate_options, member)
 static const struct option generate_table[] = {
-    {.name = "--prompt",
-     .type = OPTION_TEXT,
-     .value = "TEXT",
-     .offset = MEMBER(prompt),
+    {"--prompt", OPTION_TEXT, "TEXT", MEMBER(prompt),
      .help = "what to continue, in the characters of the task; must be given"},
-    {.name = "--most",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(most),
-     .least = 1,
-     .most = LARGEST_MOST,
+    {"--most", OPTION_INTEGER, "N", MEMBER(most), .least = 1, .most = LARGEST_MOST,
      .help = "characters to write at most (default: 100, or what the model has positions for)"},
-    {.name = "--stop",
-     .type = OPTION_TEXT,
-     .value = "C",
-     .offset = MEMBER(stop),
-     .help = "a character to stop behind (default: none)"},
+    {"--stop", OPTION_TEXT, "C", MEMBER(stop), .help = "a character to stop behind (default: none)"},
 };
 
 /* A prompt in tokens, and room for what is written behind it. */

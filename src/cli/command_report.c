@@ -15,10 +15,7 @@ struct report_options {
 };
 
 static const struct option report_table[] = {
-    {.name = "--out",
-     .type = OPTION_TEXT,
-     .value = "FILE",
-     .offset = offsetof(struct report_options, out),
+    {"--out", OPTION_TEXT, "FILE", offsetof(struct report_options, out),
      .help = "where to write the page (default: report.html in the first folder)"},
 };
 

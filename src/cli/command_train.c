@@ -24,18 +24,11 @@ struct train_options {
 
 #define MEMBER(member) offsetof(struct train_options, member)
 static const struct option train_table[] = {
-    {.name = "--out",
-     .type = OPTION_TEXT,
-     .value = "DIR",
-     .offset = MEMBER(out),
+    {"--out", OPTION_TEXT, "DIR", MEMBER(out),
      .help = "the run's folder (default: runs/TASK-PRESET-POSITION)"},
-    {.name = "--resume",
-     .type = OPTION_FLAG,
-     .offset = MEMBER(resume),
+    {"--resume", OPTION_FLAG, NULL, MEMBER(resume),
      .help = "go on with the run in the folder, in the configuration it has there"},
-    {.name = "--profile",
-     .type = OPTION_FLAG,
-     .offset = MEMBER(profile),
+    {"--profile", OPTION_FLAG, NULL, MEMBER(profile),
      .help = "show in the end, also after Ctrl-C, where the time of the steps went, by operation"},
 };
 

@@ -11,80 +11,42 @@ static const char *const isa_names[] = {"auto",   "scalar", "neon",       "avx2"
 
 #define MEMBER(member) offsetof(struct common_options, member)
 const struct option common_options[] = {
-    {.name = "--threads",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(threads),
-     .least = 0,
-     .most = ROTARY_MOST_THREADS,
+    {"--threads", OPTION_INTEGER, "N", MEMBER(threads), .least = 0, .most = ROTARY_MOST_THREADS,
      .help = "threads to compute with; results do not depend on it (default: 0, every processor)"},
-    {.name = "--isa",
-     .type = OPTION_CHOICE,
-     .value = "NAME",
-     .offset = MEMBER(isa),
-     .choices = isa_names,
-     .help = "instruction set to compute with: scalar, neon, avx2, avx512, avx512bf16, amx (default: "
-             "auto, the best there is)"},
-    {.name = "--precision",
-     .type = OPTION_CHOICE,
-     .value = "NAME",
-     .offset = MEMBER(precision),
-     .choices = precision_names,
-     .help =
-         "of matrix products and stored activations: f32, bf16 (default: auto, bf16 where the processor has "
-         "instructions for it)"},
-    {.name = "--seed",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .offset = MEMBER(seed),
-     .least = 0,
-     .most = 9007199254740991.0,
+    {"--isa", OPTION_CHOICE, "NAME", MEMBER(isa), .choices = isa_names,
+     .help = "instruction set to compute with: scalar, neon, avx2, avx512, avx512bf16, amx (default: auto, "
+             "the best there is)"},
+    {"--precision", OPTION_CHOICE, "NAME", MEMBER(precision), .choices = precision_names,
+     .help = "of matrix products and stored activations: f32, bf16 (default: auto, bf16 where the processor "
+             "has instructions for it)"},
+    {"--seed", OPTION_INTEGER, "N", MEMBER(seed), .least = 0, .most = 9007199254740991.0,
      .help = "of weights, data, dropout and sampling (default: 1, or that of the run)"},
-    {.name = "--json",
-     .type = OPTION_FLAG,
-     .offset = MEMBER(json),
-     .help = "print the result as one JSON object"},
-    {.name = "--help", .type = OPTION_FLAG, .offset = MEMBER(help), .help = "show this help"},
+    {"--json", OPTION_FLAG, NULL, MEMBER(json), .help = "print the result as one JSON object"},
+    {"--help", OPTION_FLAG, NULL, MEMBER(help), .help = "show this help"},
 };
 const int common_option_count = sizeof common_options / sizeof common_options[0];
 
 #undef MEMBER
 #define MEMBER(member) offsetof(struct configuration_options, member)
 const struct option configuration_options[2] = {
-    {.name = "--preset",
-     .type = OPTION_TEXT,
-     .value = "NAME",
-     .offset = MEMBER(preset),
+    {"--preset", OPTION_TEXT, "NAME", MEMBER(preset),
      .help = "configuration to start from: quick or paper (default: quick; what is timed, paper)"},
-    {.name = "--set",
-     .type = OPTION_LIST,
-     .value = "KEY=VALUE",
-     .offset = MEMBER(assignments),
+    {"--set", OPTION_LIST, "KEY=VALUE", MEMBER(assignments),
      .help = "any other key of the configuration; may be given again"},
 };
 
 const struct option position_option[1] = {
-    {.name = "--position",
-     .type = OPTION_TEXT,
-     .value = "NAME",
+    {"--position", OPTION_TEXT, "NAME", 0,
      .help = "position encoding: none, learned, sinusoidal, rope or roper (default: rope)"},
 };
 
 const struct option steps_option[1] = {
-    {.name = "--steps",
-     .type = OPTION_INTEGER,
-     .value = "N",
-     .least = 1,
-     .most = 4294967295.0,
+    {"--steps", OPTION_INTEGER, "N", 0, .least = 1, .most = 4294967295.0,
      .help = "updates of the parameters in each run (default: the preset's)"},
 };
 
 const struct option temperature_option[1] = {
-    {.name = "--temperature",
-     .type = OPTION_REAL,
-     .value = "X",
-     .least = 0,
-     .most = 100,
+    {"--temperature", OPTION_REAL, "X", 0, .least = 0, .most = 100,
      .help = "sample from softmax(logits / X); 0 takes the likeliest (default: 0)"},
 };
 

@@ -19,11 +19,11 @@ extern const char *const heads_layouts[]; /* of enum heads_layout */
 /* The row of --layout, for a command's table: `member` is an option_integer in its struct. */
 #define HEADS_LAYOUT_OPTION(structure, member)                                                               \
     {                                                                                                        \
-        .name = "--layout", .type = OPTION_CHOICE, .value = "NAME", .offset = offsetof(structure, member),   \
-        .choices = heads_layouts,                                                                            \
-        .help = "order of the axes in the files: time [B, T, H, D]; heads [B, H, T, D], as PyTorch's "       \
-                "scaled_dot_product_attention and ONNX have it; flat [B, T, H * D], which wants the number " \
-                "of heads; each also without B (default: time)"                                              \
+        "--layout", OPTION_CHOICE, "NAME", offsetof(structure, member),                                      \
+            .choices = heads_layouts,                                                                        \
+            .help = "order of the axes in the files: time [B, T, H, D]; heads [B, H, T, D], as PyTorch's "   \
+                    "scaled_dot_product_attention and ONNX have it; flat [B, T, H * D], which wants the "    \
+                    "number of heads; each also without B (default: time)"                                   \
     }
 
 struct heads {

@@ -20,38 +20,25 @@ struct rotation_options {
 
 /* Their rows, for the command's table: `member` is the rotation_options in its struct. */
 #define ROTATION_OPTIONS(config_name, config_help, structure, member)                                        \
-    {.name = config_name,                                                                                    \
-     .type = OPTION_TEXT,                                                                                    \
-     .value = "FILE",                                                                                        \
-     .offset = offsetof(structure, member.config),                                                           \
-     .help = config_help},                                                                                   \
-        {.name = "--layer-type",                                                                             \
-         .type = OPTION_TEXT,                                                                                \
-         .value = "NAME",                                                                                    \
-         .offset = offsetof(structure, member.layer_type),                                                   \
+    {config_name, OPTION_TEXT, "FILE", offsetof(structure, member.config), .help = config_help},             \
+        {"--layer-type", OPTION_TEXT, "NAME", offsetof(structure, member.layer_type),                        \
          .help = "of a configuration with rope_parameters by type of layer, the type that is meant"},        \
-        {.name = "--ignore",                                                                                 \
-         .type = OPTION_LIST,                                                                                \
-         .value = "KEY",                                                                                     \
-         .offset = offsetof(structure, member.ignored),                                                      \
-         .help =                                                                                             \
-             "pass over a key of the rotation's that is not known, in place of refusing the file; may be "   \
-             "given again"},                                                                                 \
-        {.name = "--length",                                                                                 \
-         .type = OPTION_INTEGER,                                                                             \
-         .value = "N",                                                                                       \
-         .offset = offsetof(structure, member.length),                                                       \
+        {"--ignore", OPTION_LIST, "KEY", offsetof(structure, member.ignored),                                \
+         .help = "pass over a key of the rotation's that is not known, in place of refusing the file; may "  \
+                 "be given again"},                                                                          \
+        {"--length",                                                                                         \
+         OPTION_INTEGER,                                                                                     \
+         "N",                                                                                                \
+         offsetof(structure, member.length),                                                                 \
          .least = 1,                                                                                         \
          .most = 0x1p53,                                                                                     \
-         .help =                                                                                             \
-             "length of the sequence, where frequencies depend on it: dynamic NTK, LongRoPE (default: no "   \
-             "more than the original context)"},                                                             \
+         .help = "length of the sequence, where frequencies depend on it: dynamic NTK, LongRoPE (default: "  \
+                 "no more than the original context)"},                                                      \
     {                                                                                                        \
-        .name = "--compat", .type = OPTION_CHOICE, .value = "NAME",                                          \
-        .offset = offsetof(structure, member.compat), .choices = rotation_compats,                           \
-        .help =                                                                                              \
-            "where implementations differ, do as this one does: huggingface, ggml or vllm (default: none, "  \
-            "as the paper or repository that defined the variant)"                                           \
+        "--compat", OPTION_CHOICE, "NAME", offsetof(structure, member.compat),                               \
+            .choices = rotation_compats,                                                                     \
+            .help = "where implementations differ, do as this one does: huggingface, ggml or vllm "          \
+                    "(default: none, as the paper or repository that defined the variant)"                   \
     }
 
 extern const char *const rotation_compats[]; /* of rotary_compat */
