@@ -45,11 +45,11 @@ int rotary_rope_axis_of(const rotary_rope_config *config, int64_t pair)
     }
 }
 
-long double rotary_rope_exponent(const rotary_rope_config *config, int64_t pair)
+struct rotary_rope_place rotary_rope_place_of(const rotary_rope_config *config, int64_t pair)
 {
     if (config->axes != ROTARY_AXES_SEPARATE)
-        return 2.0L * (long double)pair / (long double)config->rotary_dim;
+        return (struct rotary_rope_place){pair, config->rotary_dim / 2};
     int64_t first;
     int axis = section_of(config, pair, &first);
-    return (long double)(pair - first) / (long double)config->sections[axis];
+    return (struct rotary_rope_place){pair - first, config->sections[axis]};
 }

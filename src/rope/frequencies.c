@@ -2,7 +2,7 @@
  *
  * Inverse frequencies: how far a pair turns from one position to the next, under every scaling, and the
  * magnitudes that go with them. w is base^-exponent, s the factor, L0 the context before scaling, d the
- * rotary dimension.
+ * rotary dimension, or with separate axes that of the pair's section.
  *
  * With angles_f32 every step is rounded to f32 where Hugging Face's code has f32 tensors: rounding a double
  * result of one operation on f32 numbers is what f32 arithmetic gives.
@@ -16,10 +16,21 @@ static double rounded(const rotary_rope_config *config, double value)
     return config->angles_f32 ? (double)(float)value : value;
 }
 
+static long double exponent_of(const rotary_rope_config *config, int64_t pair)
+{
+    struct rotary_rope_place place = rotary_rope_place_of(config, pair);
+    return (long double)place.pair / (long double)place.pairs;
+}
+
+static double dim_of(const rotary_rope_config *config, int64_t pair)
+{
+    return 2.0 * (double)rotary_rope_place_of(config, pair).pairs;
+}
+
 /* base^exponent: the wavelength of a pair over 2 pi. */
 static double period(const rotary_rope_config *config, double base, int64_t pair)
 {
-    long double exponent = rotary_rope_exponent(config, pair);
+    long double exponent = exponent_of(config, pair);
     if (config->angles_f32)
         return (double)(float)pow((double)(float)base, (double)(float)exponent);
     return (double)powl((long double)base, exponent);
@@ -29,21 +40,22 @@ static double formula(const rotary_rope_config *config, double base, int64_t pai
 {
     if (config->angles_f32)
         return rounded(config, 1.0 / period(config, base, pair));
-    return (double)powl((long double)base, -rotary_rope_exponent(config, pair));
+    return (double)powl((long double)base, -exponent_of(config, pair));
 }
 
-static double plain(const rotary_rope_config *config, double base, int64_t pair)
+static double plain(const rotary_rope_config *config, int64_t pair)
 {
     if (config->inverse_frequencies)
         return rounded(config, config->inverse_frequencies[pair]);
-    return formula(config, base, pair);
+    return formula(config, config->base, pair);
 }
 
-/* The base that stretches the slowest pair by `stretch` and leaves the fastest alone. */
-static double stretched_base(const rotary_rope_config *config, double stretch)
+/* w of the base that stretches the slowest pair by `stretch` and leaves the fastest alone, the only one there
+ * may be in a section. */
+static double ntk(const rotary_rope_config *config, double stretch, int64_t pair)
 {
-    double dim = (double)config->rotary_dim;
-    return config->base * pow(stretch, dim / (dim - 2.0));
+    double dim = dim_of(config, pair);
+    return formula(config, dim > 2.0 ? config->base * pow(stretch, dim / (dim - 2.0)) : config->base, pair);
 }
 
 static double dynamic_stretch(const rotary_rope_config *config)
@@ -63,19 +75,20 @@ struct ramp {
 };
 
 /* The pair that turns `turns` times within L0 positions, as a real number. */
-static double pair_of_turns(const rotary_rope_config *config, double turns)
+static double pair_of_turns(const rotary_rope_config *config, double dim, double turns)
 {
     double original = (double)config->original_positions;
-    return (double)config->rotary_dim * log(original / (turns * 2.0 * M_PI)) / (2.0 * log(config->base));
+    return dim * log(original / (turns * 2.0 * M_PI)) / (2.0 * log(config->base));
 }
 
-static struct ramp yarn_ramp(const rotary_rope_config *config)
+static struct ramp yarn_ramp(const rotary_rope_config *config, double dim)
 {
-    struct ramp ramp = {pair_of_turns(config, config->beta_fast), pair_of_turns(config, config->beta_slow)};
+    struct ramp ramp = {pair_of_turns(config, dim, config->beta_fast),
+                        pair_of_turns(config, dim, config->beta_slow)};
     if (config->truncate || config->compat == ROTARY_COMPAT_GGML)
         ramp = (struct ramp){floor(ramp.low), ceil(ramp.high)};
     ramp.low = fmax(ramp.low, 0.0);
-    ramp.high = fmin(ramp.high, (double)config->rotary_dim - 1.0);
+    ramp.high = fmin(ramp.high, dim - 1.0);
     if (ramp.low == ramp.high)
         ramp.high += 0.001;
     return ramp;
@@ -83,11 +96,11 @@ static struct ramp yarn_ramp(const rotary_rope_config *config)
 
 static double yarn(const rotary_rope_config *config, int64_t pair)
 {
-    struct ramp ramp = yarn_ramp(config);
-    double place =
-        rounded(config, rounded(config, (double)pair - ramp.low) / rounded(config, ramp.high - ramp.low));
+    struct ramp ramp = yarn_ramp(config, dim_of(config, pair));
+    double along = (double)rotary_rope_place_of(config, pair).pair - ramp.low;
+    double place = rounded(config, rounded(config, along) / rounded(config, ramp.high - ramp.low));
     double kept = rounded(config, 1.0 - fmin(fmax(place, 0.0), 1.0));
-    double w = plain(config, config->base, pair);
+    double w = plain(config, pair);
     double slow =
         config->angles_f32
             ? rounded(config, 1.0 / rounded(config, config->factor * period(config, config->base, pair)))
@@ -105,14 +118,14 @@ static double longrope(const rotary_rope_config *config, int64_t pair)
 {
     const double *factors = longrope_is_long(config) ? config->long_factors : config->short_factors;
     if (!config->angles_f32)
-        return plain(config, config->base, pair) / factors[pair];
+        return plain(config, pair) / factors[pair];
     return rounded(
         config, 1.0 / rounded(config, rounded(config, factors[pair]) * period(config, config->base, pair)));
 }
 
 static double llama3(const rotary_rope_config *config, int64_t pair)
 {
-    double w = plain(config, config->base, pair), original = (double)config->original_positions;
+    double w = plain(config, pair), original = (double)config->original_positions;
     double wavelength = rounded(config, 2.0 * M_PI / w), slow = rounded(config, w / config->factor);
     double low = config->low_frequency_factor, high = config->high_frequency_factor;
     if (wavelength > original / low)
@@ -127,20 +140,20 @@ static double llama3(const rotary_rope_config *config, int64_t pair)
 
 static double proportional(const rotary_rope_config *config, int64_t pair)
 {
-    double pairs = (double)(config->rotary_dim / 2);
-    bool turns = (double)pair < floor(config->rotary_fraction * pairs);
-    return turns ? rounded(config, plain(config, config->base, pair) / config->factor) : 0.0;
+    struct rotary_rope_place place = rotary_rope_place_of(config, pair);
+    bool turns = (double)place.pair < floor(config->rotary_fraction * (double)place.pairs);
+    return turns ? rounded(config, plain(config, pair) / config->factor) : 0.0;
 }
 
 static double scaled(const rotary_rope_config *config, int64_t pair)
 {
     switch (config->scaling) {
     case ROTARY_SCALING_LINEAR:
-        return rounded(config, plain(config, config->base, pair) / config->factor);
+        return rounded(config, plain(config, pair) / config->factor);
     case ROTARY_SCALING_NTK:
-        return plain(config, stretched_base(config, config->factor), pair);
+        return ntk(config, config->factor, pair);
     case ROTARY_SCALING_DYNAMIC_NTK:
-        return plain(config, stretched_base(config, dynamic_stretch(config)), pair);
+        return ntk(config, dynamic_stretch(config), pair);
     case ROTARY_SCALING_YARN:
         return yarn(config, pair);
     case ROTARY_SCALING_LONGROPE:
@@ -150,7 +163,7 @@ static double scaled(const rotary_rope_config *config, int64_t pair)
     case ROTARY_SCALING_PROPORTIONAL:
         return proportional(config, pair);
     default:
-        return plain(config, config->base, pair);
+        return plain(config, pair);
     }
 }
 

@@ -39,10 +39,15 @@ struct rotary_rope {
  * factor are filled in. */
 ROTARY_CHECKED rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error *error);
 
-/* axes.c: which axis a pair turns by, and the exponent of its frequency: base^-exponent. */
+/* Where a pair stands, and among how many: all there are, or with separate axes those of its section. */
+struct rotary_rope_place {
+    int64_t pair, pairs;
+};
+
+/* axes.c: which axis a pair turns by, and its place. */
 int rotary_rope_count_axes(const rotary_rope_config *config);
 int rotary_rope_axis_of(const rotary_rope_config *config, int64_t pair);
-long double rotary_rope_exponent(const rotary_rope_config *config, int64_t pair);
+struct rotary_rope_place rotary_rope_place_of(const rotary_rope_config *config, int64_t pair);
 
 /* frequencies.c: fills inverse_frequency, growth and the factors of a plan that has memory for them. */
 void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *config);

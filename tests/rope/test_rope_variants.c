@@ -304,6 +304,40 @@ static void test_axes(void)
     rotary_rope_destroy(rope);
 }
 
+/* With separate axes every scaling has frequencies begin again in each section, as in a head of that size. */
+static void test_separate_scalings(void)
+{
+    const rotary_scaling scalings[] = {
+        ROTARY_SCALING_NONE, ROTARY_SCALING_LINEAR, ROTARY_SCALING_NTK,         ROTARY_SCALING_DYNAMIC_NTK,
+        ROTARY_SCALING_YARN, ROTARY_SCALING_LLAMA3, ROTARY_SCALING_PROPORTIONAL};
+    const int64_t sections[ROTARY_MOST_AXES] = {24, 9, 16, 2};
+    for (int i = 0; i < 7 * 2; i++) {
+        rotary_rope_config config = config_of(102, scalings[i / 2]);
+        config.angles_f32 = i % 2;
+        config.factor = 4;
+        config.original_positions = 2048;
+        config.sequence_length = 6000;
+        config.rotary_fraction = 0.6;
+        config.axes = ROTARY_AXES_SEPARATE;
+        memcpy(config.sections, sections, sizeof sections);
+        rotary_rope *rope = plan_make(&config);
+        int64_t first = 0;
+        for (int axis = 0; axis < ROTARY_MOST_AXES; first += sections[axis++]) {
+            check_about("scaling %d, axis %d", (int)config.scaling, axis);
+            rotary_rope_config whole = config;
+            whole.head_dim = 2 * sections[axis];
+            whole.axes = ROTARY_AXES_ONE;
+            rotary_rope *alone = plan_make(&whole);
+            for (int64_t pair = 0; pair < sections[axis]; pair++)
+                CHECK(rotary_rope_inverse_frequencies(rope)[first + pair] ==
+                      rotary_rope_inverse_frequencies(alone)[pair]);
+            rotary_rope_destroy(alone);
+        }
+        rotary_rope_destroy(rope);
+    }
+    check_about("%s", "");
+}
+
 /* xPos: the product of a query's and a key's magnitude depends on their distance alone and decays with it. */
 static void test_xpos(void)
 {
@@ -398,6 +432,7 @@ int main(void)
     test_llama3();
     test_proportional_and_lists();
     test_axes();
+    test_separate_scalings();
     test_xpos();
     test_f32_angles();
     test_table_dtype();
