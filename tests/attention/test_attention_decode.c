@@ -60,6 +60,28 @@ static rotary_attention_bias place_bias(const struct scene *scene, int64_t first
     return (rotary_attention_bias){to, heads * queries * MOST, queries * MOST, MOST};
 }
 
+/* Rows of a sequence's caches that hold no token, or one that no query from now on sees, become NaN: memory
+ * that nobody has set, or that is somebody else's by now. */
+static void spoil(struct scene *scene, int64_t sequence)
+{
+    const struct reference_case *c = &scene->c[0];
+    int64_t heads = c->key_value_heads, row = scene->head_major ? c->head_dim + GAP : c->head_dim,
+            length = scene->lengths[sequence], capacity = scene->capacity;
+    int64_t first = c->window > 0 && length >= c->window ? length - c->window + 1 : 0;
+    for (int64_t at = 0; at < capacity; at++) {
+        /* The last position that may stand here. */
+        int64_t position = at + (length - 1 - at) / capacity * capacity;
+        if (length > at && position >= first)
+            continue;
+        for (int64_t head = 0; head < heads; head++) {
+            int64_t place = scene->head_major ? head * capacity + at : at * heads + head;
+            size_t from = (size_t)((sequence * heads * capacity + place) * row) * scene->element;
+            memset((char *)scene->key_cache + from, 0xff, (size_t)c->head_dim * scene->element);
+            memset((char *)scene->value_cache + from, 0xff, (size_t)c->head_dim * scene->element);
+        }
+    }
+}
+
 /* Decodes the next `queries` tokens of sequences first ... first + batch - 1. */
 static void step(struct scene *scene, int64_t first, int64_t batch, int64_t queries)
 {
@@ -72,6 +94,7 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
     for (int64_t s = 0; s < batch; s++) {
         const struct reference_tensors *t = &scene->results[first + s].got;
         int64_t length = scene->lengths[first + s];
+        spoil(scene, first + s);
         store(scene, query + (size_t)(s * queries * query_row) * scene->element,
               t->query + length * query_row, queries * query_row);
         store(scene, key + (size_t)(s * queries * key_row) * scene->element, t->key + length * key_row,
