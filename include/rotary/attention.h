@@ -80,7 +80,8 @@ ROTARY_API size_t rotary_attention_backward_bytes(const rotary_attention *attent
  * queries, keys], keys contiguous. Strides count elements; 0 has all sequences, heads or queries share.
  * -infinity, or anything from -1e30 down, hides a key from a query, which a mask of bools therefore becomes
  * as 0 and -infinity; other entries are finite. A query from which everything is hidden has output 0,
- * log-sum-exp -infinity, and sends no gradient. What is hidden must be finite all the same. */
+ * log-sum-exp -infinity, and sends no gradient. What is hidden, be it by a bias, by causal or by window, must
+ * be finite all the same: 0 times NaN is NaN. */
 typedef struct rotary_attention_bias {
     const float *data; /* NULL: none */
     int64_t batch_stride, head_stride, query_stride;
@@ -105,6 +106,7 @@ ROTARY_API size_t rotary_attention_packed_backward_bytes(const rotary_attention 
                                                          rotary_attention_shape shape,
                                                          const rotary_attention_packing *packing);
 
+/* If causal, keys and values behind the last query are not looked at and may be anything. */
 typedef struct rotary_attention_forward_call {
     size_t struct_size; /* sizeof(rotary_attention_forward_call) */
     rotary_attention_shape shape;
@@ -140,7 +142,8 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_a
  * b. Their keys and values are turned and appended to the caches, then attended to with everything before
  * them. A cache is [batch, capacity, key_value_heads, head_dim] and holds keys and values turned; position p
  * stands in row p % capacity, so that with a window a capacity of window + queries - 1 is enough (a ring).
- * lengths is not changed. */
+ * Rows that hold no token, or one before the window of the first new token, are not looked at and may hold
+ * anything. lengths is not changed. */
 typedef struct rotary_attention_decode_call {
     size_t struct_size; /* sizeof(rotary_attention_decode_call) */
     int64_t batch, queries, capacity;

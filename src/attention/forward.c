@@ -144,6 +144,10 @@ static void run(const rotary_attention *attention, const void *argument,
     rotary_attention_shape shape = sequence->shape;
     if (shape.batch == 0 || shape.queries == 0)
         return;
+    /* Keys behind the last query may be what nobody has set. */
+    int64_t seen = shape.first_query + shape.queries - shape.first_key;
+    if (attention->causal && shape.keys > seen)
+        shape.keys = seen > 0 ? seen : 0;
     struct forward forward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
     struct attention_shape_tables tables;
     struct rotary_arena arena = rotary_arena_over(workspace);

@@ -149,6 +149,28 @@ static void try_company(bool bf16, rotary_isa isa, double spread)
     reference_tensors_free(&a);
 }
 
+/* Keys and values behind the last query, as the rest of a cache has them, may be anything. */
+static void try_rest(bool bf16, rotary_isa isa, int64_t queries, int64_t first_query)
+{
+    struct reference_case c = make_case(bf16, 40, queries, 700);
+    c.first_query = first_query;
+    struct reference_tensors a = reference_tensors_make(&c), b = reference_tensors_make(&c);
+    struct trial_plan plan = trial_plan_make(&c, isa, 2);
+    trial_fill(&c, &a, 1, 2);
+    trial_fill(&c, &b, 1, 2);
+    for (int64_t i = 0; i < reference_key_size(&c); i++)
+        if (i / (c.key_value_heads * c.head_dim) % c.keys >= first_query + queries)
+            b.key[i] = b.value[i] = NAN;
+    trial_run(&c, &plan, &a, false);
+    trial_run(&c, &plan, &b, false);
+    check_about("%s %s rest of a cache behind %lld queries from %lld", rotary_isa_name(isa),
+                bf16 ? "bf16" : "f32", (long long)queries, (long long)first_query);
+    check_same(&c, &a, &b);
+    trial_plan_free(&plan);
+    reference_tensors_free(&a);
+    reference_tensors_free(&b);
+}
+
 /* Weights are at most 1, so that gradients of values are at most the sum of all that comes back, however
  * coarse a log-sum-exp in f32 is. */
 static void try_large_scores(bool bf16, rotary_isa isa, double spread)
@@ -224,6 +246,9 @@ int main(void)
             try_long_window(bf16, isas[i], 30);
             try_company(bf16, isas[i], 2);
             try_company(bf16, isas[i], 4);
+            try_rest(bf16, isas[i], 300, 5);
+            try_rest(bf16, isas[i], 1, 33);
+            try_rest(bf16, isas[i], 40, -50);
             try_large_cap(bf16, isas[i]);
             try_large_scores(bf16, isas[i], 1e8);
             try_large_scores(bf16, isas[i], 1e12);
