@@ -30,7 +30,7 @@ const int common_option_count = sizeof common_options / sizeof common_options[0]
 #define MEMBER(member) offsetof(struct configuration_options, member)
 const struct option configuration_options[2] = {
     {"--preset", OPTION_TEXT, "NAME", MEMBER(preset),
-     .help = "configuration to start from: quick or paper (default: quick; what is timed, paper)"},
+     .help = "configuration to start from: quick or paper (default: quick; of rotary bench, paper)"},
     {"--set", OPTION_LIST, "KEY=VALUE", MEMBER(assignments),
      .help = "any other key of the configuration; may be given again"},
 };
