@@ -12,6 +12,7 @@
 #include "cli/result.h"
 #include "cli/rotation.h"
 #include "file/file.h"
+#include "file/print.h"
 #include "report/svg.h"
 
 #include <math.h>
@@ -100,15 +101,15 @@ static void draw(FILE *stream, const struct curve *curve)
 
 static rotary_status write_picture(const char *path, const struct curve *curve, rotary_error *error)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *stream = open_memstream(&text, &bytes);
-    if (stream)
-        draw(stream, curve);
-    bool drawn = stream && fclose(stream) == 0;
-    rotary_status status = drawn ? file_replace(path, text, bytes, error)
-                                 : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to draw %s", path);
-    free(text);
+    struct print print;
+    rotary_status status = print_begin(&print, error);
+    if (status != ROTARY_OK)
+        return status;
+    draw(print.stream, curve);
+    status = print_end(&print, error);
+    if (status == ROTARY_OK)
+        status = file_replace(path, print.text, print.count, error);
+    free(print.text);
     return status;
 }
 
@@ -124,8 +125,8 @@ static rotary_status print_curve(const struct invocation *invocation, const stru
     }
     json_t *distances = json_array(), *values = json_array();
     for (int64_t i = 0; i < curve->count; i++) {
-        json_array_append_new(distances, json_integer(i));
-        json_array_append_new(values, json_real(curve->values[i]));
+        file_json_append(&distances, json_integer(i));
+        file_json_append(&values, json_real(curve->values[i]));
     }
     return result_print_json(json_pack("{s:o, s:o}", "distance", distances, "bound", values), error);
 }

@@ -3,6 +3,7 @@
 
 #include "base/element.h"
 #include "base/fail.h"
+#include "file/file.h"
 #include "file/safetensors.h"
 
 #include <math.h>
@@ -89,7 +90,7 @@ json_t *tensor_shape_json(const struct tensor *tensor)
 {
     json_t *shape = json_array();
     for (int i = 0; i < tensor->dimensions; i++)
-        json_array_append_new(shape, json_integer(tensor->shape[i]));
+        file_json_append(&shape, json_integer(tensor->shape[i]));
     return shape;
 }
 

@@ -3,14 +3,10 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/print.h"
 #include "report/page.h"
 
 #include <stdlib.h>
-
-static rotary_status no_memory(rotary_error *error)
-{
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a report");
-}
 
 static void free_page(struct page *page)
 {
@@ -27,7 +23,7 @@ static rotary_status fill_page(struct page *page, rotary_error *error)
     const struct comparison *comparison = page->collection->comparison;
     page->verdicts = calloc((size_t)comparison->encoding_count + 1, sizeof *page->verdicts);
     if (!page->verdicts)
-        return no_memory(error);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a report");
     rotary_status status = series_create(&page->right, page->collection, SERIES_RIGHT, error);
     if (status == ROTARY_OK)
         status = series_create(&page->held_out, page->collection, SERIES_HELD_OUT_LOSS, error);
@@ -38,33 +34,20 @@ static rotary_status fill_page(struct page *page, rotary_error *error)
     return status;
 }
 
-/* The page as text; the caller frees *text. */
-static rotary_status print_page(const struct page *page, char **text, size_t *count, rotary_error *error)
-{
-    *text = NULL;
-    FILE *stream = open_memstream(text, count);
-    if (!stream)
-        return no_memory(error);
-    page_write(stream, page);
-    bool failed = ferror(stream) != 0;
-    if (fclose(stream) == 0 && !failed)
-        return ROTARY_OK;
-    free(*text);
-    return no_memory(error);
-}
-
 rotary_status report_write(const struct collection *collection, const char *path, rotary_error *error)
 {
     struct page page = {.collection = collection};
-    char *text = NULL;
-    size_t bytes = 0;
+    struct print print = {0};
     rotary_status status = fill_page(&page, error);
     if (status == ROTARY_OK)
-        status = print_page(&page, &text, &bytes, error);
+        status = print_begin(&print, error);
     if (status == ROTARY_OK) {
-        status = file_replace(path, text, bytes, error);
-        free(text);
+        page_write(print.stream, &page);
+        status = print_end(&print, error);
     }
+    if (status == ROTARY_OK)
+        status = file_replace(path, print.text, print.count, error);
+    free(print.text);
     free_page(&page);
     return status;
 }

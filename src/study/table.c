@@ -5,27 +5,13 @@
 #include "study/comparison.h"
 
 #include "base/fail.h"
+#include "file/file.h"
+#include "file/print.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static rotary_status close_text(FILE *stream, char **text, rotary_error *error)
-{
-    bool failed = ferror(stream) != 0;
-    if (fclose(stream) == 0 && !failed)
-        return ROTARY_OK;
-    free(*text);
-    *text = NULL;
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a table");
-}
-
-static rotary_status open_text(FILE **stream, char **text, size_t *size, rotary_error *error)
-{
-    *stream = open_memstream(text, size);
-    return *stream ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a table");
-}
 
 static void write_verdict_of_pairs(FILE *stream, const struct comparison *comparison, int index)
 {
@@ -77,13 +63,14 @@ static void write_verdict(FILE *stream, const struct comparison *comparison, int
 rotary_status comparison_verdict(const struct comparison *comparison, int index, char **sentence,
                                  rotary_error *error)
 {
-    FILE *stream;
-    size_t size;
-    rotary_status status = open_text(&stream, sentence, &size, error);
+    struct print print;
+    rotary_status status = print_begin(&print, error);
     if (status != ROTARY_OK)
         return status;
-    write_verdict(stream, comparison, index);
-    return close_text(stream, sentence, error);
+    write_verdict(print.stream, comparison, index);
+    status = print_end(&print, error);
+    *sentence = print.text;
+    return status;
 }
 
 static void write_number(FILE *stream, int width, int decimals, double value)
@@ -171,11 +158,11 @@ void comparison_divergence(FILE *stream, const struct comparison *comparison, in
 
 rotary_status comparison_text(const struct comparison *comparison, char **text, rotary_error *error)
 {
-    FILE *stream;
-    size_t size;
-    rotary_status status = open_text(&stream, text, &size, error);
+    struct print print;
+    rotary_status status = print_begin(&print, error);
     if (status != ROTARY_OK)
         return status;
+    FILE *stream = print.stream;
     if (comparison->has_problems) {
         write_table(stream, comparison, MEASURE_RIGHT);
         fputc('\n', stream);
@@ -197,7 +184,9 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
         write_verdict(stream, comparison, i);
         fputc('\n', stream);
     }
-    return close_text(stream, text, error);
+    status = print_end(&print, error);
+    *text = print.text;
+    return status;
 }
 
 static json_t *real(double value)
@@ -213,11 +202,11 @@ static json_t *measure_json(const struct comparison_encoding *encoding, enum mea
                                real(statistics->mean), "median", real(statistics->median), "deviation",
                                real(statistics->deviation), "min", real(statistics->least), "max",
                                real(statistics->most), "without_worst", real(statistics->without_worst));
-    if (object && !baseline)
-        json_object_set_new(object, "difference",
-                            json_pack("{s:i, s:o, s:o, s:o}", "pairs", difference->count, "mean",
-                                      real(difference->mean), "low", real(difference->low), "high",
-                                      real(difference->high)));
+    if (!baseline)
+        file_json_set(&object, "difference",
+                      json_pack("{s:i, s:o, s:o, s:o}", "pairs", difference->count, "mean",
+                                real(difference->mean), "low", real(difference->low), "high",
+                                real(difference->high)));
     return object;
 }
 
@@ -230,10 +219,10 @@ static json_t *runs_json(const struct comparison *comparison, const struct compa
         json_t *run = json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)record->seed, "folder", record->folder,
                                 "loss", real(encoding->values[MEASURE_LOSS][i]));
         if (comparison->has_problems) {
-            json_object_set_new(run, "right", json_integer(record_last_evaluation(record)->right));
-            json_object_set_new(run, "steps_to_90", steps == NOT_REACHED ? json_null() : json_integer(steps));
+            file_json_set(&run, "right", json_integer(record_last_evaluation(record)->right));
+            file_json_set(&run, "steps_to_90", steps == NOT_REACHED ? json_null() : json_integer(steps));
         }
-        json_array_append_new(runs, run);
+        file_json_append(&runs, run);
     }
     return runs;
 }
@@ -243,8 +232,8 @@ static json_t *diverged_json(const struct comparison *comparison, const struct c
     json_t *runs = json_array();
     for (int i = 0; i < encoding->diverged_count; i++) {
         const struct record *record = &comparison->records[encoding->runs[encoding->run_count + i]];
-        json_array_append_new(runs, json_pack("{s:I, s:s, s:I}", "seed", (json_int_t)record->seed, "folder",
-                                              record->folder, "step", (json_int_t)record->diverged));
+        file_json_append(&runs, json_pack("{s:I, s:s, s:I}", "seed", (json_int_t)record->seed, "folder",
+                                          record->folder, "step", (json_int_t)record->diverged));
     }
     return runs;
 }
@@ -256,11 +245,11 @@ static json_t *encoding_json(const struct comparison *comparison, int index)
         json_pack("{s:s, s:o, s:o, s:o}", "position", encoding->name, "runs", runs_json(comparison, encoding),
                   "diverged", diverged_json(comparison, encoding), "loss",
                   measure_json(encoding, MEASURE_LOSS, index == 0));
-    if (object && comparison->has_problems) {
-        json_object_set_new(object, "right_percent", measure_json(encoding, MEASURE_RIGHT, index == 0));
-        json_object_set_new(object, "steps_to_90",
-                            json_pack("{s:i, s:i, s:o}", "runs", encoding->reached.count, "reached",
-                                      encoding->reached.reached, "median", real(encoding->reached.median)));
+    if (comparison->has_problems) {
+        file_json_set(&object, "right_percent", measure_json(encoding, MEASURE_RIGHT, index == 0));
+        file_json_set(&object, "steps_to_90",
+                      json_pack("{s:i, s:i, s:o}", "runs", encoding->reached.count, "reached",
+                                encoding->reached.reached, "median", real(encoding->reached.median)));
     }
     return object;
 }
@@ -269,7 +258,7 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
 {
     json_t *encodings = json_array(), *verdicts = json_array();
     for (int i = 0; i < comparison->encoding_count; i++) {
-        json_array_append_new(encodings, encoding_json(comparison, i));
+        file_json_append(&encodings, encoding_json(comparison, i));
         if (i == 0)
             continue;
         char *sentence;
@@ -279,10 +268,10 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
             json_decref(verdicts);
             return status;
         }
-        json_array_append_new(verdicts, json_string(sentence));
+        file_json_append(&verdicts, json_string(sentence));
         free(sentence);
     }
-    /* jansson's functions pass a NULL on: a missing piece anywhere shows here. */
+    /* A NULL is passed on: a missing piece anywhere shows here. */
     json_t *whole = json_pack("{s:I, s:I, s:i, s:o, s:o}", "problems", (json_int_t)comparison->problems,
                               "steps", (json_int_t)comparison->steps, "unfinished", comparison->unfinished,
                               "encodings", encodings, "verdicts", verdicts);

@@ -7,10 +7,15 @@ header='{"a.q_proj.weight":{"dtype":"U8","shape":[8,1],"data_offsets":[0,8]}}'
 # shellcheck disable=SC2059 # an octal escape is made
 printf "\\$(printf %03o ${#header})\\0\\0\\0\\0\\0\\0\\0${header}abcdefgh" >model.safetensors
 
-# holds_out ARGUMENTS...: whichever allocation fails, the command fails or does what it does.
+mkdir run
+echo '{"task": "prefix", "position": "rope", "seed": 1, "steps": 1}' >run/config.json
+echo '{"step":1,"evaluation":{"right":0,"problems":0,"loss":2,"accuracy":0,"seconds":1}}' >run/metrics.jsonl
+
+# holds_out ARGUMENTS...: whichever allocation fails, the command fails or does what it does. $made is the file it
+# writes.
 holds_out() {
     LD_PRELOAD=$failing "$rotary" "$@" >whole 2>err || complain "rotary $*: fails"
-    [ ! -e made.safetensors ] || mv made.safetensors whole.safetensors
+    [ ! -e $made ] || mv $made whole.made
     allocations=$(sed -n 's/ allocations$//p' err)
     [ "${allocations:-0}" -gt 20 ] || complain "rotary $*: ${allocations:-no} allocations are counted"
     which=0
@@ -19,7 +24,7 @@ holds_out() {
         case $? in
         0)
             cmp -s out whole || complain "rotary $*: another result without allocation $which"
-            [ ! -e made.safetensors ] || cmp -s made.safetensors whole.safetensors ||
+            [ ! -e $made ] || cmp -s $made whole.made ||
                 complain "rotary $*: another file without allocation $which"
             ;;
         1)
@@ -28,10 +33,14 @@ holds_out() {
             ;;
         *) complain "rotary $*: ends otherwise without allocation $which" ;;
         esac
-        rm -f made.safetensors
+        rm -f $made
         which=$((which + 1))
     done
 }
+made=none
 holds_out frequencies --config config.json --json
-holds_out permute --config config.json --input model.safetensors --to half --output made.safetensors
+made=made.safetensors
+holds_out permute --config config.json --input model.safetensors --to half --output $made
+made=made.html
+holds_out report run --out $made
 finish

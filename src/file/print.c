@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file/print.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+enum { FIRST_ROOM = 4096 };
+
+static rotary_status no_memory(struct print *print, rotary_error *error)
+{
+    free(print->text);
+    *print = (struct print){0};
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the text of a result");
+}
+
+/* 0 tells the stream that it failed. */
+static ssize_t keep(void *cookie, const char *bytes, size_t count)
+{
+    struct print *print = cookie;
+    if (count >= print->room - print->count) {
+        size_t room = 2 * (print->room + count);
+        char *larger = realloc(print->text, room);
+        if (!larger)
+            return 0;
+        print->text = larger;
+        print->room = room;
+    }
+    memcpy(print->text + print->count, bytes, count);
+    print->count += count;
+    print->text[print->count] = 0;
+    return (ssize_t)count;
+}
+
+rotary_status print_begin(struct print *print, rotary_error *error)
+{
+    *print = (struct print){.text = calloc(FIRST_ROOM, 1), .room = FIRST_ROOM};
+    print->stream = print->text ? fopencookie(print, "w", (cookie_io_functions_t){.write = keep}) : NULL;
+    return print->stream ? ROTARY_OK : no_memory(print, error);
+}
+
+rotary_status print_end(struct print *print, rotary_error *error)
+{
+    bool failed = ferror(print->stream) != 0;
+    if (fclose(print->stream) != 0 || failed)
+        return no_memory(print, error);
+    print->stream = NULL;
+    return ROTARY_OK;
+}
