@@ -60,19 +60,16 @@ static rotary_attention_bias place_bias(const struct scene *scene, int64_t first
     return (rotary_attention_bias){to, heads * queries * MOST, queries * MOST, MOST};
 }
 
-/* Rows of a sequence's caches that hold no token, or one that no query from now on sees, become NaN: memory
- * that nobody has set, or that is somebody else's by now. */
+/* Rows of a sequence's caches that hold what no query from now on sees become NaN, as those that hold nothing
+ * are from the beginning: somebody else's by now. */
 static void spoil(struct scene *scene, int64_t sequence)
 {
     const struct reference_case *c = &scene->c[0];
     int64_t heads = c->key_value_heads, row = scene->head_major ? c->head_dim + GAP : c->head_dim,
             length = scene->lengths[sequence], capacity = scene->capacity;
-    int64_t first = c->window > 0 && length >= c->window ? length - c->window + 1 : 0;
-    for (int64_t at = 0; at < capacity; at++) {
-        /* The last position that may stand here. */
-        int64_t position = at + (length - 1 - at) / capacity * capacity;
-        if (length > at && position >= first)
-            continue;
+    int64_t position = length > capacity ? length - capacity : 0;
+    for (; c->window > 0 && position <= length - c->window; position++) {
+        int64_t at = position % capacity;
         for (int64_t head = 0; head < heads; head++) {
             int64_t place = scene->head_major ? head * capacity + at : at * heads + head;
             size_t from = (size_t)((sequence * heads * capacity + place) * row) * scene->element;
