@@ -146,8 +146,10 @@ static void describe_values(const struct setting *setting, char *text, size_t by
 {
     switch (setting->type) {
     case SETTING_INTEGER:
+        snprintf(text, bytes, "%.0f ... %.0f", setting->least, setting->most);
+        return;
     case SETTING_REAL:
-        snprintf(text, bytes, "%.16g ... %.16g", setting->least, setting->most);
+        snprintf(text, bytes, "%.10g ... %.10g", setting->least, setting->most);
         return;
     case SETTING_BOOLEAN:
         snprintf(text, bytes, "true, false");
@@ -170,14 +172,12 @@ static void write_setting(const struct setting *setting, const json_t *defaults)
 {
     char values[256], right[768];
     describe_values(setting, values, sizeof values);
-    char *value = file_json_text(json_object_get(defaults, setting->key), JSON_ENCODE_ANY);
+    const json_t *value = json_object_get(defaults, setting->key);
+    char *text = file_json_text(value, JSON_ENCODE_ANY);
     /* Names are shown as --set takes them: without quotes. */
-    const char *shown = value ? value : "";
-    size_t length = strlen(shown);
-    bool quoted = length >= 2 && shown[0] == '"';
-    snprintf(right, sizeof right, "%s [%s] (default: %.*s)", setting->help, values,
-             (int)(quoted ? length - 2 : length), quoted ? shown + 1 : shown);
-    free(value);
+    snprintf(right, sizeof right, "%s [%s] (default: %s)", setting->help, values,
+             json_is_string(value) ? json_string_value(value) : text);
+    free(text);
     write_row(stdout, setting->key, right, OPTION_COLUMN);
 }
 

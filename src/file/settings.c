@@ -103,9 +103,11 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
 {
     switch (setting->type) {
     case SETTING_INTEGER:
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "a whole number from %.0f to %.0f", setting->least,
+                 setting->most);
+        return;
     case SETTING_REAL:
-        snprintf(wanted, SETTINGS_NAMES_BYTES, "a %s from %.16g to %.16g",
-                 setting->type == SETTING_INTEGER ? "whole number" : "number", setting->least, setting->most);
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "a number from %.10g to %.10g", setting->least, setting->most);
         return;
     case SETTING_BOOLEAN:
         snprintf(wanted, SETTINGS_NAMES_BYTES, "true or false");

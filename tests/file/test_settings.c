@@ -21,7 +21,7 @@ struct sample {
 
 static const struct setting sample_table[] = {
     {"steps", SETTING_INTEGER, offsetof(struct sample, steps), 1, 1000000, NULL, "steps"},
-    {"learning_rate", SETTING_REAL, offsetof(struct sample, rate), 0, 10, NULL, "rate"},
+    {"learning_rate", SETTING_REAL, offsetof(struct sample, rate), 0, 9.9999999, NULL, "rate"},
     {"bias", SETTING_BOOLEAN, offsetof(struct sample, bias), 0, 0, NULL, "bias"},
     {"hidden_act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts, "activation"},
 };
@@ -76,8 +76,8 @@ static void test_refused(void)
         {"{\"steps\": 1.5}", "here: \"steps\" is 1.5, wanted a whole number from 1 to 1000000"},
         {"{\"steps\": \"many\"}", "here: \"steps\" is \"many\", wanted a whole number from 1 to 1000000"},
         {"{\"steps\": 1e300}", "here: \"steps\" is 1e300, wanted a whole number from 1 to 1000000"},
-        {"{\"learning_rate\": -0.1}", "here: \"learning_rate\" is -0.1, wanted a number from 0 to 10"},
-        {"{\"learning_rate\": null}", "here: \"learning_rate\" is null, wanted a number from 0 to 10"},
+        {"{\"learning_rate\": -0.1}", "here: \"learning_rate\" is -0.1, wanted a number from 0 to 9.9999999"},
+        {"{\"learning_rate\": null}", "here: \"learning_rate\" is null, wanted a number from 0 to 9.9999999"},
         {"{\"bias\": 1}", "here: \"bias\" is 1, wanted true or false"},
         {"{\"hidden_act\": \"gleu\"}",
          "here: \"hidden_act\" is \"gleu\", wanted relu, gelu or swiglu; did you mean \"gelu\"?"},
@@ -138,8 +138,8 @@ static void test_assign(void)
         {"step=3", "--set: there is no key \"step\"; did you mean \"steps\"?"},
         {"steps=", "--set: \"steps\" is \"\", wanted a whole number from 1 to 1000000"},
         {"steps=3x", "--set: \"steps\" is \"3x\", wanted a whole number from 1 to 1000000"},
-        {"learning_rate=nan", "--set: \"learning_rate\" is \"nan\", wanted a number from 0 to 10"},
-        {"learning_rate=inf", "--set: \"learning_rate\" is \"inf\", wanted a number from 0 to 10"},
+        {"learning_rate=nan", "--set: \"learning_rate\" is \"nan\", wanted a number from 0 to 9.9999999"},
+        {"learning_rate=inf", "--set: \"learning_rate\" is \"inf\", wanted a number from 0 to 9.9999999"},
         {"bias=yes", "--set: \"bias\" is \"yes\", wanted true or false"},
         {"hidden_act=swigl",
          "--set: \"hidden_act\" is \"swigl\", wanted relu, gelu or swiglu; did you mean \"swiglu\"?"},
