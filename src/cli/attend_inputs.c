@@ -89,7 +89,7 @@ static rotary_status read_lengths(const struct attend_options *options, struct a
     snprintf(shape, sizeof shape, "[%s], whole numbers", wanted.text);
     if (lengths.dimensions != 1 || lengths.shape[0] != batch)
         status = tensor_refuse_shape(&lengths, shape, error);
-    else if (lengths.type != TENSOR_INTEGER)
+    else if (!tensor_is_integer(&lengths))
         status = rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted whole ones", lengths.label,
                              tensor_type_name(lengths.type));
     for (int64_t b = 0; !status && b < batch; b++) {
@@ -154,7 +154,7 @@ static rotary_status read_mask(const struct attend_options *options, struct atte
     rotary_status status = tensor_read(options->mask, mask, error);
     if (status)
         return status;
-    if (mask->type == TENSOR_INTEGER)
+    if (tensor_is_integer(mask))
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s holds whole numbers, wanted bool, or numbers that are added to the scores",
                            mask->label);
@@ -171,7 +171,7 @@ static rotary_status read_mask(const struct attend_options *options, struct atte
         return tensor_refuse_shape(mask, wanted, error);
     }
     attention->mask.values = mask->values;
-    attention->mask.allows = mask->type == TENSOR_BOOL;
+    attention->mask.allows = mask->type == NPY_BOOL;
     return ROTARY_OK;
 }
 

@@ -44,7 +44,7 @@ static const struct option apply_table[] = {
     {"--heads", OPTION_INTEGER, "N", MEMBER(heads), .least = 1, .most = 1 << 20,
      .help = "with --layout flat, the number of heads"},
     {"--output", OPTION_TEXT, "FILE", MEMBER(output),
-     .help = "where the result goes, in the input's type (f64: f32)"},
+     .help = "where the result goes, in the input's type (f64: f32), or that of --arithmetic bf16 or f16"},
     {"--positions", OPTION_TEXT, "FILE", MEMBER(positions),
      .help = "where tokens stand: [T] or [B, T]; of rotations with several axes also [axes, T] or [axes, B, "
              "T]; numbers that are not whole are rounded to f32 (default: 0, 1, 2, ...)"},
@@ -223,7 +223,7 @@ static rotary_status read_positions(const struct apply_options *options, struct 
     if (status)
         return status;
     const struct tensor *tensor = &work->positions;
-    if (tensor->type == TENSOR_BOOL)
+    if (tensor->type == NPY_BOOL)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted whole ones or f32",
                            tensor->label, tensor_type_name(tensor->type));
     work->whole = calloc((size_t)tensor->elements, sizeof *work->whole);
@@ -303,8 +303,8 @@ static rotary_status turn(const struct apply_options *options, struct work *work
 static rotary_status write_result(const struct apply_options *options, const struct invocation *invocation,
                                   struct work *work, rotary_error *error)
 {
-    static const enum tensor_type types[] = {
-        [ROTARY_F32] = TENSOR_F32, [ROTARY_F16] = TENSOR_F16, [ROTARY_BF16] = TENSOR_BF16};
+    static const enum npy_type types[] = {
+        [ROTARY_F32] = NPY_F32, [ROTARY_F16] = NPY_F16, [ROTARY_BF16] = NPY_BF16};
     struct heads written = work->input;
     const struct tensor *output = &written.tensor;
     written.tensor.label = options->output;

@@ -98,11 +98,11 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
     rotary_status status = ROTARY_OK;
     if (request->position)
         status = apply(config, "--position", "position", json_string(request->position), error);
-    if (status == ROTARY_OK && request->steps.given)
-        status = apply(config, "--steps", "steps", json_integer(request->steps.value), error);
-    if (status == ROTARY_OK && common->seed.given)
-        status = apply(config, "--seed", "seed", json_integer(common->seed.value), error);
-    if (status == ROTARY_OK && common->precision.given)
+    if (request->steps.given)
+        config->train.steps = request->steps.value;
+    if (common->seed.given)
+        config->train.seed = common->seed.value;
+    if (common->precision.given)
         config->train.precision = (int)common->precision.value;
     struct settings settings[RUN_SETTINGS];
     run_settings(config, settings);
@@ -168,8 +168,8 @@ rotary_status plan_positions(const char *where, const char *names, int positions
 rotary_status plan_compute(const struct common_options *common, int precision, struct compute *compute,
                            rotary_error *error)
 {
-    rotary_isa isa = common->isa.given ? (rotary_isa)common->isa.value : ROTARY_ISA_AUTO;
-    return compute_create(compute, (int)common->threads.value, isa, (enum precision)precision, error);
+    return compute_create(compute, (int)common->threads.value, (rotary_isa)common->isa.value,
+                          (enum precision)precision, error);
 }
 
 rotary_status plan_load(const char *folder, const struct common_options *common, struct loaded_model *model,

@@ -88,9 +88,6 @@ rotary_status rounded_apply(const rotary_rope *rope, const rotary_rope_apply_cal
     struct rotary_span span = rotary_rope_span(rope);
     rotary_rope_apply_call copy = *call;
     const rotary_rope_tensor *tensor = rotation_tensor(&copy, role);
-    if (tensor->input.data != tensor->output.data)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "rounded turns want input and output to be one tensor");
     float *rows = calloc((size_t)(call->batch * call->time * span.head_dim) + 1, sizeof *rows);
     if (!rows)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld cosines and sines",

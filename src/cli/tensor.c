@@ -16,25 +16,39 @@ enum { PATH_BYTES = 4096 };
 
 /* ---- types ---- */
 
-const char *tensor_type_name(enum tensor_type type)
+/* The format's name in safetensors files, and the one in sentences. */
+static const struct {
+    const char *safetensors, *name;
+} types[] = {
+    [NPY_F16] = {"F16", "f16"},     [NPY_F32] = {"F32", "f32"},     [NPY_F64] = {"F64", "f64"},
+    [NPY_BF16] = {"BF16", "bf16"},  [NPY_I8] = {"I8", "integer"},   [NPY_I16] = {"I16", "integer"},
+    [NPY_I32] = {"I32", "integer"}, [NPY_I64] = {"I64", "integer"}, [NPY_U8] = {"U8", "integer"},
+    [NPY_U16] = {"U16", "integer"}, [NPY_U32] = {"U32", "integer"}, [NPY_U64] = {"U64", "integer"},
+    [NPY_BOOL] = {"BOOL", "bool"},
+};
+enum { TYPES = sizeof types / sizeof types[0] };
+
+const char *tensor_type_name(enum npy_type type)
 {
-    static const char *const names[] = {
-        [TENSOR_F16] = "f16",   [TENSOR_F32] = "f32",         [TENSOR_F64] = "f64",
-        [TENSOR_BF16] = "bf16", [TENSOR_INTEGER] = "integer", [TENSOR_BOOL] = "bool"};
-    return names[type];
+    return types[type].name;
+}
+
+bool tensor_is_integer(const struct tensor *tensor)
+{
+    return tensor->type >= NPY_I8 && tensor->type <= NPY_U64;
 }
 
 rotary_status tensor_check_float(const struct tensor *tensor, rotary_error *error)
 {
-    if (tensor->type != TENSOR_INTEGER && tensor->type != TENSOR_BOOL)
+    if (!tensor_is_integer(tensor) && tensor->type != NPY_BOOL)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted f32, f16, bf16 or f64",
                        tensor->label, tensor_type_name(tensor->type));
 }
 
-rotary_dtype tensor_dtype(enum tensor_type type)
+rotary_dtype tensor_dtype(enum npy_type type)
 {
-    return type == TENSOR_F16 ? ROTARY_F16 : type == TENSOR_BF16 ? ROTARY_BF16 : ROTARY_F32;
+    return type == NPY_F16 ? ROTARY_F16 : type == NPY_BF16 ? ROTARY_BF16 : ROTARY_F32;
 }
 
 /* To f32 so that rounding once more, to 16 bits, gives what rounding the double would have: what is not exact
@@ -101,7 +115,7 @@ rotary_status tensor_refuse_shape(const struct tensor *tensor, const char *wante
                        tensor_shape_text(tensor, shape), wanted);
 }
 
-rotary_status tensor_make(const char *label, enum tensor_type type, const int64_t *shape, int dimensions,
+rotary_status tensor_make(const char *label, enum npy_type type, const int64_t *shape, int dimensions,
                           struct tensor *tensor, rotary_error *error)
 {
     struct tensor made = {.label = label, .type = type, .dimensions = dimensions, .elements = 1};
@@ -194,14 +208,8 @@ static bool take_element(const void *from, enum npy_type type, size_t bytes, dou
 static rotary_status take(const void *data, enum npy_type type, const int64_t *shape, int dimensions,
                           struct tensor *tensor, rotary_error *error)
 {
-    enum tensor_type kind = type == NPY_F16    ? TENSOR_F16
-                            : type == NPY_F32  ? TENSOR_F32
-                            : type == NPY_F64  ? TENSOR_F64
-                            : type == NPY_BF16 ? TENSOR_BF16
-                            : type == NPY_BOOL ? TENSOR_BOOL
-                                               : TENSOR_INTEGER;
     size_t bytes = npy_size(type);
-    rotary_status status = tensor_make(tensor->label, kind, shape, dimensions, tensor, error);
+    rotary_status status = tensor_make(tensor->label, type, shape, dimensions, tensor, error);
     for (int64_t i = 0; !status && i < tensor->elements; i++)
         if (!take_element((const char *)data + (size_t)i * bytes, type, bytes, &tensor->values[i]))
             status = rotary_fail(error, ROTARY_BAD_FILE, "%s: number %lld is %.0f, wanted at most 2^53",
@@ -222,28 +230,6 @@ static rotary_status read_npy(struct tensor *tensor, rotary_error *error)
     return status;
 }
 
-/* The type of an array of the same elements; false if there is none. */
-static bool type_of_safetensor(const struct safetensor *tensor, enum npy_type *type)
-{
-    static const enum npy_type own[] = {
-        [ROTARY_F32] = NPY_F32, [ROTARY_F16] = NPY_F16, [ROTARY_BF16] = NPY_BF16};
-    static const struct {
-        const char *name;
-        enum npy_type type;
-    } others[] = {{"F64", NPY_F64}, {"I8", NPY_I8},   {"I16", NPY_I16}, {"I32", NPY_I32}, {"I64", NPY_I64},
-                  {"U8", NPY_U8},   {"U16", NPY_U16}, {"U32", NPY_U32}, {"U64", NPY_U64}, {"BOOL", NPY_BOOL}};
-    if (!tensor->other_type) {
-        *type = own[tensor->dtype];
-        return true;
-    }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(others[i].name, tensor->other_type) == 0) {
-            *type = others[i].type;
-            return true;
-        }
-    return false;
-}
-
 static rotary_status take_safetensor(const struct safetensors *file, const char *name, struct tensor *tensor,
                                      rotary_error *error)
 {
@@ -256,13 +242,15 @@ static rotary_status take_safetensor(const struct safetensors *file, const char 
         return rotary_fail(
             error, ROTARY_BAD_FILE, "%s has no tensor \"%.128s\" (it has %d, the first is \"%.128s\")",
             safetensors_path(file), name, count, count > 0 ? safetensors_at(file, 0)->name : "");
-    enum npy_type type;
-    if (!type_of_safetensor(found, &type))
+    int type = 0;
+    while (type < TYPES && strcmp(types[type].safetensors, safetensors_type(found)) != 0)
+        type++;
+    if (type == TYPES)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s holds numbers of type \"%s\", wanted F16, BF16, F32, F64, I8 to I64, U8 to "
                            "U64 or BOOL",
-                           tensor->label, found->other_type);
-    return take(found->data, type, found->shape, found->dimensions, tensor, error);
+                           tensor->label, safetensors_type(found));
+    return take(found->data, (enum npy_type)type, found->shape, found->dimensions, tensor, error);
 }
 
 static rotary_status read_safetensor(const char *path, const char *name, struct tensor *tensor,
@@ -330,18 +318,15 @@ static void round_to_bf16(const double *values, float *rounded, int64_t count)
 
 static rotary_status write_npy(const struct tensor *tensor, rotary_error *error)
 {
-    rotary_dtype dtype = tensor->type == TENSOR_F16 ? ROTARY_F16 : ROTARY_F32;
-    struct npy array = {.type = tensor->type == TENSOR_F64   ? NPY_F64
-                                : tensor->type == TENSOR_F16 ? NPY_F16
-                                                             : NPY_F32,
+    struct npy array = {.type = tensor->type == NPY_BF16 ? NPY_F32 : tensor->type,
                         .dimensions = tensor->dimensions};
     memcpy(array.shape, tensor->shape, sizeof array.shape);
     if (array.type == NPY_F64) {
         array.data = tensor->values;
         return npy_write(tensor->label, &array, error);
     }
-    array.data = tensor_pack(tensor->values, tensor->elements, dtype);
-    if (array.data && tensor->type == TENSOR_BF16)
+    array.data = tensor_pack(tensor->values, tensor->elements, tensor_dtype(array.type));
+    if (array.data && tensor->type == NPY_BF16)
         round_to_bf16(tensor->values, array.data, tensor->elements);
     rotary_status status =
         array.data ? npy_write(tensor->label, &array, error)
@@ -353,7 +338,7 @@ static rotary_status write_npy(const struct tensor *tensor, rotary_error *error)
 static rotary_status write_safetensor(const char *path, const char *name, const struct tensor *tensor,
                                       rotary_error *error)
 {
-    bool wide = tensor->type == TENSOR_F64;
+    bool wide = tensor->type == NPY_F64;
     struct safetensor written = {.name = name ? name : "tensor",
                                  .dtype = tensor_dtype(tensor->type),
                                  .other_type = wide ? "F64" : NULL,

@@ -12,11 +12,9 @@
 #include <jansson.h>
 #include <rotary/types.h>
 
-enum tensor_type { TENSOR_F16, TENSOR_F32, TENSOR_F64, TENSOR_BF16, TENSOR_INTEGER, TENSOR_BOOL };
-
 struct tensor {
-    const char *label; /* as the command line has it, for sentences; borrowed */
-    enum tensor_type type;
+    const char *label;  /* as the command line has it, for sentences; borrowed */
+    enum npy_type type; /* in the file */
     int dimensions;
     int64_t shape[NPY_DIMENSIONS];
     int64_t elements;
@@ -26,7 +24,7 @@ struct tensor {
 /* The caller frees a tensor that was read or made. Integers beyond 2^53 are refused. */
 ROTARY_CHECKED rotary_status tensor_read(const char *label, struct tensor *tensor, rotary_error *error);
 /* Zeros, of the given shape. */
-ROTARY_CHECKED rotary_status tensor_make(const char *label, enum tensor_type type, const int64_t *shape,
+ROTARY_CHECKED rotary_status tensor_make(const char *label, enum npy_type type, const int64_t *shape,
                                          int dimensions, struct tensor *tensor, rotary_error *error);
 void tensor_free(struct tensor *tensor);
 
@@ -44,9 +42,11 @@ bool tensor_same_file(const char *a, const char *b);
 bool tensor_name_ends_in(const char *name, const char *ending);
 /* ROTARY_BAD_FILE of whole numbers and truth values. */
 ROTARY_CHECKED rotary_status tensor_check_float(const struct tensor *tensor, rotary_error *error);
-const char *tensor_type_name(enum tensor_type type);
+bool tensor_is_integer(const struct tensor *tensor);
+/* "f32", "bool"; "integer" for all that are. */
+const char *tensor_type_name(enum npy_type type);
 /* The types librotary has: f16, f32 and bf16 as they are, all others as f32. */
-rotary_dtype tensor_dtype(enum tensor_type type);
+rotary_dtype tensor_dtype(enum npy_type type);
 /* Numbers in a type of librotary's, rounded once; the caller frees them. NULL: no memory. */
 void *tensor_pack(const double *values, int64_t count, rotary_dtype dtype);
 void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dtype dtype);

@@ -23,6 +23,8 @@ struct safetensor {
     const char *other_type;
 };
 
+/* The format's name of its type: "F32", "I8". */
+const char *safetensors_type(const struct safetensor *tensor);
 /* Bytes of one of its elements; 0 for an other_type that the format does not have or that is not whole bytes.
  */
 size_t safetensors_element_bytes(const struct safetensor *tensor);

@@ -14,9 +14,6 @@
 
 enum { SAFETENSORS_LENGTH_BYTES = 8, SAFETENSORS_CHECKSUM_DIGITS = 16 };
 
-/* The format's name of a dtype: "F32", "F16", "BF16". */
-const char *safetensors_dtype_name(rotary_dtype dtype);
-
 /* The entry of the table of types that are none of librotary's, to be borrowed for good; NULL if there is
  * none. */
 const char *safetensors_other_type(const char *name);

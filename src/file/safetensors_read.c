@@ -96,11 +96,11 @@ static rotary_status fail_tensor(const struct safetensors *file, const char *nam
 static bool read_type(const json_t *value, bool any_type, struct safetensor *tensor)
 {
     const char *name = json_string_value(value);
-    for (int i = ROTARY_F32; name && i <= ROTARY_BF16; i++)
-        if (strcmp(name, safetensors_dtype_name((rotary_dtype)i)) == 0) {
-            tensor->dtype = (rotary_dtype)i;
+    for (int i = ROTARY_F32; name && i <= (int)ROTARY_BF16; i++) {
+        tensor->dtype = (rotary_dtype)i;
+        if (strcmp(name, safetensors_type(tensor)) == 0)
             return true;
-        }
+    }
     tensor->other_type = name && any_type ? safetensors_other_type(name) : NULL;
     return tensor->other_type != NULL;
 }

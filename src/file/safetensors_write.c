@@ -16,17 +16,10 @@
 /* Data starts at a multiple of this, so that a mapped file's tensors can be read by wide loads. */
 enum { DATA_ALIGNMENT = 64 };
 
-const char *safetensors_dtype_name(rotary_dtype dtype)
+const char *safetensors_type(const struct safetensor *tensor)
 {
-    switch (dtype) {
-    case ROTARY_F32:
-        return "F32";
-    case ROTARY_F16:
-        return "F16";
-    case ROTARY_BF16:
-        return "BF16";
-    }
-    return "unknown";
+    static const char *const names[] = {[ROTARY_F32] = "F32", [ROTARY_F16] = "F16", [ROTARY_BF16] = "BF16"};
+    return tensor->other_type ? tensor->other_type : names[tensor->dtype];
 }
 
 static const struct {
@@ -129,9 +122,8 @@ static json_t *describe(const struct safetensor *tensor, uint64_t offset)
     (void)safetensors_bytes(tensor, &bytes);
     for (int i = 0; i < tensor->dimensions; i++)
         file_json_append(&shape, json_integer(tensor->shape[i]));
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype",
-                     tensor->other_type ? tensor->other_type : safetensors_dtype_name(tensor->dtype), "shape",
-                     shape, "data_offsets", (json_int_t)offset, (json_int_t)(offset + bytes));
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_type(tensor), "shape", shape,
+                     "data_offsets", (json_int_t)offset, (json_int_t)(offset + bytes));
 }
 
 static rotary_status make_header(struct layout *layout, const char *path, const struct safetensor *tensors,
