@@ -11,6 +11,7 @@
  */
 #include "report/report.h"
 #include "study/synthetic.h"
+#include "support/scratch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,8 +41,8 @@ int main(int count, char **arguments)
         return 2;
     }
     const char *output = arguments[1];
-    char folder[SYNTHETIC_PATH], place[2 * SYNTHETIC_PATH];
-    synthetic_folder(folder);
+    const char *folder = scratch_folder();
+    char place[2 * SYNTHETIC_PATH];
     struct synthetic_run run = {
         .task = "index", .seed = 1, .steps = 600, .done = 600, .evaluate_every = 50, .problems = 128};
     synthetic_comparison(folder, &run, 3, 2, names, halves);
@@ -59,7 +60,7 @@ int main(int count, char **arguments)
 
     for (int i = 0; i < 6; i++) {
         snprintf(place, sizeof place, "%s/%s-%d", folder, names[i % 2], 1 + i / 2);
-        synthetic_remove(place);
+        scratch_remove(place);
     }
     make(output, "empty", folder);
 
@@ -84,6 +85,5 @@ int main(int count, char **arguments)
     snprintf(place, sizeof place, "%s/hostile", folder);
     synthetic_run(place, &hostile);
     make(output, "hostile", place);
-    synthetic_remove(folder);
     return failed;
 }

@@ -8,6 +8,7 @@
 #include "report/svg.h"
 #include "study/synthetic.h"
 #include "support/check.h"
+#include "support/scratch.h"
 
 #include "file/file.h"
 
@@ -141,7 +142,7 @@ static void check_series(const char *folder)
     CHECK_NEAR(series.curves[0].points[0].step, 50, 0);
     series_free(&series);
     collection_free(&collection);
-    synthetic_remove(place);
+    scratch_remove(place);
 }
 
 /* The page of a folder; the caller frees it. */
@@ -267,8 +268,7 @@ static void check_hostile(const char *folder)
 
 int main(void)
 {
-    char folder[SYNTHETIC_PATH];
-    synthetic_folder(folder);
+    const char *folder = scratch_folder();
     synthetic_comparison(folder, &quick, 3, 2, names, (double[]){530, 380});
     check_html();
     check_scales();
@@ -276,6 +276,5 @@ int main(void)
     check_whole(folder);
     check_parts(folder);
     check_hostile(folder);
-    synthetic_remove(folder);
     return check_report();
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static void must(bool holds, const char *what)
 {
@@ -17,20 +16,6 @@ static void must(bool holds, const char *what)
         return;
     perror(what);
     exit(1);
-}
-
-void synthetic_folder(char path[SYNTHETIC_PATH])
-{
-    const char *place = getenv("TMPDIR");
-    snprintf(path, SYNTHETIC_PATH, "%s/rotary-test-XXXXXX", place ? place : "/tmp");
-    must(mkdtemp(path) != NULL, path);
-}
-
-void synthetic_remove(const char *folder)
-{
-    char command[SYNTHETIC_PATH + 16];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    must(system(command) == 0, command);
 }
 
 static void put(const char *folder, const char *name, const char *mode, const char *text)

@@ -20,9 +20,6 @@ struct synthetic_run {
     const char *prompt; /* of the samples; NULL: one of the index task's */
 };
 
-/* A new folder below the system's place for such. */
-void synthetic_folder(char path[SYNTHETIC_PATH]);
-void synthetic_remove(const char *folder);
 /* Replaces the text of <folder>/<name>, making the folder. */
 void synthetic_write(const char *folder, const char *name, const char *text);
 /* Adds to it. */

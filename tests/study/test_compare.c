@@ -5,6 +5,8 @@
  */
 #include "study/synthetic.h"
 #include "support/check.h"
+#include "support/scratch.h"
+#include "train/runs.h"
 
 #include "file/file.h"
 #include "layer/position.h"
@@ -20,7 +22,6 @@
 #include <string.h>
 
 static struct compute compute;
-static char folder[SYNTHETIC_PATH];
 
 static struct run_config small_config(void)
 {
@@ -101,22 +102,6 @@ static void check_status(const struct compare_call *call, rotary_status wanted, 
     bool good = CHECK_INT(compare(call, &error), wanted);
     if (!(wanted == ROTARY_OK || CHECK(strstr(error.message, words) != NULL)) || !good)
         printf("    %s\n", error.message);
-}
-
-/* Whether a file of two runs has the same bytes. */
-static bool same_file(const char *one, const char *other, const char *name)
-{
-    char path[2 * SYNTHETIC_PATH], *bytes[2] = {NULL, NULL};
-    size_t counts[2] = {0, 0};
-    rotary_error error;
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", i ? other : one, name);
-        CHECK_INT(file_read(path, 1 << 24, &bytes[i], &counts[i], &error), ROTARY_OK);
-    }
-    bool same = counts[0] && counts[0] == counts[1] && memcmp(bytes[0], bytes[1], counts[0]) == 0;
-    free(bytes[0]);
-    free(bytes[1]);
-    return same;
 }
 
 static void check_whole(const char *place)
@@ -343,7 +328,7 @@ static void check_refused(const char *whole)
 
     check_about("what is refused elsewhere");
     char place[2 * SYNTHETIC_PATH];
-    snprintf(place, sizeof place, "%s/odd", folder);
+    snprintf(place, sizeof place, "%s/odd", scratch_folder());
     call = call_of(&config, place, &telling);
     config.model.value_fraction = 0.4; /* 3 of 8 channels: RoPE does not mind */
     check_status(&call, ROTARY_INVALID_ARGUMENT, "value_fraction");
@@ -363,7 +348,7 @@ static void check_refused(const char *whole)
     check_status(&call, ROTARY_INVALID_ARGUMENT, "holds a single run");
     snprintf(place, sizeof place, "%s/rope-5/config.json", whole); /* a file */
     check_status(&call, ROTARY_IO_ERROR, "config.json");
-    snprintf(place, sizeof place, "%s/other", folder);
+    snprintf(place, sizeof place, "%s/other", scratch_folder());
     synthetic_write(place, "compare.json", "{\"format\":2}");
     check_status(&call, ROTARY_INVALID_ARGUMENT, "format 2");
     CHECK_INT(telling.calls, 0);
@@ -374,18 +359,12 @@ int main(void)
     rotary_error error = {0};
     if (!CHECK_INT(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK))
         return check_report();
-    synthetic_folder(folder);
-    char whole[SYNTHETIC_PATH + 16], place[SYNTHETIC_PATH + 16];
-    snprintf(whole, sizeof whole, "%s/whole", folder);
+    const char *whole = scratch_path("whole");
     check_whole(whole);
-    snprintf(place, sizeof place, "%s/interrupted", folder);
-    check_interrupted(whole, place);
-    snprintf(place, sizeof place, "%s/shared", folder);
-    check_shared(place);
-    snprintf(place, sizeof place, "%s/longer", folder);
-    check_longer(place);
+    check_interrupted(whole, scratch_path("interrupted"));
+    check_shared(scratch_path("shared"));
+    check_longer(scratch_path("longer"));
     check_refused(whole);
-    synthetic_remove(folder);
     compute_destroy(&compute);
     return check_report();
 }

@@ -4,6 +4,7 @@
  */
 #include "study/synthetic.h"
 #include "support/check.h"
+#include "support/scratch.h"
 
 #include "study/collection.h"
 
@@ -297,9 +298,9 @@ static void check_unfinished(const char *folder)
     snprintf(place, sizeof place, "%s/roper-2", folder);
     synthetic_run(place, &half);
     snprintf(place, sizeof place, "%s/rope-3", folder);
-    synthetic_remove(place);
+    scratch_remove(place);
     snprintf(place, sizeof place, "%s/roper-3", folder);
-    synthetic_remove(place);
+    scratch_remove(place);
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
     CHECK_INT(collection.record_count, 4);
     CHECK_INT(collection.wanted, 6);
@@ -318,7 +319,7 @@ static void check_unfinished(const char *folder)
     static const char *const finished[] = {"rope-1", "roper-1", "rope-2"};
     for (int i = 0; i < 3; i++) {
         snprintf(place, sizeof place, "%s/%s", folder, finished[i]);
-        synthetic_remove(place);
+        scratch_remove(place);
     }
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
     CHECK_INT(collection.comparison->problems, 128); /* known from an unfinished run */
@@ -329,7 +330,7 @@ static void check_unfinished(const char *folder)
 
     check_about("nothing begun yet");
     snprintf(place, sizeof place, "%s/roper-2", folder);
-    synthetic_remove(place);
+    scratch_remove(place);
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
     CHECK_INT(collection.record_count, 0);
     CHECK_INT(collection.comparison->steps, 600);
@@ -437,20 +438,15 @@ static void check_wording(double mean, double low, double high, int pairs, bool 
 
 int main(void)
 {
-    char folder[SYNTHETIC_PATH], place[SYNTHETIC_PATH + 16];
-    synthetic_folder(folder);
-    snprintf(place, sizeof place, "%s/run", folder);
-    check_record(place);
-    check_damages(place);
-    snprintf(place, sizeof place, "%s/compare", folder);
-    check_comparison(place);
-    check_unfinished(place);
-    snprintf(place, sizeof place, "%s/diverged", folder);
-    check_diverged(place);
-    snprintf(place, sizeof place, "%s/plain", folder);
-    synthetic_write(place, "nothing", "");
-    check_plain_runs(place);
-    synthetic_remove(folder);
+    const char *run = scratch_path("run"), *compared = scratch_path("compare"),
+               *plain = scratch_path("plain");
+    check_record(run);
+    check_damages(run);
+    check_comparison(compared);
+    check_unfinished(compared);
+    check_diverged(scratch_path("diverged"));
+    synthetic_write(plain, "nothing", "");
+    check_plain_runs(plain);
 
     check_about("wording");
     double nan = (double)NAN;

@@ -19,9 +19,14 @@ static int remove_one(const char *path, const struct stat *about, int type, stru
     return remove(path);
 }
 
+void scratch_remove(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static void remove_folder(void)
 {
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(folder);
 }
 
 const char *scratch_folder(void)
