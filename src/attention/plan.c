@@ -16,9 +16,11 @@
 enum { LARGEST_HEADS = 1 << 16 };
 /* A longer window hides no more, and with this one no sum of positions overflows. */
 #define LARGEST_WINDOW (4 * ROTARY_ATTENTION_LARGEST_POSITION)
-/* Where scores are so large that a larger cap would bend them less, a softmax is long decided; and this one
- * does not overflow in units of log 2. */
-#define LARGEST_SOFTCAP 0x1p100f
+/* Where scores are so large that a larger cap would bend them less, a softmax is long decided, and under a
+ * smaller one than the smallest it is even; and these do not overflow in units of log 2, nor their inverses.
+ */
+#define LARGEST_SOFTCAP  0x1p100f
+#define SMALLEST_SOFTCAP 0x1p-100f
 
 void rotary_attention_config_default_sized(rotary_attention_config *config, size_t struct_size)
 {
@@ -100,7 +102,8 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     attention->head_dim = config.head_dim;
     attention->dtype = config.dtype;
     attention->scale = config.scale > 0 ? config.scale : (float)(1 / sqrt((double)config.head_dim));
-    attention->softcap = fminf(config.softcap, LARGEST_SOFTCAP);
+    if (config.softcap > 0)
+        attention->softcap = fmaxf(fminf(config.softcap, LARGEST_SOFTCAP), SMALLEST_SOFTCAP);
     attention->causal = config.causal;
     attention->window = config.window < LARGEST_WINDOW ? config.window : LARGEST_WINDOW;
     attention->rope = config.rope;

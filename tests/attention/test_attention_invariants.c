@@ -210,6 +210,31 @@ static void try_large_cap(bool bf16, rotary_isa isa)
     trial_results_free(&results);
 }
 
+/* Under the smallest cap there is all keys weigh the same, also for a query whose scores are 0. */
+static void try_small_cap(bool bf16, rotary_isa isa)
+{
+    struct reference_case c = make_case(bf16, 40, 90, 130), even = c;
+    struct reference_tensors t = reference_tensors_make(&c), wanted = reference_tensors_make(&c);
+    c.softcap = (double)FLT_TRUE_MIN;
+    even.scale = 0x1p-60;
+    struct trial_plan plan = trial_plan_make(&c, isa, 2);
+    trial_fill(&c, &t, 1, 2);
+    trial_fill(&c, &wanted, 1, 2);
+    memset(t.query, 0, (size_t)(c.heads * c.head_dim) * sizeof *t.query);
+    reference_run(&even, &wanted, false, false);
+    trial_run(&c, &plan, &t, true);
+    check_about("%s %s smallest cap", rotary_isa_name(isa), bf16 ? "bf16" : "f32");
+    for (int64_t i = 0; i < reference_query_size(&c); i++) {
+        CHECK_NEAR(t.output[i], wanted.output[i], bf16 ? 0x1p-6 : 0x1p-18);
+        CHECK(isfinite(t.query_gradient[i]));
+    }
+    for (int64_t i = 0; i < reference_key_size(&c); i++)
+        CHECK(isfinite(t.key_gradient[i]) && isfinite(t.value_gradient[i]));
+    trial_plan_free(&plan);
+    reference_tensors_free(&wanted);
+    reference_tensors_free(&t);
+}
+
 /* Rotary values leave outputs as they were when everything moves. Cosines and sines are rounded, so not to
  * the bit. */
 static void try_shift(bool bf16, rotary_isa isa)
@@ -250,6 +275,7 @@ int main(void)
             try_rest(bf16, isas[i], 1, 33);
             try_rest(bf16, isas[i], 40, -50);
             try_large_cap(bf16, isas[i]);
+            try_small_cap(bf16, isas[i]);
             try_large_scores(bf16, isas[i], 1e8);
             try_large_scores(bf16, isas[i], 1e12);
             try_shift(bf16, isas[i]);
