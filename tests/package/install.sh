@@ -41,6 +41,10 @@ cmake --build "$scratch/cmake" >"$scratch/log" 2>&1 || { cat "$scratch/log"; fai
 for program in c_shared c_static cpp_shared cpp_static; do
     "$scratch/cmake/$program" || fail "$program, built with find_package, fails"
 done
+cmake -S "$consumer" -B "$scratch/cpp_alone" -DLANGUAGES=CXX -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" \
+    >"$scratch/log" 2>&1 && cmake --build "$scratch/cpp_alone" >>"$scratch/log" 2>&1 ||
+    { cat "$scratch/log"; fail "find_package in a project of C++ alone"; }
+"$scratch/cpp_alone/cpp_static" || fail "cpp_static of a project of C++ alone fails"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name rotary.pc)")
 export PKG_CONFIG_PATH
