@@ -14,16 +14,18 @@ int64_t rotary_rope_place(rotary_pairing pairing, int64_t pairs, int64_t pair, i
     return pairing == ROTARY_PAIRING_HALF ? pair + member * pairs : 2 * pair + member;
 }
 
-static rotary_status check(const rotary_rope_permute_call *call, rotary_error *error)
+static rotary_status check(const rotary_rope *rope, const rotary_rope_permute_call *call, rotary_error *error)
 {
     if (!call->input || !call->output || call->input == call->output)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s; wanted two buffers that do not overlap",
                            !call->input    ? "input is NULL"
                            : !call->output ? "output is NULL"
                                            : "input and output are one buffer");
-    if (call->heads < 1 || call->row_bytes < 1)
+    if (call->heads < 1 || call->row_bytes < 1 ||
+        call->row_bytes > SIZE_MAX / (size_t)rope->span.head_dim / (size_t)call->heads)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "heads is %lld and row_bytes %zu; wanted at least 1 of each",
+                           "heads is %lld and row_bytes %zu; wanted at least 1 of each, and no more bytes "
+                           "than can be addressed",
                            (long long)call->heads, call->row_bytes);
     if ((unsigned)call->from >= ROTARY_PAIRINGS || (unsigned)call->to >= ROTARY_PAIRINGS)
         return rotary_fail(
@@ -40,7 +42,7 @@ rotary_status rotary_rope_permute(const rotary_rope *rope, const rotary_rope_per
     rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_permute_call", error);
     if (status)
         return status;
-    status = check(call, error);
+    status = check(rope, call, error);
     if (status)
         return status;
     const struct rotary_span *span = &rope->span;

@@ -191,6 +191,10 @@ static void test_permute(void)
     call.output = moved;
     call.heads = 0;
     CHECK_INT(rotary_rope_permute(half, &call, &error), ROTARY_INVALID_ARGUMENT);
+    call.heads = HEADS;
+    call.row_bytes = SIZE_MAX / HEAD_DIM;
+    CHECK_INT(rotary_rope_permute(half, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "row_bytes 461168601842738790") != NULL);
     free(weights);
     free(moved);
     free(back);
