@@ -41,7 +41,8 @@ typedef struct rotary_attention_config {
 } rotary_attention_config;
 
 /* A tensor [batch, time, heads, head_dim] whose channels are contiguous; strides count elements, so that a
- * slice of a fused query-key-value projection is a view like any other. */
+ * slice of a fused query-key-value projection is a view like any other. None is below 0; that of an input may
+ * be 0, which repeats it, and those of an output nest, as rotary_rope_view's. */
 typedef struct rotary_attention_view {
     void *data;
     int64_t batch_stride, time_stride, head_stride;
@@ -79,7 +80,7 @@ ROTARY_API size_t rotary_attention_backward_bytes(const rotary_attention *attent
 /* What is added to the scores after scale and soft cap, in f32 whatever the tensors are: [batch, heads,
  * queries, keys], keys contiguous. Strides count elements; 0 has all sequences, heads or queries share.
  * -infinity, or anything from -1e30 down, hides a key from a query, which a mask of bools therefore becomes
- * as 0 and -infinity; other entries are finite. A query from which everything is hidden has output 0,
+ * as 0 and -infinity; other entries are below 1e30. A query from which everything is hidden has output 0,
  * log-sum-exp -infinity, and sends no gradient. What is hidden, be it by a bias, by causal or by window, must
  * be finite all the same: 0 times NaN is NaN. */
 typedef struct rotary_attention_bias {
@@ -140,10 +141,10 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_a
 
 /* One step of decoding: `shape.queries` new tokens a sequence, the first at position lengths[b] of sequence
  * b. Their keys and values are turned and appended to the caches, then attended to with everything before
- * them. A cache is [batch, capacity, key_value_heads, head_dim] and holds keys and values turned; position p
- * stands in row p % capacity, so that with a window a capacity of window + queries - 1 is enough (a ring).
- * Rows that hold no token, or one before the window of the first new token, are not looked at and may hold
- * anything. lengths is not changed. */
+ * them (without causal, new tokens see those behind them too). A cache is [batch, capacity, key_value_heads,
+ * head_dim] and holds keys and values turned; position p stands in row p % capacity, so that with a window a
+ * capacity of window + queries - 1 is enough (a ring). Rows that hold no token, or one before the window of
+ * the first new token, are not looked at and may hold anything. lengths is not changed. */
 typedef struct rotary_attention_decode_call {
     size_t struct_size; /* sizeof(rotary_attention_decode_call) */
     int64_t batch, queries, capacity;

@@ -244,9 +244,10 @@ typedef struct rotary_rope_shift_call {
     rotary_rope_tensor key, value;
 } rotary_rope_shift_call;
 
-/* Exact but for rounding, once each time. (Plans with f32 angles or 16-bit tables round each position for
- * itself, so that a shifted cache is not quite what turning at the new position would give.) Errors as
- * rotary_rope_apply. */
+/* Exact but for rounding, once each time, which in 16 bits adds up: a pair that would turn by less than half
+ * a unit in the last place stays where it was, however often. Shift seldom, and far. (Plans with f32 angles
+ * or 16-bit tables round each position for itself, so that a shifted cache is not quite what turning at the
+ * new position would give.) Errors as rotary_rope_apply. */
 ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_shift(const rotary_rope *rope,
                                                           const rotary_rope_shift_call *call,
                                                           rotary_error *error);
