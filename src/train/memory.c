@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* The number a file of a control group holds; SIZE_MAX if there is none, or the word "max". */
-static size_t group_limit(const char *path)
+static size_t file_limit(const char *path)
 {
     FILE *file = fopen(path, "r");
     if (!file)
@@ -27,16 +27,31 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+size_t memory_group_limit(const char *root, const char *group, const char *name)
+{
+    char path[8192];
+    size_t limit = SIZE_MAX, length = strlen(group);
+    for (;;) {
+        int written = snprintf(path, sizeof path, "%s%.*s/%s", root, (int)length, group, name);
+        if (written > 0 && (size_t)written < sizeof path)
+            limit = smaller(limit, file_limit(path));
+        if (length == 0)
+            return limit;
+        do
+            length--;
+        while (length > 0 && group[length] != '/');
+    }
+}
+
 /* The least limit of the control groups this process is in, of either version. A container usually sees its
- * own group as the root. */
+ * own group as the root, whatever it is called outside. */
 static size_t groups_limit(void)
 {
-    size_t limit = smaller(group_limit("/sys/fs/cgroup/memory.max"),
-                           group_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    size_t limit = SIZE_MAX;
     FILE *file = fopen("/proc/self/cgroup", "r");
     if (!file)
         return limit;
-    char line[4096], path[sizeof line + 64];
+    char line[4096];
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = 0;
         char *first = strchr(line, ':'), *second = first ? strchr(first + 1, ':') : NULL;
@@ -44,12 +59,10 @@ static size_t groups_limit(void)
             continue;
         *second = 0;
         if (strcmp(first + 1, "") == 0)
-            snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", second + 1);
+            limit = smaller(limit, memory_group_limit("/sys/fs/cgroup", second + 1, "memory.max"));
         else if (strcmp(first + 1, "memory") == 0)
-            snprintf(path, sizeof path, "/sys/fs/cgroup/memory%s/memory.limit_in_bytes", second + 1);
-        else
-            continue;
-        limit = smaller(limit, group_limit(path));
+            limit = smaller(limit,
+                            memory_group_limit("/sys/fs/cgroup/memory", second + 1, "memory.limit_in_bytes"));
     }
     fclose(file);
     return limit;

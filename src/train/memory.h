@@ -12,6 +12,10 @@
  * say so. */
 size_t memory_limit(void);
 
+/* The least number in the files `name` of control group `group`, such as "/jobs/17", and of all groups around
+ * it, below `root`; SIZE_MAX where none says one. */
+size_t memory_group_limit(const char *root, const char *group, const char *name);
+
 /* Bytes that can be had now without taking another program's: at most memory_limit(). */
 size_t memory_available(void);
 
