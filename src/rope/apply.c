@@ -85,7 +85,7 @@ static rotary_status check_tables(const rotary_rope *rope, const rotary_rope_tab
     return ROTARY_OK;
 }
 
-static rotary_status check(const struct rotary_rope_turning *turning, const rotary_rope_apply_call *call,
+static rotary_status check(struct rotary_rope_turning *turning, const rotary_rope_apply_call *call,
                            rotary_error *error)
 {
     const rotary_rope *rope = turning->rope;
@@ -113,7 +113,7 @@ rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply
         .rope = rope,
         .batch = call->batch,
         .time = call->time,
-        .tensors = {&call->query, &call->key, &call->value},
+        .tensors = {call->query, call->key, call->value},
         .source = call->tables.cosine ? table_row : plan_row,
         .ready = call->tables.cosine ? NULL : plan_ready,
         .context = &source,

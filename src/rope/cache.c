@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-static const rotary_rope_tensor absent;
-
 struct shift {
     const rotary_rope *rope;
     const rotary_rope_shift_call *call;
@@ -48,7 +46,7 @@ rotary_status rotary_rope_shift(const rotary_rope *rope, const rotary_rope_shift
         .rope = rope,
         .batch = call->batch,
         .time = call->time,
-        .tensors = {&absent, &call->key, &call->value},
+        .tensors = {[ROTARY_ROLE_KEY] = call->key, [ROTARY_ROLE_VALUE] = call->value},
         .source = shift_row,
         .context = &shift,
         .same_rows = !rope->growth,
@@ -109,7 +107,7 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
         .rope = to,
         .batch = call->batch,
         .time = call->time,
-        .tensors = {&absent, &call->key, &call->value},
+        .tensors = {[ROTARY_ROLE_KEY] = call->key, [ROTARY_ROLE_VALUE] = call->value},
         .source = rebase_row,
         .context = &rebase,
         .same_rows = rotary_rope_roles_alike(from) && rotary_rope_roles_alike(to),

@@ -44,10 +44,19 @@ static bool same_layout(const rotary_rope_const_view *a, const rotary_rope_view 
            a->head_stride == b->head_stride;
 }
 
-static rotary_status check_tensor(const struct rotary_rope_turning *turning, const char *name,
-                                  const rotary_rope_tensor *tensor, rotary_error *error)
+static void settle(int64_t entries, int64_t *input_stride, int64_t *output_stride)
 {
-    const rotary_rope_view *output = &tensor->output;
+    if (entries == 1)
+        *input_stride = *output_stride = 0;
+}
+
+static rotary_status check_tensor(const struct rotary_rope_turning *turning, const char *name,
+                                  rotary_rope_tensor *tensor, rotary_error *error)
+{
+    rotary_rope_view *output = &tensor->output;
+    settle(turning->batch, &tensor->input.batch_stride, &output->batch_stride);
+    settle(turning->time, &tensor->input.time_stride, &output->time_stride);
+    settle(tensor->heads, &tensor->input.head_stride, &output->head_stride);
     rotary_status status = check_view(name, "input", tensor->input.data, tensor->input.dtype, error);
     if (!status)
         status = check_view(name, "output", output->data, output->dtype, error);
@@ -64,7 +73,7 @@ static rotary_status check_tensor(const struct rotary_rope_turning *turning, con
     return status;
 }
 
-rotary_status rotary_rope_check_tensors(const struct rotary_rope_turning *turning, rotary_error *error)
+rotary_status rotary_rope_check_tensors(struct rotary_rope_turning *turning, rotary_error *error)
 {
     static const char *const names[ROTARY_ROLES] = {"query", "key", "value"};
     if (turning->batch < 0 || turning->time < 0)
@@ -73,8 +82,8 @@ rotary_status rotary_rope_check_tensors(const struct rotary_rope_turning *turnin
                            (long long)turning->batch, (long long)turning->time);
     rotary_status status = ROTARY_OK;
     for (int role = 0; role < ROTARY_ROLES && !status; role++)
-        if (turning->tensors[role]->input.data)
-            status = check_tensor(turning, names[role], turning->tensors[role], error);
+        if (turning->tensors[role].input.data)
+            status = check_tensor(turning, names[role], &turning->tensors[role], error);
     return status;
 }
 
@@ -106,12 +115,6 @@ static void copy_channels(const rotary_rope_tensor *tensor, const struct rotary_
                  count);
 }
 
-/* Where there is one entry nothing is stepped over, and a stride may be anything. */
-static int64_t step_of(int64_t entries, int64_t stride)
-{
-    return entries > 1 ? stride : 0;
-}
-
 static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *tensor, struct block block,
                           int64_t first_pair, int64_t pairs, const float *cosine, const float *sine)
 {
@@ -131,10 +134,10 @@ static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *ten
             .times = block.times,
             .heads = heads,
             .pairs = pairs,
-            .input_time_stride = step_of(block.times, input->time_stride),
-            .input_head_stride = step_of(heads, input->head_stride),
-            .output_time_stride = step_of(block.times, output->time_stride),
-            .output_head_stride = step_of(heads, output->head_stride),
+            .input_time_stride = input->time_stride,
+            .input_head_stride = input->head_stride,
+            .output_time_stride = output->time_stride,
+            .output_head_stride = output->head_stride,
             .partner = rope->pairs,
             .cosine = cosine,
             .sine = sine,
@@ -157,7 +160,7 @@ static void turn_block(const struct rotary_rope_turning *turning, struct block b
     float cosine[SCRATCH], sine[SCRATCH];
     bool filled = false;
     for (int role = 0; role < ROTARY_ROLES; role++) {
-        const rotary_rope_tensor *tensor = turning->tensors[role];
+        const rotary_rope_tensor *tensor = &turning->tensors[role];
         const float *ready_cosine, *ready_sine;
         if (!tensor->input.data)
             continue;
@@ -177,7 +180,7 @@ static int64_t all_heads(const struct rotary_rope_turning *turning)
 {
     int64_t heads = 0;
     for (int role = 0; role < ROTARY_ROLES; role++)
-        heads += turning->tensors[role]->input.data ? turning->tensors[role]->heads : 0;
+        heads += turning->tensors[role].input.data ? turning->tensors[role].heads : 0;
     return heads;
 }
 
@@ -212,7 +215,7 @@ static void turn_piece(void *argument, int64_t index, int worker)
     }
     int64_t end = rope->span.start + rope->span.dim;
     for (int role = 0; role < ROTARY_ROLES; role++) {
-        const rotary_rope_tensor *tensor = turning->tensors[role];
+        const rotary_rope_tensor *tensor = &turning->tensors[role];
         if (!tensor->input.data || in_place(tensor))
             continue;
         copy_channels(tensor, rope->kernels, block, 0, rope->span.start);
@@ -220,10 +223,9 @@ static void turn_piece(void *argument, int64_t index, int worker)
     }
 }
 
-void rotary_rope_turn_tensors(const struct rotary_rope_turning *turning)
+void rotary_rope_turn_tensors(struct rotary_rope_turning *turning)
 {
     if (all_heads(turning) == 0 || turning->batch == 0 || turning->time == 0)
         return;
-    struct rotary_rope_turning copy = *turning;
-    rotary_parallel_for(turning->rope->threads, turning->batch * blocks_of(turning), turn_piece, &copy);
+    rotary_parallel_for(turning->rope->threads, turning->batch * blocks_of(turning), turn_piece, turning);
 }

@@ -20,17 +20,18 @@ typedef bool rotary_rope_ready_rows(const void *context, enum rotary_rope_role r
 struct rotary_rope_turning {
     const rotary_rope *rope; /* says which channels are pairs */
     int64_t batch, time;
-    const rotary_rope_tensor *tensors[ROTARY_ROLES]; /* absent where input.data is NULL */
+    rotary_rope_tensor tensors[ROTARY_ROLES]; /* absent where input.data is NULL */
     rotary_rope_row_source *source;
     rotary_rope_ready_rows *ready; /* NULL: never */
     const void *context;
     bool same_rows; /* source does not look at the role */
 };
 
-/* Checks shapes, strides and types of the tensors that are there. */
-ROTARY_CHECKED rotary_status rotary_rope_check_tensors(const struct rotary_rope_turning *turning,
+/* Checks shapes, strides and types of the tensors that are there. A stride over one entry, which may be
+ * anything, becomes 0. */
+ROTARY_CHECKED rotary_status rotary_rope_check_tensors(struct rotary_rope_turning *turning,
                                                        rotary_error *error);
 /* Turns tensors that have been checked. */
-void rotary_rope_turn_tensors(const struct rotary_rope_turning *turning);
+void rotary_rope_turn_tensors(struct rotary_rope_turning *turning);
 
 #endif

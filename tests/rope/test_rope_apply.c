@@ -109,9 +109,9 @@ static void make_tensor(const struct call *call, rotary_rope_tensor *view, struc
     view->input.data = element_at(tensor->input.data, tensor->input_first, view->input.dtype);
     tensor->input_before = copy_of(tensor->input.data, tensor->input_elements, view->input.dtype);
     if (tensor->in_place) {
-        view->output =
-            (rotary_rope_view){element_at(tensor->input.data, tensor->input_first, view->input.dtype),
-                               view->input.dtype, strides[0], strides[1], strides[2]};
+        view->output = (rotary_rope_view){
+            element_at(tensor->input.data, tensor->input_first, view->input.dtype), view->input.dtype,
+            wild(sizes[0], strides[0]), wild(sizes[1], strides[1]), wild(sizes[2], strides[2])};
         tensor->output = tensor->input;
         tensor->output_elements = tensor->input_elements;
         tensor->output_first = tensor->input_first;
