@@ -293,11 +293,20 @@ rotary_status tensor_check_output(const char *label, rotary_error *error)
 {
     char path[PATH_BYTES];
     const char *name;
-    if (strlen(label) < PATH_BYTES - 8 &&
-        (tensor_name_ends_in(label, ".npy") || split_label(label, path, &name)))
+    bool in_safetensors = split_label(label, path, &name);
+    if (strlen(label) >= PATH_BYTES - 8 || !(in_safetensors || tensor_name_ends_in(label, ".npy")))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "cannot write \"%.200s\", wanted a name that ends in .npy or .safetensors", label);
+    struct safetensors *file;
+    if (!in_safetensors || safetensors_open_any(&file, path, NULL) != ROTARY_OK)
         return ROTARY_OK;
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "cannot write \"%.200s\", wanted a name that ends in .npy or .safetensors", label);
+    int count = safetensors_count(file);
+    safetensors_close(file);
+    return count <= 1
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_BAD_FILE,
+                             "%s holds %d tensors and would then hold the result alone, wanted another name",
+                             path, count);
 }
 
 bool tensor_same_file(const char *a, const char *b)

@@ -33,7 +33,8 @@ void tensor_free(struct tensor *tensor);
  * is written as f32. */
 ROTARY_CHECKED rotary_status tensor_write(const struct tensor *tensor, rotary_error *error);
 /* Whether `label` can be written to at all, for asking before the work: what is wrong is
- * ROTARY_INVALID_ARGUMENT. */
+ * ROTARY_INVALID_ARGUMENT. A file of several tensors, of which the result would leave none, is
+ * ROTARY_BAD_FILE. */
 ROTARY_CHECKED rotary_status tensor_check_output(const char *label, rotary_error *error);
 /* Whether two labels name one file, be it for tensors of different names. */
 bool tensor_same_file(const char *a, const char *b);

@@ -453,8 +453,9 @@ for mask in ["many.safetensors:seen", array("seen.npy", seen)]:
     check("f64 out", (kind, shape) == ("F64", [4, 2, 8]))
     near("masked", np.frombuffer(content).reshape(4, 2, 8), attention(x.astype(np.float64), x.astype(np.float64),
          x.astype(np.float64), causal=True)[0], np.abs(x).max() * 1e-13)
-refuses(1, 'many.safetensors:small holds numbers of type "F8_E5M2", wanted F16', "apply", "--config", rotation, "--input",
-        "many.safetensors:small", "--output", "out.npy")
+for said, name, output in [('many.safetensors:small holds numbers of type "F8_E5M2", wanted F16', "small", "out.npy"),
+                           ("many.safetensors holds 13 tensors and would then hold the result alone", "x", "many.safetensors:y")]:
+    refuses(1, said, "apply", "--config", rotation, "--input", f"many.safetensors:{name}", "--output", output)
 
 # Of any type, with what goes with each row; what goes with all of them stays.
 partial = config({"hidden_size": 16, "num_attention_heads": 2, "partial_rotary_factor": 0.5}, "partial.json")
@@ -570,7 +571,6 @@ for pairing, (query, keys) in {"half": as_trained("half", 8, 2), "interleaved": 
         check("line", ("cannot be known" if pairing == "unknown" else pairing) in line.split("\n")[1], line)
     for other in seen[1:]:
         near("one answer", [list(x.values()) for x in other], [list(x.values()) for x in seen[0]], 1e-9)
-
 
 # ---- bad input: exit status and one line ----
 
