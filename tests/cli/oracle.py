@@ -260,6 +260,14 @@ for shape in [(), (B,)]:
             # In f32: a hundred roundings of scores of about a hundred.
             check(f"{about}, kernel", distance is not None and distance <= size * 1e-3, str(found["librotary"]))
 
+# As text.
+array("x.npy", numbers(3, 2, 8))
+qkv = ["--query", "x.npy", "--key", "x.npy", "--value", "x.npy", "--output", "o.npy"]
+for flags, more in [([], ""), (["--causal", "--first-query", -2],
+                               "; 4 rows are 0, because their query sees no key")]:
+    said = run("attend", *qkv, *flags).stdout
+    check(f"attend {flags} as text", said == f"o.npy: [3, 2, 8] f64{more}\n", said)
+
 # Heads of two parts, of which the last turns; values are narrower.
 q, k, v = numbers(B, T, H, 12), numbers(B, S, G, 12), numbers(B, S, G, 6)
 rope = config({"model_type": "deepseek_v3", "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6})

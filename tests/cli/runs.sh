@@ -67,6 +67,8 @@ done
 # What can be done with a run.
 does 0 evaluate run
 says "index, roper: "
+does 0 evaluate run --show 2
+[ "$(grep -c "^wrong  ?s='.*  wanted '" out)" = 2 ] || complain "not two problems with their answers"
 does 0 evaluate run --json --show 2 --problems 3
 has evaluation.problems 3
 has seed 3

@@ -19,16 +19,22 @@ static rotary_rope_apply_call good(void)
     return call;
 }
 
+/* All of `words` (separated by '|') stand in the sentence. */
+static void check_words(const rotary_error *error, const char *words)
+{
+    char copy[256], *rest = copy;
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *word; (word = strsep(&rest, "|"));)
+        if (!CHECK(strstr(error->message, word) != NULL))
+            printf("    the message is \"%s\"\n", error->message);
+}
+
 static void refused(const rotary_rope *rope, rotary_rope_apply_call call, const char *words)
 {
     rotary_error error = {0};
     check_about("refusal \"%s\"", words);
     CHECK_INT(rotary_rope_apply(rope, &call, &error), ROTARY_INVALID_ARGUMENT);
-    char copy[256], *rest = copy;
-    snprintf(copy, sizeof copy, "%s", words);
-    for (char *word; (word = strsep(&rest, "|"));)
-        if (!CHECK(strstr(error.message, word) != NULL))
-            printf("    the message is \"%s\"\n", error.message);
+    check_words(&error, words);
     for (int i = 0; i < COUNT; i++)
         CHECK(output[i] == 77.0f && data[i] == before[i]);
     check_about("%s", "");
@@ -131,6 +137,43 @@ static void test_tables(const rotary_rope *rope)
     refused(rope, call, "tables.dtype|3");
 }
 
+static void gradient_refused(const rotary_rope *rope, rotary_rope_gradient_call call, const char *words)
+{
+    double frequencies[HEAD_DIM / 2] = {0}, positions[BATCH * TIME];
+    rotary_error error = {0};
+    positions[0] = 77;
+    call.frequency_gradient = frequencies;
+    call.position_gradient = positions;
+    check_about("refusal of a gradient \"%s\"", words);
+    CHECK_INT(rotary_rope_gradient(rope, &call, &error), ROTARY_INVALID_ARGUMENT);
+    check_words(&error, words);
+    CHECK(frequencies[0] == 0 && positions[0] == 77);
+    check_about("%s", "");
+}
+
+static void test_gradients(const rotary_rope *rope)
+{
+    const rotary_rope_tensor tensor = plan_tensor(data, output, TIME, HEADS, HEAD_DIM);
+    const rotary_rope_gradient_call fine = {
+        .struct_size = sizeof fine, .batch = BATCH, .time = TIME, .key = {HEADS, tensor.input, tensor.input}};
+    rotary_rope_gradient_call call = fine;
+    call.time = -1;
+    gradient_refused(rope, call, "time is -1");
+    call = fine;
+    call.key.heads = 0;
+    gradient_refused(rope, call, "key.heads is 0|is there");
+    call = fine;
+    call.key.output_gradient.data = NULL;
+    gradient_refused(rope, call, "key.heads is 2|is NULL");
+    call = fine;
+    call.key.output_gradient.dtype = (rotary_dtype)3;
+    gradient_refused(rope, call, "key has types 0 and 3");
+    call = fine;
+    call.positions.array = data;
+    call.positions.array_type = (rotary_position_type)9;
+    gradient_refused(rope, call, "array_type is 9");
+}
+
 /* Nothing to do is not an error. */
 static void test_nothing(const rotary_rope *rope)
 {
@@ -153,6 +196,7 @@ int main(void)
     test_tensors(rope);
     test_positions(rope);
     test_tables(rope);
+    test_gradients(rope);
     test_nothing(rope);
     rotary_rope_destroy(rope);
     return check_report();
