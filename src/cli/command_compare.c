@@ -111,8 +111,8 @@ static rotary_status print_json(const struct comparison *comparison, const char 
     rotary_status status = comparison_json(comparison, &object, error);
     if (status != ROTARY_OK)
         return status;
-    file_json_set(&object, "folder", json_string(folder));
-    file_json_set(&object, "report", json_string(page));
+    json_object_set_new(object, "folder", json_string(folder));
+    json_object_set_new(object, "report", json_string(page));
     return result_print_json(object, error);
 }
 

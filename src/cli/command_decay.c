@@ -125,8 +125,8 @@ static rotary_status print_curve(const struct invocation *invocation, const stru
     }
     json_t *distances = json_array(), *values = json_array();
     for (int64_t i = 0; i < curve->count; i++) {
-        file_json_append(&distances, json_integer(i));
-        file_json_append(&values, json_real(curve->values[i]));
+        json_array_append_new(distances, json_integer(i));
+        json_array_append_new(values, json_real(curve->values[i]));
     }
     return result_print_json(json_pack("{s:o, s:o}", "distance", distances, "bound", values), error);
 }

@@ -5,7 +5,6 @@
 #include "base/fail.h"
 #include "cli/result.h"
 #include "cli/rotation.h"
-#include "file/file.h"
 
 struct frequencies_options {
     struct rotation_options rotation;
@@ -20,7 +19,7 @@ static json_t *list_axes(const rotary_rope *rope)
 {
     json_t *axes = json_array();
     for (int64_t pair = 0; pair < rotary_rope_pairs(rope); pair++)
-        file_json_append(&axes, json_integer(rotary_rope_axis(rope, pair)));
+        json_array_append_new(axes, json_integer(rotary_rope_axis(rope, pair)));
     return axes;
 }
 
@@ -31,7 +30,7 @@ static rotary_status print_frequencies(const struct rotation *rotation, rotary_e
     struct rotary_span span = rotary_rope_span(rope);
     json_t *frequencies = json_array();
     for (int64_t pair = 0; pair < rotary_rope_pairs(rope); pair++)
-        file_json_append(&frequencies, json_real(rotary_rope_inverse_frequencies(rope)[pair]));
+        json_array_append_new(frequencies, json_real(rotary_rope_inverse_frequencies(rope)[pair]));
     json_t *object =
         json_pack("{s:o, s:f, s:f, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s}", "inv_freq", frequencies,
                   "attention_factor", rotary_rope_attention_factor(rope), "softmax_factor",
@@ -41,7 +40,7 @@ static rotary_status print_frequencies(const struct rotation *rotation, rotary_e
                   rotation->config.pairing_from, "angles", plan->angles_f32 ? "f32" : "f64", "compat",
                   rotation_compats[plan->compat]);
     if (object && rotary_rope_axes(rope) > 1)
-        file_json_set(&object, "axes", list_axes(rope));
+        json_object_set_new(object, "axes", list_axes(rope));
     return result_print_json(object, error);
 }
 

@@ -8,7 +8,6 @@
 #include "cli/profile_table.h"
 #include "cli/progress.h"
 #include "cli/result.h"
-#include "file/file.h"
 #include "layer/position.h"
 #include "study/collection.h"
 #include "train/folder.h"
@@ -105,9 +104,9 @@ static rotary_status print_json(const struct invocation *invocation, const struc
         result_number(result->loss), "seconds", result_number(result->seconds), "evaluation",
         result_evaluation_json(&result->evaluation));
     if (object && profiled->steps > 0) {
-        file_json_set(&object, "profile", profile_table_json(&profiled->profile));
-        file_json_set(&object, "product_rate", json_real(profiled->limits.products));
-        file_json_set(&object, "memory_rate", json_real(profiled->limits.memory));
+        json_object_set_new(object, "profile", profile_table_json(&profiled->profile));
+        json_object_set_new(object, "product_rate", json_real(profiled->limits.products));
+        json_object_set_new(object, "memory_rate", json_real(profiled->limits.memory));
     }
     return result_print_json(object, error);
 }

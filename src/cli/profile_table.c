@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/profile_table.h"
-#include "file/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,9 +49,9 @@ json_t *profile_table_json(const struct profile *profile)
     json_t *rows = json_array();
     for (int i = 0; i < profile->count; i++) {
         const struct profile_row *row = &profile->rows[i];
-        file_json_append(&rows, json_pack("{s:s, s:f, s:f, s:f, s:I}", "operation", row->what, "seconds",
-                                          row->seconds, "operations", row->operations, "bytes", row->bytes,
-                                          "calls", (json_int_t)row->calls));
+        json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:I}", "operation", row->what, "seconds",
+                                              row->seconds, "operations", row->operations, "bytes",
+                                              row->bytes, "calls", (json_int_t)row->calls));
     }
     return rows;
 }

@@ -36,11 +36,11 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
     json_t *samples = json_array();
     for (int64_t i = 0; i < evaluation->sample_count; i++) {
         const struct evaluation_sample *sample = &evaluation->samples[i];
-        file_json_append(&samples, json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt,
-                                             "answer", sample->problem.answer, "written", sample->written,
-                                             "right", sample->right));
+        json_array_append_new(samples, json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt,
+                                                 "answer", sample->problem.answer, "written", sample->written,
+                                                 "right", sample->right));
     }
-    file_json_set(&object, "samples", samples);
+    json_object_set_new(object, "samples", samples);
     return object;
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/element.h"
 #include "base/fail.h"
-#include "file/file.h"
 #include "file/safetensors.h"
 
 #include <math.h>
@@ -104,7 +103,7 @@ json_t *tensor_shape_json(const struct tensor *tensor)
 {
     json_t *shape = json_array();
     for (int i = 0; i < tensor->dimensions; i++)
-        file_json_append(&shape, json_integer(tensor->shape[i]));
+        json_array_append_new(shape, json_integer(tensor->shape[i]));
     return shape;
 }
 

@@ -48,9 +48,5 @@ ROTARY_CHECKED rotary_status file_replace_json(const char *path, const json_t *o
 /* JSON as text that the caller frees: `flags` of json_dumps, numbers with no more digits than reading them
  * back takes. NULL when there is no memory. */
 char *file_json_text(const json_t *value, size_t flags);
-/* Adds `value`, which they take over, as jansson's functions do; but where there is no memory to add it, or
- * it is NULL, what was made so far goes too and is NULL from then on. So a missing piece shows in the end. */
-void file_json_append(json_t **array, json_t *value);
-void file_json_set(json_t **object, const char *key, json_t *value);
 
 #endif

@@ -65,22 +65,6 @@ char *file_json_text(const json_t *value, size_t flags)
     return json_dumps(value, flags | JSON_REAL_PRECISION((size_t)digits_needed(value, 1)));
 }
 
-void file_json_append(json_t **array, json_t *value)
-{
-    if (json_array_append_new(*array, value) == 0)
-        return;
-    json_decref(*array);
-    *array = NULL;
-}
-
-void file_json_set(json_t **object, const char *key, json_t *value)
-{
-    if (json_object_set_new(*object, key, value) == 0)
-        return;
-    json_decref(*object);
-    *object = NULL;
-}
-
 rotary_status file_replace_json(const char *path, const json_t *object, rotary_error *error)
 {
     char *text = file_json_text(object, JSON_INDENT(2));

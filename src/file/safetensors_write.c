@@ -121,7 +121,7 @@ static json_t *describe(const struct safetensor *tensor, uint64_t offset)
     uint64_t bytes = 0;
     (void)safetensors_bytes(tensor, &bytes);
     for (int i = 0; i < tensor->dimensions; i++)
-        file_json_append(&shape, json_integer(tensor->shape[i]));
+        json_array_append_new(shape, json_integer(tensor->shape[i]));
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype", safetensors_type(tensor), "shape", shape,
                      "data_offsets", (json_int_t)offset, (json_int_t)(offset + bytes));
 }

@@ -49,7 +49,7 @@ static rotary_status describe(const struct compare_call *call, json_t **descript
     json_object_del(config, "position"); /* what differs between the runs is no part of what they share */
     json_t *positions = json_array();
     for (int i = 0; i < call->position_count; i++)
-        file_json_append(&positions, json_string(position_names[call->positions[i]]));
+        json_array_append_new(positions, json_string(position_names[call->positions[i]]));
     *description = json_pack("{s:i, s:o, s:i, s:s, s:o}", "format", (int)COMPARE_FORMAT, "positions",
                              positions, "runs", call->runs, "command", call->command, "config", config);
     return *description ? ROTARY_OK

@@ -5,7 +5,6 @@
 #include "study/comparison.h"
 
 #include "base/fail.h"
-#include "file/file.h"
 #include "file/print.h"
 
 #include <math.h>
@@ -202,11 +201,11 @@ static json_t *measure_json(const struct comparison_encoding *encoding, enum mea
                                real(statistics->mean), "median", real(statistics->median), "deviation",
                                real(statistics->deviation), "min", real(statistics->least), "max",
                                real(statistics->most), "without_worst", real(statistics->without_worst));
-    if (!baseline)
-        file_json_set(&object, "difference",
-                      json_pack("{s:i, s:o, s:o, s:o}", "pairs", difference->count, "mean",
-                                real(difference->mean), "low", real(difference->low), "high",
-                                real(difference->high)));
+    if (object && !baseline)
+        json_object_set_new(object, "difference",
+                            json_pack("{s:i, s:o, s:o, s:o}", "pairs", difference->count, "mean",
+                                      real(difference->mean), "low", real(difference->low), "high",
+                                      real(difference->high)));
     return object;
 }
 
@@ -219,10 +218,10 @@ static json_t *runs_json(const struct comparison *comparison, const struct compa
         json_t *run = json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)record->seed, "folder", record->folder,
                                 "loss", real(encoding->values[MEASURE_LOSS][i]));
         if (comparison->has_problems) {
-            file_json_set(&run, "right", json_integer(record_last_evaluation(record)->right));
-            file_json_set(&run, "steps_to_90", steps == NOT_REACHED ? json_null() : json_integer(steps));
+            json_object_set_new(run, "right", json_integer(record_last_evaluation(record)->right));
+            json_object_set_new(run, "steps_to_90", steps == NOT_REACHED ? json_null() : json_integer(steps));
         }
-        file_json_append(&runs, run);
+        json_array_append_new(runs, run);
     }
     return runs;
 }
@@ -232,8 +231,8 @@ static json_t *diverged_json(const struct comparison *comparison, const struct c
     json_t *runs = json_array();
     for (int i = 0; i < encoding->diverged_count; i++) {
         const struct record *record = &comparison->records[encoding->runs[encoding->run_count + i]];
-        file_json_append(&runs, json_pack("{s:I, s:s, s:I}", "seed", (json_int_t)record->seed, "folder",
-                                          record->folder, "step", (json_int_t)record->diverged));
+        json_array_append_new(runs, json_pack("{s:I, s:s, s:I}", "seed", (json_int_t)record->seed, "folder",
+                                              record->folder, "step", (json_int_t)record->diverged));
     }
     return runs;
 }
@@ -245,11 +244,11 @@ static json_t *encoding_json(const struct comparison *comparison, int index)
         json_pack("{s:s, s:o, s:o, s:o}", "position", encoding->name, "runs", runs_json(comparison, encoding),
                   "diverged", diverged_json(comparison, encoding), "loss",
                   measure_json(encoding, MEASURE_LOSS, index == 0));
-    if (comparison->has_problems) {
-        file_json_set(&object, "right_percent", measure_json(encoding, MEASURE_RIGHT, index == 0));
-        file_json_set(&object, "steps_to_90",
-                      json_pack("{s:i, s:i, s:o}", "runs", encoding->reached.count, "reached",
-                                encoding->reached.reached, "median", real(encoding->reached.median)));
+    if (object && comparison->has_problems) {
+        json_object_set_new(object, "right_percent", measure_json(encoding, MEASURE_RIGHT, index == 0));
+        json_object_set_new(object, "steps_to_90",
+                            json_pack("{s:i, s:i, s:o}", "runs", encoding->reached.count, "reached",
+                                      encoding->reached.reached, "median", real(encoding->reached.median)));
     }
     return object;
 }
@@ -258,7 +257,7 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
 {
     json_t *encodings = json_array(), *verdicts = json_array();
     for (int i = 0; i < comparison->encoding_count; i++) {
-        file_json_append(&encodings, encoding_json(comparison, i));
+        json_array_append_new(encodings, encoding_json(comparison, i));
         if (i == 0)
             continue;
         char *sentence;
@@ -268,10 +267,10 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
             json_decref(verdicts);
             return status;
         }
-        file_json_append(&verdicts, json_string(sentence));
+        json_array_append_new(verdicts, json_string(sentence));
         free(sentence);
     }
-    /* A NULL is passed on: a missing piece anywhere shows here. */
+    /* jansson's functions pass a NULL on: a missing piece anywhere shows here. */
     json_t *whole = json_pack("{s:I, s:I, s:i, s:o, s:o}", "problems", (json_int_t)comparison->problems,
                               "steps", (json_int_t)comparison->steps, "unfinished", comparison->unfinished,
                               "encodings", encodings, "verdicts", verdicts);

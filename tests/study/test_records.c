@@ -112,35 +112,6 @@ static void check_damages(const char *folder)
     CHECK_INT(record_read(&record, folder, &error), ROTARY_BAD_FILE);
 }
 
-static int64_t until_refused = -1; /* pieces of memory for JSON that are still given */
-
-static void *allocate_json(size_t bytes)
-{
-    return until_refused-- == 0 ? NULL : malloc(bytes);
-}
-
-/* Whichever piece of memory it is refused, the JSON is whole or there is none. */
-static void check_refused_memory(const struct comparison *comparison, const json_t *whole)
-{
-    int failures = 0;
-    json_set_alloc_funcs(allocate_json, free);
-    for (int64_t place = 0; until_refused < 0; place++) {
-        json_t *object;
-        rotary_error error = {0};
-        check_about("JSON without memory for piece %lld", (long long)place);
-        until_refused = place;
-        if (comparison_json(comparison, &object, &error) == ROTARY_OK) {
-            CHECK(json_equal(object, whole));
-            json_decref(object);
-        } else {
-            CHECK_INT(error.status, ROTARY_OUT_OF_MEMORY);
-            failures++;
-        }
-    }
-    json_set_alloc_funcs(malloc, free);
-    CHECK(failures > 100);
-}
-
 static const char *const names[] = {"rope", "roper"};
 
 static const struct synthetic_run quick = {
@@ -191,7 +162,6 @@ static void check_comparison(const char *folder)
     CHECK_NEAR(json_real_value(json_object_get(json_object_get(encoding, "right_percent"), "mean")),
                roper->statistics[MEASURE_RIGHT].mean, 0);
     CHECK_INT((int64_t)json_array_size(json_object_get(encoding, "runs")), 3);
-    check_refused_memory(comparison, object);
     json_decref(object);
     free(text);
     free(sentence);
