@@ -24,6 +24,30 @@ static double deviation_of(const double *values, int count, double mean)
     return sqrt(square / (count - 1));
 }
 
+/* How many of the values come before `value` in ascending order, ties broken by place. */
+static int rank_of(const double *values, int count, int at)
+{
+    int rank = 0;
+    for (int i = 0; i < count; i++)
+        rank += values[i] < values[at] || (values[i] == values[at] && i < at);
+    return rank;
+}
+
+/* The middle value, or the mean of the middle two; NaN of none. Infinities are values like others. Runs are
+ * few: counting ranks needs no copy to sort. */
+static double median_of(const double *values, int count)
+{
+    double lower = (double)NAN, upper = (double)NAN;
+    for (int i = 0; i < count; i++) {
+        int rank = rank_of(values, count, i);
+        if (rank == (count - 1) / 2)
+            lower = values[i];
+        if (rank == count / 2)
+            upper = values[i];
+    }
+    return lower == upper ? lower : (lower + upper) / 2;
+}
+
 void statistics_of(struct statistics *statistics, const double *values, int count, enum direction direction)
 {
     double undefined = (double)NAN;
@@ -36,7 +60,7 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
                                       .without_worst = undefined};
     if (isnan(statistics->mean))
         return;
-    statistics->median = statistics_median(values, count);
+    statistics->median = median_of(values, count);
     statistics->deviation = deviation_of(values, count, statistics->mean);
     int least = 0, most = 0;
     for (int i = 1; i < count; i++) {
@@ -52,29 +76,6 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
     for (int i = 0; i < count; i++)
         sum += i == worst ? 0 : values[i];
     statistics->without_worst = sum / (count - 1);
-}
-
-/* How many of the values come before `value` in ascending order, ties broken by place. */
-static int rank_of(const double *values, int count, int at)
-{
-    int rank = 0;
-    for (int i = 0; i < count; i++)
-        rank += values[i] < values[at] || (values[i] == values[at] && i < at);
-    return rank;
-}
-
-/* Runs are few: counting ranks needs no copy to sort. */
-double statistics_median(const double *values, int count)
-{
-    double lower = (double)NAN, upper = (double)NAN;
-    for (int i = 0; i < count; i++) {
-        int rank = rank_of(values, count, i);
-        if (rank == (count - 1) / 2)
-            lower = values[i];
-        if (rank == count / 2)
-            upper = values[i];
-    }
-    return lower == upper ? lower : (lower + upper) / 2;
 }
 
 /* How likely Student's t lies within ±tan(angle) √freedom, for whole degrees of freedom: a finite sum
@@ -138,7 +139,7 @@ rotary_status statistics_reached(struct reached *reached, const int64_t *steps, 
         reached->reached += there;
         times[i] = there ? (double)steps[i] : (double)INFINITY;
     }
-    reached->median = statistics_median(times, count);
+    reached->median = median_of(times, count);
     free(times);
     return ROTARY_OK;
 }

@@ -20,9 +20,6 @@ struct statistics {
 };
 void statistics_of(struct statistics *statistics, const double *values, int count, enum direction direction);
 
-/* The middle value, or the mean of the middle two; NaN of none. Infinities are values like others. */
-double statistics_median(const double *values, int count);
-
 /* Differences of runs that shared seed, data and initial weights: encoding minus baseline. [low, high] is the
  * 95% interval of their mean by Student's t ("The probable error of a mean", Biometrika 1908); NaN of fewer
  * than two. */
