@@ -26,11 +26,19 @@ static _Thread_local struct {
 void rotary_emulated_tiles_configure(const void *layout)
 {
     _Static_assert(sizeof(struct layout) == 64, "the layout in memory is 64 bytes");
+    /* The processor would not mind: somebody has not released them, and a caller's thread is left with them.
+     */
+    assert(registers.layout.palette == 0);
     memset(&registers, 0, sizeof registers);
     memcpy(&registers.layout, layout, sizeof registers.layout);
     assert(registers.layout.palette == 1 && registers.layout.start_row == 0);
-    for (int tile = 0; tile < TILES; tile++)
-        assert(registers.layout.rows[tile] <= MOST_ROWS && registers.layout.row_bytes[tile] <= ROW_BYTES);
+    for (int i = 0; i < 14; i++)
+        assert(registers.layout.reserved[i] == 0);
+    for (int tile = 0; tile < 16; tile++) {
+        assert(registers.layout.rows[tile] <= (tile < TILES ? MOST_ROWS : 0));
+        assert(registers.layout.row_bytes[tile] <= (tile < TILES ? ROW_BYTES : 0));
+        assert(!registers.layout.rows[tile] == !registers.layout.row_bytes[tile]);
+    }
 }
 
 void rotary_emulated_tiles_release(void)
