@@ -39,7 +39,9 @@ ROTARY_API const char *rotary_isa_name(rotary_isa isa);
 /* The isa that `name` names; ROTARY_INVALID_ARGUMENT, with the known names in the error, if it names none. */
 ROTARY_API ROTARY_CHECKED rotary_status rotary_isa_from_name(rotary_isa *isa, const char *name,
                                                              rotary_error *error);
-/* Whether this machine (processor and operating system) can run `isa`. */
+/* Whether this machine (processor and operating system) can run `isa`. For ROTARY_ISA_AMX this asks the
+ * kernel for the permission, which the process then keeps; so does all that takes ROTARY_ISA_AUTO, unless
+ * ROTARY_ISA names another. */
 ROTARY_API bool rotary_isa_available(rotary_isa isa);
 /* What ROTARY_ISA_AUTO means here: the best available, no better than ROTARY_ISA names if it is set. */
 ROTARY_API rotary_isa rotary_isa_best(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the processor can do and the operating system lets it do. CPUID says what the silicon has, XCR0 which
- * registers the system saves; AMX tiles also need the kernel's permission, asked for once per process.
+ * registers the system saves; AMX tiles also need the kernel's permission. The process keeps it, so it is
+ * asked for only where amx is to be had, and asking again changes nothing.
  *
  * A build with ROTARY_EMULATE_TILES calls amx available wherever AVX512_BF16 is, since it has tiles of its
  * own.
@@ -48,7 +49,8 @@ static bool may_use_tiles(uint32_t features)
 }
 #endif
 
-static rotary_isa probe(void)
+/* The best instruction set, or the best without tiles. */
+static rotary_isa probe(bool tiles)
 {
     uint32_t a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d))
@@ -65,16 +67,18 @@ static rotary_isa probe(void)
     const uint32_t avx512_bf16 = 1u << 5;
     if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !has(a, avx512_bf16))
         return ROTARY_ISA_AVX512;
-    return may_use_tiles(d7) ? ROTARY_ISA_AMX : ROTARY_ISA_AVX512BF16;
+    return tiles && may_use_tiles(d7) ? ROTARY_ISA_AMX : ROTARY_ISA_AVX512BF16;
 }
 #elif defined(__aarch64__)
-static rotary_isa probe(void)
+static rotary_isa probe(bool tiles)
 {
+    (void)tiles;
     return ROTARY_ISA_NEON;
 }
 #else
-static rotary_isa probe(void)
+static rotary_isa probe(bool tiles)
 {
+    (void)tiles;
     return ROTARY_ISA_SCALAR;
 }
 #endif
@@ -116,7 +120,7 @@ rotary_status rotary_isa_from_name(rotary_isa *isa, const char *name, rotary_err
 
 bool rotary_isa_available(rotary_isa isa)
 {
-    rotary_isa best = probe();
+    rotary_isa best = probe(isa == ROTARY_ISA_AMX);
     if (isa == ROTARY_ISA_AUTO || isa == ROTARY_ISA_SCALAR || isa == best)
         return true;
     int rank = rank_of(isa), most = rank_of(best), neon = rank_of(ROTARY_ISA_NEON);
@@ -125,12 +129,12 @@ bool rotary_isa_available(rotary_isa isa)
 
 rotary_isa rotary_isa_best(void)
 {
-    rotary_isa best = probe(), cap;
+    rotary_isa cap;
     const char *name = getenv("ROTARY_ISA");
     if (name && rotary_isa_from_name(&cap, name, NULL) == ROTARY_OK && cap != ROTARY_ISA_AUTO &&
-        rank_of(cap) < rank_of(best) && rotary_isa_available(cap))
+        rotary_isa_available(cap))
         return cap;
-    return best;
+    return probe(true);
 }
 
 rotary_status rotary_isa_resolve(rotary_isa *isa, rotary_error *error)
