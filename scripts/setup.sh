@@ -24,6 +24,7 @@ have() {
     libdnnl-dev) has_header dnnl.h ;;
     libjansson-dev) has_header jansson.h ;;
     libopenblas0-pthread) ls /usr/lib/*/openblas-pthread/libblas.so.3 ;;
+    python3-numpy) python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy' ;;
     python3-torch) /usr/bin/python3 -c 'import torch' ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
