@@ -3,6 +3,7 @@
 # install.sh BUILD COMPILER_C COMPILER_CXX: installs what was built into a folder of its own, moves that folder, and
 # builds and runs programs against it: with find_package and with pkg-config, in C and in C++, shared and static.
 set -eu
+export CMAKE_GENERATOR=Ninja
 build=$1 cc=$2 cxx=$3
 consumer=$(cd "$(dirname "$0")/consumer" && pwd)
 for tool in "$cxx" pkg-config readelf; do
