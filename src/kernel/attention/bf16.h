@@ -123,11 +123,12 @@ static inline void turn_rows_in(uint16_t *to, const rotary_attention_problem *pr
     int64_t head_dim = problem->head_dim, width = rotary_attention_row(head_dim), pairs = turn->dim / 2;
     bool whole = turn->cosine && !turn->interleaved && turn->dim == width && pairs % 16 == 0;
     bool plain = !turn->cosine && head_dim == width && factor == 1.0f;
+    int64_t ahead = count > 1 ? AHEAD * view.time_stride : 0; /* over one entry a stride may be anything */
     for (int64_t at = 0; at < count; at++) {
         const uint16_t *from =
             vector_at(problem, view, sequence, keys ? key_row(problem, first + at) : first + at, head);
         for (int64_t channel = 0; channel < head_dim; channel += 32)
-            _mm_prefetch((const char *)(from + AHEAD * view.time_stride + channel), _MM_HINT_T0);
+            _mm_prefetch((const char *)(from + ahead + channel), _MM_HINT_T0);
         const float *cosine = turn->cosine + (first + at) * pairs, *sine = turn->sine + (first + at) * pairs;
         for (int64_t channel = 0; plain && channel < width; channel += 32)
             _mm512_storeu_si512(to + at * width + channel, _mm512_loadu_si512(from + channel));
