@@ -165,6 +165,20 @@ static rotary_status read_tables(const struct apply_options *options, struct wor
                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the tables of %s", options->cosine);
 }
 
+static rotary_rope_tables own_tables(const struct work *work)
+{
+    const int64_t *shape = work->cosine.shape;
+    bool per_token = work->cosine.dimensions == 3;
+    int64_t pairs = shape[work->cosine.dimensions - 1];
+    return (rotary_rope_tables){.cosine = work->cosine_data,
+                                .sine = work->sine_data,
+                                .dtype = ROTARY_F32,
+                                .per_token = per_token,
+                                .rows = per_token ? 0 : shape[0],
+                                .row_stride = pairs,
+                                .batch_stride = per_token && shape[0] > 1 ? work->input.time * pairs : 0};
+}
+
 static rotary_status make_plan(const struct apply_options *options, const struct invocation *invocation,
                                struct work *work, rotary_error *error)
 {
@@ -267,18 +281,8 @@ static rotary_status turn(const struct apply_options *options, struct work *work
         status = read_positions(options, work, rotary_rope_axes(rope), &call.positions, error);
     if (status)
         return status;
-    if (options->cosine) {
-        bool per_token = work->cosine.dimensions == 3;
-        int64_t pairs = work->cosine.shape[work->cosine.dimensions - 1];
-        call.tables = (rotary_rope_tables){
-            .cosine = work->cosine_data,
-            .sine = work->sine_data,
-            .dtype = ROTARY_F32,
-            .per_token = per_token,
-            .rows = per_token ? 0 : work->cosine.shape[0],
-            .row_stride = pairs,
-            .batch_stride = per_token && work->cosine.shape[0] > 1 ? work->input.time * pairs : 0};
-    }
+    if (options->cosine)
+        call.tables = own_tables(work);
     work->data = tensor_pack(work->input.tensor.values, work->input.tensor.elements, work->dtype);
     if (!work->data)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to turn %s", options->input);
