@@ -202,7 +202,7 @@ typedef struct rotary_rope_tables {
     bool per_token;       /* the second form; positions are not looked at */
     int64_t rows;         /* of the first form; a position that is not one of 0 ... rows - 1 is refused */
     int64_t row_stride;   /* elements; 0: pairs */
-    int64_t batch_stride; /* elements; of the second form */
+    int64_t batch_stride; /* elements; of the second form; 0: all sequences have the same */
 } rotary_rope_tables;
 
 /* Zeroed but for struct_size and what is needed. Each of query, key and value is turned unless its input.data

@@ -53,10 +53,9 @@ static rotary_status check_span(rotary_rope_config *config, rotary_error *error)
                            "rotary_dim is %lld%s; wanted an even number, because channels turn in pairs", dim,
                            whole ? " (the whole head)" : "");
     if (start < 0 || start > head - dim)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "the rotary span, channels %lld ... %lld, leaves the head, whose channels are 0 ... %lld", start,
-            start + dim - 1, head - 1);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "rotary_start is %lld; wanted 0 ... %lld, because %lld of %lld channels turn",
+                           start, head - dim, dim, head);
     return ROTARY_OK;
 }
 

@@ -44,9 +44,11 @@ static void test_refusals(void)
     refused(config, ROTARY_INVALID_ARGUMENT, "rotary_dim|-2");
     config.rotary_dim = 32;
     config.rotary_start = 33;
-    refused(config, ROTARY_INVALID_ARGUMENT, "33 ... 64|0 ... 63");
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_start is 33|0 ... 32");
+    config.rotary_start = INT64_MAX;
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_start is 9223372036854775807|0 ... 32");
     config.rotary_start = -1;
-    refused(config, ROTARY_INVALID_ARGUMENT, "-1");
+    refused(config, ROTARY_INVALID_ARGUMENT, "rotary_start is -1");
     config = plan_config(64);
     for (int i = 0; i < 4; i++) {
         config.base = (double[]){0, -1, NAN, INFINITY}[i];
