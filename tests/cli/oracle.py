@@ -157,6 +157,13 @@ for interleaved in [False, True]:
            array("p.npy", positions), "--json")
     near("M-RoPE", np.load("y.npy"), turned(x.astype(np.float64), positions[axes].T, inverse_frequencies(16)),
          np.abs(x).max() * 1e-6)
+    x, positions = numbers(2, 4, 2, 16).astype(np.float32), random.integers(0, 50, (3, 2, 4))
+    result("apply", "--config", rotation, "--input", array("x.npy", x), "--output", "y.npy", "--positions",
+           array("p.npy", positions), "--json")
+    wanted = [turned(x[b].astype(np.float64), positions[axes, b].T, inverse_frequencies(16)) for b in range(2)]
+    near("M-RoPE, by sequence", np.load("y.npy"), np.stack(wanted), np.abs(x).max() * 1e-6)
+    refuses(1, "p.npy has shape [2, 2, 4], wanted [4], [1 or 2, 4], [3, 4] or [3, 2, 4]", "apply", "--config",
+            rotation, "--input", "x.npy", "--output", "y.npy", "--positions", array("p.npy", positions[:2]))
 
 # Tables of the caller's own.
 cosine, sine = numbers(9, 3).astype(np.float32), numbers(9, 3).astype(np.float32)
