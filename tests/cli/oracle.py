@@ -3,10 +3,10 @@
 import json
 import math
 import os
-import struct
 
 import numpy as np
-from oracle_support import array, check, config, near, refuses, report, result, run
+from oracle_support import (array, check, config, near, read_safetensors, refuses, report, result, run,
+                            write_safetensors)
 
 random = np.random.default_rng(20240521)
 
@@ -363,26 +363,6 @@ result("apply", "--cos", "c.npy", "--sin", "s.npy", *turn[3:5], "--output", "z.n
 near("bf16 arithmetic with given tables", np.load("z.npy"), y, 0)
 
 # ---- safetensors, and permute ----
-
-def write_safetensors(name, tensors, metadata):
-    header, data = {"__metadata__": metadata}, b""
-    for key, (kind, shape, content) in tensors.items():
-        header[key] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
-        data += content
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(name, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
-
-
-def read_safetensors(name):
-    with open(name, "rb") as file:
-        content = file.read()
-    (length,) = struct.unpack("<Q", content[:8])
-    header, data = json.loads(content[8:8 + length]), content[8 + length:]
-    metadata = header.pop("__metadata__")
-    return {key: (x["dtype"], x["shape"], data[slice(*x["data_offsets"])]) for key, x in header.items()}, metadata
-
 
 def bf16(x):
     return (np.ascontiguousarray(x, np.float32).view(np.uint32) >> 16).astype(np.uint16)

@@ -2,6 +2,7 @@
 """What the oracle's tests share: running the program in a folder of its own, and comparing."""
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,26 @@ def config(content, name="config.json"):
 def array(name, values):
     np.save(name, np.ascontiguousarray(values))
     return name
+
+
+def write_safetensors(name, tensors, metadata):
+    header, data = {"__metadata__": metadata}, b""
+    for key, (kind, shape, content) in tensors.items():
+        header[key] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(name, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def read_safetensors(name):
+    with open(name, "rb") as file:
+        content = file.read()
+    (length,) = struct.unpack("<Q", content[:8])
+    header, data = json.loads(content[8:8 + length]), content[8 + length:]
+    metadata = header.pop("__metadata__")
+    return {key: (x["dtype"], x["shape"], data[slice(*x["data_offsets"])]) for key, x in header.items()}, metadata
 
 
 def _content():
