@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""terminal.py ROTARY: what training shows on a terminal: one line, drawn anew in place, that fits and is gone at the end."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+from oracle_support import check, report, rotary
+
+steps = 400
+settings = dict(hidden_size=16, num_attention_heads=2, num_key_value_heads=2, num_hidden_layers=1, intermediate_size=32,
+                sequence_length=64, batch_size=2, problems=4, held_out=2, evaluate_every=200)
+anew = "\r\033[K"
+
+
+def shown(columns, kind):
+    """All that a run writes to a terminal of that many columns."""
+    screen, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    command = [rotary, "train", "index", "--steps", str(steps), "--seed", "7", "--out", f"{kind}-{columns}"]
+    for name, value in settings.items():
+        command += ["--set", f"{name}={value}"]
+    run = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
+                           env={**os.environ, "TERM": kind})
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            some = os.read(screen, 65536)
+        except OSError:  # nobody writes there any more
+            break
+        if not some:
+            break
+        text += some
+    check("it ends well", run.wait() == 0, run.returncode)
+    os.close(screen)
+    return text.decode().replace("\r\n", "\n")
+
+
+for columns in (120, 70, 20):
+    text = shown(columns, "xterm")
+    drawn = text.split(anew)
+    check("nothing stands before the first bar", drawn[0] == "", drawn[0])
+    bars = 0
+    for part in drawn[1:]:
+        if part == "" or "\n" in part:  # cleared for notes, or for the end
+            for note in part.splitlines():
+                check("a note is an evaluation", re.match(r"step \d+: .* of 4 right, .* of tokens right$", note), note)
+            continue
+        bars += 1
+        check("a bar leaves the last column free", len(part) < columns, part)
+        check("a bar has no more to control the terminal", part.isprintable(), part)
+        found = re.match(r"(?:\[(#*)(\.*)\] )?(\d+)/(\d+)  loss \d", part)
+        check("a bar says step and loss", found, part)
+        if not found:
+            continue
+        check("its steps", int(found[4]) == steps and 1 <= int(found[3]) <= steps, part)
+        check("it is drawn where it has room", (found[1] is not None) == (columns >= 70), part)
+        if found[1] is not None:
+            width = len(found[1] + found[2])
+            check("it is as full as steps are done", len(found[1]) == int(int(found[3]) / steps * width), part)
+            check("its width", 8 <= width <= 40, part)
+    check("bars were seen", bars > 0, text)
+    check("the last bar is gone at the end", drawn[-1] == "" or drawn[-1].endswith("\n"), drawn[-1])
+    check("both evaluations are noted", len(re.findall("of tokens right\n", text)) == 2, text)
+
+text = shown(70, "dumb")
+check("a terminal that cannot draw gets lines", "\033" not in text and "\r" not in text, text)
+check("they say the steps", re.match(rf"step 1 of {steps}  loss ", text), text)
+report()
