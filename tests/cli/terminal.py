@@ -6,6 +6,7 @@ import pty
 import re
 import struct
 import subprocess
+import sys
 import termios
 
 from oracle_support import check, report, rotary
@@ -18,7 +19,11 @@ anew = "\r\033[K"
 
 def shown(columns, kind):
     """All that a run writes to a terminal of that many columns."""
-    screen, slave = pty.openpty()
+    try:
+        screen, slave = pty.openpty()
+    except OSError as error:
+        print(f"skipped: no terminal is to be had ({error})")
+        sys.exit(77)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     command = [rotary, "train", "index", "--steps", str(steps), "--seed", "7", "--out", f"{kind}-{columns}"]
     for name, value in settings.items():
