@@ -19,22 +19,12 @@ static rotary_rope_apply_call good(void)
     return call;
 }
 
-/* All of `words` (separated by '|') stand in the sentence. */
-static void check_words(const rotary_error *error, const char *words)
-{
-    char copy[256], *rest = copy;
-    snprintf(copy, sizeof copy, "%s", words);
-    for (char *word; (word = strsep(&rest, "|"));)
-        if (!CHECK(strstr(error->message, word) != NULL))
-            printf("    the message is \"%s\"\n", error->message);
-}
-
 static void refused(const rotary_rope *rope, rotary_rope_apply_call call, const char *words)
 {
     rotary_error error = {0};
     check_about("refusal \"%s\"", words);
     CHECK_INT(rotary_rope_apply(rope, &call, &error), ROTARY_INVALID_ARGUMENT);
-    check_words(&error, words);
+    CHECK_WORDS(error.message, words);
     for (int i = 0; i < COUNT; i++)
         CHECK(output[i] == 77.0f && data[i] == before[i]);
     check_about("%s", "");
@@ -146,7 +136,7 @@ static void gradient_refused(const rotary_rope *rope, rotary_rope_gradient_call 
     call.position_gradient = positions;
     check_about("refusal of a gradient \"%s\"", words);
     CHECK_INT(rotary_rope_gradient(rope, &call, &error), ROTARY_INVALID_ARGUMENT);
-    check_words(&error, words);
+    CHECK_WORDS(error.message, words);
     CHECK(frequencies[0] == 0 && positions[0] == 77);
     check_about("%s", "");
 }

@@ -52,6 +52,19 @@ bool check_text(const char *got, const char *wanted, const char *text, const cha
     return holds;
 }
 
+bool check_words(const char *text, const char *words, const char *file, int line)
+{
+    bool all = true;
+    for (const char *word = words; word; word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL) {
+        size_t length = strcspn(word, "|");
+        bool holds = memmem(text, strlen(text), word, length) != NULL;
+        if (!count(holds, file, line) && printing())
+            printf("\"%s\" does not say \"%.*s\"\n", text, (int)length, word);
+        all = all && holds;
+    }
+    return all;
+}
+
 bool check_near(double got, double wanted, double bound, const char *text, const char *file, int line)
 {
     double error = fabs(got - wanted);

@@ -14,12 +14,15 @@
 /* got == wanted for integers, for strings. */
 #define CHECK_INT(got, wanted)  check_int((got), (wanted), #got, __FILE__, __LINE__)
 #define CHECK_TEXT(got, wanted) check_text((got), (wanted), #got, __FILE__, __LINE__)
+/* All of `words`, separated by '|', stand in the text. */
+#define CHECK_WORDS(text, words) check_words((text), (words), __FILE__, __LINE__)
 /* |got - wanted| <= bound; a NaN anywhere fails. */
 #define CHECK_NEAR(got, wanted, bound) check_near((got), (wanted), (bound), #got, __FILE__, __LINE__)
 
 bool check_that(bool holds, const char *text, const char *file, int line);
 bool check_int(int64_t got, int64_t wanted, const char *text, const char *file, int line);
 bool check_text(const char *got, const char *wanted, const char *text, const char *file, int line);
+bool check_words(const char *text, const char *words, const char *file, int line);
 bool check_near(double got, double wanted, double bound, const char *text, const char *file, int line);
 
 /* Says what the following checks are about; printed in front of a failure. Keeps the formatted text. */
