@@ -11,7 +11,6 @@
 #include "base/fail.h"
 #include "cli/result.h"
 #include "cli/rotation.h"
-#include "file/file.h"
 #include "file/print.h"
 #include "report/svg.h"
 
@@ -106,11 +105,7 @@ static rotary_status write_picture(const char *path, const struct curve *curve, 
     if (status != ROTARY_OK)
         return status;
     draw(print.stream, curve);
-    status = print_end(&print, error);
-    if (status == ROTARY_OK)
-        status = file_replace(path, print.text, print.count, error);
-    free(print.text);
-    return status;
+    return print_replace(&print, path, error);
 }
 
 /* ---- the command ---- */

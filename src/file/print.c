@@ -2,6 +2,7 @@
 #include "file/print.h"
 
 #include "base/fail.h"
+#include "file/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,4 +49,14 @@ rotary_status print_end(struct print *print, rotary_error *error)
         return no_memory(print, error);
     print->stream = NULL;
     return ROTARY_OK;
+}
+
+rotary_status print_replace(struct print *print, const char *path, rotary_error *error)
+{
+    rotary_status status = print_end(print, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = file_replace(path, print->text, print->count, error);
+    free(print->text);
+    return status;
 }

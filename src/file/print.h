@@ -16,9 +16,11 @@ struct print {
     size_t room;
 };
 
-/* `print` stays where it is until print_end, which has to follow. */
+/* `print` stays where it is until print_end or print_replace, one of which has to follow. */
 ROTARY_CHECKED rotary_status print_begin(struct print *print, rotary_error *error);
 /* Ends the text. ROTARY_OUT_OF_MEMORY, and nothing to free, if any piece of it could not be kept. */
 ROTARY_CHECKED rotary_status print_end(struct print *print, rotary_error *error);
+/* Ends the text and replaces a file by it; leaves nothing to free. */
+ROTARY_CHECKED rotary_status print_replace(struct print *print, const char *path, rotary_error *error);
 
 #endif

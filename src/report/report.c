@@ -2,7 +2,6 @@
 #include "report/report.h"
 
 #include "base/fail.h"
-#include "file/file.h"
 #include "file/print.h"
 #include "report/page.h"
 
@@ -37,17 +36,14 @@ static rotary_status fill_page(struct page *page, rotary_error *error)
 rotary_status report_write(const struct collection *collection, const char *path, rotary_error *error)
 {
     struct page page = {.collection = collection};
-    struct print print = {0};
+    struct print print;
     rotary_status status = fill_page(&page, error);
     if (status == ROTARY_OK)
         status = print_begin(&print, error);
     if (status == ROTARY_OK) {
         page_write(print.stream, &page);
-        status = print_end(&print, error);
+        status = print_replace(&print, path, error);
     }
-    if (status == ROTARY_OK)
-        status = file_replace(path, print.text, print.count, error);
-    free(print.text);
     free_page(&page);
     return status;
 }
