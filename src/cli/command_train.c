@@ -69,12 +69,14 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     if (options->resume) {
         status = find_run(plan->folder, &recorded, error);
         request.base = &recorded;
+        if (status == ROTARY_OK)
+            status = plan_draft(&request, &plan->config, error);
     } else if (collection_is_comparison(plan->folder)) {
         status =
             rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder", plan->folder);
     }
     if (status == ROTARY_OK)
-        status = plan_config(&request, &plan->config, error);
+        status = run_config_check(&plan->config, error);
     if (status == ROTARY_OK)
         status = plan_compute(&invocation->common, plan->config.train.precision, &plan->compute, error);
     return status;
