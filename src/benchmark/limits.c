@@ -6,7 +6,7 @@
 #include "base/threads.h"
 #include "benchmark/fill.h"
 #include "benchmark/timing.h"
-#include "kernel/memory/memory.h"
+#include "kernel/memory/memory_kernels.h"
 #include "tensor/matmul.h"
 
 #include <stdlib.h>

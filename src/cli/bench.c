@@ -2,8 +2,8 @@
 #include "cli/bench.h"
 
 #include "base/fail.h"
-#include "cli/plan.h"
 #include "cli/result.h"
+#include "cli/run_plan.h"
 
 #include <errno.h>
 #include <stdio.h>

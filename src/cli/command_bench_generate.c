@@ -2,11 +2,11 @@
  *
  * rotary bench generate: how fast a model writes.
  */
-#include "benchmark/generate.h"
+#include "benchmark/generate_benchmark.h"
 #include "cli/command.h"
-#include "cli/plan.h"
 #include "cli/profile_table.h"
 #include "cli/result.h"
+#include "cli/run_plan.h"
 #include "layer/position.h"
 
 #include <stdio.h>

@@ -2,11 +2,11 @@
  *
  * rotary bench train: a step of training.
  */
-#include "benchmark/train.h"
+#include "benchmark/train_benchmark.h"
 #include "cli/command.h"
-#include "cli/plan.h"
 #include "cli/profile_table.h"
 #include "cli/result.h"
+#include "cli/run_plan.h"
 #include "layer/position.h"
 
 #include <stdio.h>

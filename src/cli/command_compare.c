@@ -4,12 +4,12 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
-#include "cli/plan.h"
 #include "cli/progress.h"
 #include "cli/result.h"
+#include "cli/run_plan.h"
 #include "file/file.h"
 #include "report/report.h"
-#include "study/compare.h"
+#include "study/comparison_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

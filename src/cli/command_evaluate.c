@@ -4,8 +4,8 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
-#include "cli/plan.h"
 #include "cli/result.h"
+#include "cli/run_plan.h"
 #include "layer/position.h"
 #include "train/train.h"
 

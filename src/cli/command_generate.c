@@ -4,9 +4,9 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
-#include "cli/plan.h"
 #include "cli/result.h"
-#include "model/generate.h"
+#include "cli/run_plan.h"
+#include "model/generation.h"
 
 #include <stdio.h>
 #include <stdlib.h>

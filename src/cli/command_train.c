@@ -4,10 +4,10 @@
  */
 #include "base/fail.h"
 #include "cli/command.h"
-#include "cli/plan.h"
 #include "cli/profile_table.h"
 #include "cli/progress.h"
 #include "cli/result.h"
+#include "cli/run_plan.h"
 #include "layer/position.h"
 #include "study/collection.h"
 #include "train/folder.h"

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "file/rope_config.h"
-#include "rope/rope.h"
+#include "rope/rope_roles.h"
 
 /* Options of every command that reads a configuration. */
 struct rotation_options {

@@ -2,7 +2,7 @@
 #include "layer/activation.h"
 
 #include "base/threads.h"
-#include "kernel/layer/layer.h"
+#include "kernel/layer/layer_kernels.h"
 
 enum { BLOCK_ELEMENTS = 1 << 15 };
 

@@ -5,7 +5,7 @@
 #ifndef ROTARY_LAYER_DROPOUT_H
 #define ROTARY_LAYER_DROPOUT_H
 
-#include "kernel/layer/layer.h"
+#include "kernel/layer/layer_kernels.h"
 
 /* Which elements are dropped is a pure function of this and the element's row and column, so the backward
  * pass draws the mask again instead of storing it. */

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "base/threads.h"
-#include "kernel/layer/layer.h"
+#include "kernel/layer/layer_kernels.h"
 
 #include <math.h>
 #include <stdio.h>

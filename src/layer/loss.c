@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/threads.h"
-#include "kernel/layer/layer.h"
+#include "kernel/layer/layer_kernels.h"
 #include "tensor/profile.h"
 
 #include <stdlib.h>

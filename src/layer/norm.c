@@ -2,7 +2,7 @@
 #include "layer/norm.h"
 
 #include "base/threads.h"
-#include "kernel/layer/layer.h"
+#include "kernel/layer/layer_kernels.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "layer/residual.h"
 
 #include "base/threads.h"
-#include "kernel/layer/layer.h"
+#include "kernel/layer/layer_kernels.h"
 
 enum { ROWS_A_PIECE = 64 };
 

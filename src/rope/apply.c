@@ -5,9 +5,9 @@
 #include "base/element.h"
 #include "base/fail.h"
 #include "base/sized.h"
-#include "kernel/rope/rope.h"
+#include "kernel/rope/rope_kernels.h"
 #include "rope/positions.h"
-#include "rope/turn.h"
+#include "rope/rotate.h"
 
 struct source {
     const rotary_rope *rope;

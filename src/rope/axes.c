@@ -2,7 +2,7 @@
  *
  * Positions of several axes: which pair turns by which, and with what frequency.
  */
-#include "rope/plan.h"
+#include "rope/rope_plan.h"
 
 int rotary_rope_count_axes(const rotary_rope_config *config)
 {

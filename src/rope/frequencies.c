@@ -7,7 +7,7 @@
  * With angles_f32 every step is rounded to f32 where Hugging Face's code has f32 tensors: rounding a double
  * result of one operation on f32 numbers is what f32 arithmetic gives.
  */
-#include "rope/plan.h"
+#include "rope/rope_plan.h"
 
 #include <math.h>
 

@@ -4,8 +4,8 @@
  */
 #include "base/fail.h"
 #include "base/sized.h"
-#include "kernel/rope/rope.h"
-#include "rope/plan.h"
+#include "kernel/rope/rope_kernels.h"
+#include "rope/rope_plan.h"
 
 #include <string.h>
 

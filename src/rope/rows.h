@@ -5,7 +5,7 @@
 #ifndef ROTARY_ROPE_ROWS_H
 #define ROTARY_ROPE_ROWS_H
 
-#include "rope/plan.h"
+#include "rope/rope_plan.h"
 
 /* A stretch of pairs and where their cosines and sines go or are: cosine[i] belongs to pair first + i. */
 struct rotary_row {

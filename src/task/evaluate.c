@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/fail.h"
-#include "model/generate.h"
+#include "model/generation.h"
 #include "task/kind.h"
 
 #include <string.h>

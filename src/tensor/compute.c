@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "base/isa.h"
 #include "base/threads.h"
-#include "kernel/layer/layer.h"
+#include "kernel/layer/layer_kernels.h"
 #include "tensor/matmul.h"
 
 static rotary_status choose_storage(struct compute *compute, enum precision precision, rotary_error *error)

@@ -7,7 +7,7 @@
 
 #include <rotary/types.h>
 
-struct layer_kernels; /* kernel/layer/layer.h */
+struct layer_kernels; /* kernel/layer/layer_kernels.h */
 struct products;      /* tensor/matmul.h */
 struct profile;       /* tensor/profile.h */
 

@@ -9,9 +9,9 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/threads.h"
-#include "kernel/layer/layer.h"
+#include "kernel/layer/layer_kernels.h"
+#include "tensor/matmul_internal.h"
 #include "tensor/onednn.h"
-#include "tensor/products.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

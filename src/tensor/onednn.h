@@ -17,7 +17,7 @@ enum { PIECE_PACKED = 0, PIECE_INTERLEAVED = -1 };
 struct piece_shape {
     int64_t rows, columns, inner;
     int64_t source_row, source_column; /* strides; one of them is 1 */
-    int64_t weights_row;     /* stride; PIECE_PACKED: a panel; PIECE_INTERLEAVED: kernel/layer/layer.h */
+    int64_t weights_row; /* stride; PIECE_PACKED: a panel; PIECE_INTERLEAVED: kernel/layer/layer_kernels.h */
     int64_t destination_row; /* stride */
     int64_t type;            /* rotary_dtype of source and weights */
     int64_t destination_type;

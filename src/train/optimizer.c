@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/optimizer.h"
 
-#include "tensor/update.h"
+#include "tensor/parameter_update.h"
 
 #include <math.h>
 

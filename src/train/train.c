@@ -7,8 +7,8 @@
 #include "tensor/profile.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
-#include "train/learner.h"
 #include "train/metrics.h"
+#include "train/trainer.h"
 
 #include <math.h>
 

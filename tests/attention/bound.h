@@ -6,7 +6,7 @@
 #ifndef TESTS_ATTENTION_BOUND_H
 #define TESTS_ATTENTION_BOUND_H
 
-#include "attention/reference.h"
+#include "attention/attention_reference.h"
 
 /* From query, key, value, and output_gradient for the gradients, of `given` makes in `bound` the largest
  * error of output and log_sum_exp and, with `backward`, of the gradients, element by element. */

@@ -4,7 +4,7 @@
  * tile kernels: that the plan an amx plan is given is theirs, and a product of tiles is what the manual says.
  */
 #include "kernel/attention/amx_emulated.h"
-#include "kernel/attention/kernels.h"
+#include "kernel/attention/attention_kernels.h"
 #include "support/check.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef TESTS_ATTENTION_TRIAL_H
 #define TESTS_ATTENTION_TRIAL_H
 
-#include "attention/reference.h"
+#include "attention/attention_reference.h"
 
 /* Instruction sets to try: those available, from scalar up; amx alone where its tiles are software,
  * sanitized. Returns how many. */

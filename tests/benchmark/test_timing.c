@@ -4,7 +4,7 @@
  */
 #include "benchmark/operations.h"
 #include "benchmark/timing.h"
-#include "benchmark/train.h"
+#include "benchmark/train_benchmark.h"
 #include "support/check.h"
 
 #include <string.h>

@@ -44,7 +44,7 @@ good
 expect good "layers of a good tree" "$rules/layers.sh" "$tree"
 breaks layers.sh "an arrow upwards" src/base/one.h '#include "task/task.h"\n'
 breaks layers.sh "an arrow upwards, spaced" src/kernel/one.c '  #  include "tensor/compute.h"\n'
-breaks layers.sh "a page that can train" src/report/one.c '#include "study/compare.h"\n'
+breaks layers.sh "a page that can train" src/report/one.c '#include "study/comparison_run.h"\n'
 breaks layers.sh "a floor nobody knows" src/one.c '#include <stdio.h>\n'
 breaks layers.sh "a header without a floor" src/task/one.c '#include "one.h"\n'
 breaks layers.sh "two doors to oneDNN" src/task/one.c '#include <dnnl.h>\n'
@@ -110,11 +110,11 @@ for number in $(seq 20); do
     printf 'mutant: number %d\nfile: src/base/x.c\n- int x%d;\n+ int y;\ntests: base\n' "$number" "$number" \
         >>"$tree/tests/mutants/list.txt"
 done
-expect good "mutants of lines that are there" "$rules/mutants.sh" "$tree"
+expect good "mutants of lines that are there" "$rules/mutant_list.sh" "$tree"
 echo 'int x7;' >>"$tree/src/base/x.c"
-expect bad "a mutant of a line that is there twice" "$rules/mutants.sh" "$tree"
+expect bad "a mutant of a line that is there twice" "$rules/mutant_list.sh" "$tree"
 sed -i '/x7;/d' "$tree/src/base/x.c"
-expect bad "a mutant of a line that is gone" "$rules/mutants.sh" "$tree"
+expect bad "a mutant of a line that is gone" "$rules/mutant_list.sh" "$tree"
 
 if command -v valgrind >/dev/null; then
     printf '#include <stdlib.h>\nint main(void) { char *volatile p = malloc(4); int c = p[4]; free(p); return c & 0; }\n' |

@@ -5,7 +5,7 @@
  */
 #include "base/element.h"
 #include "base/isa.h"
-#include "kernel/layer/layer.h"
+#include "kernel/layer/layer_kernels.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "support/allocations.h"
 #include "support/check.h"
 #include "tensor/matmul.h"
-#include "tensor/update.h"
+#include "tensor/parameter_update.h"
 
 #include "base/isa.h"
 #include "layer/layer_goldens.h"

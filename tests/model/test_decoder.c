@@ -7,7 +7,7 @@
 
 #include "base/isa.h"
 #include "model/decoder_parts.h"
-#include "rope/rope.h"
+#include "rope/rope_roles.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "layer/position.h"
-#include "model/generate.h"
+#include "model/generation.h"
 
 #include <stdio.h>
 #include <stdlib.h>

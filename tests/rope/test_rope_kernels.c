@@ -9,7 +9,7 @@
 
 #include "base/isa.h"
 #include "base/random.h"
-#include "kernel/rope/rope.h"
+#include "kernel/rope/rope_kernels.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "rope/plans.h"
 
-#include "rope/rope.h"
+#include "rope/rope_roles.h"
 
 #include <math.h>
 #include <string.h>

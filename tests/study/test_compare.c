@@ -11,7 +11,7 @@
 #include "file/file.h"
 #include "layer/position.h"
 #include "study/collection.h"
-#include "study/compare.h"
+#include "study/comparison_run.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
 #include "train/schedule.h"

@@ -4,7 +4,7 @@
  * stand-in that decides which problems it solves, so that every number is known beforehand.
  */
 #include "base/fail.h"
-#include "model/generate.h"
+#include "model/generation.h"
 #include "task/text.h"
 
 /* What the stand-in was asked, and what it is to say. */

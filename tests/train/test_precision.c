@@ -22,7 +22,7 @@
 #include "base/half.h"
 #include "file/file.h"
 #include "layer/position.h"
-#include "train/learner.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
  * Scores are in units of log 2, as in the forward pass, and rounded alike, so that weights sum to one.
  */
 #include "base/arena.h"
+#include "kernel/attention/attention_variants.h"
 #include "kernel/attention/bf16.h"
-#include "kernel/attention/variants.h"
 
 #include <math.h>
 

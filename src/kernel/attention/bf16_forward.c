@@ -10,8 +10,8 @@
  * alone, and both ways sum in one order.
  */
 #include "base/arena.h"
+#include "kernel/attention/attention_variants.h"
 #include "kernel/attention/bf16.h"
-#include "kernel/attention/variants.h"
 
 #include <math.h>
 

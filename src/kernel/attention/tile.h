@@ -6,7 +6,7 @@
 #ifndef ROTARY_KERNEL_ATTENTION_TILE_H
 #define ROTARY_KERNEL_ATTENTION_TILE_H
 
-#include "kernel/attention/kernels.h"
+#include "kernel/attention/attention_kernels.h"
 #include "kernel/simd.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * The specification of the rotation kernels: one pair at a time, in the order of the formula.
  */
 #include "base/element.h"
-#include "kernel/rope/rope.h"
+#include "kernel/rope/rope_kernels.h"
 
 #include <string.h>
 
@@ -35,6 +35,6 @@ static inline void copy(const void *input, void *output, int64_t count, rotary_d
             rotary_set_element(output, i, out, rotary_element(input, i, in));
 }
 
-#include "kernel/rope/instances.inc"
+#include "kernel/rope/rope_instances.inc"
 
 const struct rotary_rope_kernels rotary_rope_kernels_reference = ROTARY_ROPE_INSTANCES;

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Decoding: new keys and values are turned into their places in the caches, then the new queries meet what
+ * the caches hold. The caches hold turned vectors, so only queries and outputs turn here, by tables of each
+ * sequence's own positions.
+ *
+ * Few queries meet keys and values as they lie, at the speed of memory: each cache is cut along its length
+ * into parts, which are put together when all are done. More queries are worth the forward pass's tiles.
+ */
+#include "attention/attention_plan.h"
+
+#include "base/fail.h"
+#include "base/sized.h"
+#include "base/threads.h"
+
+/* Queries in a piece of work, over all heads that share keys. Up to FEW_ROWS are few. */
+enum { PIECE_ROWS = 256, BLOCK = 32, FEW_ROWS = 8 };
+/* Bytes of keys in a part: enough that what a part leaves behind is little beside what it reads. */
+enum { PART_BYTES = 1 << 19, LEAST_PART_KEYS = 64 };
+
+struct decode {
+    const rotary_attention *attention;
+    const rotary_attention_decode_call *call;
+    rotary_attention_problem problem;
+    int64_t piece_queries, pieces;
+    bool few;
+    int64_t part_keys, parts; /* keys in a part, parts of a sequence at most */
+    int64_t part_floats, query_floats;
+    float *part, *query;            /* [batch, parts] and [batch] of them */
+    struct attention_tables tables; /* [batch, queries] rows */
+    unsigned char *scratch;
+    size_t scratch_bytes; /* of a worker */
+};
+
+static void carve_few(struct decode *decode, int64_t batch, int64_t queries, int64_t capacity,
+                      struct rotary_arena *arena)
+{
+    const rotary_attention *attention = decode->attention;
+    int64_t token =
+        attention->key_value_heads * attention->head_dim * (int64_t)rotary_dtype_size(attention->dtype);
+    decode->problem.queries = queries;
+    decode->part_keys = PART_BYTES / token > LEAST_PART_KEYS ? PART_BYTES / token : LEAST_PART_KEYS;
+    decode->parts = (capacity + decode->part_keys - 1) / decode->part_keys;
+    decode->part_floats = rotary_attention_part(&decode->problem);
+    decode->query_floats = attention->heads * queries * rotary_attention_row(attention->head_dim);
+    decode->part =
+        rotary_arena_push(arena, batch * decode->parts, (size_t)decode->part_floats * sizeof(float));
+    decode->query = rotary_arena_push(arena, batch, (size_t)decode->query_floats * sizeof(float));
+    decode->scratch_bytes = rotary_align(attention->kernels->decode_bytes(&decode->problem));
+}
+
+static void carve_many(struct decode *decode, int64_t queries)
+{
+    const rotary_attention *attention = decode->attention;
+    int64_t group = attention->heads / attention->key_value_heads;
+    decode->piece_queries = rotary_attention_round((PIECE_ROWS + group - 1) / group, BLOCK);
+    if (decode->piece_queries > queries)
+        decode->piece_queries = queries;
+    decode->pieces = queries > 0 ? (queries + decode->piece_queries - 1) / decode->piece_queries : 0;
+    decode->scratch_bytes =
+        rotary_align(attention->kernels->forward_bytes(&decode->problem, decode->piece_queries));
+}
+
+static int64_t few_queries(const rotary_attention *attention)
+{
+    return FEW_ROWS * attention->key_value_heads / attention->heads;
+}
+
+static void carve(struct decode *decode, int64_t batch, int64_t queries, int64_t capacity,
+                  struct rotary_arena *arena)
+{
+    const rotary_attention *attention = decode->attention;
+    decode->few = queries <= few_queries(attention);
+    if (decode->few)
+        carve_few(decode, batch, queries, capacity, arena);
+    else
+        carve_many(decode, queries);
+    rotary_attention_carve_tables(attention, &decode->tables, 0, batch * queries, arena);
+    decode->scratch = rotary_arena_push(arena, attention->threads, decode->scratch_bytes);
+}
+
+size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t batch, int64_t queries,
+                                     int64_t capacity)
+{
+    struct decode decode = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
+    struct rotary_arena arena = {0}, few = {0};
+    if (rotary_attention_check_shape(
+            (rotary_attention_shape){.batch = batch, .queries = queries, .keys = capacity}, NULL))
+        return 0;
+    carve(&decode, batch, queries, capacity, &arena);
+    /* What does for a step does for a shorter one, which may be done in the other way. */
+    if (!decode.few)
+        carve(&decode, batch, few_queries(attention), capacity, &few);
+    return arena.used > few.used ? arena.used : few.used;
+}
+
+/* Tables of one sequence, whose rows begin at row sequence * queries with that of its length. */
+static struct attention_tables tables_of(const struct decode *decode, int64_t sequence)
+{
+    struct attention_tables tables = decode->tables;
+    tables.first = decode->call->lengths[sequence] - sequence * decode->call->queries;
+    return tables;
+}
+
+/* The problem of one sequence: query m stands at position length + m, and key n at position first + n. */
+static rotary_attention_problem problem_of(const struct decode *decode, int64_t sequence)
+{
+    const rotary_attention *attention = decode->attention;
+    const rotary_attention_decode_call *call = decode->call;
+    int64_t length = call->lengths[sequence], first = 0;
+    if (attention->window > 0 && length - attention->window + 1 > 0)
+        first = length - attention->window + 1;
+    struct attention_tables tables = tables_of(decode, sequence);
+    rotary_attention_problem problem = decode->problem;
+    problem.queries = call->queries;
+    problem.keys = length + call->queries - first;
+    problem.lead = length - first;
+    problem.ring = call->capacity;
+    problem.ring_first = first % call->capacity;
+    problem.query = call->query;
+    problem.key = rotary_attention_as_const(call->key_cache);
+    problem.value = rotary_attention_as_const(call->value_cache);
+    problem.output = call->output;
+    problem.bias = call->bias;
+    if (call->bias.data)
+        problem.bias.data += first;
+    problem.query_turn = rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_QUERY, length);
+    problem.output_turn = rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_VALUE, length);
+    return problem;
+}
+
+static void fill(void *argument, int64_t sequence, int worker)
+{
+    (void)worker;
+    const struct decode *decode = argument;
+    int64_t queries = decode->call->queries;
+    struct attention_tables tables = tables_of(decode, sequence);
+    rotary_attention_fill_rows(decode->attention, &tables, sequence * queries, queries);
+}
+
+/* Turns the new keys and values of one head of one sequence into the caches. */
+static void append(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct decode *decode = argument;
+    const rotary_attention *attention = decode->attention;
+    const rotary_attention_decode_call *call = decode->call;
+    int64_t sequence = index / attention->key_value_heads, head = index % attention->key_value_heads;
+    int64_t length = call->lengths[sequence];
+    struct attention_tables tables = tables_of(decode, sequence);
+    struct rotary_attention_turn key_turn =
+        rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_KEY, length);
+    struct rotary_attention_turn value_turn =
+        rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_VALUE, length);
+    const rotary_attention_problem *problem = &decode->problem;
+    for (int64_t token = 0; token < call->queries; token++) {
+        int64_t row = (length + token) % call->capacity;
+        attention->kernels->turn(problem, &key_turn, token,
+                                 place_at(problem, call->key_cache, sequence, row, head),
+                                 vector_at(problem, call->key, sequence, token, head));
+        attention->kernels->turn(problem, &value_turn, token,
+                                 place_at(problem, call->value_cache, sequence, row, head),
+                                 vector_at(problem, call->value, sequence, token, head));
+    }
+}
+
+/* All that one sequence's few queries need before they meet its keys. */
+static void prepare(void *argument, int64_t sequence, int worker)
+{
+    const struct decode *decode = argument;
+    const rotary_attention *attention = decode->attention;
+    fill(argument, sequence, worker);
+    rotary_attention_problem problem = problem_of(decode, sequence);
+    rotary_attention_piece piece = {.sequence = sequence};
+    for (; piece.key_value_head < attention->key_value_heads; piece.key_value_head++) {
+        append(argument, sequence * attention->key_value_heads + piece.key_value_head, worker);
+        attention->kernels->decode_queries(&problem, &piece, decode->query + sequence * decode->query_floats);
+    }
+}
+
+static float *part_of(const struct decode *decode, int64_t sequence, int64_t part)
+{
+    return decode->part + (sequence * decode->parts + part) * decode->part_floats;
+}
+
+static void attend_part(void *argument, int64_t index, int worker)
+{
+    const struct decode *decode = argument;
+    int64_t sequence = index / decode->parts, part = index % decode->parts;
+    rotary_attention_problem problem = problem_of(decode, sequence);
+    rotary_attention_piece piece = {.sequence = sequence,
+                                    .key_begin = part * decode->part_keys,
+                                    .key_end = (part + 1) * decode->part_keys};
+    if (piece.key_begin >= problem.keys)
+        return;
+    if (piece.key_end > problem.keys)
+        piece.key_end = problem.keys;
+    decode->attention->kernels->decode(&problem, &piece, decode->query + sequence * decode->query_floats,
+                                       part_of(decode, sequence, part),
+                                       decode->scratch + (size_t)worker * decode->scratch_bytes);
+}
+
+static void join_parts(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct decode *decode = argument;
+    int64_t heads = decode->attention->key_value_heads;
+    rotary_attention_piece piece = {.sequence = index / heads, .key_value_head = index % heads};
+    rotary_attention_problem problem = problem_of(decode, piece.sequence);
+    decode->attention->kernels->decode_join(&problem, &piece, part_of(decode, piece.sequence, 0),
+                                            (problem.keys + decode->part_keys - 1) / decode->part_keys);
+}
+
+/* A sequence whose cache is one part: nobody waits for others in between. */
+static void attend_alone(void *argument, int64_t sequence, int worker)
+{
+    const struct decode *decode = argument;
+    int64_t heads = decode->attention->key_value_heads;
+    prepare(argument, sequence, worker);
+    attend_part(argument, sequence, worker);
+    for (int64_t head = 0; head < heads; head++)
+        join_parts(argument, sequence * heads + head, worker);
+}
+
+static void attend(void *argument, int64_t index, int worker)
+{
+    const struct decode *decode = argument;
+    int64_t key_value_heads = decode->attention->key_value_heads, whole = index / decode->pieces;
+    rotary_attention_problem problem = problem_of(decode, whole / key_value_heads);
+    rotary_attention_piece piece = {
+        .sequence = whole / key_value_heads,
+        .key_value_head = whole % key_value_heads,
+        .query_begin = index % decode->pieces * decode->piece_queries,
+        .key_end = problem.keys,
+    };
+    piece.query_end = piece.query_begin + decode->piece_queries;
+    if (piece.query_end > problem.queries)
+        piece.query_end = problem.queries;
+    decode->attention->kernels->forward(&problem, &piece, NULL,
+                                        decode->scratch + (size_t)worker * decode->scratch_bytes);
+}
+
+static rotary_status check_lengths(const rotary_attention *attention,
+                                   const rotary_attention_decode_call *call, rotary_error *error)
+{
+    if (!call->lengths && call->batch > 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "lengths is missing; wanted one for each of %lld sequences",
+                           (long long)call->batch);
+    for (int64_t sequence = 0; sequence < call->batch; sequence++) {
+        int64_t length = call->lengths[sequence];
+        if (length < 0 || length > ROTARY_ATTENTION_LARGEST_POSITION)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "lengths[%lld] is %lld; wanted 0 or more",
+                               (long long)sequence, (long long)length);
+        if (length + call->queries <= call->capacity)
+            continue;
+        if (attention->window == 0)
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "sequence %lld holds %lld tokens and %lld more do not fit in a cache of %lld; without a "
+                "window nothing can be forgotten",
+                (long long)sequence, (long long)length, (long long)call->queries, (long long)call->capacity);
+        if (call->capacity < attention->window + call->queries - 1)
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "a cache of %lld is too small to be a ring; wanted at least window + queries - 1, %lld",
+                (long long)call->capacity, (long long)(attention->window + call->queries - 1));
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status check(const rotary_attention *attention, const rotary_attention_decode_call *call,
+                           rotary_error *error)
+{
+    int64_t batch = call->batch, queries = call->queries, capacity = call->capacity, heads = attention->heads,
+            key_value_heads = attention->key_value_heads;
+    rotary_status status = rotary_attention_check_shape(
+        (rotary_attention_shape){.batch = batch, .queries = queries, .keys = capacity}, error);
+    if (!status)
+        status = check_lengths(attention, call, error);
+    if (status)
+        return status;
+    const struct attention_operand operands[] = {
+        {"query", call->query, batch, queries, heads, false},
+        {"key", call->key, batch, queries, key_value_heads, false},
+        {"value", call->value, batch, queries, key_value_heads, false},
+        {"key_cache", rotary_attention_as_const(call->key_cache), batch, capacity, key_value_heads, true},
+        {"value_cache", rotary_attention_as_const(call->value_cache), batch, capacity, key_value_heads, true},
+        {"output", rotary_attention_as_const(call->output), batch, queries, heads, true},
+    };
+    status = rotary_attention_check_operands(attention, operands, 6, error);
+    if (!status)
+        status = rotary_attention_check_bias(
+            attention, &call->bias, (rotary_attention_shape){.batch = batch, .queries = queries}, error);
+    if (status)
+        return status;
+    return rotary_attention_check_workspace(
+        call->workspace, rotary_attention_decode_bytes(attention, batch, queries, capacity), error);
+}
+
+rotary_status rotary_attention_decode(const rotary_attention *attention,
+                                      const rotary_attention_decode_call *given, rotary_error *error)
+{
+    rotary_attention_decode_call known = {0}, *call = &known;
+    rotary_status status =
+        rotary_take_sized(&known, sizeof known, given, "rotary_attention_decode_call", error);
+    if (status)
+        return status;
+    status = check(attention, call, error);
+    if (status)
+        return status;
+    if (call->batch == 0 || call->queries == 0)
+        return ROTARY_OK;
+    struct decode decode = {
+        .attention = attention, .call = call, .problem = rotary_attention_problem_of(attention)};
+    struct rotary_arena arena = rotary_arena_over(call->workspace);
+    carve(&decode, call->batch, call->queries, call->capacity, &arena);
+    int64_t whole = call->batch * attention->key_value_heads;
+    if (decode.few && decode.parts == 1) {
+        rotary_parallel_for(attention->threads, call->batch, attend_alone, &decode);
+    } else if (decode.few) {
+        rotary_parallel_for(attention->threads, call->batch, prepare, &decode);
+        rotary_parallel_for(attention->threads, call->batch * decode.parts, attend_part, &decode);
+        rotary_parallel_for(attention->threads, whole, join_parts, &decode);
+    } else {
+        rotary_parallel_for(attention->threads, call->batch, fill, &decode);
+        rotary_parallel_for(attention->threads, whole, append, &decode);
+        rotary_parallel_for(attention->threads, whole * decode.pieces, attend, &decode);
+    }
+    return ROTARY_OK;
+}

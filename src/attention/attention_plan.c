@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Making a plan: what the caller asked for is checked here, once, so that nothing behind it need be.
+ */
+#include "attention/attention_plan.h"
+
+#include "base/fail.h"
+#include "base/isa.h"
+#include "base/sized.h"
+#include "base/threads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LARGEST_HEADS = 1 << 16 };
+/* A longer window hides no more, and with this one no sum of positions overflows. */
+#define LARGEST_WINDOW (4 * ROTARY_ATTENTION_LARGEST_POSITION)
+/* Where scores are so large that a larger cap would bend them less, a softmax is long decided, and under a
+ * smaller one than the smallest it is even; and these do not overflow in units of log 2, nor their inverses.
+ */
+#define LARGEST_SOFTCAP  0x1p100f
+#define SMALLEST_SOFTCAP 0x1p-100f
+
+void rotary_attention_config_default_sized(rotary_attention_config *config, size_t struct_size)
+{
+    memset(config, 0, struct_size);
+    config->struct_size = struct_size;
+}
+
+static rotary_status check_heads(const rotary_attention_config *config, rotary_error *error)
+{
+    if (config->heads < 1 || config->heads > LARGEST_HEADS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "heads is %lld; wanted 1 ... %d",
+                           (long long)config->heads, LARGEST_HEADS);
+    if (config->key_value_heads < 1 || config->key_value_heads > config->heads ||
+        config->heads % config->key_value_heads != 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "key_value_heads is %lld; wanted a number that divides heads, %lld",
+                           (long long)config->key_value_heads, (long long)config->heads);
+    if (config->head_dim < 1 || config->head_dim > ROTARY_ATTENTION_LARGEST_HEAD)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "head_dim is %lld; wanted 1 ... %d",
+                           (long long)config->head_dim, ROTARY_ATTENTION_LARGEST_HEAD);
+    return ROTARY_OK;
+}
+
+static rotary_status check_rope(const char *name, const rotary_rope *rope, int64_t head_dim,
+                                rotary_error *error)
+{
+    if (rope && rotary_rope_span(rope).head_dim != head_dim)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s was made for heads of %lld channels; wanted head_dim, %lld", name,
+                           (long long)rotary_rope_span(rope).head_dim, (long long)head_dim);
+    return ROTARY_OK;
+}
+
+static rotary_status check_config(rotary_attention_config *config, rotary_error *error)
+{
+    rotary_status status = check_heads(config, error);
+    if (status)
+        return status;
+    if (config->dtype != ROTARY_F32 && config->dtype != ROTARY_BF16)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "dtype is %s; wanted f32 or bf16",
+                           rotary_dtype_name(config->dtype));
+    if (!isfinite(config->scale) || config->scale < 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "scale is %g; wanted a finite number above 0, or 0 for 1 / sqrt(head_dim)",
+                           (double)config->scale);
+    if (!isfinite(config->softcap) || config->softcap < 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "softcap is %g; wanted a finite number above 0, or 0 for none",
+                           (double)config->softcap);
+    if (config->window < 0 || (config->window > 0 && !config->causal))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "window is %lld%s; wanted %s",
+                           (long long)config->window, config->window > 0 ? " without causal" : "",
+                           config->window > 0 ? "causal with it" : "1 or more, or 0 for all positions");
+    status = check_rope("rope", config->rope, config->head_dim, error);
+    if (!status)
+        status = check_rope("value_rope", config->value_rope, config->head_dim, error);
+    if (status)
+        return status;
+    status = rotary_check_threads(config->threads, error);
+    return status ? status : rotary_isa_resolve(&config->isa, error);
+}
+
+rotary_status rotary_attention_create(rotary_attention **created, const rotary_attention_config *given,
+                                      rotary_error *error)
+{
+    rotary_attention_config config;
+    rotary_attention_config_default(&config);
+    rotary_status status = rotary_take_sized(&config, sizeof config, given, "rotary_attention_config", error);
+    if (!status)
+        status = check_config(&config, error);
+    if (status)
+        return status;
+
+    rotary_attention *attention = calloc(1, sizeof *attention);
+    if (!attention)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for an attention plan");
+    attention->heads = config.heads;
+    attention->key_value_heads = config.key_value_heads;
+    attention->head_dim = config.head_dim;
+    attention->dtype = config.dtype;
+    attention->scale = config.scale > 0 ? config.scale : (float)(1 / sqrt((double)config.head_dim));
+    if (config.softcap > 0)
+        attention->softcap = fmaxf(fminf(config.softcap, LARGEST_SOFTCAP), SMALLEST_SOFTCAP);
+    attention->causal = config.causal;
+    attention->window = config.window < LARGEST_WINDOW ? config.window : LARGEST_WINDOW;
+    attention->rope = config.rope;
+    attention->value_rope = config.value_rope;
+    for (int role = 0; role < ROTARY_ROLES; role++)
+        attention->rows[role] = (enum rotary_rope_role)role;
+    if (config.rope && !rotary_rope_has_xpos(config.rope))
+        attention->rows[ROTARY_ROLE_KEY] = ROTARY_ROLE_QUERY;
+    if (config.rope && config.value_rope && rotary_rope_values_alike(config.rope, config.value_rope))
+        attention->rows[ROTARY_ROLE_VALUE] = ROTARY_ROLE_QUERY;
+    attention->threads = config.threads ? config.threads : rotary_processors();
+    attention->kernels = rotary_attention_kernels(config.isa, config.dtype);
+    *created = attention;
+    return ROTARY_OK;
+}
+
+void rotary_attention_destroy(rotary_attention *attention)
+{
+    free(attention);
+}
+
+rotary_attention_problem rotary_attention_problem_of(const rotary_attention *attention)
+{
+    return (rotary_attention_problem){
+        .heads = attention->heads,
+        .key_value_heads = attention->key_value_heads,
+        .head_dim = attention->head_dim,
+        .bf16 = attention->dtype == ROTARY_BF16,
+        .causal = attention->causal,
+        .window = attention->window,
+        .scale = attention->scale,
+        .softcap = attention->softcap,
+    };
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "benchmark/train_benchmark.h"
+
+#include "base/clock.h"
+#include "benchmark/operations.h"
+#include "tensor/profile.h"
+#include "train/trainer.h"
+
+double benchmark_train_operations(const struct run_config *config)
+{
+    const struct decoder_config *model = &config->model;
+    double time = (double)config->task.sequence_length,
+           tokens = time * (double)(config->train.batch_size * config->train.accumulation);
+    return tokens *
+           (6.0 * operations_multiplied(model) + 3.5 * operations_attention(model, (time + 1.0) / 2.0));
+}
+
+/* A model that takes steps, with a profile of its own. */
+struct trained {
+    struct compute compute;
+    struct learner learner;
+    int64_t step; /* the last one taken */
+};
+
+static rotary_status take_step(void *argument, rotary_error *error)
+{
+    struct trained *trained = argument;
+    struct learner_step taken;
+    return learner_step(&trained->learner, ++trained->step, &taken, error);
+}
+
+/* Takes the first step too, which touches all memory: what the next model may have is known only then. */
+static rotary_status start(struct trained *trained, struct train_timed *timed, const struct compute *compute,
+                           rotary_error *error)
+{
+    trained->compute = *compute;
+    trained->compute.profile = timed->profile;
+    rotary_status status = learner_create(&trained->learner, timed->config, &trained->compute, error);
+    if (status == ROTARY_OK)
+        status = take_step(trained, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct train_config *train = &timed->config->train;
+    timed->tokens = (double)(timed->config->task.sequence_length * train->batch_size * train->accumulation);
+    timed->operations = benchmark_train_operations(timed->config);
+    timed->parameters = (double)parameters_total(decoder_parameters(trained->learner.decoder));
+    if (timed->profile)
+        *timed->profile = (struct profile){0};
+    return ROTARY_OK;
+}
+
+rotary_status benchmark_train(struct train_benchmark *benchmark, const struct compute *compute,
+                              rotary_error *error)
+{
+    struct trained trained[TIMING_MOST_ITEMS] = {{.step = 0}};
+    struct timed items[TIMING_MOST_ITEMS] = {{.run = NULL}};
+    double begin = rotary_clock();
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < benchmark->count && status == ROTARY_OK; i++) {
+        items[i] =
+            (struct timed){.run = take_step, .argument = &trained[i], .against = i > 0 ? &items[0] : NULL};
+        status = start(&trained[i], &benchmark->models[i], compute, error);
+        if (i == 0)
+            benchmark->first = rotary_clock() - begin;
+    }
+    if (status == ROTARY_OK)
+        status = timing_rounds(items, benchmark->count, benchmark->steps, error);
+    for (int i = 0; i < benchmark->count; i++) {
+        learner_destroy(&trained[i].learner);
+        benchmark->models[i].step = items[i].timing;
+        benchmark->models[i].ratio = items[i].ratio;
+    }
+    return status == ROTARY_OK ? limits_measure(compute, &benchmark->limits, error) : status;
+}

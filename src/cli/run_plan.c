@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run_plan.h"
+
+#include "base/fail.h"
+#include "cli/presets.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_NAMES = 32, NAMES_BYTES = 256 };
+
+/* The distinct tasks of the presets, or the presets of one task; NULL-terminated. */
+static void list_names(const char *task, const char *names[MOST_NAMES + 1])
+{
+    int count = 0;
+    for (const struct preset *preset = presets; preset->task && count < MOST_NAMES; preset++) {
+        const char *name = task ? preset->name : preset->task;
+        bool wanted =
+            task ? strcmp(task, preset->task) == 0 : count == 0 || strcmp(names[count - 1], name) != 0;
+        if (wanted)
+            names[count++] = name;
+    }
+    names[count] = NULL;
+}
+
+/* Says that `name` is none of `names`: "there is no task \"indx\", wanted ...". */
+static rotary_status fail_name(const char *what, const char *name, const char *const *names,
+                               rotary_error *error)
+{
+    char known[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES];
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no %s \"%.80s\", wanted %s%s", what, name,
+                       settings_names(names, known), settings_hint(name, names, hint));
+}
+
+static rotary_status find_task(const char *task, rotary_error *error)
+{
+    const char *names[MOST_NAMES + 1];
+    list_names(NULL, names);
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], task) == 0)
+            return ROTARY_OK;
+    return fail_name("task", task, names, error);
+}
+
+static rotary_status find_preset(const char *task, const char *name, const struct preset **found,
+                                 rotary_error *error)
+{
+    for (const struct preset *preset = presets; preset->task; preset++)
+        if (strcmp(preset->task, task) == 0 && strcmp(preset->name, name) == 0) {
+            *found = preset;
+            return ROTARY_OK;
+        }
+    const char *names[MOST_NAMES + 1];
+    char what[NAMES_BYTES];
+    list_names(task, names);
+    snprintf(what, sizeof what, "preset of task %s named", task);
+    return fail_name(what, name, names, error);
+}
+
+static rotary_status apply_preset(const char *task, const char *name, struct run_config *config,
+                                  rotary_error *error)
+{
+    const struct preset *preset = NULL;
+    rotary_status status = find_preset(task, name, &preset, error);
+    if (status != ROTARY_OK)
+        return status;
+    char where[NAMES_BYTES];
+    snprintf(where, sizeof where, "preset %s/%s", task, name);
+    json_error_t wrong;
+    json_t *object = json_loads(preset->text, JSON_REJECT_DUPLICATES, &wrong);
+    if (!object)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d: %s", where, wrong.line, wrong.text);
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    status = settings_read(settings, RUN_SETTINGS, object, where, error);
+    json_decref(object);
+    return status;
+}
+
+/* One setting given by an option of its own. Takes the value over. */
+static rotary_status apply(struct run_config *config, const char *where, const char *key, json_t *value,
+                           rotary_error *error)
+{
+    json_t *object = json_pack("{s:o}", key, value);
+    if (!object)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the value of %s is not UTF-8 text", where);
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    rotary_status status = settings_read(settings, RUN_SETTINGS, object, where, error);
+    json_decref(object);
+    return status;
+}
+
+static rotary_status apply_options(const struct plan_request *request, struct run_config *config,
+                                   rotary_error *error)
+{
+    const struct common_options *common = request->common;
+    rotary_status status = ROTARY_OK;
+    if (request->position)
+        status = apply(config, "--position", "position", json_string(request->position), error);
+    if (request->steps.given)
+        config->train.steps = request->steps.value;
+    if (common->seed.given)
+        config->train.seed = common->seed.value;
+    if (common->precision.given)
+        config->train.precision = (int)common->precision.value;
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    for (int i = 0; i < request->assignments->count && status == ROTARY_OK; i++)
+        status = settings_assign(settings, RUN_SETTINGS, request->assignments->items[i], error);
+    return status;
+}
+
+rotary_status plan_draft(const struct plan_request *request, struct run_config *config, rotary_error *error)
+{
+    rotary_status status = find_task(request->task, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (request->base)
+        *config = *request->base;
+    else
+        run_config_default(config);
+    const char *preset = request->preset ? request->preset : request->base ? NULL : PLAN_PRESET;
+    if (preset)
+        status = apply_preset(request->task, preset, config, error);
+    if (status == ROTARY_OK)
+        status = apply_options(request, config, error);
+    if (status == ROTARY_OK && strcmp(task_names[config->task.task], request->task) != 0)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the task is %s, but it is configured as %s",
+                             request->task, task_names[config->task.task]);
+    return status;
+}
+
+rotary_status plan_config(const struct plan_request *request, struct run_config *config, rotary_error *error)
+{
+    struct run_config planned;
+    rotary_status status = plan_draft(request, &planned, error);
+    if (status == ROTARY_OK)
+        status = run_config_check(&planned, error);
+    if (status == ROTARY_OK)
+        *config = planned;
+    return status;
+}
+
+rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS], int *count,
+                             rotary_error *error)
+{
+    *count = 0;
+    for (const char *next = names;; next++) {
+        size_t length = strcspn(next, ",");
+        struct run_config config;
+        run_config_default(&config);
+        rotary_status status = apply(&config, where, "position", json_stringn(next, length), error);
+        if (status != ROTARY_OK)
+            return status;
+        int position = config.model.position;
+        for (int i = 0; i < *count; i++)
+            if (positions[i] == position)
+                return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s names %s twice", where,
+                                   position_names[position]);
+        positions[(*count)++] = position; /* all different, so no more than there are */
+        next += length;
+        if (*next == 0)
+            return ROTARY_OK;
+    }
+}
+
+rotary_status plan_compute(const struct common_options *common, int precision, struct compute *compute,
+                           rotary_error *error)
+{
+    return compute_create(compute, (int)common->threads.value, (rotary_isa)common->isa.value,
+                          (enum precision)precision, error);
+}
+
+rotary_status plan_load(const char *folder, const struct common_options *common, struct loaded_model *model,
+                        rotary_error *error)
+{
+    rotary_status status = run_read_config(folder, &model->config, error);
+    if (status != ROTARY_OK)
+        return status;
+    int precision = common->precision.given ? (int)common->precision.value : model->config.train.precision;
+    status = plan_compute(common, precision, &model->compute, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct decoder_limits limits = {.batch = model->config.train.batch_size,
+                                    .time = model->config.task.sequence_length};
+    status =
+        train_load(folder, &model->compute, limits, &model->config, &model->decoder, &model->task, error);
+    if (status != ROTARY_OK)
+        compute_destroy(&model->compute);
+    return status;
+}
+
+void plan_unload(struct loaded_model *model)
+{
+    decoder_destroy(model->decoder);
+    task_destroy(model->task);
+    compute_destroy(&model->compute);
+}
+
+void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES])
+{
+    snprintf(folder, PLAN_FOLDER_BYTES, "runs/%.64s-%.64s%s%.64s", request->task,
+             request->preset ? request->preset : PLAN_PRESET, position ? "-" : "", position ? position : "");
+}

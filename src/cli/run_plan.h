@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From what was asked for to a checked configuration: the preset, then --position, --steps, --seed and
+ * --precision, then every --set in order.
+ */
+#ifndef ROTARY_CLI_RUN_PLAN_H
+#define ROTARY_CLI_RUN_PLAN_H
+
+#include "cli/command.h"
+#include "layer/position.h"
+#include "train/train.h"
+
+struct plan_request {
+    const char *task;
+    const char *preset;            /* NULL: `base` alone if there is one, else PLAN_PRESET */
+    const struct run_config *base; /* what the preset is laid over; NULL: the defaults */
+    const char *position;          /* NULL: as configured */
+    struct option_integer steps;
+    const struct option_list *assignments;
+    const struct common_options *common;
+};
+
+#define PLAN_PRESET "quick"
+
+ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,
+                                         rotary_error *error);
+/* The same, but not checked as a whole: settings need not fit together. */
+ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, struct run_config *config,
+                                        rotary_error *error);
+/* The encodings that "rope,roper" names, all different; `where` is the option that names them. */
+ROTARY_CHECKED rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS],
+                                            int *count, rotary_error *error);
+/* How --threads, --isa and `precision` want it computed. */
+ROTARY_CHECKED rotary_status plan_compute(const struct common_options *common, int precision,
+                                          struct compute *compute, rotary_error *error);
+
+/* A trained model, ready to be used. */
+struct loaded_model {
+    struct run_config config;
+    struct compute compute;
+    struct decoder *decoder;
+    struct task *task;
+};
+/* Loads the model of a run's folder, to be computed in the precision that trained it unless another is asked
+ * for. */
+ROTARY_CHECKED rotary_status plan_load(const char *folder, const struct common_options *common,
+                                       struct loaded_model *model, rotary_error *error);
+void plan_unload(struct loaded_model *model);
+
+/* The default folder: "runs/<task>-<preset>", and "-<position>" if that is not NULL. */
+enum { PLAN_FOLDER_BYTES = 256 };
+void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES]);
+
+#endif

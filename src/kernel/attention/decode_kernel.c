@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Decoding with few queries. Reading the cache is what takes the time, so keys and values are read once, as
+ * they lie, in the order they lie in: all heads of a token before the next token where a token's heads lie
+ * side by side. Some keys at a time meet all queries, so that each vector loaded is used by every query that
+ * shares it.
+ */
+#include "kernel/attention/attention_variants.h"
+#include "kernel/attention/tile.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Keys or values that are met together, and queries that meet them: their products stay in registers. A block
+ * of scores holds up to SCORES for all queries, and no fewer than LEAST_BLOCK keys. */
+enum { KEYS = 4, SCORES = 8192, LEAST_BLOCK = 32, MOST_BLOCK = 512 };
+#if LANES == 16 || defined(__aarch64__)
+enum { QUERIES = 4 };
+#else
+enum { QUERIES = 2 };
+#endif
+_Static_assert(LEAST_BLOCK % LANES == 0 && LEAST_BLOCK % KEYS == 0, "a block is whole vectors");
+
+/* Bytes from what is met to what is asked of memory meanwhile, for the first-level cache; and to pages of
+ * which one line is asked for, so that their places in memory are known when the others are. */
+enum { AHEAD_BYTES = 12288, MOST_AHEAD = 64, PAGES_AHEAD_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
+/* Parts from the one that is joined to the one that is asked for. */
+enum { PARTS_AHEAD = 4 };
+
+/* How numbers of the cache are multiplied: in f32; widened to f32; as pairs of bf16, and then queries and
+ * weights are rounded to bf16 too. */
+#if defined(__AVX512BF16__)
+enum arithmetic { IN_F32, WIDENED, IN_PAIRS, OF_BF16 = IN_PAIRS };
+#else
+enum arithmetic { IN_F32, WIDENED, IN_PAIRS, OF_BF16 = WIDENED };
+#endif
+
+static enum arithmetic arithmetic_of(const rotary_attention_problem *problem)
+{
+    return problem->bf16 ? OF_BF16 : IN_F32;
+}
+
+/* A block of keys: how many bytes from the first key they stand, and `ahead` keys behind them, and how many
+ * from the first value their values. */
+struct block {
+    int64_t first, count, padded, ahead; /* padded to whole tiles by the last key of the piece */
+    int64_t key[MOST_BLOCK + MOST_AHEAD], value[MOST_BLOCK + MOST_AHEAD];
+};
+
+/* Keys or values of the sequence; strides in bytes. */
+struct stream {
+    const char *data;
+    int64_t row, head;
+    bool by_token; /* all heads of a token before the next token */
+    int64_t chunk; /* what KEYS keys of a head take in it; 0 where too much of it is something else */
+};
+
+/* What does not change while all keys of a block are met, or all values. Rows of queries and outputs are
+ * `width` numbers apart, rows of scores `columns`; heads are head_bytes apart, and what is asked of memory
+ * meanwhile is ahead_bytes apart. */
+struct shape {
+    int64_t dim, width, columns, rows; /* rows: queries of a head */
+    int64_t heads, head_bytes, ahead_bytes;
+};
+
+/* Queries of some heads meet KEYS keys, and scores are written, or KEYS values, and outputs are added to.
+ * Keys or values stand offset[...] bytes from `data`; as many bytes as they have are asked of memory from
+ * `ahead` on. */
+typedef void meet_function(const struct shape *shape, const char *data, const int64_t *offset,
+                           const char *ahead, const float *from, float *to);
+
+struct work {
+    const rotary_attention_problem *problem;
+    const rotary_attention_piece *piece;
+    enum arithmetic arithmetic;
+    meet_function *const *meet_keys, *const *meet_values; /* for QUERIES, half of them, and so on */
+    int64_t width, rows, columns; /* of a query, queries of a key-value head, keys of a whole block */
+    const float *query;
+    float *output, *maximum, *sum, *score;
+    struct stream key, value;
+};
+
+static int64_t block_keys(const rotary_attention_problem *problem)
+{
+    int64_t keys = SCORES / (problem->heads * problem->queries) / LEAST_BLOCK * LEAST_BLOCK;
+    return larger(LEAST_BLOCK, smaller(keys, MOST_BLOCK));
+}
+
+size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
+{
+    /* No less than fewer queries take, whose blocks have more keys. */
+    return (size_t)larger(SCORES, problem->heads * problem->queries * LEAST_BLOCK) * sizeof(float);
+}
+
+void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_problem *problem,
+                                                    const rotary_attention_piece *piece, float *queries)
+{
+    int64_t group = problem->heads / problem->key_value_heads,
+            width = rotary_attention_row(problem->head_dim);
+    for (int64_t head = piece->key_value_head * group; head < (piece->key_value_head + 1) * group; head++)
+        for (int64_t query = 0; query < problem->queries; query++) {
+            float *row = queries + (head * problem->queries + query) * width;
+            memset(row, 0, (size_t)width * sizeof *row);
+            load_row(row, vector_at(problem, problem->query, piece->sequence, query, head), problem->bf16,
+                     problem->head_dim);
+            turn_row(row, &problem->query_turn, query, 1.0f);
+            for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
+                vfloat low = v_load(row + channel) * v_set(problem->scale);
+                vfloat high = v_load(row + channel + LANES) * v_set(problem->scale);
+                vfloat even = v_even(low, high), odd = v_odd(low, high);
+                if (arithmetic_of(problem) == IN_PAIRS)
+                    even = (vfloat)v_zip_bf16(even, odd);
+                v_store(row + channel, problem->bf16 ? even : low);
+                v_store(row + channel + LANES, problem->bf16 ? odd : high);
+            }
+        }
+}
+
+INLINE int bytes_of(enum arithmetic arithmetic)
+{
+    return arithmetic == IN_F32 ? 4 : 2;
+}
+
+/* Values that a product takes at once. */
+INLINE int values_of(enum arithmetic arithmetic)
+{
+    return arithmetic == IN_PAIRS ? 2 : 1;
+}
+
+/* Asks for as many lines as two vectors of channels are: those of vector i of KEYS. */
+INLINE void ask_ahead(enum arithmetic arithmetic, const char *ahead, int i, int64_t channel)
+{
+    int bytes = 2 * LANES * bytes_of(arithmetic);
+    const char *from = ahead + KEYS * channel * bytes_of(arithmetic);
+#pragma GCC unroll 2
+    for (int byte = i * bytes; byte < (i + 1) * bytes; byte += CACHE_LINE)
+        if (byte % CACHE_LINE == 0)
+            __builtin_prefetch(from + byte, 0, 3);
+}
+
+/* Two vectors of channels, zero where `left` ends: of f32 one behind the other; of bf16 the even ones and the
+ * odd ones, which are the halves of 32-bit words and need no shuffling, or, as factors of pairs, the words in
+ * the first. Rows of queries and outputs are laid out likewise. */
+struct channels {
+    vfloat low, high;
+};
+
+/* Channels of vector i of KEYS; asks for what is met later. */
+INLINE struct channels load_channels(enum arithmetic arithmetic, const char *const *vector, const char *ahead,
+                                     int i, int64_t channel, int64_t left)
+{
+    const char *row = vector[i] + channel * bytes_of(arithmetic);
+    struct channels part = {0};
+    vint words;
+    ask_ahead(arithmetic, ahead, i, channel);
+    if (arithmetic == IN_F32) {
+        const float *from = (const float *)(const void *)row;
+        return (struct channels){load_columns(from, left), load_columns(from + LANES, left - LANES)};
+    }
+    if (left >= 2 * LANES)
+        memcpy(&words, row, sizeof words);
+    else
+        words = v_load_part_words(row, left);
+    if (arithmetic == IN_PAIRS)
+        return (struct channels){.low = (vfloat)words};
+    v_part_bf16(words, &part.low, &part.high);
+    return part;
+}
+
+/* The same of value i, or, as factors of pairs, of two, the first of an even number: their even channels and
+ * their odd ones. */
+INLINE struct channels load_values(enum arithmetic arithmetic, const char *const *value, const char *ahead,
+                                   int i, int64_t channel, int64_t left)
+{
+    struct channels one = load_channels(arithmetic, value, ahead, i, channel, left);
+    if (arithmetic != IN_PAIRS)
+        return one;
+    vint first = (vint)one.low,
+         second = (vint)load_channels(arithmetic, value, ahead, i | 1, channel, left).low;
+    return (struct channels){(vfloat)v_pair_lower(first, second), (vfloat)v_pair_upper(first, second)};
+}
+
+INLINE vfloat add_product(enum arithmetic arithmetic, vfloat a, vfloat b, vfloat sum)
+{
+    return arithmetic == IN_PAIRS ? v_add_pairs((vint)a, (vint)b, sum) : v_fma(a, b, sum);
+}
+
+/* Adds the products of `left` channels of queries and keys, from `channel` on. */
+INLINE void score_channels(enum arithmetic arithmetic, int queries, int64_t width, const char *const *key,
+                           const char *ahead, const float *query, vfloat sum[QUERIES][KEYS], int64_t channel,
+                           int64_t left)
+{
+#pragma GCC unroll 4
+    for (int i = 0; i < KEYS; i++) {
+        struct channels k = load_channels(arithmetic, key, ahead, i, channel, left);
+#pragma GCC unroll 4
+        for (int q = 0; q < queries; q++) {
+            const float *at = query + q * width + channel;
+            sum[q][i] = add_product(arithmetic, v_load(at), k.low, sum[q][i]);
+            if (arithmetic != IN_PAIRS)
+                sum[q][i] = add_product(arithmetic, v_load(at + LANES), k.high, sum[q][i]);
+        }
+    }
+}
+
+/* Sums of lanes: those of row q go to score[q * stride ...]. */
+INLINE void store_sums(int queries, float *score, int64_t stride, vfloat sum[QUERIES][KEYS])
+{
+    vfloat rows[QUERIES];
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; q++)
+        rows[q] =
+            v_sum_neighbours(v_sum_neighbours(sum[q][0], sum[q][1]), v_sum_neighbours(sum[q][2], sum[q][3]));
+        /* Each quarter of a vector has KEYS sums of a part of the lanes; they become those of one query. */
+#pragma GCC unroll 4
+    for (int parts = LANES / KEYS, left = queries; parts > 1; parts /= 2, left = (left + 1) / 2)
+#pragma GCC unroll 4
+        for (int q = 0; q < left; q += 2)
+            rows[q / 2] = v_sum_quarters(rows[q], rows[q + 1 < left ? q + 1 : q]);
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; q++)
+        memcpy(score + q * stride, (const char *)&rows[q / (LANES / KEYS)] + q % (LANES / KEYS) * 16,
+               KEYS * sizeof *score);
+}
+
+INLINE void score_tile(enum arithmetic arithmetic, bool whole, int queries, struct shape shape,
+                       const char *const *key, const char *ahead, const float *query, float *score)
+{
+    vfloat sum[QUERIES][KEYS];
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; q++)
+#pragma GCC unroll 4
+        for (int i = 0; i < KEYS; i++)
+            sum[q][i] = (vfloat){0};
+    for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
+        score_channels(arithmetic, queries, shape.width, key, ahead, query, sum, channel,
+                       whole ? 2 * LANES : shape.dim - channel);
+    store_sums(queries, score, shape.columns, sum);
+}
+
+/* A weight in every lane, or two of bf16. */
+INLINE vfloat load_weight(const float *from)
+{
+    int32_t bits;
+    memcpy(&bits, from, sizeof bits);
+    return (vfloat)(bits - (vint){0});
+}
+
+INLINE void value_channels(enum arithmetic arithmetic, int queries, int64_t width, const char *const *value,
+                           const char *ahead, vfloat weight[QUERIES][KEYS], float *output, int64_t channel,
+                           int64_t left)
+{
+    struct channels sum[QUERIES];
+    int depth = values_of(arithmetic), products = KEYS / depth;
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; q++) {
+        const float *at = output + q * width + channel;
+        sum[q] = (struct channels){v_load(at), v_load(at + LANES)};
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < products; i++) {
+        struct channels v = load_values(arithmetic, value, ahead, i * depth, channel, left);
+#pragma GCC unroll 4
+        for (int q = 0; q < queries; q++) {
+            sum[q].low = add_product(arithmetic, weight[q][i], v.low, sum[q].low);
+            sum[q].high = add_product(arithmetic, weight[q][i], v.high, sum[q].high);
+        }
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; q++) {
+        float *at = output + q * width + channel;
+        v_store(at, sum[q].low);
+        v_store(at + LANES, sum[q].high);
+    }
+}
+
+/* Adds the weighted values to outputs. */
+INLINE void value_tile(enum arithmetic arithmetic, bool whole, int queries, struct shape shape,
+                       const char *const *value, const char *ahead, const float *score, float *output)
+{
+    vfloat weight[QUERIES][KEYS];
+    int products = KEYS / values_of(arithmetic);
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; q++)
+#pragma GCC unroll 4
+        for (int i = 0; i < products; i++)
+            weight[q][i] = load_weight(score + q * shape.columns + i);
+#pragma GCC unroll 1
+    for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
+        value_channels(arithmetic, queries, shape.width, value, ahead, weight, output, channel,
+                       whole ? 2 * LANES : shape.dim - channel);
+}
+
+/* The first of a head's queries that are met in groups of `queries`: those before it are met in larger ones.
+ */
+INLINE int64_t first_of(int64_t rows, int queries)
+{
+    return queries < QUERIES ? rows & -(2 * (int64_t)queries) : 0;
+}
+
+/* Of each head the queries that are met in groups of `queries` meet KEYS keys or values. */
+INLINE void meet_heads(bool values, enum arithmetic arithmetic, bool whole, int queries,
+                       const struct shape *given, const char *data, const int64_t *offset, const char *ahead,
+                       const float *from, float *to)
+{
+    const struct shape shape = *given; /* a copy, which nothing that is written can change */
+    for (int64_t head = 0; head < shape.heads; head++) {
+        const char *vector[KEYS], *asked = ahead + head * shape.ahead_bytes;
+#pragma GCC unroll 4
+        for (int i = 0; i < KEYS; i++)
+            vector[i] = data + offset[i] + head * shape.head_bytes;
+        for (int64_t row = first_of(shape.rows, queries); row + queries <= shape.rows; row += queries) {
+            int64_t at = head * shape.rows + row;
+            if (values)
+                value_tile(arithmetic, whole, queries, shape, vector, asked, from + at * shape.columns,
+                           to + at * shape.width);
+            else
+                score_tile(arithmetic, whole, queries, shape, vector, asked, from + at * shape.width,
+                           to + at * shape.columns);
+        }
+    }
+}
+
+/* Functions of their own, so that the compiler has all registers for each: for QUERIES, half of them and one.
+ */
+#define MEET(name, values, arithmetic, whole, queries)                                                       \
+    static __attribute__((noinline)) void name(const struct shape *shape, const char *data,                  \
+                                               const int64_t *offset, const char *ahead, const float *from,  \
+                                               float *to)                                                    \
+    {                                                                                                        \
+        meet_heads(values, arithmetic, whole, queries, shape, data, offset, ahead, from, to);                \
+    }
+#define MEET_ALL(name, values, arithmetic, whole)                                                            \
+    MEET(name##_many, values, arithmetic, whole, QUERIES)                                                    \
+    MEET(name##_half, values, arithmetic, whole, QUERIES / 2)                                                \
+    MEET(name##_one, values, arithmetic, whole, 1)                                                           \
+    static meet_function *const name[] = {name##_many, name##_half, name##_one};
+MEET_ALL(score_f32, false, IN_F32, true)
+MEET_ALL(score_f32_part, false, IN_F32, false)
+MEET_ALL(value_f32, true, IN_F32, true)
+MEET_ALL(value_f32_part, true, IN_F32, false)
+MEET_ALL(score_bf16, false, OF_BF16, true)
+MEET_ALL(score_bf16_part, false, OF_BF16, false)
+MEET_ALL(value_bf16, true, OF_BF16, true)
+MEET_ALL(value_bf16_part, true, OF_BF16, false)
+#undef MEET_ALL
+#undef MEET
+
+/* By element type, f32 or bf16, and by whether a head is whole pairs of vectors. */
+static meet_function *const *const score_functions[2][2] = {{score_f32_part, score_f32},
+                                                            {score_bf16_part, score_bf16}};
+static meet_function *const *const value_functions[2][2] = {{value_f32_part, value_f32},
+                                                            {value_bf16_part, value_bf16}};
+
+/* What will be met some keys later, in this block or in what is read after it. */
+static const char *ahead_of(const struct work *work, bool values, const struct block *block, int64_t at)
+{
+    bool inside = at + block->ahead < block->padded;
+    int64_t row = at + block->ahead - (inside || values ? 0 : block->padded);
+    return inside == values ? work->value.data + block->value[row] : work->key.data + block->key[row];
+}
+
+static void look_up_pages(const char *from, int64_t bytes)
+{
+    for (int64_t byte = 0; byte < bytes; byte += PAGE)
+        __builtin_prefetch(from + PAGES_AHEAD_BYTES + byte, 0, 2);
+}
+
+/* All heads of a block of keys or values, in the order in which they lie. */
+static void meet_block(const struct work *work, bool values, const struct block *block)
+{
+    const struct stream *stream = values ? &work->value : &work->key;
+    const int64_t *offset = values ? block->value : block->key;
+    int64_t heads = work->problem->key_value_heads, rows = work->rows;
+    const struct shape shape = {
+        .dim = work->problem->head_dim,
+        .width = work->width,
+        .columns = work->columns,
+        .rows = rows,
+        .heads = stream->by_token ? heads : 1,
+        .head_bytes = stream->head,
+        .ahead_bytes = stream->by_token && stream->chunk > 0 ? stream->chunk : stream->head,
+    };
+    for (int64_t head = 0; head < heads; head += shape.heads) {
+        const char *data = stream->data + head * stream->head;
+        float *score = work->score + head * rows * work->columns;
+        for (int64_t at = 0; at < block->padded; at += KEYS) {
+            const char *ahead = data + offset[at];
+            if (stream->chunk > 0) {
+                look_up_pages(ahead, KEYS * stream->row);
+                ahead = ahead_of(work, values, block, at) + head * shape.ahead_bytes;
+            }
+            for (int size = 0, queries = QUERIES; queries > 0; size++, queries /= 2) {
+                if (first_of(rows, queries) + queries > rows)
+                    continue;
+                if (values)
+                    work->meet_values[size](&shape, data, offset + at, ahead,
+                                            score + at / values_of(work->arithmetic),
+                                            work->output + head * rows * work->width);
+                else
+                    work->meet_keys[size](&shape, data, offset + at, ahead,
+                                          work->query + head * rows * work->width, score + at);
+            }
+        }
+    }
+}
+
+static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                               rotary_attention_const_view view)
+{
+    int64_t size = problem->bf16 ? 2 : 4;
+    struct stream stream = {
+        .data = vector_at(problem, view, piece->sequence, 0, 0),
+        /* Where there is one entry, a stride may be anything. */
+        .row = problem->ring > 1 ? view.time_stride * size : 0,
+        .head = problem->key_value_heads > 1 ? view.head_stride * size : 0,
+    };
+    stream.by_token = stream.head <= stream.row;
+    stream.chunk = KEYS * stream.row / (stream.by_token ? problem->key_value_heads : 1);
+    if (stream.chunk > 2 * KEYS * problem->head_dim * size)
+        stream.chunk = 0;
+    return stream;
+}
+
+static void find_rows(const struct work *work, struct block *block)
+{
+    int64_t last = work->piece->key_end - 1;
+    int64_t ahead = round_up(AHEAD_BYTES / larger(work->key.row, 1), KEYS);
+    block->count = smaller(work->columns, last + 1 - block->first);
+    block->padded = round_up(block->count, KEYS);
+    block->ahead = larger(KEYS, smaller(ahead, MOST_AHEAD));
+    for (int64_t at = 0; at < block->padded + block->ahead; at++) {
+        int64_t row = key_row(work->problem, smaller(block->first + at, last));
+        block->key[at] = row * work->key.row;
+        block->value[at] = row * work->value.row;
+    }
+}
+
+/* Scores become weights, and sums so far are scaled to go with them. */
+static void weigh_block(const struct work *work, const struct block *block)
+{
+    const rotary_attention_problem *problem = work->problem;
+    int64_t columns = round_up(block->count, LANES);
+    for (int64_t row = 0; row < problem->heads * problem->queries; row++) {
+        int64_t query = row % problem->queries;
+        int64_t begin = larger(0, first_key(problem, query) - block->first);
+        int64_t end = larger(0, end_key(problem, query) - block->first);
+        const float *bias = bias_of(problem, work->piece->sequence, row / problem->queries);
+        if (bias)
+            bias += query * problem->bias.query_stride + block->first;
+        float *score = work->score + row * work->columns;
+        float largest = largest_score(score, columns, smaller(begin, columns), smaller(end, block->count),
+                                      problem->softcap, bias);
+        float factor = raise_maximum(&work->maximum[row], largest);
+        vfloat total = weigh_row(score, columns, reference_of(work->maximum[row]), (vfloat){0});
+        work->sum[row] = work->sum[row] * factor + v_sum(total);
+        if (work->arithmetic == IN_PAIRS)
+            store_row(score, score, true, columns);
+        float *output = work->output + row * work->width;
+        for (int64_t channel = 0; channel < work->width && factor != 1.0f; channel += LANES)
+            v_store(output + channel, v_load(output + channel) * v_set(factor));
+    }
+}
+
+void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *problem,
+                                            const rotary_attention_piece *piece, const float *queries,
+                                            float *part, void *scratch)
+{
+    int64_t rows = problem->heads * problem->queries, width = rotary_attention_row(problem->head_dim);
+    bool whole = problem->head_dim % (2 * LANES) == 0;
+    struct work work = {
+        .problem = problem,
+        .piece = piece,
+        .arithmetic = arithmetic_of(problem),
+        .meet_keys = score_functions[problem->bf16][whole],
+        .meet_values = value_functions[problem->bf16][whole],
+        .width = width,
+        .rows = rows / problem->key_value_heads,
+        .columns = block_keys(problem),
+        .query = queries,
+        .output = part,
+        .maximum = part + rows * width,
+        .sum = part + rows * (width + 1),
+        .score = scratch,
+        .key = stream_of(problem, piece, problem->key),
+        .value = stream_of(problem, piece, problem->value),
+    };
+    memset(part, 0, (size_t)(rows * (width + 2)) * sizeof *part);
+    for (int64_t row = 0; row < rows; row++)
+        work.maximum[row] = -INFINITY;
+    struct block block;
+    for (block.first = piece->key_begin; block.first < piece->key_end; block.first += work.columns) {
+        find_rows(&work, &block);
+        meet_block(&work, false, &block);
+        weigh_block(&work, &block);
+        meet_block(&work, true, &block);
+    }
+}
+
+/* One row of all parts, relative to the largest score of any. */
+static void join_row(const rotary_attention_problem *problem, const float *parts, int64_t count, int64_t row,
+                     float *to)
+{
+    int64_t rows = problem->heads * problem->queries, width = rotary_attention_row(problem->head_dim);
+    int64_t stride = rotary_attention_part(problem);
+    float highest = -INFINITY, total = 0;
+    for (int64_t at = 0; at < count; at++) {
+        float maximum = parts[at * stride + rows * width + row];
+        highest = maximum > highest ? maximum : highest;
+    }
+    float reference = highest == -INFINITY ? 0.0f : highest;
+    memset(to, 0, (size_t)width * sizeof *to);
+    for (int64_t at = 0; at < count; at++) {
+        const float *part = parts + at * stride, *from = part + row * width;
+        float factor = expf(part[rows * width + row] - reference);
+        total += part[rows * (width + 1) + row] * factor;
+        for (int64_t channel = 0; channel < width; channel += LANES) {
+            __builtin_prefetch(from + PARTS_AHEAD * stride + channel);
+            v_store(to + channel, v_fma(v_load(from + channel), v_set(factor), v_load(to + channel)));
+        }
+    }
+    vfloat inverse = v_set(total == 0 ? 0.0f : 1 / total); /* a sum that is NaN stays NaN */
+    for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
+        vfloat low = v_load(to + channel) * inverse, high = v_load(to + channel + LANES) * inverse;
+        v_store(to + channel, problem->bf16 ? v_zip_low(low, high) : low);
+        v_store(to + channel + LANES, problem->bf16 ? v_zip_high(low, high) : high);
+    }
+}
+
+void ROTARY_KERNEL(rotary_attention_decode_join)(const rotary_attention_problem *problem,
+                                                 const rotary_attention_piece *piece, const float *parts,
+                                                 int64_t count)
+{
+    float row[ROTARY_ATTENTION_LARGEST_HEAD];
+    int64_t group = problem->heads / problem->key_value_heads;
+    for (int64_t head = piece->key_value_head * group; head < (piece->key_value_head + 1) * group; head++)
+        for (int64_t query = 0; query < problem->queries; query++) {
+            join_row(problem, parts, count, head * problem->queries + query, row);
+            turn_row(row, &problem->output_turn, query, -1.0f);
+            store_row(place_at(problem, problem->output, piece->sequence, query, head), row, problem->bf16,
+                      problem->head_dim);
+        }
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Backward attention in f32: for each block of keys, each block of queries that sees some of them. Scores are
+ * made again, weights follow from the saved log-sum-exp, and sum_n p(m, n) dp(m, n), which the softmax's
+ * derivative needs, is dout(m) . out(m) (Dao et al. 2022).
+ */
+#include "base/arena.h"
+#include "kernel/attention/attention_variants.h"
+#include "kernel/attention/tile.h"
+
+#include <math.h>
+
+struct state {
+    int64_t width;      /* floats in a padded row */
+    int64_t run;        /* rows of one head: its queries, rounded up */
+    float *query;       /* [heads of the group, run, width]: turned and scaled */
+    float *gradient;    /* likewise: of the output, turned forward */
+    float *log_sum_exp; /* [heads of the group, run] */
+    float *weighted;    /* likewise: dout . out */
+    float *key;         /* [KEY_BLOCK, width] */
+    float *value;       /* likewise */
+    float *key_panels;  /* their transposes */
+    float *value_panels;
+    float *weight;     /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
+    float *change;     /* likewise: dp, then ds */
+    const float *bias; /* of the head in hand, or NULL */
+};
+
+static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
+                  int64_t queries)
+{
+    state->width = rotary_attention_row(problem->head_dim);
+    state->run = round_up(queries, ROTARY_ATTENTION_ROUND);
+    int64_t rows = problem->heads / problem->key_value_heads * state->run;
+    int64_t block = KEY_BLOCK * state->width;
+    state->query = rotary_arena_push(arena, rows * state->width, sizeof(float));
+    state->gradient = rotary_arena_push(arena, rows * state->width, sizeof(float));
+    state->log_sum_exp = rotary_arena_push(arena, rows, sizeof(float));
+    state->weighted = rotary_arena_push(arena, rows, sizeof(float));
+    state->key = rotary_arena_push(arena, block, sizeof(float));
+    state->value = rotary_arena_push(arena, block, sizeof(float));
+    state->key_panels = rotary_arena_push(arena, block, sizeof(float));
+    state->value_panels = rotary_arena_push(arena, block, sizeof(float));
+    state->weight = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+    state->change = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+}
+
+size_t ROTARY_KERNEL(rotary_attention_backward_bytes)(const rotary_attention_problem *problem,
+                                                      int64_t queries)
+{
+    struct state state;
+    struct rotary_arena arena = {0};
+    carve(&state, &arena, problem, queries);
+    return arena.used;
+}
+
+static float dot(const float *a, const float *b, int64_t width)
+{
+    vfloat sum = {0};
+    for (int64_t channel = 0; channel < width; channel += LANES)
+        sum = v_fma(v_load(a + channel), v_load(b + channel), sum);
+    return v_sum(sum);
+}
+
+static void load_query(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                       struct state *state, int64_t head, int64_t query, int64_t index)
+{
+    int64_t width = state->width, sequence = piece->sequence, head_dim = problem->head_dim;
+    float *row = state->query + index * width, *gradient = state->gradient + index * width;
+    fetch_ahead(problem, problem->query, sequence, query, piece->query_end - 1, head);
+    fetch_ahead(problem, problem->saved_output, sequence, query, piece->query_end - 1, head);
+    fetch_ahead(problem, problem->output_gradient, sequence, query, piece->query_end - 1, head);
+    load_row(row, vector_at(problem, problem->query, sequence, query, head), problem->bf16, head_dim);
+    turn_row(row, &problem->query_turn, query, 1.0f);
+    for (int64_t channel = 0; channel < width; channel += LANES)
+        v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
+
+    float output[ROTARY_ATTENTION_LARGEST_HEAD];
+    memset(output + head_dim, 0, (size_t)(width - head_dim) * sizeof *output);
+    load_row(output, vector_at(problem, problem->saved_output, sequence, query, head), problem->bf16,
+             head_dim);
+    load_row(gradient, vector_at(problem, problem->output_gradient, sequence, query, head), problem->bf16,
+             head_dim);
+    state->weighted[index] = dot(output, gradient, width);
+    turn_row(gradient, &problem->output_turn, query, 1.0f);
+
+    float log_sum_exp =
+        problem->saved_log_sum_exp[(sequence * problem->heads + head) * problem->queries + query];
+    state->log_sum_exp[index] = log_sum_exp == -INFINITY ? 0.0f : log_sum_exp; /* it sees nothing */
+}
+
+static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                         struct state *state)
+{
+    int64_t group = problem->heads / problem->key_value_heads, rows = group * state->run;
+    memset(state->query, 0, (size_t)(rows * state->width) * sizeof(float));
+    memset(state->gradient, 0, (size_t)(rows * state->width) * sizeof(float));
+    memset(state->log_sum_exp, 0, (size_t)rows * sizeof(float));
+    memset(state->weighted, 0, (size_t)rows * sizeof(float));
+    for (int64_t member = 0; member < group; member++)
+        for (int64_t query = piece->query_begin; query < piece->query_end; query++)
+            load_query(problem, piece, state, piece->key_value_head * group + member, query,
+                       member * state->run + query - piece->query_begin);
+}
+
+/* A row of scores becomes p and the row of dp becomes ds. bias is the row of what is added to the first `end`
+ * columns, or NULL where nothing is: then no more is left of it in the loop. */
+static inline __attribute__((always_inline)) void derive(float *weight, float *change, int64_t columns,
+                                                         int64_t end, float softcap, float log_sum_exp,
+                                                         float weighted, const float *bias)
+{
+    for (int64_t column = 0; column < columns; column += LANES) {
+        vfloat score = v_load(weight + column), slope = v_set(1.0f);
+        if (softcap > 0) {
+            vfloat bent = v_tanh(score * v_set(1 / softcap));
+            score = v_set(softcap) * bent;
+            slope = v_fma(-bent, bent, slope);
+        }
+        if (bias)
+            score = v_shift(score, load_columns(bias + column, end - column), 1.0f);
+        vfloat p = v_exp2_to_126(v_set(LOG2_E) * (score - v_set(log_sum_exp)));
+        v_store(weight + column, p);
+        v_store(change + column, p * (v_load(change + column) - v_set(weighted)) * slope);
+    }
+}
+
+/* sums[columns][width] += weight^T rows: each ROWS keys over the queries that see some of them. */
+static void add_keys(const rotary_attention_problem *problem, int64_t query, int64_t rows, int64_t first,
+                     int64_t columns, int64_t width, const float *weight, const float *right, float *sums)
+{
+    for (int64_t channel = 0; channel < width; channel += COLUMNS)
+        for (int64_t column = 0; column < columns; column += ROWS) {
+            int64_t begin = 0, end = rows, ahead = first + column - problem->lead - query;
+            if (problem->causal)
+                begin = larger(0, ahead);
+            if (problem->window > 0)
+                end = smaller(rows, ahead + ROWS - 1 + problem->window);
+            if (begin < end)
+                multiply_tile(end - begin, weight + begin * KEY_BLOCK + column, 1, KEY_BLOCK,
+                              right + begin * width + channel, width, sums + column * width + channel, width,
+                              true);
+        }
+}
+
+/* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
+static void meet(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                 const struct state *state, const rotary_attention_sums *sums, int64_t index, int64_t query,
+                 int64_t rows, int64_t first, int64_t count)
+{
+    count = smaller(count, end_key(problem, query + rows - 1) - first);
+    if (count <= 0 || first + count <= first_key(problem, query))
+        return;
+    int64_t width = state->width, columns = round_up(count, ROWS);
+    const float *queries = state->query + index * width, *gradients = state->gradient + index * width;
+    struct span seen[QUERY_BLOCK / ROWS];
+    int64_t groups = spans_seen(problem, query, rows, first, count, seen);
+    multiply_seen(groups, seen, count, width, queries, state->key_panels, state->weight);
+    multiply_seen(groups, seen, count, width, gradients, state->value_panels, state->change);
+    for (int64_t row = 0; row < groups * ROWS; row++) {
+        int64_t from = seen[row / ROWS].begin / COLUMNS * COLUMNS, begin = 0, end = 0;
+        int64_t to = round_up(seen[row / ROWS].end, COLUMNS);
+        float *weight = state->weight + row * KEY_BLOCK, *change = state->change + row * KEY_BLOCK;
+        if (row < rows) {
+            float softcap = problem->softcap, log_sum_exp = state->log_sum_exp[index + row],
+                  weighted = state->weighted[index + row];
+            begin = larger(0, first_key(problem, query + row) - first);
+            end = smaller(count, end_key(problem, query + row) - first);
+            if (state->bias)
+                derive(weight + from, change + from, to - from, end - from, softcap, log_sum_exp, weighted,
+                       state->bias + (query + row) * problem->bias.query_stride + first + from);
+            else
+                derive(weight + from, change + from, to - from, end - from, softcap, log_sum_exp, weighted,
+                       NULL);
+        }
+        hide_outside(weight, round_up(columns, LANES), begin, end, 0);
+        hide_outside(change, round_up(columns, LANES), begin, end, 0);
+    }
+    int64_t place = (first - piece->key_begin) * width;
+    add_keys(problem, query, rows, first, columns, width, state->weight, gradients, sums->value + place);
+    add_keys(problem, query, rows, first, columns, width, state->change, queries, sums->key + place);
+    add_seen(groups, seen, width, state->change, state->key, sums->query + index * width);
+}
+
+void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *problem,
+                                              const rotary_attention_piece *piece,
+                                              const rotary_attention_sums *sums, void *scratch)
+{
+    int64_t begin = larger(piece->key_begin, first_key(problem, piece->query_begin));
+    int64_t end = smaller(piece->key_end, end_key(problem, piece->query_end - 1));
+    if (begin >= end)
+        return;
+    int64_t group = problem->heads / problem->key_value_heads;
+    struct state state;
+    struct rotary_arena arena = rotary_arena_over(scratch);
+    carve(&state, &arena, problem, piece->query_end - piece->query_begin);
+    load_queries(problem, piece, &state);
+    begin -= (begin - piece->key_begin) % KEY_BLOCK;
+    for (int64_t first = begin; first < end; first += KEY_BLOCK) {
+        int64_t count = smaller(KEY_BLOCK, end - first), padded = round_up(count, STEP);
+        load_key_rows(state.key, problem, piece, problem->key, &problem->key_turn, first, count);
+        load_key_rows(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
+        transpose_rows(state.key_panels, state.key, padded, state.width);
+        transpose_rows(state.value_panels, state.value, padded, state.width);
+        for (int64_t member = 0; member < group; member++) {
+            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
+            for (int64_t query = piece->query_begin; query < piece->query_end; query += QUERY_BLOCK)
+                meet(problem, piece, &state, sums, member * state.run + query - piece->query_begin, query,
+                     smaller(QUERY_BLOCK, piece->query_end - query), first, count);
+        }
+    }
+}
+
+void ROTARY_KERNEL(rotary_attention_finish_queries)(const rotary_attention_problem *problem,
+                                                    const rotary_attention_piece *piece,
+                                                    const rotary_attention_sums *sums)
+{
+    int64_t group = problem->heads / problem->key_value_heads,
+            width = rotary_attention_row(problem->head_dim);
+    int64_t run = round_up(piece->query_end - piece->query_begin, ROTARY_ATTENTION_ROUND);
+    for (int64_t member = 0; member < group; member++)
+        for (int64_t query = piece->query_begin; query < piece->query_end; query++) {
+            float *row = sums->query + (member * run + query - piece->query_begin) * width;
+            claim_ahead(problem, problem->query_gradient, piece->sequence, query, piece->query_end - 1,
+                        piece->key_value_head * group + member);
+            for (int64_t channel = 0; channel < width; channel += LANES)
+                v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
+            turn_row(row, &problem->query_turn, query, -1.0f);
+            store_row(place_at(problem, problem->query_gradient, piece->sequence, query,
+                               piece->key_value_head * group + member),
+                      row, problem->bf16, problem->head_dim);
+        }
+}
+
+void ROTARY_KERNEL(rotary_attention_finish_keys)(const rotary_attention_problem *problem,
+                                                 const rotary_attention_piece *piece,
+                                                 const rotary_attention_sums *sums)
+{
+    int64_t width = rotary_attention_row(problem->head_dim);
+    for (int64_t key = piece->key_begin; key < piece->key_end; key++) {
+        float *key_row = sums->key + (key - piece->key_begin) * width;
+        float *value_row = sums->value + (key - piece->key_begin) * width;
+        claim_ahead(problem, problem->key_gradient, piece->sequence, key, piece->key_end - 1,
+                    piece->key_value_head);
+        claim_ahead(problem, problem->value_gradient, piece->sequence, key, piece->key_end - 1,
+                    piece->key_value_head);
+        turn_row(key_row, &problem->key_turn, key, -1.0f);
+        turn_row(value_row, &problem->value_turn, key, -1.0f);
+        store_row(place_at(problem, problem->key_gradient, piece->sequence, key, piece->key_value_head),
+                  key_row, problem->bf16, problem->head_dim);
+        store_row(place_at(problem, problem->value_gradient, piece->sequence, key, piece->key_value_head),
+                  value_row, problem->bf16, problem->head_dim);
+    }
+}

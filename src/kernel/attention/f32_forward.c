@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Forward attention in f32: blocks of queries against blocks of keys, the softmax computed online. For each
+ * row the largest score so far, the sum of exponentials relative to it, and the weighted sum of values are
+ * kept; a block that raises the largest score scales the other two down.
+ *
+ * The largest score is needed only to keep exponentials from overflowing or vanishing. No score exceeds |q|
+ * |k| (Cauchy and Schwarz), so while that stays below CALM, a row's weights are made relative to 0 and it is
+ * neither searched nor scaled: tiles of scores become weights as they are made, where all their rows are
+ * calm. Which way a row goes depends on its query and a block's keys up to the last that it sees, not on
+ * the rows beside it, and both ways sum in one order.
+ */
+#include "base/arena.h"
+#include "kernel/attention/attention_variants.h"
+#include "kernel/attention/tile.h"
+
+#include <math.h>
+
+enum { CALM = 40 /* e^40 times the longest row is far from overflow, e^-40 from vanishing */ };
+
+struct state {
+    int64_t width;     /* floats in a padded row */
+    int64_t blocks;    /* of queries, for each head */
+    float *query;      /* [heads of the group, blocks, QUERY_BLOCK, width]: turned and scaled */
+    float *output;     /* likewise: weighted sum of turned values */
+    float *maximum;    /* [heads of the group, blocks, QUERY_BLOCK]: 0 instead where a row is calm */
+    float *norm;       /* likewise: |q|^2 */
+    float *sum;        /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of weights, lane by lane */
+    float *packed;     /* a block of keys and values, where none is given */
+    float *score;      /* [QUERY_BLOCK, KEY_BLOCK] */
+    const float *bias; /* of the head in hand, or NULL */
+};
+
+/* A packed block: KEY_BLOCK keys as panels of their transpose, then as many values row by row, then for each
+ * key the largest |k|^2 of the block up to it. */
+static int64_t packed_floats(int64_t width)
+{
+    return KEY_BLOCK * (2 * width + 1);
+}
+
+static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
+                  int64_t queries)
+{
+    int64_t group = problem->heads / problem->key_value_heads;
+    state->width = rotary_attention_row(problem->head_dim);
+    state->blocks = (queries + QUERY_BLOCK - 1) / QUERY_BLOCK;
+    int64_t rows = group * state->blocks * QUERY_BLOCK;
+    state->query = rotary_arena_push(arena, rows * state->width, sizeof(float));
+    state->output = rotary_arena_push(arena, rows * state->width, sizeof(float));
+    state->maximum = rotary_arena_push(arena, rows, sizeof(float));
+    state->norm = rotary_arena_push(arena, rows, sizeof(float));
+    state->sum = rotary_arena_push(arena, rows * LANES, sizeof(float));
+    state->packed = rotary_arena_push(arena, packed_floats(state->width), sizeof(float));
+    state->score = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+}
+
+size_t ROTARY_KERNEL(rotary_attention_packed_bytes)(const rotary_attention_problem *problem)
+{
+    return (size_t)packed_floats(rotary_attention_row(problem->head_dim)) * sizeof(float);
+}
+
+/* For each key, of panels, the largest |k|^2 up to it. */
+static void pack_norms(float *norm, const float *panels, int64_t count, int64_t width)
+{
+    for (int64_t key = 0; key < count; key += LANES) {
+        const float *panel = panels + key / COLUMNS * COLUMNS * width + key % COLUMNS;
+        vfloat squares = {0};
+        for (int64_t channel = 0; channel < width; channel++) {
+            vfloat k = v_load(panel + channel * COLUMNS);
+            squares = v_fma(k, k, squares);
+        }
+        v_store(norm + key, squares);
+    }
+    for (int64_t key = 1; key < count; key++)
+        norm[key] = norm[key - 1] > norm[key] ? norm[key - 1] : norm[key];
+}
+
+void ROTARY_KERNEL(rotary_attention_pack)(const rotary_attention_problem *problem,
+                                          const rotary_attention_piece *piece, void *packed)
+{
+    int64_t width = rotary_attention_row(problem->head_dim), count = piece->key_end - piece->key_begin;
+    float *panels = packed, *value = panels + KEY_BLOCK * width;
+    /* The keys wait where the values will be until they are transposed. */
+    load_key_rows(value, problem, piece, problem->key, &problem->key_turn, piece->key_begin, count);
+    transpose_rows(panels, value, round_up(count, STEP), width);
+    pack_norms(panels + 2 * KEY_BLOCK * width, panels, round_up(count, STEP), width);
+    load_key_rows(value, problem, piece, problem->value, &problem->value_turn, piece->key_begin, count);
+}
+
+size_t ROTARY_KERNEL(rotary_attention_forward_bytes)(const rotary_attention_problem *problem, int64_t queries)
+{
+    struct state state;
+    struct rotary_arena arena = {0};
+    carve(&state, &arena, problem, queries);
+    return arena.used;
+}
+
+static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                         struct state *state)
+{
+    int64_t group = problem->heads / problem->key_value_heads, width = state->width;
+    for (int64_t member = 0; member < group; member++)
+        for (int64_t at = 0; at < state->blocks * QUERY_BLOCK; at++) {
+            int64_t index = member * state->blocks * QUERY_BLOCK + at, query = piece->query_begin + at;
+            float *row = state->query + index * width;
+            state->maximum[index] = -INFINITY;
+            v_store(state->sum + index * LANES, (vfloat){0});
+            memset(row, 0, (size_t)width * sizeof *row);
+            if (query >= piece->query_end)
+                continue;
+            fetch_ahead(problem, problem->query, piece->sequence, query, piece->query_end - 1,
+                        piece->key_value_head * group + member);
+            load_row(row,
+                     vector_at(problem, problem->query, piece->sequence, query,
+                               piece->key_value_head * group + member),
+                     problem->bf16, problem->head_dim);
+            turn_row(row, &problem->query_turn, query, 1.0f);
+            vfloat squares = {0};
+            for (int64_t channel = 0; channel < width; channel += LANES) {
+                vfloat scaled = v_load(row + channel) * v_set(problem->scale);
+                squares = v_fma(scaled, scaled, squares);
+                v_store(row + channel, scaled);
+            }
+            state->norm[index] = v_sum(squares);
+        }
+    memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
+}
+
+/* Whether scores are products, which |q| |k| bounds: nothing bends or shifts them. */
+static bool is_plain(const rotary_attention_problem *problem)
+{
+    return problem->softcap == 0 && !problem->bias.data;
+}
+
+/* Whether a row needs no search: it is relative to 0, or to nothing yet, and |q| |k| is small. */
+static bool is_calm(const struct state *state, int64_t index, float key_norm)
+{
+    float maximum = state->maximum[index];
+    return (maximum == 0 || maximum == -INFINITY) && state->norm[index] * key_norm <= (float)CALM * CALM;
+}
+
+/* Whether rows are all calm, even if each saw what the last of them sees, and all see some of keys first ...
+ * first + count - 1. */
+static bool are_calm(const rotary_attention_problem *problem, const struct state *state,
+                     const float *key_norm, int64_t index, int64_t query, int64_t rows, int64_t first,
+                     int64_t count)
+{
+    int64_t last = query + rows - 1, end = smaller(count, end_key(problem, last) - first);
+    bool calm =
+        is_plain(problem) && end_key(problem, query) > first && first_key(problem, last) < first + count;
+    for (int64_t row = index; row < index + rows && calm; row++)
+        calm = is_calm(state, row, key_norm[end - 1]);
+    return calm;
+}
+
+/* A tile of scores of calm rows, with keys from `first` on, becomes weights. */
+static void weigh_tile(const rotary_attention_problem *problem, float *score, float *sum, int64_t query,
+                       int64_t first)
+{
+    if (first_key(problem, query + ROWS - 1) > first || end_key(problem, query) < first + COLUMNS)
+        for (int64_t row = 0; row < ROWS; row++)
+            hide_outside(score + row * KEY_BLOCK, COLUMNS, first_key(problem, query + row) - first,
+                         end_key(problem, query + row) - first, -INFINITY);
+#pragma GCC unroll 8
+    for (int64_t row = 0; row < ROWS; row++)
+        v_store(sum + row * LANES, weigh_row(score + row * KEY_BLOCK, COLUMNS, 0, v_load(sum + row * LANES)));
+}
+
+/* Rows begin ... end - 1 of scores become weights: all their largest scores first, so that no row waits for
+ * its own. */
+static void weigh_group(const rotary_attention_problem *problem, struct state *state, struct span seen,
+                        const float *key_norm, int64_t index, int64_t query, int64_t begin, int64_t end,
+                        int64_t first)
+{
+    int64_t from = seen.begin / COLUMNS * COLUMNS, columns = round_up(seen.end, COLUMNS) - from;
+    float largest[ROWS], *score = state->score + from;
+    if (columns == 0)
+        return;
+    bool plain = is_plain(problem);
+    for (int64_t row = begin; row < end; row++) {
+        int64_t see_from = larger(first_key(problem, query + row) - first, seen.begin);
+        int64_t see_to = smaller(end_key(problem, query + row) - first, seen.end);
+        const float *bias = state->bias;
+        if (bias)
+            bias += (query + row) * problem->bias.query_stride + first + from;
+        largest[row - begin] = largest_score(score + row * KEY_BLOCK, columns, see_from - from, see_to - from,
+                                             problem->softcap, bias);
+        if (plain && see_from < see_to && is_calm(state, index + row, key_norm[see_to - 1]))
+            largest[row - begin] = 0;
+    }
+    for (int64_t row = begin; row < end; row++) {
+        float *maximum = &state->maximum[index + row], *sum = state->sum + (index + row) * LANES;
+        float factor = raise_maximum(maximum, largest[row - begin]);
+        v_store(sum, weigh_row(score + row * KEY_BLOCK, columns, reference_of(*maximum),
+                               v_load(sum) * v_set(factor)));
+        float *output = state->output + (index + row) * state->width;
+        for (int64_t channel = 0; channel < state->width; channel += LANES)
+            v_store(output + channel, v_load(output + channel) * v_set(factor));
+    }
+}
+
+/* Queries of one block meet keys first ... first + count - 1. */
+static void meet(const rotary_attention_problem *problem, struct state *state, const float *packed,
+                 int64_t index, int64_t query, int64_t rows, int64_t first, int64_t count)
+{
+    count = smaller(count, end_key(problem, query + rows - 1) - first);
+    if (count <= 0 || first + count <= first_key(problem, query))
+        return;
+    int64_t width = state->width;
+    const float *key_norm = packed + 2 * KEY_BLOCK * width;
+    struct span seen[QUERY_BLOCK / ROWS];
+    bool calm[QUERY_BLOCK / ROWS];
+    int64_t groups = spans_seen(problem, query, rows, first, count, seen);
+    for (int64_t row = 0; row < rows; row += ROWS) {
+        int64_t some = smaller(ROWS, rows - row);
+        calm[row / ROWS] = are_calm(problem, state, key_norm, index + row, query + row, some, first, count);
+        for (int64_t at = index + row; at < index + row + some && calm[row / ROWS]; at++)
+            state->maximum[at] = 0;
+    }
+    for (int64_t column = 0; column < count; column += COLUMNS)
+        for (int64_t group = 0; group < groups; group++)
+            if (multiply_seen_tile(seen[group], group, column, width, state->query + index * width, packed,
+                                   state->score) &&
+                calm[group])
+                weigh_tile(problem, state->score + group * ROWS * KEY_BLOCK + column,
+                           state->sum + (index + group * ROWS) * LANES, query + group * ROWS, first + column);
+    for (int64_t row = 0; row < rows; row += ROWS)
+        if (!calm[row / ROWS])
+            weigh_group(problem, state, seen[row / ROWS], key_norm, index, query, row,
+                        smaller(row + ROWS, rows), first);
+    add_seen(groups, seen, width, state->score, packed + KEY_BLOCK * width, state->output + index * width);
+}
+
+static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+                          struct state *state)
+{
+    int64_t group = problem->heads / problem->key_value_heads, width = state->width;
+    for (int64_t member = 0; member < group; member++)
+        for (int64_t query = piece->query_begin; query < piece->query_end; query++) {
+            int64_t index = member * state->blocks * QUERY_BLOCK + query - piece->query_begin;
+            int64_t head = piece->key_value_head * group + member;
+            float *row = state->output + index * width, sum = v_sum(v_load(state->sum + index * LANES));
+            claim_ahead(problem, problem->output, piece->sequence, query, piece->query_end - 1, head);
+            vfloat inverse = v_set(sum == 0 ? 0.0f : 1 / sum); /* a sum that is NaN stays NaN */
+            for (int64_t channel = 0; channel < width; channel += LANES)
+                v_store(row + channel, v_load(row + channel) * inverse);
+            turn_row(row, &problem->output_turn, query, -1.0f);
+            store_row(place_at(problem, problem->output, piece->sequence, query, head), row, problem->bf16,
+                      problem->head_dim);
+            if (problem->log_sum_exp)
+                problem->log_sum_exp[(piece->sequence * problem->heads + head) * problem->queries + query] =
+                    sum == 0 ? -INFINITY : state->maximum[index] + logf(sum);
+        }
+}
+
+void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *problem,
+                                             const rotary_attention_piece *piece, const void *packed,
+                                             void *scratch)
+{
+    int64_t group = problem->heads / problem->key_value_heads;
+    struct state state;
+    struct rotary_arena arena = rotary_arena_over(scratch);
+    carve(&state, &arena, problem, piece->query_end - piece->query_begin);
+    load_queries(problem, piece, &state);
+    rotary_attention_piece keys = *piece;
+    int64_t begin = first_key(problem, piece->query_begin), end = end_key(problem, piece->query_end - 1);
+    for (int64_t first = begin / KEY_BLOCK * KEY_BLOCK; first < end; first += KEY_BLOCK) {
+        const float *block = packed;
+        keys.key_begin = first;
+        keys.key_end = smaller(first + KEY_BLOCK, end);
+        if (packed)
+            block += first / KEY_BLOCK * packed_floats(state.width);
+        else
+            ROTARY_KERNEL(rotary_attention_pack)(problem, &keys, state.packed);
+        for (int64_t member = 0; member < group; member++) {
+            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
+            for (int64_t at = 0; at < state.blocks; at++) {
+                int64_t query = piece->query_begin + at * QUERY_BLOCK;
+                meet(problem, &state, packed ? block : state.packed,
+                     (member * state.blocks + at) * QUERY_BLOCK, query,
+                     smaller(QUERY_BLOCK, piece->query_end - query), first, keys.key_end - first);
+            }
+        }
+    }
+    store_outputs(problem, piece, &state);
+}
+
+void ROTARY_KERNEL(rotary_attention_turn)(const rotary_attention_problem *problem,
+                                          const struct rotary_attention_turn *turn, int64_t row, void *to,
+                                          const void *from)
+{
+    float vector[ROTARY_ATTENTION_LARGEST_HEAD];
+    load_row(vector, from, problem->bf16, problem->head_dim);
+    turn_row(vector, turn, row, 1.0f);
+    store_row(to, vector, problem->bf16, problem->head_dim);
+}

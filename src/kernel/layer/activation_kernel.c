@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Activations and their derivatives, and conversion between f32 and the storage type.
+ */
+#include "kernel/layer/layer_variant.h"
+
+/* The normal distribution's cumulative function, and its density. Abramowitz and Stegun 1964, formula 7.1.26:
+ * the absolute error is at most 1.5e-7 / 2. */
+INLINED void normal(vfloat x, vfloat *cumulative, vfloat *density)
+{
+    vfloat size = v_max(x, -x) * v_set(0.70710678f);
+    vfloat t = v_set(1.0f) / v_fma(v_set(0.3275911f), size, v_set(1.0f));
+    vfloat e = v_exp_to_88(v_set(-0.5f) * x * x);
+    vfloat p = v_set(1.061405429f);
+    p = v_fma(p, t, v_set(-1.453152027f));
+    p = v_fma(p, t, v_set(1.421413741f));
+    p = v_fma(p, t, v_set(-0.284496736f));
+    p = v_fma(p, t, v_set(0.254829592f));
+    vfloat tail = v_set(0.5f) * p * t * e;
+    *cumulative = v_select(x < v_set(0.0f), tail, v_set(1.0f) - tail);
+    *density = e * v_set(0.39894228f);
+}
+
+/* e^x / (1 + e^x), by whichever sign of x does not overflow. */
+INLINED vfloat sigmoid(vfloat x)
+{
+    const vfloat one = v_set(1.0f);
+    vfloat e = v_exp_to_88(-v_max(x, -x));
+    return v_select(x < v_set(0.0f), e, one) / (one + e);
+}
+
+INLINED vfloat activated(enum layer_activation kind, vfloat x)
+{
+    if (kind == LAYER_RELU)
+        return v_max(v_set(0.0f), x); /* NaN stays NaN */
+    if (kind == LAYER_SILU)
+        return x * sigmoid(x);
+    vfloat cumulative, density;
+    normal(x, &cumulative, &density);
+    return x * cumulative;
+}
+
+INLINED vfloat derivative(enum layer_activation kind, vfloat saved)
+{
+    if (kind == LAYER_RELU)
+        return v_select(saved > v_set(0.0f), v_set(1.0f), v_set(0.0f));
+    if (kind == LAYER_SILU) {
+        vfloat s = sigmoid(saved);
+        return s * v_fma(saved, v_set(1.0f) - s, v_set(1.0f));
+    }
+    vfloat cumulative, density;
+    normal(saved, &cumulative, &density);
+    return v_fma(saved, density, cumulative);
+}
+
+INLINED void activate(enum layer_activation kind, rotary_dtype storage, void *out, const void *in,
+                      int64_t count)
+{
+    for (int64_t i = 0; i < count; i += LANES) {
+        int64_t lanes = lanes_left(i, count);
+        put(storage, out, i, activated(kind, take(storage, in, i, lanes)), lanes);
+    }
+}
+
+INLINED void activate_backward(enum layer_activation kind, rotary_dtype storage, void *d_in,
+                               const void *d_out, const void *saved, int64_t count)
+{
+    for (int64_t i = 0; i < count; i += LANES) {
+        int64_t lanes = lanes_left(i, count);
+        vfloat d = take(storage, d_out, i, lanes) * derivative(kind, take(storage, saved, i, lanes));
+        put(storage, d_in, i, d, lanes);
+    }
+}
+
+INLINED void activate_of(enum layer_activation kind, rotary_dtype storage, void *out, const void *in,
+                         int64_t count)
+{
+    if (storage == ROTARY_BF16)
+        activate(kind, ROTARY_BF16, out, in, count);
+    else
+        activate(kind, ROTARY_F32, out, in, count);
+}
+
+INLINED void activate_backward_of(enum layer_activation kind, rotary_dtype storage, void *d_in,
+                                  const void *d_out, const void *saved, int64_t count)
+{
+    if (storage == ROTARY_BF16)
+        activate_backward(kind, ROTARY_BF16, d_in, d_out, saved, count);
+    else
+        activate_backward(kind, ROTARY_F32, d_in, d_out, saved, count);
+}
+
+void ROTARY_KERNEL(layer_activate)(enum layer_activation kind, rotary_dtype storage, void *out,
+                                   const void *in, int64_t count)
+{
+    switch (kind) {
+    case LAYER_RELU:
+        activate_of(LAYER_RELU, storage, out, in, count);
+        break;
+    case LAYER_GELU:
+        activate_of(LAYER_GELU, storage, out, in, count);
+        break;
+    case LAYER_SILU:
+        activate_of(LAYER_SILU, storage, out, in, count);
+        break;
+    }
+}
+
+void ROTARY_KERNEL(layer_activate_backward)(enum layer_activation kind, rotary_dtype storage, void *d_in,
+                                            const void *d_out, const void *saved, int64_t count)
+{
+    switch (kind) {
+    case LAYER_RELU:
+        activate_backward_of(LAYER_RELU, storage, d_in, d_out, saved, count);
+        break;
+    case LAYER_GELU:
+        activate_backward_of(LAYER_GELU, storage, d_in, d_out, saved, count);
+        break;
+    case LAYER_SILU:
+        activate_backward_of(LAYER_SILU, storage, d_in, d_out, saved, count);
+        break;
+    }
+}
+
+void ROTARY_KERNEL(layer_gated)(rotary_dtype storage, void *out, const void *gate, const void *up,
+                                int64_t count)
+{
+    for (int64_t i = 0; i < count; i += LANES) {
+        int64_t lanes = lanes_left(i, count);
+        vfloat opened = activated(LAYER_SILU, take(storage, gate, i, lanes));
+        put(storage, out, i, opened * take(storage, up, i, lanes), lanes);
+    }
+}
+
+void ROTARY_KERNEL(layer_gated_backward)(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
+                                         const void *gate, const void *up, int64_t count)
+{
+    for (int64_t i = 0; i < count; i += LANES) {
+        int64_t lanes = lanes_left(i, count);
+        vfloat d = take(storage, d_out, i, lanes), x = take(storage, gate, i, lanes);
+        vfloat opening = d * take(storage, up, i, lanes) * derivative(LAYER_SILU, x);
+        put(storage, d_up, i, d * activated(LAYER_SILU, x), lanes);
+        put(storage, d_gate, i, opening, lanes);
+    }
+}
+
+void ROTARY_KERNEL(layer_to_storage)(rotary_dtype storage, void *out, const float *in, int64_t count)
+{
+    for (int64_t i = 0; i < count; i += LANES) {
+        int64_t lanes = lanes_left(i, count);
+        put(storage, out, i, take_f32(in, i, lanes), lanes);
+    }
+}
+
+void ROTARY_KERNEL(layer_from_storage)(rotary_dtype storage, float *out, const void *in, int64_t count)
+{
+    for (int64_t i = 0; i < count; i += LANES) {
+        int64_t lanes = lanes_left(i, count);
+        put_f32(out, i, take(storage, in, i, lanes), lanes);
+    }
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of one instruction set.
+ */
+#include "kernel/layer/layer_variant.h"
+
+extern const struct layer_kernels ROTARY_KERNEL(layer_kernels);
+
+const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
+    .norm_forward = ROTARY_KERNEL(layer_norm_forward),
+    .norm_backward = ROTARY_KERNEL(layer_norm_backward),
+    .activate = ROTARY_KERNEL(layer_activate),
+    .activate_backward = ROTARY_KERNEL(layer_activate_backward),
+    .gated = ROTARY_KERNEL(layer_gated),
+    .gated_backward = ROTARY_KERNEL(layer_gated_backward),
+    .cross_entropy = ROTARY_KERNEL(layer_cross_entropy),
+    .column_sums = ROTARY_KERNEL(layer_column_sums),
+    .to_storage = ROTARY_KERNEL(layer_to_storage),
+    .from_storage = ROTARY_KERNEL(layer_from_storage),
+    .embed = ROTARY_KERNEL(layer_embed),
+    .embed_backward = ROTARY_KERNEL(layer_embed_backward),
+    .transpose = ROTARY_KERNEL(layer_transpose),
+    .interleave = ROTARY_KERNEL(layer_interleave),
+    .stream = ROTARY_KERNEL(layer_stream),
+    .adam = ROTARY_KERNEL(layer_adam),
+    .sum_of_squares = ROTARY_KERNEL(layer_sum_of_squares),
+};

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rotation kernels in vectors, compiled once per instruction set. A vector of first channels and one of
+ * second channels are turned together; interleaved pairs are taken apart into such vectors on the way in and
+ * put together on the way out.
+ */
+#include "kernel/rope/rope_kernels.h"
+
+#include "kernel/simd.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* The channels from `at` on, as many as `count` says but at most a vector; those missing are zero. */
+INLINE vfloat load(const void *from, int64_t at, int64_t count, rotary_dtype dtype)
+{
+    const float *floats = (const float *)from + at;
+    const uint16_t *halves = (const uint16_t *)from + at;
+    if (count <= 0)
+        return v_set(0.0f);
+    switch (dtype) {
+    case ROTARY_F16:
+        return count >= LANES ? v_load_f16(halves) : v_load_part_f16(halves, count);
+    case ROTARY_BF16:
+        return count >= LANES ? v_load_bf16(halves) : v_load_part_bf16(halves, count);
+    default:
+        return count >= LANES ? v_load(floats) : v_load_part(floats, count);
+    }
+}
+
+INLINE void store_floats(float *to, vfloat v, int64_t count)
+{
+    if (count >= LANES)
+        v_store(to, v);
+    else if (count > 0)
+        v_store_part(to, v, count);
+}
+
+INLINE void store_f16(uint16_t *to, vfloat v, int64_t count)
+{
+    if (count >= LANES)
+        v_store_f16(to, v);
+    else if (count > 0)
+        v_store_part_f16(to, v, count);
+}
+
+INLINE void store_bf16(uint16_t *to, vfloat v, int64_t count)
+{
+    if (count >= LANES)
+        v_store_bf16(to, v);
+    else if (count > 0)
+        v_store_part_bf16(to, v, count);
+}
+
+INLINE void store(void *to, int64_t at, vfloat v, int64_t count, rotary_dtype dtype)
+{
+    if (dtype == ROTARY_F16)
+        store_f16((uint16_t *)to + at, v, count);
+    else if (dtype == ROTARY_BF16)
+        store_bf16((uint16_t *)to + at, v, count);
+    else
+        store_floats((float *)to + at, v, count);
+}
+
+/* Asks for what will be turned a little later. The halves of a head are two streams that the processor does
+ * not foresee by itself. A hint only: past the end of a tensor it does nothing. */
+enum { BYTES_AHEAD = 6144 };
+
+INLINE void fetch_ahead(const void *from, int64_t at, rotary_dtype dtype)
+{
+    intptr_t size = dtype == ROTARY_F32 ? 4 : 2;
+    __builtin_prefetch((const void *)((intptr_t)from + at * size + BYTES_AHEAD));
+}
+
+struct pairs {
+    vfloat first, second;
+};
+
+INLINE struct pairs turned(struct pairs x, vfloat cosine, vfloat sine)
+{
+    return (struct pairs){.first = v_fma(x.first, cosine, -(x.second * sine)),
+                          .second = v_fma(x.first, sine, x.second * cosine)};
+}
+
+/* `count` pairs, at most a vector of them, half-split. */
+INLINE void turn_half(const struct rotary_rope_tile *tile, int64_t from, int64_t to, const float *cosine,
+                      const float *sine, int64_t count, rotary_dtype in, rotary_dtype out)
+{
+    fetch_ahead(tile->input, from, in);
+    fetch_ahead(tile->input, from + tile->partner, in);
+    struct pairs x = {.first = load(tile->input, from, count, in),
+                      .second = load(tile->input, from + tile->partner, count, in)};
+    struct pairs y = turned(x, load(cosine, 0, count, ROTARY_F32), load(sine, 0, count, ROTARY_F32));
+    store(tile->output, to, y.first, count, out);
+    store(tile->output, to + tile->partner, y.second, count, out);
+}
+
+/* The same for neighbours. Two of bf16 are as wide as an f32: they move as one, and come apart by shifting.
+ */
+INLINE void turn_interleaved(const struct rotary_rope_tile *tile, int64_t from, int64_t to,
+                             const float *cosine, const float *sine, int64_t count, rotary_dtype in,
+                             rotary_dtype out)
+{
+    fetch_ahead(tile->input, from, in);
+    fetch_ahead(tile->input, from + LANES, in);
+    struct pairs x;
+    vfloat c = load(cosine, 0, count, ROTARY_F32), s = load(sine, 0, count, ROTARY_F32);
+    if (in == ROTARY_BF16 && out == ROTARY_BF16) {
+        vint both = (vint)load((const uint16_t *)tile->input + from, 0, count, ROTARY_F32);
+        v_part_bf16(both, &x.first, &x.second);
+        x = turned(x, c, s);
+        store((uint16_t *)tile->output + to, 0, (vfloat)v_zip_bf16(x.first, x.second), count, ROTARY_F32);
+        return;
+    }
+    vfloat low = load(tile->input, from, 2 * count, in);
+    vfloat high = load(tile->input, from + LANES, 2 * count - LANES, in);
+    v_part(low, high, &x.first, &x.second);
+    x = turned(x, v_parted(c), v_parted(s));
+    v_unpart(x.first, x.second, &low, &high);
+    store(tile->output, to, low, 2 * count, out);
+    store(tile->output, to + LANES, high, 2 * count - LANES, out);
+}
+
+INLINE void turn_pairs(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t from, int64_t to,
+                       const float *cosine, const float *sine, int64_t count, rotary_dtype in,
+                       rotary_dtype out)
+{
+    if (pairing == ROTARY_PAIRING_HALF)
+        turn_half(tile, from, to, cosine, sine, count, in, out);
+    else
+        turn_interleaved(tile, from, to, cosine, sine, count, in, out);
+}
+
+/* `count` pairs from `pair` on, at most a vector, in every head of a token. */
+INLINE void turn_heads(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
+                       int64_t pair, int64_t count, rotary_dtype in, rotary_dtype out)
+{
+    const float *cosine = tile->cosine + time * tile->pairs + pair,
+                *sine = tile->sine + time * tile->pairs + pair;
+    const int64_t channel = pairing == ROTARY_PAIRING_HALF ? pair : 2 * pair;
+    int64_t from = time * tile->input_time_stride + channel, to = time * tile->output_time_stride + channel;
+    for (int64_t head = 0; head < tile->heads; head++) {
+        turn_pairs(tile, pairing, from, to, cosine, sine, count, in, out);
+        from += tile->input_head_stride;
+        to += tile->output_head_stride;
+    }
+}
+
+/* Every whole vector of pairs, head by head. */
+INLINE void turn_token(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
+                       rotary_dtype in, rotary_dtype out)
+{
+    const int64_t step = pairing == ROTARY_PAIRING_HALF ? 1 : 2;
+    const float *cosine = tile->cosine + time * tile->pairs, *sine = tile->sine + time * tile->pairs;
+    int64_t from = time * tile->input_time_stride, to = time * tile->output_time_stride;
+    for (int64_t head = 0; head < tile->heads; head++) {
+        for (int64_t pair = 0; pair + LANES <= tile->pairs; pair += LANES)
+            turn_pairs(tile, pairing, from + pair * step, to + pair * step, cosine + pair, sine + pair, LANES,
+                       in, out);
+        from += tile->input_head_stride;
+        to += tile->output_head_stride;
+    }
+}
+
+INLINE void turn(const struct rotary_rope_tile *given, rotary_pairing pairing, rotary_dtype in,
+                 rotary_dtype out)
+{
+    const struct rotary_rope_tile tile = *given; /* a copy, so that no store can be thought to change it */
+    const int64_t rest = tile.pairs % LANES;
+    for (int64_t time = 0; time < tile.times; time++) {
+        turn_token(&tile, pairing, time, in, out);
+        if (rest)
+            turn_heads(&tile, pairing, time, tile.pairs - rest, rest, in, out);
+    }
+}
+
+INLINE void copy(const void *input, void *output, int64_t count, rotary_dtype in, rotary_dtype out)
+{
+    if (in == out)
+        memcpy(output, input, (size_t)count * (in == ROTARY_F32 ? sizeof(float) : sizeof(uint16_t)));
+    else
+        for (int64_t at = 0; at < count; at += LANES)
+            store(output, at, load(input, at, count - at, in), count - at, out);
+}
+
+#include "kernel/rope/rope_instances.inc"
+
+extern const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels);
+const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels) = ROTARY_ROPE_INSTANCES;

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Gradients with respect to inverse frequencies and positions. With y = m R(a) x and g the gradient of y, a
+ * pair's angle has the gradient
+ *
+ *     da = g1 y0 - g0 y1
+ *
+ * and a = p w, so dw = p da and dp = w da, to which xPos adds what the magnitude m = e^(+-growth (p -
+ * origin)) does. Sums run over tokens in one order, whatever the number of threads.
+ */
+#include "base/element.h"
+#include "base/fail.h"
+#include "base/sized.h"
+#include "base/threads.h"
+#include "kernel/rope/rope_kernels.h"
+#include "rope/positions.h"
+#include "rope/rows.h"
+
+enum { PAIRS_PER_PIECE = 16, TOKENS_PER_PIECE = 16 };
+
+struct gradient {
+    const rotary_rope *rope;
+    const rotary_rope_gradient_call *call;
+    const rotary_rope_gradient_tensor *tensors[ROTARY_ROLES];
+};
+
+static int64_t place(const rotary_rope_const_view *view, int64_t batch, int64_t time, int64_t head)
+{
+    return batch * view->batch_stride + time * view->time_stride + head * view->head_stride;
+}
+
+/* What one pair of one tensor at one token says: of the angle, and of the logarithm of the magnitude. */
+struct said {
+    double angle, log_magnitude;
+};
+
+static struct said ask_pair(const rotary_rope *rope, const rotary_rope_gradient_tensor *tensor, int64_t batch,
+                            int64_t time, int64_t pair, float cosine, float sine)
+{
+    const struct rotary_span *span = &rope->span;
+    int64_t first = span->start + rotary_rope_place(span->pairing, rope->pairs, pair, 0);
+    int64_t second = span->start + rotary_rope_place(span->pairing, rope->pairs, pair, 1);
+    double c = (double)cosine, s = (double)sine;
+    struct said said = {0};
+    for (int64_t head = 0; head < tensor->heads; head++) {
+        const rotary_rope_const_view *input = &tensor->input, *gradient = &tensor->output_gradient;
+        int64_t x_at = place(input, batch, time, head), g_at = place(gradient, batch, time, head);
+        double x0 = (double)rotary_element(input->data, x_at + first, input->dtype);
+        double x1 = (double)rotary_element(input->data, x_at + second, input->dtype);
+        double g0 = (double)rotary_element(gradient->data, g_at + first, gradient->dtype);
+        double g1 = (double)rotary_element(gradient->data, g_at + second, gradient->dtype);
+        double y0 = x0 * c - x1 * s, y1 = x0 * s + x1 * c;
+        said.angle += g1 * y0 - g0 * y1;
+        said.log_magnitude += g0 * y0 + g1 * y1;
+    }
+    return said;
+}
+
+/* Adds what pairs first ... first + count - 1 at one token say to dw[pair - first] and dp[axis]. */
+static void ask_token(const struct gradient *gradient, int64_t batch, int64_t time, int64_t first,
+                      int64_t count, double *dw, double *dp)
+{
+    const rotary_rope *rope = gradient->rope;
+    double position[ROTARY_MOST_AXES];
+    rotary_rope_position(&gradient->call->positions, batch, time, rope->axes, position);
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        if (!gradient->tensors[role]->input.data)
+            continue;
+        float cosine[PAIRS_PER_PIECE], sine[PAIRS_PER_PIECE];
+        struct rotary_row row = {.first = first, .count = count, .cosine = cosine, .sine = sine};
+        rotary_rope_unit_row(rope, position, row);
+        rotary_rope_finish_row(rope, position, (enum rotary_rope_role)role, ROTARY_FORWARD, row);
+        for (int64_t i = 0; i < count; i++) {
+            int64_t pair = first + i;
+            struct said said = ask_pair(rope, gradient->tensors[role], batch, time, pair, cosine[i], sine[i]);
+            int axis = rope->axis[pair];
+            dw[i] += position[axis] * said.angle;
+            dp[axis] += rope->inverse_frequency[pair] * said.angle;
+            if (rope->growth && role != ROTARY_ROLE_VALUE)
+                dp[axis] +=
+                    (role == ROTARY_ROLE_QUERY ? 1.0 : -1.0) * rope->growth[pair] * said.log_magnitude;
+        }
+    }
+}
+
+static void frequency_piece(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct gradient *gradient = argument;
+    const rotary_rope_gradient_call *call = gradient->call;
+    int64_t first = index * PAIRS_PER_PIECE, rest = gradient->rope->pairs - first;
+    int64_t count = rest < PAIRS_PER_PIECE ? rest : PAIRS_PER_PIECE;
+    double dw[PAIRS_PER_PIECE] = {0}, unused[ROTARY_MOST_AXES] = {0};
+    for (int64_t batch = 0; batch < call->batch; batch++)
+        for (int64_t time = 0; time < call->time; time++)
+            ask_token(gradient, batch, time, first, count, dw, unused);
+    for (int64_t i = 0; i < count; i++)
+        call->frequency_gradient[first + i] += dw[i];
+}
+
+static void position_piece(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct gradient *gradient = argument;
+    const rotary_rope_gradient_call *call = gradient->call;
+    int64_t tokens = call->batch * call->time, begin = index * TOKENS_PER_PIECE;
+    for (int64_t token = begin; token < tokens && token < begin + TOKENS_PER_PIECE; token++) {
+        double unused[PAIRS_PER_PIECE] = {0}, dp[ROTARY_MOST_AXES] = {0};
+        for (int64_t first = 0; first < gradient->rope->pairs; first += PAIRS_PER_PIECE) {
+            int64_t rest = gradient->rope->pairs - first;
+            ask_token(gradient, token / call->time, token % call->time, first,
+                      rest < PAIRS_PER_PIECE ? rest : PAIRS_PER_PIECE, unused, dp);
+        }
+        for (int axis = 0; axis < gradient->rope->axes; axis++)
+            call->position_gradient[axis * tokens + token] = dp[axis];
+    }
+}
+
+static rotary_status check(const struct gradient *gradient, rotary_error *error)
+{
+    static const char *const names[ROTARY_ROLES] = {"query", "key", "value"};
+    const rotary_rope_gradient_call *call = gradient->call;
+    if (call->batch < 0 || call->time < 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "batch is %lld and time is %lld; wanted neither below 0", (long long)call->batch,
+                           (long long)call->time);
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        const rotary_rope_gradient_tensor *tensor = gradient->tensors[role];
+        if (!tensor->input.data)
+            continue;
+        if (!tensor->output_gradient.data || tensor->heads < 1)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s.heads is %lld and its output_gradient %s; wanted at least 1 and a tensor",
+                               names[role], (long long)tensor->heads,
+                               tensor->output_gradient.data ? "is there" : "is NULL");
+        if ((unsigned)tensor->input.dtype >= ROTARY_DTYPES ||
+            (unsigned)tensor->output_gradient.dtype >= ROTARY_DTYPES)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s has types %d and %d; wanted f32, f16 or bf16", names[role],
+                               (int)tensor->input.dtype, (int)tensor->output_gradient.dtype);
+    }
+    return rotary_rope_check_positions(&call->positions, call->batch, call->time, gradient->rope->axes, -1,
+                                       error);
+}
+
+rotary_status rotary_rope_gradient(const rotary_rope *rope, const rotary_rope_gradient_call *given,
+                                   rotary_error *error)
+{
+    rotary_rope_gradient_call known = {0}, *call = &known;
+    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_gradient_call", error);
+    if (status)
+        return status;
+    struct gradient gradient = {
+        .rope = rope, .call = call, .tensors = {&call->query, &call->key, &call->value}};
+    status = check(&gradient, error);
+    if (status)
+        return status;
+    int64_t pair_pieces = (rope->pairs + PAIRS_PER_PIECE - 1) / PAIRS_PER_PIECE;
+    int64_t token_pieces = (call->batch * call->time + TOKENS_PER_PIECE - 1) / TOKENS_PER_PIECE;
+    if (call->frequency_gradient)
+        rotary_parallel_for(rope->threads, pair_pieces, frequency_piece, &gradient);
+    if (call->position_gradient)
+        rotary_parallel_for(rope->threads, token_pieces, position_piece, &gradient);
+    return ROTARY_OK;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Making a plan, and asking it what it came to.
+ */
+#include "rope/rope_plan.h"
+
+#include "base/fail.h"
+#include "base/sized.h"
+#include "kernel/rope/rope_kernels.h"
+#include "rope/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Run twice, over a measuring and over an allocated arena (base/arena.h). */
+static void carve(rotary_rope *rope, const rotary_rope_config *config)
+{
+    int64_t table = rope->table_positions * rope->pairs;
+    rope->inverse_frequency = rotary_arena_push(&rope->memory, rope->pairs, sizeof(double));
+    rope->axis = rotary_arena_push(&rope->memory, rope->pairs, sizeof(uint8_t));
+    if (config->xpos_scale > 0)
+        rope->growth = rotary_arena_push(&rope->memory, rope->pairs, sizeof(double));
+    if (config->compat == ROTARY_COMPAT_GGML && config->angles_f32)
+        rope->slowing = rotary_arena_push(&rope->memory, rope->pairs, sizeof(float));
+    rope->cosine = rotary_arena_push(&rope->memory, table, sizeof(float));
+    rope->sine = rotary_arena_push(&rope->memory, table, sizeof(float));
+}
+
+static void set_choices(rotary_rope *rope, const rotary_rope_config *config)
+{
+    rope->span = (struct rotary_span){.head_dim = config->head_dim,
+                                      .start = config->rotary_start,
+                                      .dim = config->rotary_dim,
+                                      .pairing = config->pairing};
+    rope->pairs = config->rotary_dim / 2;
+    rope->axes = rotary_rope_count_axes(config);
+    rope->axes_restart = config->axes == ROTARY_AXES_SEPARATE;
+    rope->growth_origin = config->xpos_origin;
+    rope->angles_f32 = config->angles_f32;
+    rope->table_dtype = config->table_dtype;
+    rope->table_positions = config->table_positions;
+    rope->threads = config->threads;
+    rope->kernels = rotary_rope_kernels(config->isa);
+}
+
+/* Settings that are each in order can together be beyond what a double holds. */
+static rotary_status check_numbers(const rotary_rope *rope, rotary_error *error)
+{
+    for (int64_t pair = 0; pair < rope->pairs; pair++)
+        if (!isfinite(rope->inverse_frequency[pair]))
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "the configuration gives pair %lld the inverse frequency %g; wanted a finite one",
+                (long long)pair, rope->inverse_frequency[pair]);
+    if (!isfinite(rope->attention_factor) || !isfinite(rope->softmax_factor))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the configuration has the attention factor %g and the softmax factor %g; wanted "
+                           "finite ones",
+                           rope->attention_factor, rope->softmax_factor);
+    return ROTARY_OK;
+}
+
+rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config *given, rotary_error *error)
+{
+    rotary_rope_config config;
+    rotary_rope_config_default(&config);
+    rotary_status status = rotary_take_sized(&config, sizeof config, given, "rotary_rope_config", error);
+    if (!status)
+        status = rotary_rope_check_config(&config, error);
+    if (status)
+        return status;
+
+    rotary_rope *rope = calloc(1, sizeof *rope);
+    if (!rope)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a rotary plan");
+    set_choices(rope, &config);
+    carve(rope, &config);
+    status = rotary_arena_allocate(&rope->memory, "the table of a rotary plan", error);
+    if (!status) {
+        carve(rope, &config);
+        rotary_rope_set_frequencies(rope, &config);
+        status = check_numbers(rope, error);
+    }
+    if (status) {
+        rotary_rope_destroy(rope);
+        return status;
+    }
+    rotary_rope_fill_table(rope);
+    *created = rope;
+    return ROTARY_OK;
+}
+
+void rotary_rope_destroy(rotary_rope *rope)
+{
+    if (!rope)
+        return;
+    rotary_arena_free(&rope->memory);
+    free(rope);
+}
+
+struct rotary_span rotary_rope_span(const rotary_rope *rope)
+{
+    return rope->span;
+}
+
+bool rotary_rope_has_xpos(const rotary_rope *rope)
+{
+    return rope->growth != NULL;
+}
+
+bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope)
+{
+    if (!rotary_rope_roles_alike(rope))
+        return false;
+    if (rope == value_rope)
+        return true;
+    return rope->pairs == value_rope->pairs && rope->table_dtype == value_rope->table_dtype &&
+           rope->angles_f32 == value_rope->angles_f32 && !rope->slowing && !value_rope->slowing &&
+           memcmp(rope->inverse_frequency, value_rope->inverse_frequency,
+                  (size_t)rope->pairs * sizeof *rope->inverse_frequency) == 0;
+}
+
+int64_t rotary_rope_pairs(const rotary_rope *rope)
+{
+    return rope->pairs;
+}
+
+const double *rotary_rope_inverse_frequencies(const rotary_rope *rope)
+{
+    return rope->inverse_frequency;
+}
+
+double rotary_rope_attention_factor(const rotary_rope *rope)
+{
+    return rope->attention_factor;
+}
+
+double rotary_rope_softmax_factor(const rotary_rope *rope)
+{
+    return rope->softmax_factor;
+}
+
+int rotary_rope_axes(const rotary_rope *rope)
+{
+    return rope->axes;
+}
+
+int rotary_rope_axis(const rotary_rope *rope, int64_t pair)
+{
+    return rope->axis[pair];
+}

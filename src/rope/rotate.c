@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rope/rotate.h"
+
+#include "base/fail.h"
+#include "base/strides.h"
+#include "base/threads.h"
+#include "kernel/rope/rope_kernels.h"
+
+#include <stdlib.h>
+
+/* Rows of cosines and sines live on the stack of the thread that uses them: SCRATCH floats of each. A piece
+ * of work is about PIECE elements of one sequence, big enough to be worth handing to a thread. */
+enum { SCRATCH = 2048, PIECE = 32768, LARGEST_BLOCK = 64 };
+
+static rotary_status check_view(const char *name, const char *side, const void *data, rotary_dtype dtype,
+                                rotary_error *error)
+{
+    if (!data)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.%s.data is NULL; wanted a tensor", name, side);
+    if ((unsigned)dtype >= ROTARY_DTYPES)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.%s.dtype is %d; wanted f32, f16 or bf16", name,
+                           side, (int)dtype);
+    return ROTARY_OK;
+}
+
+/* Vectors of an output that overlap would be turned twice, or torn between threads. */
+static rotary_status check_strides(const struct rotary_rope_turning *turning, const char *name,
+                                   const rotary_rope_tensor *tensor, rotary_error *error)
+{
+    const rotary_rope_view *output = &tensor->output;
+    const int64_t extents[] = {turning->batch, turning->time, tensor->heads};
+    const int64_t strides[] = {output->batch_stride, output->time_stride, output->head_stride};
+    return rotary_check_strides(name, ".output", turning->rope->span.head_dim, extents, strides, error);
+}
+
+static bool in_place(const rotary_rope_tensor *tensor)
+{
+    return tensor->input.data == tensor->output.data;
+}
+
+static bool same_layout(const rotary_rope_const_view *a, const rotary_rope_view *b)
+{
+    return a->dtype == b->dtype && a->batch_stride == b->batch_stride && a->time_stride == b->time_stride &&
+           a->head_stride == b->head_stride;
+}
+
+static void settle(int64_t entries, int64_t *input_stride, int64_t *output_stride)
+{
+    if (entries == 1)
+        *input_stride = *output_stride = 0;
+}
+
+static rotary_status check_tensor(const struct rotary_rope_turning *turning, const char *name,
+                                  rotary_rope_tensor *tensor, rotary_error *error)
+{
+    rotary_rope_view *output = &tensor->output;
+    settle(turning->batch, &tensor->input.batch_stride, &output->batch_stride);
+    settle(turning->time, &tensor->input.time_stride, &output->time_stride);
+    settle(tensor->heads, &tensor->input.head_stride, &output->head_stride);
+    rotary_status status = check_view(name, "input", tensor->input.data, tensor->input.dtype, error);
+    if (!status)
+        status = check_view(name, "output", output->data, output->dtype, error);
+    if (!status && tensor->heads < 1)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.heads is %lld; wanted at least 1", name,
+                             (long long)tensor->heads);
+    if (!status && turning->batch > 0 && turning->time > 0)
+        status = check_strides(turning, name, tensor, error);
+    if (!status && in_place(tensor) && !same_layout(&tensor->input, output))
+        status = rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s is to be turned in place, but type or strides of its output are not those of its input",
+            name);
+    return status;
+}
+
+rotary_status rotary_rope_check_tensors(struct rotary_rope_turning *turning, rotary_error *error)
+{
+    static const char *const names[ROTARY_ROLES] = {"query", "key", "value"};
+    if (turning->batch < 0 || turning->time < 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "batch is %lld and time is %lld; wanted neither below 0",
+                           (long long)turning->batch, (long long)turning->time);
+    rotary_status status = ROTARY_OK;
+    for (int role = 0; role < ROTARY_ROLES && !status; role++)
+        if (turning->tensors[role].input.data)
+            status = check_tensor(turning, names[role], &turning->tensors[role], error);
+    return status;
+}
+
+struct block {
+    int64_t batch, time, times;
+};
+
+static const void *input_at(const rotary_rope_const_view *view, int64_t batch, int64_t time, int64_t channel)
+{
+    int64_t element = batch * view->batch_stride + time * view->time_stride + channel;
+    return (const char *)view->data + element * (int64_t)rotary_dtype_size(view->dtype);
+}
+
+static void *output_at(const rotary_rope_view *view, int64_t batch, int64_t time, int64_t channel)
+{
+    int64_t element = batch * view->batch_stride + time * view->time_stride + channel;
+    return (char *)view->data + element * (int64_t)rotary_dtype_size(view->dtype);
+}
+
+/* Channels first ... first + count - 1, which do not turn, of every head in the block. */
+static void copy_channels(const rotary_rope_tensor *tensor, const struct rotary_rope_kernels *kernels,
+                          struct block block, int64_t first, int64_t count)
+{
+    rotary_rope_copy *copy = kernels->copy[tensor->input.dtype][tensor->output.dtype];
+    for (int64_t time = block.time; time < block.time + block.times; time++)
+        for (int64_t head = 0; head < tensor->heads && count > 0; head++)
+            copy(input_at(&tensor->input, block.batch, time, head * tensor->input.head_stride + first),
+                 output_at(&tensor->output, block.batch, time, head * tensor->output.head_stride + first),
+                 count);
+}
+
+static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *tensor, struct block block,
+                          int64_t first_pair, int64_t pairs, const float *cosine, const float *sine)
+{
+    const struct rotary_span *span = &rope->span;
+    const rotary_rope_const_view *input = &tensor->input;
+    const rotary_rope_view *output = &tensor->output;
+    rotary_rope_turn *turn = rope->kernels->turn[span->pairing][input->dtype][output->dtype];
+    int64_t channel = span->start + (span->pairing == ROTARY_PAIRING_HALF ? first_pair : 2 * first_pair);
+    /* Memory is walked in its own order: a head's tokens one after another where they are neighbours. */
+    bool by_head =
+        block.times > 1 && tensor->heads > 1 && llabs(input->head_stride) > llabs(input->time_stride);
+    int64_t heads = by_head ? 1 : tensor->heads;
+    for (int64_t head = 0; head < tensor->heads; head += heads) {
+        struct rotary_rope_tile tile = {
+            .input = input_at(input, block.batch, block.time, head * input->head_stride + channel),
+            .output = output_at(output, block.batch, block.time, head * output->head_stride + channel),
+            .times = block.times,
+            .heads = heads,
+            .pairs = pairs,
+            .input_time_stride = input->time_stride,
+            .input_head_stride = input->head_stride,
+            .output_time_stride = output->time_stride,
+            .output_head_stride = output->head_stride,
+            .partner = rope->pairs,
+            .cosine = cosine,
+            .sine = sine,
+        };
+        turn(&tile);
+    }
+}
+
+static bool rows_ready(const struct rotary_rope_turning *turning, enum rotary_rope_role role,
+                       struct block block, int64_t count, const float **cosine, const float **sine)
+{
+    return turning->ready && count == turning->rope->pairs &&
+           turning->ready(turning->context, role, block.batch, block.time, block.times, cosine, sine);
+}
+
+/* One block of tokens, pairs first ... first + count - 1, of every tensor. */
+static void turn_block(const struct rotary_rope_turning *turning, struct block block, int64_t first,
+                       int64_t count)
+{
+    float cosine[SCRATCH], sine[SCRATCH];
+    bool filled = false;
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        const rotary_rope_tensor *tensor = &turning->tensors[role];
+        const float *ready_cosine, *ready_sine;
+        if (!tensor->input.data)
+            continue;
+        if (rows_ready(turning, (enum rotary_rope_role)role, block, count, &ready_cosine, &ready_sine)) {
+            turn_channels(turning->rope, tensor, block, first, count, ready_cosine, ready_sine);
+            continue;
+        }
+        for (int64_t row = 0; row < block.times && !(filled && turning->same_rows); row++)
+            turning->source(turning->context, (enum rotary_rope_role)role, block.batch, block.time + row,
+                            (struct rotary_row){first, count, cosine + row * count, sine + row * count});
+        filled = true;
+        turn_channels(turning->rope, tensor, block, first, count, cosine, sine);
+    }
+}
+
+static int64_t all_heads(const struct rotary_rope_turning *turning)
+{
+    int64_t heads = 0;
+    for (int role = 0; role < ROTARY_ROLES; role++)
+        heads += turning->tensors[role].input.data ? turning->tensors[role].heads : 0;
+    return heads;
+}
+
+/* How many tokens a piece of work has. A function of the problem alone. */
+static int64_t block_times(const struct rotary_rope_turning *turning)
+{
+    int64_t times = PIECE / (all_heads(turning) * turning->rope->span.head_dim);
+    times = times < LARGEST_BLOCK ? times : LARGEST_BLOCK;
+    int64_t fits = SCRATCH / turning->rope->pairs;
+    times = times < fits ? times : fits;
+    return times > 1 ? times : 1;
+}
+
+static int64_t blocks_of(const struct rotary_rope_turning *turning)
+{
+    int64_t times = block_times(turning);
+    return (turning->time + times - 1) / times;
+}
+
+static void turn_piece(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct rotary_rope_turning *turning = argument;
+    const rotary_rope *rope = turning->rope;
+    int64_t times = block_times(turning), blocks = blocks_of(turning);
+    struct block block = {.batch = index / blocks, .time = index % blocks * times, .times = times};
+    if (block.time + times > turning->time)
+        block.times = turning->time - block.time;
+    for (int64_t first = 0; first < rope->pairs; first += SCRATCH) {
+        int64_t rest = rope->pairs - first;
+        turn_block(turning, block, first, rest < SCRATCH ? rest : SCRATCH);
+    }
+    int64_t end = rope->span.start + rope->span.dim;
+    for (int role = 0; role < ROTARY_ROLES; role++) {
+        const rotary_rope_tensor *tensor = &turning->tensors[role];
+        if (!tensor->input.data || in_place(tensor))
+            continue;
+        copy_channels(tensor, rope->kernels, block, 0, rope->span.start);
+        copy_channels(tensor, rope->kernels, block, end, rope->span.head_dim - end);
+    }
+}
+
+void rotary_rope_turn_tensors(struct rotary_rope_turning *turning)
+{
+    if (all_heads(turning) == 0 || turning->batch == 0 || turning->time == 0)
+        return;
+    rotary_parallel_for(turning->rope->threads, turning->batch * blocks_of(turning), turn_piece, turning);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What matmul.c and matmul_gradient.c share.
+ */
+#ifndef ROTARY_TENSOR_MATMUL_INTERNAL_H
+#define ROTARY_TENSOR_MATMUL_INTERNAL_H
+
+#include "base/arena.h"
+#include "kernel/layer/layer_kernels.h"
+#include "tensor/matmul.h"
+#include "tensor/onednn.h"
+
+struct products {
+    struct pieces *pieces;
+    int threads;
+    bool interleaved; /* oneDNN has fast code for interleaved bf16 (kernel/layer/layer_kernels.h) */
+    /* Copies of operands in the order oneDNN's fast code wants, [threads][bytes]. It takes no strides. */
+    struct rotary_arena dense;
+    size_t dense_bytes;          /* of each */
+    struct rotary_arena partial; /* gradients of groups of rows, f32, before they are summed */
+};
+
+static inline int64_t products_divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static inline int64_t products_round_up(int64_t value, int64_t multiple)
+{
+    return products_divide_up(value, multiple) * multiple;
+}
+
+static inline int64_t products_smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Bytes of so many elements, aligned for what follows. */
+static inline size_t products_bytes(int64_t elements, rotary_dtype dtype)
+{
+    return rotary_align((size_t)elements * rotary_dtype_size(dtype));
+}
+
+/* Bytes of an operand padded as interleave() pads it. */
+static inline size_t products_interleaved_bytes(int64_t rows, int64_t columns, rotary_dtype dtype)
+{
+    return products_bytes(products_round_up(rows, LAYER_INTERLEAVED_ROWS) *
+                              products_round_up(columns, LAYER_INTERLEAVED_COLUMNS),
+                          dtype);
+}
+
+static inline bool matrix_is_dense(struct matrix m)
+{
+    return m.stride == m.columns;
+}
+
+static inline struct matrix matrix_part(struct matrix m, int64_t row, int64_t rows, int64_t column,
+                                        int64_t columns)
+{
+    struct matrix part = matrix_rows(m, row, rows);
+    part.data = (char *)part.data + (size_t)column * rotary_dtype_size(m.dtype);
+    part.columns = columns;
+    return part;
+}
+
+/* Makes each worker's dense memory at least this large. */
+ROTARY_CHECKED rotary_status products_reserve_dense(struct products *products, size_t bytes,
+                                                    rotary_error *error);
+
+static inline unsigned char *products_dense(const struct products *products, int worker)
+{
+    return products->dense.memory + (size_t)worker * products->dense_bytes;
+}
+
+/* `m` itself if it is dense, else a copy of it at `memory`. */
+struct matrix products_densified(struct matrix m, void *memory);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tensor/parameter_update.h"
+
+#include "base/threads.h"
+#include "kernel/layer/layer_kernels.h"
+
+enum {
+    CHUNKS = 1024,         /* of a flat array, at most */
+    CHUNK_LEAST = 1 << 14, /* elements */
+};
+
+struct chunks {
+    const struct compute *compute;
+    const struct parameters *parameters;
+    const struct adam *adam;
+    int64_t elements; /* of a chunk */
+    double square[CHUNKS];
+};
+
+/* How the flat arrays are cut depends on their size alone. */
+static int64_t chunk_elements(int64_t elements)
+{
+    int64_t each = (elements + CHUNKS - 1) / CHUNKS;
+    return each < CHUNK_LEAST ? CHUNK_LEAST : each;
+}
+
+static int64_t chunk_past(const struct chunks *chunks, int64_t index)
+{
+    int64_t past = (index + 1) * chunks->elements;
+    return past < chunks->parameters->elements ? past : chunks->parameters->elements;
+}
+
+static void run_chunks(struct chunks *chunks, rotary_work *work)
+{
+    chunks->elements = chunk_elements(chunks->parameters->elements);
+    int64_t count = (chunks->parameters->elements + chunks->elements - 1) / chunks->elements;
+    rotary_parallel_for(chunks->compute->threads, count, work, chunks);
+}
+
+static void square_chunk(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    struct chunks *chunks = argument;
+    int64_t first = index * chunks->elements;
+    chunks->square[index] = chunks->compute->kernels->sum_of_squares(chunks->parameters->gradients + first,
+                                                                     chunk_past(chunks, index) - first);
+}
+
+double update_gradient_square(const struct compute *compute, const struct parameters *parameters)
+{
+    struct chunks chunks = {.compute = compute, .parameters = parameters};
+    run_chunks(&chunks, square_chunk);
+    double total = 0.0;
+    for (int64_t i = 0; i * chunks.elements < parameters->elements; i++)
+        total += chunks.square[i];
+    return total;
+}
+
+static void adam_chunk(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct chunks *chunks = argument;
+    const struct parameters *parameters = chunks->parameters;
+    const struct adam *adam = chunks->adam;
+    int64_t first = index * chunks->elements, past = chunk_past(chunks, index);
+    for (int i = 0; i < parameters->count; i++) {
+        const struct parameter *row = &parameters->rows[i];
+        int64_t from = row->offset > first ? row->offset : first, to = row->offset + parameter_elements(row);
+        to = to < past ? to : past;
+        if (from >= to)
+            continue;
+        float decay = row->decay ? adam->weight_decay : 0.0f;
+        const struct layer_adam work = {.count = to - from,
+                                        .value = parameters->values + from,
+                                        .gradient = parameters->gradients + from,
+                                        .moment1 = parameters->moment1 + from,
+                                        .moment2 = parameters->moment2 + from,
+                                        .learning_rate = adam->learning_rate,
+                                        .beta1 = adam->beta1,
+                                        .beta2 = adam->beta2,
+                                        .epsilon = adam->epsilon,
+                                        .coupled_decay = adam->decoupled ? 0.0f : decay,
+                                        .decoupled_decay =
+                                            adam->decoupled ? adam->learning_rate * decay : 0.0f,
+                                        .gradient_scale = adam->gradient_scale,
+                                        .inverse_correction1 = 1.0f / adam->correction1,
+                                        .inverse_correction2 = 1.0f / adam->correction2};
+        chunks->compute->kernels->adam(&work);
+    }
+}
+
+void update_adam(const struct compute *compute, struct parameters *parameters, const struct adam *adam)
+{
+    struct chunks chunks = {.compute = compute, .parameters = parameters, .adam = adam};
+    run_chunks(&chunks, adam_chunk);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attention/attention_reference.h"
+
+#include "base/half.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int64_t reference_query_size(const struct reference_case *c)
+{
+    return c->batch * c->queries * c->heads * c->head_dim;
+}
+
+int64_t reference_key_size(const struct reference_case *c)
+{
+    return c->batch * c->keys * c->key_value_heads * c->head_dim;
+}
+
+static double *make(int64_t count)
+{
+    double *made = calloc((size_t)count + 1, sizeof *made);
+    if (!made)
+        abort();
+    return made;
+}
+
+struct reference_tensors reference_tensors_make(const struct reference_case *c)
+{
+    int64_t queries = reference_query_size(c), keys = reference_key_size(c);
+    return (struct reference_tensors){
+        .query = make(queries),
+        .key = make(keys),
+        .value = make(keys),
+        .output = make(queries),
+        .log_sum_exp = make(c->batch * c->heads * c->queries),
+        .output_gradient = make(queries),
+        .query_gradient = make(queries),
+        .key_gradient = make(keys),
+        .value_gradient = make(keys),
+    };
+}
+
+void reference_tensors_free(struct reference_tensors *t)
+{
+    double *all[] = {t->query,          t->key,          t->value,
+                     t->output,         t->log_sum_exp,  t->output_gradient,
+                     t->query_gradient, t->key_gradient, t->value_gradient};
+    for (int i = 0; i < 9; i++)
+        free(all[i]);
+}
+
+double reference_round(const struct reference_case *c, double value)
+{
+    return c->bf16 ? (double)rotary_bf16_to_float(rotary_bf16_from_float((float)value))
+                   : (double)(float)value;
+}
+
+static double keep(const struct reference_case *c, bool naive, double value)
+{
+    return naive ? reference_round(c, value) : value;
+}
+
+void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
+                         const struct reference_turn *how, reference_visit *visit, void *with)
+{
+    int64_t pairs = how->dim / 2;
+    for (int64_t vector = 0; how->present && vector < c->batch * time * heads; vector++) {
+        double position = (double)(first + vector / heads % time);
+        int64_t span = vector * c->head_dim + how->start;
+        for (int64_t i = 0; i < pairs; i++) {
+            double angle = position * pow(10000.0, -2.0 * (double)i / (double)how->dim);
+            int64_t x = how->interleaved ? span + 2 * i : span + i, y = how->interleaved ? x + 1 : x + pairs;
+            visit(with, x, y, cos(angle), sin(angle));
+        }
+    }
+}
+
+struct turning {
+    const struct reference_case *c;
+    double *vectors, direction;
+    bool naive;
+};
+
+static void turn_pair(void *with, int64_t x, int64_t y, double cosine, double sine)
+{
+    const struct turning *turning = with;
+    double a = turning->vectors[x], b = turning->vectors[y];
+    sine *= turning->direction;
+    turning->vectors[x] = keep(turning->c, turning->naive, a * cosine - b * sine);
+    turning->vectors[y] = keep(turning->c, turning->naive, a * sine + b * cosine);
+}
+
+/* Turns vectors [batch, time, heads, head_dim] whose first stands at position `first`. */
+static void turn(const struct reference_case *c, double *vectors, int64_t time, int64_t heads, int64_t first,
+                 const struct reference_turn *how, double direction, bool naive)
+{
+    struct turning turning = {c, vectors, direction, naive};
+    reference_each_pair(c, time, heads, first, how, turn_pair, &turning);
+}
+
+/* Sums of products, in double, or in float where a naive program would. */
+static double dot(const double *a, const double *b, int64_t count, bool naive)
+{
+    double sum = 0;
+    float narrow = 0;
+    for (int64_t i = 0; i < count && !naive; i++)
+        sum += a[i] * b[i];
+    for (int64_t i = 0; i < count && naive; i++)
+        narrow += (float)a[i] * (float)b[i];
+    return naive ? (double)narrow : sum;
+}
+
+static void add_scaled(double *to, double factor, const double *from, int64_t count, bool naive)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] = naive ? (double)((float)to[i] + (float)factor * (float)from[i]) : to[i] + factor * from[i];
+}
+
+bool reference_sees(const struct reference_case *c, int64_t query, int64_t key)
+{
+    int64_t distance = (c->first_query + query) - (c->first_key + key);
+    return !c->causal || (distance >= 0 && (c->window == 0 || distance < c->window));
+}
+
+const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,
+                                 int64_t query)
+{
+    const struct reference_bias *bias = &c->bias;
+    return bias->data ? bias->data + sequence * bias->batch_stride + head * bias->head_stride +
+                            query * bias->query_stride
+                      : NULL;
+}
+
+/* The weights of one query over all keys, and the slope of the soft cap; returns log-sum-exp. */
+static double weigh(const struct reference_case *c, const double *query, const double *keys,
+                    const double *bias, int64_t m, double *weight, double *slope, bool naive)
+{
+    int64_t stride = c->key_value_heads * c->head_dim;
+    double highest = -HUGE_VAL, sum = 0;
+    for (int64_t n = 0; n < c->keys; n++) {
+        double score = keep(c, naive, c->scale * dot(query, keys + n * stride, c->head_dim, naive));
+        slope[n] = 1;
+        if (c->softcap > 0) {
+            double bent = tanh(score / c->softcap);
+            score = keep(c, naive, c->softcap * bent);
+            slope[n] = 1 - bent * bent;
+        }
+        if (bias)
+            score = naive ? (double)(float)(score + bias[n]) : score + bias[n];
+        bool hidden = bias && bias[n] <= -1e30;
+        weight[n] = reference_sees(c, m, n) && !hidden ? score : -HUGE_VAL;
+        highest = fmax(highest, weight[n]);
+    }
+    if (highest == -HUGE_VAL) {
+        memset(weight, 0, (size_t)c->keys * sizeof *weight);
+        return -HUGE_VAL;
+    }
+    for (int64_t n = 0; n < c->keys; n++)
+        sum += exp(weight[n] - highest);
+    for (int64_t n = 0; n < c->keys; n++)
+        weight[n] = keep(c, naive, exp(weight[n] - highest) / sum);
+    return highest + log(sum);
+}
+
+struct rows {
+    double *query, *key, *value, *gradient; /* turned copies */
+    double *weight, *slope, *change;
+};
+
+static void attend(const struct reference_case *c, struct reference_tensors *t, const struct rows *rows,
+                   int64_t b, int64_t h, int64_t m, bool backward, bool naive)
+{
+    int64_t d = c->head_dim, shared = h / (c->heads / c->key_value_heads);
+    int64_t at = ((b * c->queries + m) * c->heads + h) * d,
+            keys_at = (b * c->keys * c->key_value_heads + shared) * d;
+    int64_t stride = c->key_value_heads * d;
+    const double *query = rows->query + at, *keys = rows->key + keys_at, *values = rows->value + keys_at;
+    const double *bias = reference_bias_row(c, b, h, m);
+    t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
+        weigh(c, query, keys, bias, m, rows->weight, rows->slope, naive);
+    for (int64_t n = 0; n < c->keys; n++)
+        add_scaled(t->output + at, rows->weight[n], values + n * stride, d, naive);
+    for (int64_t i = 0; i < d; i++)
+        t->output[at + i] = keep(c, naive, t->output[at + i]);
+    if (!backward)
+        return;
+    const double *gradient = rows->gradient + at;
+    for (int64_t n = 0; n < c->keys; n++)
+        rows->change[n] = keep(c, naive, dot(gradient, values + n * stride, d, naive));
+    double mean = dot(rows->weight, rows->change, c->keys, naive);
+    for (int64_t n = 0; n < c->keys; n++) {
+        double change =
+            c->scale * keep(c, naive, rows->weight[n] * (rows->change[n] - mean)) * rows->slope[n];
+        add_scaled(t->query_gradient + at, change, keys + n * stride, d, naive);
+        add_scaled(t->key_gradient + keys_at + n * stride, change, query, d, naive);
+        add_scaled(t->value_gradient + keys_at + n * stride, rows->weight[n], gradient, d, naive);
+    }
+}
+
+static double *copy(const double *from, int64_t count)
+{
+    double *to = make(count);
+    memcpy(to, from, (size_t)count * sizeof *to);
+    return to;
+}
+
+static void settle(const struct reference_case *c, double *tensor, int64_t count, bool naive)
+{
+    for (int64_t i = 0; i < count; i++)
+        tensor[i] = keep(c, naive, tensor[i]);
+}
+
+void reference_run(const struct reference_case *c, struct reference_tensors *t, bool backward, bool naive)
+{
+    int64_t query_size = reference_query_size(c), key_size = reference_key_size(c);
+    struct rows rows = {copy(t->query, query_size),
+                        copy(t->key, key_size),
+                        copy(t->value, key_size),
+                        copy(t->output_gradient, query_size),
+                        make(c->keys),
+                        make(c->keys),
+                        make(c->keys)};
+    turn(c, rows.query, c->queries, c->heads, c->first_query, &c->rope, 1, naive);
+    turn(c, rows.key, c->keys, c->key_value_heads, c->first_key, &c->rope, 1, naive);
+    turn(c, rows.value, c->keys, c->key_value_heads, c->first_key, &c->value_rope, 1, naive);
+    turn(c, rows.gradient, c->queries, c->heads, c->first_query, &c->value_rope, 1, naive);
+    memset(t->output, 0, (size_t)query_size * sizeof(double));
+    for (int64_t i = 0; i < query_size && backward; i++)
+        t->query_gradient[i] = 0;
+    for (int64_t i = 0; i < key_size && backward; i++)
+        t->key_gradient[i] = t->value_gradient[i] = 0;
+    for (int64_t b = 0; b < c->batch; b++)
+        for (int64_t h = 0; h < c->heads; h++)
+            for (int64_t m = 0; m < c->queries; m++)
+                attend(c, t, &rows, b, h, m, backward, naive);
+    turn(c, t->output, c->queries, c->heads, c->first_query, &c->value_rope, -1, naive);
+    if (backward) {
+        settle(c, t->query_gradient, query_size, naive);
+        settle(c, t->key_gradient, key_size, naive);
+        settle(c, t->value_gradient, key_size, naive);
+        turn(c, t->query_gradient, c->queries, c->heads, c->first_query, &c->rope, -1, naive);
+        turn(c, t->key_gradient, c->keys, c->key_value_heads, c->first_key, &c->rope, -1, naive);
+        turn(c, t->value_gradient, c->keys, c->key_value_heads, c->first_key, &c->value_rope, -1, naive);
+    }
+    double *all[] = {rows.query, rows.key, rows.value, rows.gradient, rows.weight, rows.slope, rows.change};
+    for (int i = 0; i < 7; i++)
+        free(all[i]);
+}

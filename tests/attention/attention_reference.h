@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention as its formula says, in double and with every weight stored; and as one would write it without a
+ * thought in the precision of the tensors, which says how much error is to be expected.
+ */
+#ifndef TESTS_ATTENTION_ATTENTION_REFERENCE_H
+#define TESTS_ATTENTION_ATTENTION_REFERENCE_H
+
+#include <rotary/attention.h>
+
+struct reference_turn {
+    bool present, interleaved;
+    int64_t start, dim;
+};
+
+/* Added to scores: element (b, h, m, n) is data[b batch_stride + h head_stride + m query_stride + n]. What no
+ * element uses may be anything. */
+struct reference_bias {
+    const double *data; /* NULL: none; f32 values */
+    int64_t batch_stride, head_stride, query_stride;
+    int64_t elements;
+};
+
+struct reference_case {
+    int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key;
+    bool causal, bf16;
+    int64_t window;
+    double scale, softcap; /* scale as it is; softcap 0: none */
+    struct reference_turn rope, value_rope;
+    struct reference_bias bias;
+};
+
+/* Contiguous [batch, time, heads, head_dim]; log_sum_exp [batch, heads, queries]. */
+struct reference_tensors {
+    double *query, *key, *value, *output, *log_sum_exp;
+    double *output_gradient, *query_gradient, *key_gradient, *value_gradient;
+};
+
+int64_t reference_query_size(const struct reference_case *c);
+int64_t reference_key_size(const struct reference_case *c);
+/* All members allocated and zero. */
+struct reference_tensors reference_tensors_make(const struct reference_case *c);
+void reference_tensors_free(struct reference_tensors *tensors);
+
+/* From query, key, value makes output and log_sum_exp, and with `backward`, from output_gradient, the
+ * gradients. With `naive` every intermediate tensor is rounded to the element type (bf16, or f32) as it is
+ * stored. */
+void reference_run(const struct reference_case *c, struct reference_tensors *tensors, bool backward,
+                   bool naive);
+
+/* Calls `visit` for each pair of channels of vectors [batch, time, heads, head_dim] that `how` turns, the
+ * first of them at position `first`: with the places of its elements, and the cosine and sine of its angle.
+ */
+typedef void reference_visit(void *with, int64_t x, int64_t y, double cosine, double sine);
+void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
+                         const struct reference_turn *how, reference_visit *visit, void *with);
+
+/* Whether a query sees a key, by position. */
+bool reference_sees(const struct reference_case *c, int64_t query, int64_t key);
+
+/* The biases of one query, or NULL where there are none. */
+const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,
+                                 int64_t query);
+
+/* The nearest value of the case's element type. */
+double reference_round(const struct reference_case *c, double value);
+
+#endif
