@@ -75,11 +75,11 @@ static void time_rope(enum ggml_type type, int mode, int threads, int rounds)
     struct ggml_context *context = create(ggml_type_size(type) * TIME * HEADS * HEAD_DIM);
     struct ggml_tensor *tensor = ggml_new_tensor_3d(context, type, HEAD_DIM, HEADS, TIME);
     memset(tensor->data, 0, ggml_nbytes(tensor));
-    struct ggml_tensor *turned =
+    struct ggml_tensor *rotated =
         ggml_rope_ext_inplace(context, tensor, positions(context, TIME), NULL, HEAD_DIM, mode, 0, 10000.0f,
                               1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
     printf("rope %s %s %.9f\n", ggml_type_name(type), mode == GGML_ROPE_TYPE_NEOX ? "half" : "interleaved",
-           shortest(context, turned, threads, rounds));
+           shortest(context, rotated, threads, rounds));
     ggml_free(context);
 }
 

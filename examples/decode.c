@@ -85,11 +85,11 @@ int main(void)
         value[i] = cosf(0.9f * (float)i);
     }
     rotary_error error;
-    rotary_rope_config turning;
-    rotary_rope_config_default(&turning);
-    turning.head_dim = HEAD_DIM;
+    rotary_rope_config rotation;
+    rotary_rope_config_default(&rotation);
+    rotation.head_dim = HEAD_DIM;
     rotary_rope *rope;
-    check(rotary_rope_create(&rope, &turning, &error), &error);
+    check(rotary_rope_create(&rope, &rotation, &error), &error);
     rotary_attention_config config;
     rotary_attention_config_default(&config);
     config.heads = HEADS;

@@ -52,7 +52,7 @@ typedef enum rotary_compat {
     ROTARY_COMPAT_VLLM = 3,
 } rotary_compat;
 
-enum { ROTARY_MOST_AXES = 4 };
+enum { ROTARY_MAX_AXES = 4 };
 
 /* How pairs are shared out among the axes of a position (text has one; an image has rows and columns).
  * sections[a] pairs belong to axis a. */
@@ -103,7 +103,7 @@ typedef struct rotary_rope_config {
      * stay right while the sequence grows. */
     double xpos_scale, xpos_origin;
     rotary_axes axes;
-    int64_t sections[ROTARY_MOST_AXES]; /* pairs of each axis; together rotary_dim / 2 */
+    int64_t sections[ROTARY_MAX_AXES]; /* pairs of each axis; together rotary_dim / 2 */
     /* Cosines and sines are rounded to this, as implementations that keep 16-bit tables do; default f32. */
     rotary_dtype table_dtype;
     /* LongRoPE: in place of attention_factor, one for each list (Phi-3.5-MoE's mscale); 0: attention_factor.

@@ -35,11 +35,11 @@ struct backward {
 };
 
 /* Cuts `count` rows into even pieces of at most about `rows`. */
-static void cut(int64_t count, int64_t rows, int64_t *piece, int64_t *pieces)
+static void cut(int64_t count, int64_t rows, int64_t *work, int64_t *pieces)
 {
     *pieces = count > 0 ? (count + rows - 1) / rows : 1;
-    *piece = rotary_attention_round((count + *pieces - 1) / *pieces, BLOCK);
-    *pieces = *piece > 0 ? (count + *piece - 1) / *piece : 1;
+    *work = rotary_attention_round((count + *pieces - 1) / *pieces, BLOCK);
+    *pieces = *work > 0 ? (count + *work - 1) / *work : 1;
 }
 
 static void carve(struct backward *backward, struct attention_shape_tables *tables,
@@ -89,11 +89,11 @@ size_t rotary_attention_packed_backward_bytes(const rotary_attention *attention,
     return rotary_attention_packed_bytes(attention, shape, packing, rotary_attention_backward_bytes);
 }
 
-static rotary_attention_piece piece_of(const struct backward *backward, int64_t whole, int64_t query_piece,
-                                       int64_t key_piece)
+static rotary_attention_work piece_of(const struct backward *backward, int64_t whole, int64_t query_piece,
+                                      int64_t key_piece)
 {
     const rotary_attention_problem *problem = &backward->problem;
-    rotary_attention_piece piece = {
+    rotary_attention_work work = {
         .sequence = whole / problem->key_value_heads,
         .key_value_head = whole % problem->key_value_heads,
         .query_begin = query_piece * backward->piece_queries,
@@ -101,11 +101,11 @@ static rotary_attention_piece piece_of(const struct backward *backward, int64_t 
         .key_begin = key_piece * backward->piece_keys,
         .key_end = (key_piece + 1) * backward->piece_keys,
     };
-    if (piece.query_end > backward->queries)
-        piece.query_end = backward->queries;
-    if (piece.key_end > problem->keys)
-        piece.key_end = problem->keys;
-    return piece;
+    if (work.query_end > backward->queries)
+        work.query_end = backward->queries;
+    if (work.key_end > problem->keys)
+        work.key_end = problem->keys;
+    return work;
 }
 
 static rotary_attention_sums sums_of(const struct backward *backward, int64_t query_place, int64_t key_place)
@@ -117,10 +117,10 @@ static rotary_attention_sums sums_of(const struct backward *backward, int64_t qu
     };
 }
 
-static void meet(const struct backward *backward, const rotary_attention_piece *piece,
+static void meet(const struct backward *backward, const rotary_attention_work *work,
                  const rotary_attention_sums *sums, int worker)
 {
-    backward->attention->kernels->backward(&backward->problem, piece, sums,
+    backward->attention->kernels->backward(&backward->problem, work, sums,
                                            backward->scratch + (size_t)worker * backward->scratch_bytes);
 }
 
@@ -134,15 +134,15 @@ static void do_alone(void *argument, int64_t index, int worker)
 {
     const struct backward *backward = argument;
     const struct rotary_attention_kernels *kernels = backward->attention->kernels;
-    rotary_attention_piece piece = piece_of(backward, index, 0, 0);
+    rotary_attention_work work = piece_of(backward, index, 0, 0);
     rotary_attention_sums sums = sums_of(backward, worker, worker);
     clear(sums.query, backward->query_floats);
     clear(sums.key, backward->key_floats);
     clear(sums.value, backward->key_floats);
-    if (piece.query_end > 0 && piece.key_end > 0)
-        meet(backward, &piece, &sums, worker);
-    kernels->finish_queries(&backward->problem, &piece, &sums);
-    kernels->finish_keys(&backward->problem, &piece, &sums);
+    if (work.query_end > 0 && work.key_end > 0)
+        meet(backward, &work, &sums, worker);
+    kernels->finish_queries(&backward->problem, &work, &sums);
+    kernels->finish_keys(&backward->problem, &work, &sums);
 }
 
 static void clear_queries(void *argument, int64_t index, int worker)
@@ -167,19 +167,19 @@ static void do_round(void *argument, int64_t index, int worker)
     int64_t query_piece = (key_piece + backward->round) % backward->query_pieces;
     if (key_piece >= backward->key_pieces)
         return;
-    rotary_attention_piece piece = piece_of(backward, whole, query_piece, key_piece);
+    rotary_attention_work work = piece_of(backward, whole, query_piece, key_piece);
     rotary_attention_sums sums = sums_of(backward, whole * backward->query_pieces + query_piece, index);
-    meet(backward, &piece, &sums, worker);
+    meet(backward, &work, &sums, worker);
 }
 
 static void finish_queries(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct backward *backward = argument;
-    rotary_attention_piece piece =
+    rotary_attention_work work =
         piece_of(backward, index / backward->query_pieces, index % backward->query_pieces, 0);
     rotary_attention_sums sums = sums_of(backward, index, 0);
-    backward->attention->kernels->finish_queries(&backward->problem, &piece, &sums);
+    backward->attention->kernels->finish_queries(&backward->problem, &work, &sums);
 }
 
 static void finish_keys(void *argument, int64_t index, int worker)
@@ -189,9 +189,9 @@ static void finish_keys(void *argument, int64_t index, int worker)
     int64_t key_piece = backward->band_begin + index % backward->band;
     if (key_piece >= backward->key_pieces)
         return;
-    rotary_attention_piece piece = piece_of(backward, index / backward->band, 0, key_piece);
+    rotary_attention_work work = piece_of(backward, index / backward->band, 0, key_piece);
     rotary_attention_sums sums = sums_of(backward, 0, index);
-    backward->attention->kernels->finish_keys(&backward->problem, &piece, &sums);
+    backward->attention->kernels->finish_keys(&backward->problem, &work, &sums);
 }
 
 static void run_pieces(struct backward *backward, int64_t whole)

@@ -9,8 +9,8 @@
 #include "base/threads.h"
 
 enum { ROWS_PER_PIECE = 64 };
-#define LARGEST_EXTENT ((int64_t)1 << 31)
-#define LARGEST_TOKENS ((int64_t)1 << 40) /* tokens: no count of anything that is made of them overflows */
+#define MAX_EXTENT ((int64_t)1 << 31)
+#define MAX_TOKENS ((int64_t)1 << 40) /* tokens: no count of anything that is made of them overflows */
 
 rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_error *error)
 {
@@ -18,12 +18,11 @@ rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_
         const char *name;
         int64_t value, lowest, highest;
     } checks[] = {
-        {"batch", shape.batch, 0, LARGEST_EXTENT},
-        {"queries", shape.queries, 0, LARGEST_EXTENT},
-        {"keys", shape.keys, 0, LARGEST_EXTENT},
-        {"first_query", shape.first_query, -ROTARY_ATTENTION_LARGEST_POSITION,
-         ROTARY_ATTENTION_LARGEST_POSITION},
-        {"first_key", shape.first_key, -ROTARY_ATTENTION_LARGEST_POSITION, ROTARY_ATTENTION_LARGEST_POSITION},
+        {"batch", shape.batch, 0, MAX_EXTENT},
+        {"queries", shape.queries, 0, MAX_EXTENT},
+        {"keys", shape.keys, 0, MAX_EXTENT},
+        {"first_query", shape.first_query, -ROTARY_ATTENTION_MAX_POSITION, ROTARY_ATTENTION_MAX_POSITION},
+        {"first_key", shape.first_key, -ROTARY_ATTENTION_MAX_POSITION, ROTARY_ATTENTION_MAX_POSITION},
     };
     for (int i = 0; i < 5; i++)
         if (checks[i].value < checks[i].lowest || checks[i].value > checks[i].highest)
@@ -31,9 +30,9 @@ rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_
                                checks[i].name, (long long)checks[i].value, (long long)checks[i].lowest,
                                (long long)checks[i].highest);
     int64_t time = shape.queries > shape.keys ? shape.queries : shape.keys;
-    if (shape.batch * time > LARGEST_TOKENS)
+    if (shape.batch * time > MAX_TOKENS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "batch has %lld tokens; wanted at most %lld",
-                           (long long)(shape.batch * time), (long long)LARGEST_TOKENS);
+                           (long long)(shape.batch * time), (long long)MAX_TOKENS);
     return ROTARY_OK;
 }
 
@@ -56,11 +55,11 @@ static rotary_status check_operand(const rotary_attention *attention, const stru
         {"time_stride", operand->time, view->time_stride},
         {"head_stride", operand->heads, view->head_stride},
     };
-    int64_t least = operand->written ? attention->head_dim : 0;
+    int64_t min = operand->written ? attention->head_dim : 0;
     for (int i = 0; i < 3; i++)
-        if (axes[i].extent > 1 && axes[i].stride < least)
+        if (axes[i].extent > 1 && axes[i].stride < min)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s has a %s of %lld; wanted at least %lld",
-                               operand->name, axes[i].name, (long long)axes[i].stride, (long long)least);
+                               operand->name, axes[i].name, (long long)axes[i].stride, (long long)min);
     const int64_t extents[] = {operand->batch, operand->time, operand->heads};
     const int64_t strides[] = {view->batch_stride, view->time_stride, view->head_stride};
     return operand->written
@@ -173,16 +172,16 @@ static void fill_tables(const rotary_attention *attention, const struct attentio
         rotary_parallel_for(attention->threads, pieces, fill_piece, &filling);
 }
 
-struct rotary_attention_turn rotary_attention_turn_at(const rotary_attention *attention,
-                                                      const struct attention_tables *tables,
-                                                      enum rotary_rope_role role, int64_t position)
+struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_attention *attention,
+                                                              const struct attention_tables *tables,
+                                                              enum rotary_rope_role role, int64_t position)
 {
     const rotary_rope *rope = rope_of(attention, role);
     if (!rope)
-        return (struct rotary_attention_turn){0};
+        return (struct rotary_attention_rotation){0};
     struct rotary_span span = rotary_rope_span(rope);
     int64_t at = (position - tables->first) * (span.dim / 2);
-    return (struct rotary_attention_turn){
+    return (struct rotary_attention_rotation){
         .cosine = tables->cosine[role] + at,
         .sine = tables->sine[role] + at,
         .start = span.start,
@@ -216,10 +215,13 @@ void rotary_attention_use_tables(const rotary_attention *attention,
     if (tables->queries.count)
         fill_tables(attention, &tables->queries);
     problem->keys = shape.keys;
-    problem->lead = shape.first_query - shape.first_key;
-    problem->query_turn = rotary_attention_turn_at(attention, queries, ROTARY_ROLE_QUERY, shape.first_query);
-    problem->output_turn = rotary_attention_turn_at(attention, queries, ROTARY_ROLE_VALUE, shape.first_query);
-    problem->key_turn = rotary_attention_turn_at(attention, &tables->keys, ROTARY_ROLE_KEY, shape.first_key);
-    problem->value_turn =
-        rotary_attention_turn_at(attention, &tables->keys, ROTARY_ROLE_VALUE, shape.first_key);
+    problem->query_offset = shape.first_query - shape.first_key;
+    problem->query_rotation =
+        rotary_attention_rotation_at(attention, queries, ROTARY_ROLE_QUERY, shape.first_query);
+    problem->output_rotation =
+        rotary_attention_rotation_at(attention, queries, ROTARY_ROLE_VALUE, shape.first_query);
+    problem->key_rotation =
+        rotary_attention_rotation_at(attention, &tables->keys, ROTARY_ROLE_KEY, shape.first_key);
+    problem->value_rotation =
+        rotary_attention_rotation_at(attention, &tables->keys, ROTARY_ROLE_VALUE, shape.first_key);
 }

@@ -16,7 +16,7 @@
 /* Queries in a piece of work, over all heads that share keys. Up to FEW_ROWS are few. */
 enum { PIECE_ROWS = 256, BLOCK = 32, FEW_ROWS = 8 };
 /* Bytes of keys in a part: enough that what a part leaves behind is little beside what it reads. */
-enum { PART_BYTES = 1 << 19, LEAST_PART_KEYS = 64 };
+enum { PART_BYTES = 1 << 19, MIN_PART_KEYS = 64 };
 
 struct decode {
     const rotary_attention *attention;
@@ -39,7 +39,7 @@ static void carve_few(struct decode *decode, int64_t batch, int64_t queries, int
     int64_t token =
         attention->key_value_heads * attention->head_dim * (int64_t)rotary_dtype_size(attention->dtype);
     decode->problem.queries = queries;
-    decode->part_keys = PART_BYTES / token > LEAST_PART_KEYS ? PART_BYTES / token : LEAST_PART_KEYS;
+    decode->part_keys = PART_BYTES / token > MIN_PART_KEYS ? PART_BYTES / token : MIN_PART_KEYS;
     decode->parts = (capacity + decode->part_keys - 1) / decode->part_keys;
     decode->part_floats = rotary_attention_part(&decode->problem);
     decode->query_floats = attention->heads * queries * rotary_attention_row(attention->head_dim);
@@ -114,7 +114,7 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     rotary_attention_problem problem = decode->problem;
     problem.queries = call->queries;
     problem.keys = length + call->queries - first;
-    problem.lead = length - first;
+    problem.query_offset = length - first;
     problem.ring = call->capacity;
     problem.ring_first = first % call->capacity;
     problem.query = call->query;
@@ -124,8 +124,8 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     problem.bias = call->bias;
     if (call->bias.data)
         problem.bias.data += first;
-    problem.query_turn = rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_QUERY, length);
-    problem.output_turn = rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_VALUE, length);
+    problem.query_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_QUERY, length);
+    problem.output_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, length);
     return problem;
 }
 
@@ -148,17 +148,17 @@ static void append(void *argument, int64_t index, int worker)
     int64_t sequence = index / attention->key_value_heads, head = index % attention->key_value_heads;
     int64_t length = call->lengths[sequence];
     struct attention_tables tables = tables_of(decode, sequence);
-    struct rotary_attention_turn key_turn =
-        rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_KEY, length);
-    struct rotary_attention_turn value_turn =
-        rotary_attention_turn_at(attention, &tables, ROTARY_ROLE_VALUE, length);
+    struct rotary_attention_rotation key_rotation =
+        rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_KEY, length);
+    struct rotary_attention_rotation value_rotation =
+        rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, length);
     const rotary_attention_problem *problem = &decode->problem;
     for (int64_t token = 0; token < call->queries; token++) {
         int64_t row = (length + token) % call->capacity;
-        attention->kernels->turn(problem, &key_turn, token,
+        attention->kernels->turn(problem, &key_rotation, token,
                                  place_at(problem, call->key_cache, sequence, row, head),
                                  vector_at(problem, call->key, sequence, token, head));
-        attention->kernels->turn(problem, &value_turn, token,
+        attention->kernels->turn(problem, &value_rotation, token,
                                  place_at(problem, call->value_cache, sequence, row, head),
                                  vector_at(problem, call->value, sequence, token, head));
     }
@@ -171,10 +171,10 @@ static void prepare(void *argument, int64_t sequence, int worker)
     const rotary_attention *attention = decode->attention;
     fill(argument, sequence, worker);
     rotary_attention_problem problem = problem_of(decode, sequence);
-    rotary_attention_piece piece = {.sequence = sequence};
-    for (; piece.key_value_head < attention->key_value_heads; piece.key_value_head++) {
-        append(argument, sequence * attention->key_value_heads + piece.key_value_head, worker);
-        attention->kernels->decode_queries(&problem, &piece, decode->query + sequence * decode->query_floats);
+    rotary_attention_work work = {.sequence = sequence};
+    for (; work.key_value_head < attention->key_value_heads; work.key_value_head++) {
+        append(argument, sequence * attention->key_value_heads + work.key_value_head, worker);
+        attention->kernels->decode_queries(&problem, &work, decode->query + sequence * decode->query_floats);
     }
 }
 
@@ -188,14 +188,14 @@ static void attend_part(void *argument, int64_t index, int worker)
     const struct decode *decode = argument;
     int64_t sequence = index / decode->parts, part = index % decode->parts;
     rotary_attention_problem problem = problem_of(decode, sequence);
-    rotary_attention_piece piece = {.sequence = sequence,
-                                    .key_begin = part * decode->part_keys,
-                                    .key_end = (part + 1) * decode->part_keys};
-    if (piece.key_begin >= problem.keys)
+    rotary_attention_work work = {.sequence = sequence,
+                                  .key_begin = part * decode->part_keys,
+                                  .key_end = (part + 1) * decode->part_keys};
+    if (work.key_begin >= problem.keys)
         return;
-    if (piece.key_end > problem.keys)
-        piece.key_end = problem.keys;
-    decode->attention->kernels->decode(&problem, &piece, decode->query + sequence * decode->query_floats,
+    if (work.key_end > problem.keys)
+        work.key_end = problem.keys;
+    decode->attention->kernels->decode(&problem, &work, decode->query + sequence * decode->query_floats,
                                        part_of(decode, sequence, part),
                                        decode->scratch + (size_t)worker * decode->scratch_bytes);
 }
@@ -205,9 +205,9 @@ static void join_parts(void *argument, int64_t index, int worker)
     (void)worker;
     const struct decode *decode = argument;
     int64_t heads = decode->attention->key_value_heads;
-    rotary_attention_piece piece = {.sequence = index / heads, .key_value_head = index % heads};
-    rotary_attention_problem problem = problem_of(decode, piece.sequence);
-    decode->attention->kernels->decode_join(&problem, &piece, part_of(decode, piece.sequence, 0),
+    rotary_attention_work work = {.sequence = index / heads, .key_value_head = index % heads};
+    rotary_attention_problem problem = problem_of(decode, work.sequence);
+    decode->attention->kernels->decode_join(&problem, &work, part_of(decode, work.sequence, 0),
                                             (problem.keys + decode->part_keys - 1) / decode->part_keys);
 }
 
@@ -227,16 +227,16 @@ static void attend(void *argument, int64_t index, int worker)
     const struct decode *decode = argument;
     int64_t key_value_heads = decode->attention->key_value_heads, whole = index / decode->pieces;
     rotary_attention_problem problem = problem_of(decode, whole / key_value_heads);
-    rotary_attention_piece piece = {
+    rotary_attention_work work = {
         .sequence = whole / key_value_heads,
         .key_value_head = whole % key_value_heads,
         .query_begin = index % decode->pieces * decode->piece_queries,
         .key_end = problem.keys,
     };
-    piece.query_end = piece.query_begin + decode->piece_queries;
-    if (piece.query_end > problem.queries)
-        piece.query_end = problem.queries;
-    decode->attention->kernels->forward(&problem, &piece, NULL,
+    work.query_end = work.query_begin + decode->piece_queries;
+    if (work.query_end > problem.queries)
+        work.query_end = problem.queries;
+    decode->attention->kernels->forward(&problem, &work, NULL,
                                         decode->scratch + (size_t)worker * decode->scratch_bytes);
 }
 
@@ -249,7 +249,7 @@ static rotary_status check_lengths(const rotary_attention *attention,
                            (long long)call->batch);
     for (int64_t sequence = 0; sequence < call->batch; sequence++) {
         int64_t length = call->lengths[sequence];
-        if (length < 0 || length > ROTARY_ATTENTION_LARGEST_POSITION)
+        if (length < 0 || length > ROTARY_ATTENTION_MAX_POSITION)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "lengths[%lld] is %lld; wanted 0 or more",
                                (long long)sequence, (long long)length);
         if (length + call->queries <= call->capacity)

@@ -11,7 +11,7 @@
 
 /* Rows of queries in a piece, over all heads that share keys: few enough to stay in a second-level cache,
  * fewer where there would not be enough pieces to go round. */
-enum { PIECE_ROWS = 1024, LEAST_PIECE_ROWS = 256, WANTED_PIECES = 32, BLOCK = 32 };
+enum { PIECE_ROWS = 1024, MIN_PIECE_ROWS = 256, WANTED_PIECES = 32, BLOCK = 32 };
 
 struct forward {
     const rotary_attention *attention;
@@ -29,7 +29,7 @@ static int64_t pieces_of(const rotary_attention *attention, rotary_attention_sha
 {
     int64_t all_rows = shape.queries * (attention->heads / attention->key_value_heads);
     int64_t rows = PIECE_ROWS, whole = shape.batch * attention->key_value_heads;
-    while (rows > LEAST_PIECE_ROWS && whole * ((all_rows + rows - 1) / rows) < WANTED_PIECES)
+    while (rows > MIN_PIECE_ROWS && whole * ((all_rows + rows - 1) / rows) < WANTED_PIECES)
         rows /= 2;
     return (all_rows + rows - 1) / rows;
 }
@@ -79,15 +79,15 @@ static void pack_block(void *argument, int64_t index, int worker)
     const rotary_attention_problem *problem = &forward->problem;
     const struct rotary_attention_kernels *kernels = forward->attention->kernels;
     int64_t whole = index / forward->key_blocks, block = index % forward->key_blocks;
-    rotary_attention_piece piece = {
+    rotary_attention_work work = {
         .sequence = whole / problem->key_value_heads,
         .key_value_head = whole % problem->key_value_heads,
         .key_begin = block * kernels->key_block,
         .key_end = (block + 1) * kernels->key_block,
     };
-    if (piece.key_end > problem->keys)
-        piece.key_end = problem->keys;
-    kernels->pack(problem, &piece, forward->packed + (size_t)index * forward->packed_bytes);
+    if (work.key_end > problem->keys)
+        work.key_end = problem->keys;
+    kernels->pack(problem, &work, forward->packed + (size_t)index * forward->packed_bytes);
 }
 
 static void forward_piece(void *argument, int64_t index, int worker)
@@ -97,17 +97,17 @@ static void forward_piece(void *argument, int64_t index, int worker)
     /* The last queries first: under a causal mask they see most, and long pieces should not be left to the
      * end. */
     int64_t whole = index / forward->pieces, part = forward->pieces - 1 - index % forward->pieces;
-    rotary_attention_piece piece = {
+    rotary_attention_work work = {
         .sequence = whole / problem->key_value_heads,
         .key_value_head = whole % problem->key_value_heads,
         .query_begin = part * forward->piece_queries,
         .query_end = (part + 1) * forward->piece_queries,
         .key_end = problem->keys,
     };
-    if (piece.query_end > forward->queries)
-        piece.query_end = forward->queries;
+    if (work.query_end > forward->queries)
+        work.query_end = forward->queries;
     size_t packed = (size_t)(whole * forward->key_blocks) * forward->packed_bytes;
-    forward->attention->kernels->forward(problem, &piece,
+    forward->attention->kernels->forward(problem, &work,
                                          forward->packed_bytes ? forward->packed + packed : NULL,
                                          forward->scratch + (size_t)worker * forward->scratch_bytes);
 }

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST_HEADS = 1 << 16 };
+enum { MAX_HEADS = 1 << 16 };
 /* A longer window hides no more, and with this one no sum of positions overflows. */
-#define LARGEST_WINDOW (4 * ROTARY_ATTENTION_LARGEST_POSITION)
+#define MAX_WINDOW (4 * ROTARY_ATTENTION_MAX_POSITION)
 /* Where scores are so large that a larger cap would bend them less, a softmax is long decided, and under a
  * smaller one than the smallest it is even; and these do not overflow in units of log 2, nor their inverses.
  */
-#define LARGEST_SOFTCAP  0x1p100f
+#define MAX_SOFTCAP      0x1p100f
 #define SMALLEST_SOFTCAP 0x1p-100f
 
 void rotary_attention_config_default_sized(rotary_attention_config *config, size_t struct_size)
@@ -30,17 +30,17 @@ void rotary_attention_config_default_sized(rotary_attention_config *config, size
 
 static rotary_status check_heads(const rotary_attention_config *config, rotary_error *error)
 {
-    if (config->heads < 1 || config->heads > LARGEST_HEADS)
+    if (config->heads < 1 || config->heads > MAX_HEADS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "heads is %lld; wanted 1 ... %d",
-                           (long long)config->heads, LARGEST_HEADS);
+                           (long long)config->heads, MAX_HEADS);
     if (config->key_value_heads < 1 || config->key_value_heads > config->heads ||
         config->heads % config->key_value_heads != 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "key_value_heads is %lld; wanted a number that divides heads, %lld",
                            (long long)config->key_value_heads, (long long)config->heads);
-    if (config->head_dim < 1 || config->head_dim > ROTARY_ATTENTION_LARGEST_HEAD)
+    if (config->head_dim < 1 || config->head_dim > ROTARY_ATTENTION_MAX_HEAD_DIM)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "head_dim is %lld; wanted 1 ... %d",
-                           (long long)config->head_dim, ROTARY_ATTENTION_LARGEST_HEAD);
+                           (long long)config->head_dim, ROTARY_ATTENTION_MAX_HEAD_DIM);
     return ROTARY_OK;
 }
 
@@ -103,9 +103,9 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     attention->dtype = config.dtype;
     attention->scale = config.scale > 0 ? config.scale : (float)(1 / sqrt((double)config.head_dim));
     if (config.softcap > 0)
-        attention->softcap = fmaxf(fminf(config.softcap, LARGEST_SOFTCAP), SMALLEST_SOFTCAP);
+        attention->softcap = fmaxf(fminf(config.softcap, MAX_SOFTCAP), SMALLEST_SOFTCAP);
     attention->causal = config.causal;
-    attention->window = config.window < LARGEST_WINDOW ? config.window : LARGEST_WINDOW;
+    attention->window = config.window < MAX_WINDOW ? config.window : MAX_WINDOW;
     attention->rope = config.rope;
     attention->value_rope = config.value_rope;
     for (int role = 0; role < ROTARY_ROLES; role++)

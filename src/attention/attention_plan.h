@@ -52,7 +52,7 @@ rotary_status rotary_attention_check_workspace(const void *workspace, size_t byt
 rotary_attention_problem rotary_attention_problem_of(const rotary_attention *attention);
 
 /* Positions are exact in double up to here. */
-#define ROTARY_ATTENTION_LARGEST_POSITION ((int64_t)1 << 52)
+#define ROTARY_ATTENTION_MAX_POSITION ((int64_t)1 << 52)
 
 /* Carves tables for `count` positions from `first`; fill computes rows of them. */
 void rotary_attention_carve_tables(const rotary_attention *attention, struct attention_tables *tables,
@@ -60,9 +60,9 @@ void rotary_attention_carve_tables(const rotary_attention *attention, struct att
 void rotary_attention_fill_rows(const rotary_attention *attention, const struct attention_tables *tables,
                                 int64_t row, int64_t count);
 /* The rows of the tables from `position` on, for queries, keys or values (and outputs). */
-struct rotary_attention_turn rotary_attention_turn_at(const rotary_attention *attention,
-                                                      const struct attention_tables *tables,
-                                                      enum rotary_rope_role role, int64_t position);
+struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_attention *attention,
+                                                              const struct attention_tables *tables,
+                                                              enum rotary_rope_role role, int64_t position);
 /* Tables for the queries and keys of a shape: one if their positions overlap or touch, else two. */
 struct attention_shape_tables {
     struct attention_tables keys, queries; /* queries.count is 0 where keys serves both */

@@ -123,8 +123,8 @@ bool rotary_isa_available(rotary_isa isa)
     rotary_isa best = probe(isa == ROTARY_ISA_AMX);
     if (isa == ROTARY_ISA_AUTO || isa == ROTARY_ISA_SCALAR || isa == best)
         return true;
-    int rank = rank_of(isa), most = rank_of(best), neon = rank_of(ROTARY_ISA_NEON);
-    return rank > neon && most > neon && rank < most;
+    int rank = rank_of(isa), max = rank_of(best), neon = rank_of(ROTARY_ISA_NEON);
+    return rank > neon && max > neon && rank < max;
 }
 
 rotary_isa rotary_isa_best(void)

@@ -12,17 +12,17 @@ static bool nest(int64_t length, const int64_t extents[3], const int64_t strides
     double reach = (double)length;
     bool done[3] = {extents[0] < 2, extents[1] < 2, extents[2] < 2};
     for (int turn = 0; turn < 3; turn++) {
-        int least = -1;
+        int min = -1;
         for (int axis = 0; axis < 3; axis++)
-            if (!done[axis] && (least < 0 || fabs((double)strides[axis]) < fabs((double)strides[least])))
-                least = axis;
-        if (least < 0)
+            if (!done[axis] && (min < 0 || fabs((double)strides[axis]) < fabs((double)strides[min])))
+                min = axis;
+        if (min < 0)
             return true;
-        done[least] = true;
-        double step = fabs((double)strides[least]);
+        done[min] = true;
+        double step = fabs((double)strides[min]);
         if (step < reach)
             return false;
-        reach += step * (double)(extents[least] - 1);
+        reach += step * (double)(extents[min] - 1);
     }
     return true;
 }

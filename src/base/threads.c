@@ -7,10 +7,10 @@
 
 rotary_status rotary_check_threads(int threads, rotary_error *error)
 {
-    if (threads < 0 || threads > ROTARY_MOST_THREADS)
+    if (threads < 0 || threads > ROTARY_MAX_THREADS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "threads is %d; wanted 1 ... %d, or 0 for all processors", threads,
-                           ROTARY_MOST_THREADS);
+                           ROTARY_MAX_THREADS);
     return ROTARY_OK;
 }
 

@@ -13,7 +13,7 @@
 typedef void rotary_work(void *argument, int64_t index, int worker);
 
 /* More would be of no use, and the system may end a process that asks for too many. */
-enum { ROTARY_MOST_THREADS = 1024 };
+enum { ROTARY_MAX_THREADS = 1024 };
 
 /* Refuses what is not 0 ... ROTARY_MOST_THREADS. */
 ROTARY_CHECKED rotary_status rotary_check_threads(int threads, rotary_error *error);

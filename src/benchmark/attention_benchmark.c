@@ -115,12 +115,12 @@ static void plan_calls(struct attending *attending, const struct attention_bench
 }
 
 static rotary_status time_all(struct attention_benchmark *benchmark, struct attending *attending,
-                              struct product_limit *product, const struct timing_plan *plan,
+                              struct matmul_limit *product, const struct timing_plan *plan,
                               rotary_error *error)
 {
     /* Large products leave none of the tensors in the caches. Being first, and last in every other round,
      * they meet attention without rotation alone; those whose ratio is taken follow one another. */
-    struct timed items[1 + 2 * ATTENTION_ROTATIONS] = {{.run = product_limit_run, .argument = product}};
+    struct timed items[1 + 2 * ATTENTION_ROTATIONS] = {{.run = matmul_limit_run, .argument = product}};
     struct timed *forward = &items[1], *both = &items[1 + ATTENTION_ROTATIONS];
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         forward[i] = (struct timed){.run = run_forward, .argument = &attending[i]};
@@ -137,7 +137,7 @@ static rotary_status time_all(struct attention_benchmark *benchmark, struct atte
     }
     benchmark->forward_ratio = forward[ATTENTION_ROPER].ratio.median;
     benchmark->both_ratio = both[ATTENTION_ROPER].ratio.median;
-    benchmark->product_rate = product_limit_operations() / items[0].timing.best;
+    benchmark->matmul_rate = matmul_limit_operations() / items[0].timing.best;
     return ROTARY_OK;
 }
 
@@ -171,14 +171,14 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
     struct attending attending[ATTENTION_ROTATIONS] = {{.position = {0}}};
     struct tensors tensors = {0};
     struct rotary_arena arena = {0};
-    struct product_limit *product = NULL;
+    struct matmul_limit *product = NULL;
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < ATTENTION_ROTATIONS && status == ROTARY_OK; i++)
         status = create_attention(&attending[i], benchmark, compute, (enum attention_rotation)i, error);
     if (status == ROTARY_OK)
         status = allocate(&tensors, benchmark, attending, compute->storage, &arena, error);
     if (status == ROTARY_OK)
-        status = product_limit_create(&product, compute, error);
+        status = matmul_limit_create(&product, compute, error);
     if (status == ROTARY_OK) {
         for (int i = 0; i < ATTENTION_ROTATIONS; i++)
             plan_calls(&attending[i], benchmark, &tensors, compute->storage);
@@ -186,7 +186,7 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
                                 ((double)benchmark->time + 1.0) * (double)benchmark->head_dim;
         status = time_all(benchmark, attending, product, plan, error);
     }
-    product_limit_destroy(product);
+    matmul_limit_destroy(product);
     for (int i = 0; i < ATTENTION_ROTATIONS; i++)
         position_attention_destroy(&attending[i].position);
     rotary_arena_free(&arena);

@@ -11,7 +11,7 @@
 /* What generate() is given and what it writes to. */
 struct texts {
     struct rotary_arena arena;
-    int32_t *prompt, *written;
+    int32_t *prompt, *generated;
     const int32_t **prompts;
     int32_t **continuations;
     int64_t *lengths, *counts;
@@ -20,7 +20,7 @@ struct texts {
 static void carve(struct texts *texts, int64_t problems, int64_t tokens)
 {
     texts->prompt = rotary_arena_push(&texts->arena, problems, sizeof *texts->prompt);
-    texts->written = rotary_arena_push(&texts->arena, problems * tokens, sizeof *texts->written);
+    texts->generated = rotary_arena_push(&texts->arena, problems * tokens, sizeof *texts->generated);
     texts->prompts = rotary_arena_push(&texts->arena, problems, sizeof *texts->prompts);
     texts->continuations = rotary_arena_push(&texts->arena, problems, sizeof *texts->continuations);
     texts->lengths = rotary_arena_push(&texts->arena, problems, sizeof *texts->lengths);
@@ -38,7 +38,7 @@ static rotary_status create_texts(struct texts *texts, int64_t problems, int64_t
     for (int64_t i = 0; i < problems; i++) {
         texts->prompt[i] = (int32_t)(i % vocabulary);
         texts->prompts[i] = &texts->prompt[i];
-        texts->continuations[i] = texts->written + i * tokens;
+        texts->continuations[i] = texts->generated + i * tokens;
         texts->lengths[i] = 1;
     }
     return ROTARY_OK;
@@ -51,7 +51,7 @@ static rotary_status write_all(struct generate_benchmark *made, struct decoder *
     rotary_status status =
         create_texts(&texts, made->problems, made->tokens, decoder_configuration(decoder)->vocab_size, error);
     if (status == ROTARY_OK) {
-        struct generate_config how = {.most = made->tokens, .stop = -1};
+        struct generate_config how = {.max_new_tokens = made->tokens, .stop = -1};
         if (compute->profile)
             *compute->profile = (struct profile){0};
         double begin = rotary_clock();

@@ -17,7 +17,7 @@ struct rope_benchmark {
     rotary_dtype dtype;
     rotary_pairing pairing;
     int64_t rounds; /* found, as are these */
-    struct timing turn, scale;
+    struct timing rotate, scale;
     double bytes; /* that each of them moves */
 };
 ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct compute *compute,
@@ -34,7 +34,7 @@ struct attention_benchmark {
     struct timing forward[ATTENTION_ROTATIONS], both[ATTENTION_ROTATIONS];
     double forward_ratio, both_ratio; /* RoPER's time in RoPE's, median over rounds */
     double operations;                /* of the forward pass; with the backward 3.5 times as many */
-    double product_rate;              /* operations a second of large matrix products alone */
+    double matmul_rate;               /* operations a second of large matrix products alone */
 };
 ROTARY_CHECKED rotary_status benchmark_attention(struct attention_benchmark *benchmark,
                                                  const struct compute *compute,

@@ -11,12 +11,12 @@
 
 #include <stdlib.h>
 
-enum { PRODUCT_ROWS = 4096, PRODUCT_INNER = 512, PRODUCT_COLUMNS = 2048 };
+enum { MATMUL_ROWS = 4096, MATMUL_INNER = 512, MATMUL_COLUMNS = 2048 };
 enum { MEMORY_BYTES = 1 << 28, MEMORY_PIECE = 1 << 16 };
 
 /* ---- products ---- */
 
-struct product_limit {
+struct matmul_limit {
     const struct compute *compute;
     struct rotary_arena arena;
     struct matrix in, out;
@@ -24,21 +24,21 @@ struct product_limit {
     struct packed_weight *weight;
 };
 
-static void carve(struct product_limit *limit)
+static void carve(struct matmul_limit *limit)
 {
     rotary_dtype type = limit->compute->storage;
     size_t size = rotary_dtype_size(type);
-    limit->in = matrix_of(rotary_arena_push(&limit->arena, PRODUCT_ROWS * PRODUCT_INNER, size), type,
-                          PRODUCT_ROWS, PRODUCT_INNER);
-    limit->out = matrix_of(rotary_arena_push(&limit->arena, PRODUCT_ROWS * PRODUCT_COLUMNS, size), type,
-                           PRODUCT_ROWS, PRODUCT_COLUMNS);
-    limit->source = rotary_arena_push(&limit->arena, PRODUCT_INNER * PRODUCT_COLUMNS, sizeof(float));
+    limit->in = matrix_of(rotary_arena_push(&limit->arena, MATMUL_ROWS * MATMUL_INNER, size), type,
+                          MATMUL_ROWS, MATMUL_INNER);
+    limit->out = matrix_of(rotary_arena_push(&limit->arena, MATMUL_ROWS * MATMUL_COLUMNS, size), type,
+                           MATMUL_ROWS, MATMUL_COLUMNS);
+    limit->source = rotary_arena_push(&limit->arena, MATMUL_INNER * MATMUL_COLUMNS, sizeof(float));
 }
 
-rotary_status product_limit_create(struct product_limit **limit, const struct compute *compute,
-                                   rotary_error *error)
+rotary_status matmul_limit_create(struct matmul_limit **limit, const struct compute *compute,
+                                  rotary_error *error)
 {
-    struct product_limit *made = calloc(1, sizeof *made);
+    struct matmul_limit *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the product that is timed");
     made->compute = compute;
@@ -47,20 +47,20 @@ rotary_status product_limit_create(struct product_limit **limit, const struct co
     if (status == ROTARY_OK) {
         carve(made);
         /* Memory that was never written is one page of zeros, which no product would have to wait for. */
-        benchmark_fill(made->in.data, made->in.dtype, PRODUCT_ROWS * PRODUCT_INNER, 1);
-        benchmark_fill(made->source, ROTARY_F32, PRODUCT_INNER * PRODUCT_COLUMNS, 2);
-        status = packed_weight_create(&made->weight, compute, PRODUCT_INNER, PRODUCT_COLUMNS, false, error);
+        benchmark_fill(made->in.data, made->in.dtype, MATMUL_ROWS * MATMUL_INNER, 1);
+        benchmark_fill(made->source, ROTARY_F32, MATMUL_INNER * MATMUL_COLUMNS, 2);
+        status = packed_weight_create(&made->weight, compute, MATMUL_INNER, MATMUL_COLUMNS, false, error);
     }
     if (status == ROTARY_OK)
         status = packed_weight_fill(made->weight, compute, made->source, error);
     if (status == ROTARY_OK)
         *limit = made;
     else
-        product_limit_destroy(made);
+        matmul_limit_destroy(made);
     return status;
 }
 
-void product_limit_destroy(struct product_limit *limit)
+void matmul_limit_destroy(struct matmul_limit *limit)
 {
     if (!limit)
         return;
@@ -69,16 +69,16 @@ void product_limit_destroy(struct product_limit *limit)
     free(limit);
 }
 
-double product_limit_operations(void)
+double matmul_limit_operations(void)
 {
-    return 2.0 * PRODUCT_ROWS * PRODUCT_INNER * PRODUCT_COLUMNS;
+    return 2.0 * MATMUL_ROWS * MATMUL_INNER * MATMUL_COLUMNS;
 }
 
-rotary_status product_limit_run(void *limit, rotary_error *error)
+rotary_status matmul_limit_run(void *limit, rotary_error *error)
 {
-    struct product_limit *product = limit;
-    return product_run(product->compute, product->out, product->in, product->weight, NULL, PRODUCT_PLAIN,
-                       error);
+    struct matmul_limit *product = limit;
+    return matmul_run(product->compute, product->out, product->in, product->weight, NULL, MATMUL_PLAIN,
+                      error);
 }
 
 /* ---- memory ---- */
@@ -137,26 +137,26 @@ rotary_status memory_limit_read(void *limit, rotary_error *error)
 rotary_status limits_measure(const struct compute *compute, struct limits *limits, rotary_error *error)
 {
     struct rotary_arena arena = {0};
-    struct product_limit *product = NULL;
+    struct matmul_limit *product = NULL;
     rotary_arena_push(&arena, MEMORY_BYTES, 1);
     rotary_status status = rotary_arena_allocate(&arena, "the array that memory is timed with", error);
     if (status == ROTARY_OK)
-        status = product_limit_create(&product, compute, error);
+        status = matmul_limit_create(&product, compute, error);
     if (status == ROTARY_OK) {
         struct memory_limit memory = {.isa = compute->isa,
                                       .threads = compute->threads,
                                       .dtype = ROTARY_F32,
                                       .data = rotary_arena_push(&arena, MEMORY_BYTES, 1),
                                       .bytes = MEMORY_BYTES};
-        struct timed items[] = {{.run = product_limit_run, .argument = product},
+        struct timed items[] = {{.run = matmul_limit_run, .argument = product},
                                 {.run = memory_limit_scale, .argument = &memory}};
         int64_t rounds;
-        status = timing_run(items, 2, &(struct timing_plan){.seconds = 0.5, .least = 5, .most = 20}, &rounds,
-                            error);
-        *limits = (struct limits){.products = product_limit_operations() / items[0].timing.best,
+        status =
+            timing_run(items, 2, &(struct timing_plan){.seconds = 0.5, .min = 5, .max = 20}, &rounds, error);
+        *limits = (struct limits){.products = matmul_limit_operations() / items[0].timing.best,
                                   .memory = 2.0 * MEMORY_BYTES / items[1].timing.best};
     }
-    product_limit_destroy(product);
+    matmul_limit_destroy(product);
     rotary_arena_free(&arena);
     return status;
 }

@@ -9,14 +9,14 @@
 #include "tensor/compute.h"
 
 /* A product of the shape of a large feed-forward layer, in the type the compute stores. */
-struct product_limit;
-ROTARY_CHECKED rotary_status product_limit_create(struct product_limit **limit, const struct compute *compute,
-                                                  rotary_error *error);
-void product_limit_destroy(struct product_limit *limit);
+struct matmul_limit;
+ROTARY_CHECKED rotary_status matmul_limit_create(struct matmul_limit **limit, const struct compute *compute,
+                                                 rotary_error *error);
+void matmul_limit_destroy(struct matmul_limit *limit);
 /* Multiplications and additions of one run. */
-double product_limit_operations(void);
+double matmul_limit_operations(void);
 /* Runs it once; `limit` is a struct product_limit (benchmark/timing.h wants it so). */
-ROTARY_CHECKED rotary_status product_limit_run(void *limit, rotary_error *error);
+ROTARY_CHECKED rotary_status matmul_limit_run(void *limit, rotary_error *error);
 
 /* A pass over `bytes` bytes of `dtype` at `data`, which is borrowed and has room for `bytes` rounded up to
  * MEMORY_LIMIT_UNIT. */

@@ -4,10 +4,10 @@
 double operations_multiplied(const struct decoder_config *model)
 {
     double width = (double)model->hidden_size, layers = (double)model->num_hidden_layers,
-           attended = (double)(model->num_attention_heads * model->head_dim),
+           context = (double)(model->num_attention_heads * model->head_dim),
            keys = (double)(model->num_key_value_heads * model->head_dim),
            up = decoder_is_gated(model) ? 2.0 : 1.0;
-    return layers * (width * (2.0 * attended + 2.0 * keys) +
+    return layers * (width * (2.0 * context + 2.0 * keys) +
                      (up + 1.0) * width * (double)model->intermediate_size) +
            width * (double)model->vocab_size;
 }

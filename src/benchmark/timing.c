@@ -61,9 +61,9 @@ static rotary_status turn(struct timed *items, int count, int64_t round, int64_t
 static int64_t plan_rounds(const struct timing_plan *plan, double seconds_a_round)
 {
     double rounds = plan->seconds / (seconds_a_round > 1e-9 ? seconds_a_round : 1e-9);
-    if (!(rounds > (double)plan->least))
-        return plan->least;
-    return rounds < (double)plan->most ? (int64_t)rounds : plan->most;
+    if (!(rounds > (double)plan->min))
+        return plan->min;
+    return rounds < (double)plan->max ? (int64_t)rounds : plan->max;
 }
 
 rotary_status timing_rounds(struct timed *items, int count, int64_t rounds, rotary_error *error)
@@ -86,7 +86,7 @@ rotary_status timing_rounds(struct timed *items, int count, int64_t rounds, rota
 rotary_status timing_run(struct timed *items, int count, const struct timing_plan *plan, int64_t *rounds,
                          rotary_error *error)
 {
-    double trial[TIMING_MOST_ITEMS];
+    double trial[TIMING_MAX_ITEMS];
     rotary_status status = turn(items, count, 0, 1, trial, error);
     double begin = rotary_clock();
     if (status == ROTARY_OK)

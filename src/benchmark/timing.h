@@ -8,7 +8,7 @@
 
 #include <rotary/status.h>
 
-enum { TIMING_MOST_ITEMS = 8 };
+enum { TIMING_MAX_ITEMS = 8 };
 
 /* Of some times, in seconds, or ratios of times: the least, and what a quarter, half and three quarters of
  * them are below. */
@@ -28,7 +28,7 @@ struct timed {
 /* How long to go on: for `seconds`, but at least `least` and at most `most` rounds. */
 struct timing_plan {
     double seconds;
-    int64_t least, most;
+    int64_t min, max;
 };
 
 /* Runs every item `rounds` >= 1 times, in turn from the first to the last and in the next round back, so that

@@ -10,7 +10,7 @@ double benchmark_train_operations(const struct run_config *config)
 {
     const struct decoder_config *model = &config->model;
     double time = (double)config->task.sequence_length,
-           tokens = time * (double)(config->train.batch_size * config->train.accumulation);
+           tokens = time * (double)(config->train.batch_size * config->train.gradient_accumulation_steps);
     return tokens *
            (6.0 * operations_multiplied(model) + 3.5 * operations_attention(model, (time + 1.0) / 2.0));
 }
@@ -18,15 +18,15 @@ double benchmark_train_operations(const struct run_config *config)
 /* A model that takes steps, with a profile of its own. */
 struct trained {
     struct compute compute;
-    struct learner learner;
+    struct trainer trainer;
     int64_t step; /* the last one taken */
 };
 
 static rotary_status take_step(void *argument, rotary_error *error)
 {
     struct trained *trained = argument;
-    struct learner_step taken;
-    return learner_step(&trained->learner, ++trained->step, &taken, error);
+    struct trainer_step taken;
+    return trainer_step(&trained->trainer, ++trained->step, &taken, error);
 }
 
 /* Takes the first step too, which touches all memory: what the next model may have is known only then. */
@@ -35,15 +35,16 @@ static rotary_status start(struct trained *trained, struct train_timed *timed, c
 {
     trained->compute = *compute;
     trained->compute.profile = timed->profile;
-    rotary_status status = learner_create(&trained->learner, timed->config, &trained->compute, error);
+    rotary_status status = trainer_create(&trained->trainer, timed->config, &trained->compute, error);
     if (status == ROTARY_OK)
         status = take_step(trained, error);
     if (status != ROTARY_OK)
         return status;
     const struct train_config *train = &timed->config->train;
-    timed->tokens = (double)(timed->config->task.sequence_length * train->batch_size * train->accumulation);
+    timed->tokens = (double)(timed->config->task.sequence_length * train->batch_size *
+                             train->gradient_accumulation_steps);
     timed->operations = benchmark_train_operations(timed->config);
-    timed->parameters = (double)parameters_total(decoder_parameters(trained->learner.decoder));
+    timed->parameters = (double)parameters_total(decoder_parameters(trained->trainer.decoder));
     if (timed->profile)
         *timed->profile = (struct profile){0};
     return ROTARY_OK;
@@ -52,8 +53,8 @@ static rotary_status start(struct trained *trained, struct train_timed *timed, c
 rotary_status benchmark_train(struct train_benchmark *benchmark, const struct compute *compute,
                               rotary_error *error)
 {
-    struct trained trained[TIMING_MOST_ITEMS] = {{.step = 0}};
-    struct timed items[TIMING_MOST_ITEMS] = {{.run = NULL}};
+    struct trained trained[TIMING_MAX_ITEMS] = {{.step = 0}};
+    struct timed items[TIMING_MAX_ITEMS] = {{.run = NULL}};
     double begin = rotary_clock();
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < benchmark->count && status == ROTARY_OK; i++) {
@@ -66,7 +67,7 @@ rotary_status benchmark_train(struct train_benchmark *benchmark, const struct co
     if (status == ROTARY_OK)
         status = timing_rounds(items, benchmark->count, benchmark->steps, error);
     for (int i = 0; i < benchmark->count; i++) {
-        learner_destroy(&trained[i].learner);
+        trainer_destroy(&trained[i].trainer);
         benchmark->models[i].step = items[i].timing;
         benchmark->models[i].ratio = items[i].ratio;
     }

@@ -21,7 +21,7 @@ struct train_timed {
 };
 
 struct train_benchmark {
-    struct train_timed models[TIMING_MOST_ITEMS]; /* the first `count` */
+    struct train_timed models[TIMING_MAX_ITEMS]; /* the first `count` */
     int count;
     int64_t steps; /* of each, timed; one more before them is not */
     double first;  /* found, as is this: seconds from nothing to the end of the first model's first step */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPTIONS = 64 };
+enum { MAX_OPTIONS = 64 };
 
 /* The option that the first `length` bytes of `name` name, and the member it fills. */
 static const struct option *find(const struct option_set *sets, int set_count, const char *name,
@@ -29,10 +29,10 @@ static const struct option *find(const struct option_set *sets, int set_count, c
 static rotary_status fail_unknown(const struct option_set *sets, int set_count, const char *name,
                                   size_t length, const struct option **about, rotary_error *error)
 {
-    const char *names[MOST_OPTIONS + 1] = {NULL};
+    const char *names[MAX_OPTIONS + 1] = {NULL};
     int known = 0;
     for (int i = 0; i < set_count; i++)
-        for (int j = 0; j < sets[i].count && known < MOST_OPTIONS; j++)
+        for (int j = 0; j < sets[i].count && known < MAX_OPTIONS; j++)
             names[known++] = sets[i].table[j].name;
     char asked[80];
     snprintf(asked, sizeof asked, "%.*s", (int)(length < 79 ? length : 79), name);
@@ -49,11 +49,10 @@ static rotary_status take_integer(const struct option *option, const char *text,
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end != 0 || errno != 0 || (double)value < option->least ||
-        (double)value > option->most)
+    if (end == text || *end != 0 || errno != 0 || (double)value < option->min || (double)value > option->max)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is \"%.80s\", wanted a whole number from %.0f to %.0f", option->name, text,
-                           option->least, option->most);
+                           option->min, option->max);
     *integer = (struct option_integer){.given = true, .value = value};
     return ROTARY_OK;
 }
@@ -63,9 +62,9 @@ static rotary_status take_real(const struct option *option, const char *text, st
 {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end != 0 || !(value >= option->least && value <= option->most))
+    if (end == text || *end != 0 || !(value >= option->min && value <= option->max))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is \"%.80s\", wanted a number from %g to %g",
-                           option->name, text, option->least, option->most);
+                           option->name, text, option->min, option->max);
     *real = (struct option_real){.given = true, .value = value};
     return ROTARY_OK;
 }

@@ -36,7 +36,7 @@ struct option {
     enum option_type type;
     const char *value;          /* what help calls the value: "N"; NULL for a flag */
     size_t offset;              /* of the member */
-    double least, most;         /* of numbers, inclusive */
+    double min, max;            /* of numbers, inclusive */
     const char *const *choices; /* NULL-terminated, of a choice */
     const char *help;           /* what it does and what holds without it */
 };

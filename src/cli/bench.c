@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LEAST_ROUNDS = 5, MOST_ROUNDS = 10000 };
+enum { MIN_ROUNDS = 5, MAX_ROUNDS = 10000 };
 
-#define MOST_ELEMENTS 0x1p40 /* so that no count of bytes overflows */
+#define MAX_ELEMENTS 0x1p40 /* so that no count of bytes overflows */
 
 /* "4096,32,128" */
 static rotary_status read_shape(const char *text, const struct bench *bench, int64_t *shape,
@@ -32,7 +32,7 @@ static rotary_status read_shape(const char *text, const struct bench *bench, int
         elements *= (double)size;
         next = end + 1;
     }
-    if (elements > MOST_ELEMENTS)
+    if (elements > MAX_ELEMENTS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--shape is \"%.80s\", %g elements, wanted at most 2^40", text, elements);
     return ROTARY_OK;
@@ -55,8 +55,8 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
         .compute = compute,
         .one_type = common->precision.given && common->precision.value != PRECISION_AUTO,
         .plan = {.seconds = options->seconds.given ? options->seconds.value : 1.0,
-                 .least = LEAST_ROUNDS,
-                 .most = MOST_ROUNDS},
+                 .min = MIN_ROUNDS,
+                 .max = MAX_ROUNDS},
         .rows = common->json ? json_array() : NULL,
     };
     if (!common->json)
@@ -74,7 +74,7 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
 enum exit_status bench_run(const struct invocation *invocation, const struct bench *bench)
 {
     const struct bench_options *options = invocation->options;
-    int64_t asked[BENCH_MOST_DIMENSIONS];
+    int64_t asked[BENCH_MAX_DIMENSIONS];
     struct compute compute;
     rotary_error error = {0};
     rotary_status status = ROTARY_OK;

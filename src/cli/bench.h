@@ -22,7 +22,7 @@ struct bench_options {
     {"--shape", OPTION_TEXT, shape_value, offsetof(struct bench_options, shape), .help = shape_help},        \
     {                                                                                                        \
         "--seconds", OPTION_REAL, "X", offsetof(struct bench_options, seconds),                              \
-            .least = 0, .most = 3600,                                                                        \
+            .min = 0, .max = 3600,                                                                           \
             .help = "how long to measure what is compared by turns (default: 1, and at least 5 rounds)"      \
     }
 
@@ -34,7 +34,7 @@ struct bench_request {
     json_t *rows; /* where results go; NULL: they are printed */
 };
 
-enum { BENCH_MOST_DIMENSIONS = 5 };
+enum { BENCH_MAX_DIMENSIONS = 5 };
 
 struct bench {
     int dimensions;

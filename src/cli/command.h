@@ -52,9 +52,9 @@ struct command {
     struct option_table shared[COMMAND_SHARED_TABLES + 1]; /* with other commands; ends where count is 0 */
     const struct option *options;                          /* its own */
     int option_count;
-    size_t options_size;               /* of its own struct */
-    int least_operands, most_operands; /* most -1: any number */
-    bool resumable;                    /* Ctrl-C asks it to save and leave; all others end at once */
+    size_t options_size;            /* of its own struct */
+    int min_operands, max_operands; /* most -1: any number */
+    bool resumable;                 /* Ctrl-C asks it to save and leave; all others end at once */
     enum exit_status (*run)(const struct invocation *invocation);
     const struct command *const *below; /* NULL-terminated: it is a name for these alone; NULL: none */
 };
@@ -76,9 +76,9 @@ extern const struct option configuration_options[2], position_option[1], steps_o
     temperature_option[1];
 
 /* The tables a command reads its line by, with the structs they fill; as many as are written to `sets`. */
-enum { COMMAND_MOST_SETS = COMMAND_SHARED_TABLES + 2 };
+enum { COMMAND_MAX_SETS = COMMAND_SHARED_TABLES + 2 };
 int command_option_sets(const struct command *command, void *options, struct common_options *common,
-                        struct option_set sets[COMMAND_MOST_SETS]);
+                        struct option_set sets[COMMAND_MAX_SETS]);
 
 /* Says on stderr what was wrong and where the help that mends it is; gives the exit status. */
 enum exit_status command_refuse(const struct invocation *invocation, const rotary_error *error);

@@ -41,14 +41,14 @@ static const struct option apply_table[] = {
      .help = "what is turned: [T, D], [T, H, D] or [B, T, H, D], in f32, f16 or bf16; f64 is rounded to f32 "
              "first"},
     HEADS_LAYOUT_OPTION(struct apply_options, layout),
-    {"--heads", OPTION_INTEGER, "N", MEMBER(heads), .least = 1, .most = 1 << 20,
+    {"--heads", OPTION_INTEGER, "N", MEMBER(heads), .min = 1, .max = 1 << 20,
      .help = "with --layout flat, the number of heads"},
     {"--output", OPTION_TEXT, "FILE", MEMBER(output),
      .help = "where the result goes, in the input's type (f64: f32), or that of --arithmetic bf16 or f16"},
     {"--positions", OPTION_TEXT, "FILE", MEMBER(positions),
      .help = "where tokens stand: [T] or [B, T]; of rotations with several axes also [axes, T] or [axes, B, "
              "T]; numbers that are not whole are rounded to f32 (default: 0, 1, 2, ...)"},
-    {"--offset", OPTION_INTEGER, "N", MEMBER(offset), .least = -0x1p53, .most = 0x1p53,
+    {"--offset", OPTION_INTEGER, "N", MEMBER(offset), .min = -0x1p53, .max = 0x1p53,
      .help = "the first token's position, in place of --positions (default: 0)"},
     {"--as", OPTION_CHOICE, "ROLE", MEMBER(role), .choices = role_names,
      .help = "what the tensor is: query, key or value; they differ where there are magnitudes: values have "

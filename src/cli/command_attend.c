@@ -21,9 +21,9 @@ static const struct option attend_table[] = {
      .help = "[S, G, D] or [B, S, G, D], not turned; G divides H, and H / G query heads share a key head"},
     {"--value", OPTION_TEXT, "FILE", MEMBER(value), .help = "[S, G, E] or [B, S, G, E]"},
     HEADS_LAYOUT_OPTION(struct attend_options, layout),
-    {"--heads", OPTION_INTEGER, "N", MEMBER(heads), .least = 1, .most = 1 << 20,
+    {"--heads", OPTION_INTEGER, "N", MEMBER(heads), .min = 1, .max = 1 << 20,
      .help = "with --layout flat, query heads"},
-    {"--key-heads", OPTION_INTEGER, "N", MEMBER(key_heads), .least = 1, .most = 1 << 20,
+    {"--key-heads", OPTION_INTEGER, "N", MEMBER(key_heads), .min = 1, .max = 1 << 20,
      .help = "with --layout flat, heads of keys and values (default: as many as query heads)"},
     {"--past-key", OPTION_TEXT, "FILE", MEMBER(past_key),
      .help = "keys that stand before those of --key, not turned; with --layout flat: [B, G, P, D]. The first "
@@ -51,22 +51,22 @@ static const struct option attend_table[] = {
     {"--roper", OPTION_FLAG, NULL, MEMBER(roper), .help = "turn values too, and the output back (RoPER)"},
     {"--causal", OPTION_FLAG, NULL, MEMBER(causal),
      .help = "a query sees keys at its own position and before"},
-    {"--window", OPTION_INTEGER, "W", MEMBER(window), .least = 1, .most = 0x1p53,
+    {"--window", OPTION_INTEGER, "W", MEMBER(window), .min = 1, .max = 0x1p53,
      .help = "with --causal, of these the last W only (default: all)"},
-    {"--window-left", OPTION_INTEGER, "N", MEMBER(window_left), .least = 0, .most = 0x1p53,
+    {"--window-left", OPTION_INTEGER, "N", MEMBER(window_left), .min = 0, .max = 0x1p53,
      .help = "a query sees N positions before its own (default: all)"},
-    {"--window-right", OPTION_INTEGER, "N", MEMBER(window_right), .least = 0, .most = 0x1p53,
+    {"--window-right", OPTION_INTEGER, "N", MEMBER(window_right), .min = 0, .max = 0x1p53,
      .help = "a query sees N positions behind its own (default: all; with --causal: none)"},
     {"--mask", OPTION_TEXT, "FILE", MEMBER(mask),
      .help = "added to the scores; or bool, true where a query sees a key: [T, S], [H, T, S] or [B, H, T, "
              "S], each size that or 1"},
     {"--pad-mask", OPTION_FLAG, NULL, MEMBER(pad_mask),
      .help = "a mask of fewer than S keys hides the keys behind"},
-    {"--scale", OPTION_REAL, "X", MEMBER(scale), .least = -1e30, .most = 1e30,
+    {"--scale", OPTION_REAL, "X", MEMBER(scale), .min = -1e30, .max = 1e30,
      .help = "scores are multiplied by X (default: 1 / sqrt(D))"},
-    {"--softcap", OPTION_REAL, "X", MEMBER(softcap), .least = 0, .most = 1e30,
+    {"--softcap", OPTION_REAL, "X", MEMBER(softcap), .min = 0, .max = 1e30,
      .help = "scores become X tanh(score / X), before the mask is added (default: 0, they stay)"},
-    {"--first-query", OPTION_INTEGER, "N", MEMBER(first_query), .least = -0x1p40, .most = 0x1p40,
+    {"--first-query", OPTION_INTEGER, "N", MEMBER(first_query), .min = -0x1p40, .max = 0x1p40,
      .help = "position of the first query; keys stand at 0 ... S - 1 (default: S - T, so that the last query "
              "stands with the last key)"},
 };
@@ -142,8 +142,8 @@ static rotary_status turn(const struct attend_work *work, enum rotary_rope_role 
     rotary_status status = ROTARY_OK;
     for (int64_t b = 0; !status && b < attention->batch; b++)
         status =
-            rotation_turn(&work->rotation, role, inverse, queries ? attention->sequences[b].first_query : 0,
-                          time, heads, values + b * time * heads * attention->head_dim, error);
+            rotation_apply(&work->rotation, role, inverse, queries ? attention->sequences[b].first_query : 0,
+                           time, heads, values + b * time * heads * attention->head_dim, error);
     return status;
 }
 

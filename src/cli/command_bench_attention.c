@@ -25,11 +25,11 @@ static void print_row(const struct attention_benchmark *row, rotary_dtype dtype)
 {
     printf("[%lld, %lld, %lld, %lld] in %s: products alone %.1f GFLOP/s, %lld rounds\n",
            (long long)row->batch, (long long)row->heads, (long long)row->time, (long long)row->head_dim,
-           rotary_dtype_name(dtype), row->product_rate / 1e9, (long long)row->rounds);
+           rotary_dtype_name(dtype), row->matmul_rate / 1e9, (long long)row->rounds);
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         printf("  %-6s", attention_rotation_names[i]);
-        print_pass("forward", &row->forward[i], row->operations, row->product_rate);
-        print_pass("and backward", &row->both[i], both_operations * row->operations, row->product_rate);
+        print_pass("forward", &row->forward[i], row->operations, row->matmul_rate);
+        print_pass("and backward", &row->both[i], both_operations * row->operations, row->matmul_rate);
         printf("\n");
     }
     printf("  RoPER in RoPE's time, median of pairs: forward %.3f, and backward %.3f\n", row->forward_ratio,
@@ -43,7 +43,7 @@ static json_t *row_json(const struct attention_benchmark *row, rotary_dtype dtyp
                   (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim, "precision",
                   rotary_dtype_name(dtype), "rounds", (json_int_t)row->rounds, "roper_forward_ratio",
                   row->forward_ratio, "roper_both_ratio", row->both_ratio, "forward_operations",
-                  row->operations, "product_rate", row->product_rate);
+                  row->operations, "product_rate", row->matmul_rate);
     for (int i = 0; i < ATTENTION_ROTATIONS && object; i++)
         json_object_set_new(object, attention_rotation_names[i],
                             json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),

@@ -15,10 +15,10 @@ static const struct option rope_table[] = {
 static void print_row(const struct rope_benchmark *row)
 {
     printf("  %-4s %-11s", rotary_dtype_name(row->dtype), rope_config_pairings[row->pairing]);
-    bench_print_pass("turned", &row->turn, row->bytes);
+    bench_print_pass("turned", &row->rotate, row->bytes);
     bench_print_pass("scaled", &row->scale, row->bytes);
-    printf("  ratio %.2f (%.2f)  %lld rounds\n", row->turn.best / row->scale.best,
-           row->turn.median / row->scale.median, (long long)row->rounds);
+    printf("  ratio %.2f (%.2f)  %lld rounds\n", row->rotate.best / row->scale.best,
+           row->rotate.median / row->scale.median, (long long)row->rounds);
 }
 
 static json_t *row_json(const struct rope_benchmark *row)
@@ -26,9 +26,9 @@ static json_t *row_json(const struct rope_benchmark *row)
     return json_pack("{s:[I, I, I], s:s, s:s, s:o, s:o, s:f, s:f, s:f, s:I}", "shape", (json_int_t)row->time,
                      (json_int_t)row->heads, (json_int_t)row->head_dim, "precision",
                      rotary_dtype_name(row->dtype), "pairing", rope_config_pairings[row->pairing], "turned",
-                     bench_timing(&row->turn), "scaled", bench_timing(&row->scale), "bytes", row->bytes,
-                     "ratio", row->turn.best / row->scale.best, "median_ratio",
-                     row->turn.median / row->scale.median, "rounds", (json_int_t)row->rounds);
+                     bench_timing(&row->rotate), "scaled", bench_timing(&row->scale), "bytes", row->bytes,
+                     "ratio", row->rotate.best / row->scale.best, "median_ratio",
+                     row->rotate.median / row->scale.median, "rounds", (json_int_t)row->rounds);
 }
 
 static rotary_status time_one(struct rope_benchmark row, const struct bench_request *request,

@@ -26,13 +26,13 @@ static const struct option train_table[] = {
      .help = "position encodings: none, learned, sinusoidal, rope, roper; of several, the first is what the "
              "others are measured against (default: rope)"},
     {"--task", OPTION_TEXT, "NAME", MEMBER(task), .help = "addition, index or prefix (default: prefix)"},
-    {"--steps", OPTION_INTEGER, "N", MEMBER(steps), .least = 1, .most = 1000000,
+    {"--steps", OPTION_INTEGER, "N", MEMBER(steps), .min = 1, .max = 1000000,
      .help = "steps to time of each encoding, after one that is not (default: 10)"},
     {"--profile", OPTION_FLAG, NULL, MEMBER(profile),
      .help = "show where the time of a step goes, by operation"},
 };
 
-_Static_assert((int)POSITIONS <= (int)TIMING_MOST_ITEMS, "all encodings can take turns");
+_Static_assert((int)POSITIONS <= (int)TIMING_MAX_ITEMS, "all encodings can take turns");
 
 struct bench_plan {
     struct run_config configs[POSITIONS];

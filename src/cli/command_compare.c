@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RUNS = 1000, RUNS_QUICK = 5, RUNS_OTHER = 10 };
+enum { MAX_RUNS = 1000, RUNS_QUICK = 5, RUNS_OTHER = 10 };
 
 struct compare_options {
     struct configuration_options configuration;
@@ -28,7 +28,7 @@ static const struct option compare_table[] = {
     {"--positions", OPTION_TEXT, "A,B,...", MEMBER(positions),
      .help = "position encodings, the first being what the others are measured against: none, learned, "
              "sinusoidal, rope, roper (default: rope,roper)"},
-    {"--runs", OPTION_INTEGER, "N", MEMBER(runs), .least = 1, .most = MOST_RUNS,
+    {"--runs", OPTION_INTEGER, "N", MEMBER(runs), .min = 1, .max = MAX_RUNS,
      .help = "seeds of each encoding (default: 5 for the preset quick, 10 for others)"},
     {"--out", OPTION_TEXT, "DIR", MEMBER(out), .help = "the comparison's folder (default: runs/TASK-PRESET)"},
 };
@@ -179,8 +179,8 @@ const struct command command_compare = {
     .options = compare_table,
     .option_count = sizeof compare_table / sizeof compare_table[0],
     .options_size = sizeof(struct compare_options),
-    .least_operands = 1,
-    .most_operands = 1,
+    .min_operands = 1,
+    .max_operands = 1,
     .resumable = true,
     .run = run,
 };

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DISTANCE = 1 << 24, DEFAULT_DISTANCE = 256, PICTURE_HEIGHT = 320, MOST_POINTS = 2048 };
+enum { MAX_DISTANCE = 1 << 24, DEFAULT_DISTANCE = 256, PICTURE_HEIGHT = 320, MAX_POINTS = 2048 };
 
 struct decay_options {
     struct rotation_options rotation;
@@ -30,8 +30,8 @@ struct decay_options {
 static const struct option decay_table[] = {
     ROTATION_OPTIONS("--config", "the rotation: a model's config.json (see rotary help frequencies)",
                      struct decay_options, rotation),
-    {"--distance", OPTION_INTEGER, "N", offsetof(struct decay_options, distance), .least = 1,
-     .most = MOST_DISTANCE, .help = "the largest distance between query and key (default: 256)"},
+    {"--distance", OPTION_INTEGER, "N", offsetof(struct decay_options, distance), .min = 1,
+     .max = MAX_DISTANCE, .help = "the largest distance between query and key (default: 256)"},
     {"--picture", OPTION_TEXT, "FILE", offsetof(struct decay_options, picture),
      .help = "draw the curve, as SVG (default: no picture)"},
 };
@@ -89,7 +89,7 @@ static void draw(FILE *stream, const struct curve *curve)
     svg_axis_left(stream, frame, up, "", "mean of |S|: the bound on a score");
     svg_axis_below(stream, frame, across, "distance between query and key");
     /* No more points than a picture can show: of each stretch the value where it begins. */
-    int64_t step = (curve->count + MOST_POINTS - 1) / MOST_POINTS;
+    int64_t step = (curve->count + MAX_POINTS - 1) / MAX_POINTS;
     fprintf(stream, "<path class=\"curve\" d=\"");
     for (int64_t i = 0; i < curve->count; i += step)
         fprintf(stream, "%c%.2f %.2f", i == 0 ? 'M' : 'L', svg_place(across, (double)i),

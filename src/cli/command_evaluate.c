@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_PROBLEMS = 1 << 16 };
+enum { MAX_PROBLEMS = 1 << 16 };
 
 struct evaluate_options {
     struct option_integer problems, show;
@@ -21,9 +21,9 @@ struct evaluate_options {
 
 #define MEMBER(member) offsetof(struct evaluate_options, member)
 static const struct option evaluate_table[] = {
-    {"--problems", OPTION_INTEGER, "N", MEMBER(problems), .least = 1, .most = MOST_PROBLEMS,
+    {"--problems", OPTION_INTEGER, "N", MEMBER(problems), .min = 1, .max = MAX_PROBLEMS,
      .help = "problems to solve, at most those of the run's configuration (default: all of them)"},
-    {"--show", OPTION_INTEGER, "N", MEMBER(show), .least = 0, .most = MOST_PROBLEMS,
+    {"--show", OPTION_INTEGER, "N", MEMBER(show), .min = 0, .max = MAX_PROBLEMS,
      .help = "show the first N problems with the model's answers (default: 0)"},
 };
 
@@ -31,8 +31,8 @@ static void print_samples(const struct evaluation *evaluation)
 {
     for (int64_t i = 0; i < evaluation->sample_count; i++) {
         const struct evaluation_sample *sample = &evaluation->samples[i];
-        printf("%s  %s%s", sample->right ? "right" : "wrong", sample->problem.prompt, sample->written);
-        if (!sample->right)
+        printf("%s  %s%s", sample->correct ? "correct" : "wrong", sample->problem.prompt, sample->generated);
+        if (!sample->correct)
             printf("  wanted %s", sample->problem.answer);
         putchar('\n');
     }
@@ -62,7 +62,7 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
     struct evaluation_config how = {.seed = (uint64_t)(seed->given ? seed->value : model->config.train.seed),
                                     .problems = options->problems.given ? options->problems.value
                                                                         : model->config.task.problems,
-                                    .held_out = model->config.train.held_out,
+                                    .validation_sequences = model->config.train.validation_sequences,
                                     .temperature = (float)options->temperature.value};
     rotary_status status = task_evaluate(model->task, model->decoder, &how, evaluation, error);
     return status == ROTARY_OK ? print_result(invocation, &model->config, evaluation, error) : status;
@@ -100,7 +100,7 @@ const struct command command_evaluate = {
     .options = evaluate_table,
     .option_count = sizeof evaluate_table / sizeof evaluate_table[0],
     .options_size = sizeof(struct evaluate_options),
-    .least_operands = 1,
-    .most_operands = 1,
+    .min_operands = 1,
+    .max_operands = 1,
     .run = run,
 };

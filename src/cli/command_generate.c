@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_MOST = 100, LARGEST_MOST = 1 << 20 };
+enum { DEFAULT_NEW_TOKENS = 100, MAX_NEW_TOKENS = 1 << 20 };
 
 struct generate_options {
     const char *prompt, *stop;
-    struct option_integer most;
+    struct option_integer max_new_tokens;
     struct option_real temperature;
 };
 
@@ -24,17 +24,17 @@ struct generate_options {
 static const struct option generate_table[] = {
     {"--prompt", OPTION_TEXT, "TEXT", MEMBER(prompt),
      .help = "what to continue, in the characters of the task; must be given"},
-    {"--most", OPTION_INTEGER, "N", MEMBER(most), .least = 1, .most = LARGEST_MOST,
+    {"--max-new-tokens", OPTION_INTEGER, "N", MEMBER(max_new_tokens), .min = 1, .max = MAX_NEW_TOKENS,
      .help = "characters to write at most (default: 100, or what the model has positions for)"},
     {"--stop", OPTION_TEXT, "C", MEMBER(stop), .help = "a character to stop behind (default: none)"},
 };
 
 /* A prompt in tokens, and room for what is written behind it. */
 struct text {
-    int32_t *tokens;      /* the prompt's */
-    int32_t *written;     /* room for `most` */
-    char *characters;     /* room for `most` and a zero byte */
-    int64_t length, most; /* of the prompt; of what is written */
+    int32_t *tokens;                /* the prompt's */
+    int32_t *generated;             /* room for `most` */
+    char *characters;               /* room for `most` and a zero byte */
+    int64_t length, max_new_tokens; /* of the prompt; of what is written */
     int32_t stop;
 };
 
@@ -46,13 +46,16 @@ static rotary_status fit(const struct generate_options *options, const struct lo
     int64_t positions = model->config.model.max_position_embeddings;
     text->length = (int64_t)strlen(options->prompt);
     int64_t room = positions - text->length;
-    int64_t most = options->most.given ? options->most.value : room < DEFAULT_MOST ? room : DEFAULT_MOST;
-    if (room < 1 || most > room)
+    int64_t max_new_tokens = options->max_new_tokens.given ? options->max_new_tokens.value
+                             : room < DEFAULT_NEW_TOKENS   ? room
+                                                           : DEFAULT_NEW_TOKENS;
+    if (room < 1 || max_new_tokens > room)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "the model has %lld positions; the prompt takes %lld and leaves no room for %lld more",
-            (long long)positions, (long long)text->length, (long long)(most > 1 ? most : 1));
-    text->most = most;
+            (long long)positions, (long long)text->length,
+            (long long)(max_new_tokens > 1 ? max_new_tokens : 1));
+    text->max_new_tokens = max_new_tokens;
     text->stop = -1;
     if (!options->stop)
         return ROTARY_OK;
@@ -64,13 +67,13 @@ static rotary_status fit(const struct generate_options *options, const struct lo
 }
 
 static rotary_status print_result(const struct invocation *invocation, const struct text *text,
-                                  int64_t written, rotary_error *error)
+                                  int64_t generated, rotary_error *error)
 {
     const struct generate_options *options = invocation->options;
     if (invocation->common.json)
         return result_print_json(json_pack("{s:s, s:s, s:s, s:I}", "folder", invocation->operands.items[0],
-                                           "prompt", options->prompt, "written", text->characters, "tokens",
-                                           (json_int_t)written),
+                                           "prompt", options->prompt, "generated", text->characters, "tokens",
+                                           (json_int_t)generated),
                                  error);
     printf("%s%s\n", options->prompt, text->characters);
     return ROTARY_OK;
@@ -83,27 +86,27 @@ static rotary_status write_on(const struct invocation *invocation, const struct 
     const struct option_integer *seed = &invocation->common.seed;
     const struct characters *characters = task_characters(model->task);
     text->tokens = calloc((size_t)text->length + 1, sizeof *text->tokens);
-    text->written = calloc((size_t)text->most, sizeof *text->written);
-    text->characters = calloc((size_t)text->most + 1, 1);
-    if (!text->tokens || !text->written || !text->characters)
+    text->generated = calloc((size_t)text->max_new_tokens, sizeof *text->generated);
+    text->characters = calloc((size_t)text->max_new_tokens + 1, 1);
+    if (!text->tokens || !text->generated || !text->characters)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld characters",
-                           (long long)text->most);
+                           (long long)text->max_new_tokens);
     rotary_status status = characters_encode(characters, options->prompt, text->length, text->tokens, error);
     if (status != ROTARY_OK)
         return status;
-    struct generate_config config = {.most = text->most,
+    struct generate_config config = {.max_new_tokens = text->max_new_tokens,
                                      .stop = text->stop,
                                      .temperature = (float)options->temperature.value,
                                      .seed =
                                          (uint64_t)(seed->given ? seed->value : model->config.train.seed)};
     const int32_t *prompt = text->tokens;
-    int64_t written = 0;
-    status =
-        generate(model->decoder, &config, 1, &prompt, &text->length, &text->written, &written, NULL, error);
+    int64_t generated = 0;
+    status = generate(model->decoder, &config, 1, &prompt, &text->length, &text->generated, &generated, NULL,
+                      error);
     if (status != ROTARY_OK)
         return status;
-    characters_decode(characters, text->written, written, text->characters);
-    return print_result(invocation, text, written, error);
+    characters_decode(characters, text->generated, generated, text->characters);
+    return print_result(invocation, text, generated, error);
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -123,7 +126,7 @@ static enum exit_status run(const struct invocation *invocation)
     if (status == ROTARY_OK)
         status = write_on(invocation, &model, &text, &error);
     free(text.tokens);
-    free(text.written);
+    free(text.generated);
     free(text.characters);
     plan_unload(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
@@ -141,7 +144,7 @@ const struct command command_generate = {
     .options = generate_table,
     .option_count = sizeof generate_table / sizeof generate_table[0],
     .options_size = sizeof(struct generate_options),
-    .least_operands = 1,
-    .most_operands = 1,
+    .min_operands = 1,
+    .max_operands = 1,
     .run = run,
 };

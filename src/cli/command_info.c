@@ -138,7 +138,7 @@ static enum exit_status run(const struct invocation *invocation)
     if (plan_compute(&invocation->common, precision, &about.compute, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     read_processor(about.processor);
-    pieces_library(about.products, sizeof about.products);
+    gemm_library(about.products, sizeof about.products);
     snprintf(about.openmp, sizeof about.openmp, "%d", _OPENMP);
     rotary_status status = ROTARY_OK;
     if (invocation->common.json)

@@ -77,7 +77,7 @@ static rotary_status permute(const struct permute_options *options, const struct
             .from = to == ROTARY_PAIRING_HALF ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF,
             .to = to,
         };
-        if (projections_turned(projections, &rows, head))
+        if (projections_rotated(projections, &rows, head))
             status = rotary_rope_permute(rotation->rope, &call, error);
         else
             memcpy(call.output, from, head_bytes);

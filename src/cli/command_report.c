@@ -54,7 +54,7 @@ const struct command command_report = {
     .options = report_table,
     .option_count = sizeof report_table / sizeof report_table[0],
     .options_size = sizeof(struct report_options),
-    .least_operands = 1,
-    .most_operands = -1,
+    .min_operands = 1,
+    .max_operands = -1,
     .run = run,
 };

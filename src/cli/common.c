@@ -11,7 +11,7 @@ static const char *const isa_names[] = {"auto",   "scalar", "neon",       "avx2"
 
 #define MEMBER(member) offsetof(struct common_options, member)
 const struct option common_options[] = {
-    {"--threads", OPTION_INTEGER, "N", MEMBER(threads), .least = 0, .most = ROTARY_MOST_THREADS,
+    {"--threads", OPTION_INTEGER, "N", MEMBER(threads), .min = 0, .max = ROTARY_MAX_THREADS,
      .help = "threads to compute with; results do not depend on it (default: 0, every processor)"},
     {"--isa", OPTION_CHOICE, "NAME", MEMBER(isa), .choices = isa_names,
      .help = "instruction set to compute with: scalar, neon, avx2, avx512, avx512bf16, amx (default: auto, "
@@ -19,7 +19,7 @@ const struct option common_options[] = {
     {"--precision", OPTION_CHOICE, "NAME", MEMBER(precision), .choices = precision_names,
      .help = "of matrix products and stored activations: f32, bf16 (default: auto, bf16 where the processor "
              "has instructions for it)"},
-    {"--seed", OPTION_INTEGER, "N", MEMBER(seed), .least = 0, .most = 9007199254740991.0,
+    {"--seed", OPTION_INTEGER, "N", MEMBER(seed), .min = 0, .max = 9007199254740991.0,
      .help = "of weights, data, dropout and sampling (default: 1, or that of the run)"},
     {"--json", OPTION_FLAG, NULL, MEMBER(json), .help = "print the result as one JSON object"},
     {"--help", OPTION_FLAG, NULL, MEMBER(help), .help = "show this help"},
@@ -41,17 +41,17 @@ const struct option position_option[1] = {
 };
 
 const struct option steps_option[1] = {
-    {"--steps", OPTION_INTEGER, "N", 0, .least = 1, .most = 4294967295.0,
+    {"--steps", OPTION_INTEGER, "N", 0, .min = 1, .max = 4294967295.0,
      .help = "updates of the parameters in each run (default: the preset's)"},
 };
 
 const struct option temperature_option[1] = {
-    {"--temperature", OPTION_REAL, "X", 0, .least = 0, .most = 100,
+    {"--temperature", OPTION_REAL, "X", 0, .min = 0, .max = 100,
      .help = "sample from softmax(logits / X); 0 takes the likeliest (default: 0)"},
 };
 
 int command_option_sets(const struct command *command, void *options, struct common_options *common,
-                        struct option_set sets[COMMAND_MOST_SETS])
+                        struct option_set sets[COMMAND_MAX_SETS])
 {
     int count = 0;
     for (int i = 0; command->shared[i].count > 0; i++)

@@ -59,11 +59,11 @@ static bool take_sizes(struct heads *heads, int64_t count, enum heads_also also)
 {
     const struct tensor *tensor = &heads->tensor;
     const int64_t *shape = tensor->shape;
-    int rank = tensor->dimensions, least = heads->layout == HEADS_FLAT ? 2 : 3;
+    int rank = tensor->dimensions, min = heads->layout == HEADS_FLAT ? 2 : 3;
     bool single = also == HEADS_ALSO_PLAIN && rank == 2 && heads->layout != HEADS_FLAT;
-    if (!single && (rank < least || rank > least + 1))
+    if (!single && (rank < min || rank > min + 1))
         return false;
-    heads->batched = rank == least + 1;
+    heads->batched = rank == min + 1;
     heads->batch = heads->batched ? shape[0] : 1;
     heads->channels = shape[rank - 1];
     if (single) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_WIDTH = 60, WIDTH = 100, OPTION_COLUMN = 27, COMMAND_COLUMN = 15, MOST_NAMES = 32 };
+enum { MIN_WIDTH = 60, WIDTH = 100, OPTION_COLUMN = 27, COMMAND_COLUMN = 15, MAX_NAMES = 32 };
 #define SETTINGS_TOPIC "settings"
 
 static const struct command *const *below(const struct command *group)
@@ -36,9 +36,9 @@ const struct command *help_find(const struct command *group, const char *name)
 
 const char *help_hint(const struct command *group, const char *name, char hint[SETTINGS_HINT_BYTES])
 {
-    const char *names[MOST_NAMES + 1] = {NULL};
+    const char *names[MAX_NAMES + 1] = {NULL};
     const struct command *const *command = below(group);
-    for (int i = 0; command[i] && i < MOST_NAMES; i++)
+    for (int i = 0; command[i] && i < MAX_NAMES; i++)
         names[i] = last_word(command[i]);
     return settings_hint(name, names, hint);
 }
@@ -47,7 +47,7 @@ const char *help_hint(const struct command *group, const char *name, char hint[S
 static void write_wrapped(FILE *file, const char *text, int column)
 {
     int columns = terminal_columns(file, WIDTH), at = column;
-    int width = columns < LEAST_WIDTH ? LEAST_WIDTH : columns < WIDTH ? columns : WIDTH;
+    int width = columns < MIN_WIDTH ? MIN_WIDTH : columns < WIDTH ? columns : WIDTH;
     while (*text) {
         int length = (int)strcspn(text, " ");
         if (at > column && at + 1 + length > width) {
@@ -107,7 +107,7 @@ static void write_below(FILE *file, const struct command *const *command)
 
 static void write_options(FILE *file, const struct command *command)
 {
-    struct option_set sets[COMMAND_MOST_SETS];
+    struct option_set sets[COMMAND_MAX_SETS];
     int count = command_option_sets(command, NULL, NULL, sets);
     if (count > 0)
         fputs("\noptions:\n", file);
@@ -146,10 +146,10 @@ static void describe_values(const struct setting *setting, char *text, size_t by
 {
     switch (setting->type) {
     case SETTING_INTEGER:
-        snprintf(text, bytes, "%.0f ... %.0f", setting->least, setting->most);
+        snprintf(text, bytes, "%.0f ... %.0f", setting->min, setting->max);
         return;
     case SETTING_REAL:
-        snprintf(text, bytes, "%.10g ... %.10g", setting->least, setting->most);
+        snprintf(text, bytes, "%.10g ... %.10g", setting->min, setting->max);
         return;
     case SETTING_BOOLEAN:
         snprintf(text, bytes, "true, false");
@@ -236,6 +236,6 @@ const struct command command_help = {
     .more = "rotary help settings lists every key of a configuration.",
     .example = "rotary help compare\n"
                "shows the options of rotary compare",
-    .most_operands = 2,
+    .max_operands = 2,
     .run = run,
 };

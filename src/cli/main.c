@@ -116,11 +116,11 @@ static rotary_status check_operands(const struct invocation *invocation, rotary_
 {
     const struct command *command = invocation->command;
     const struct operands *operands = &invocation->operands;
-    if (operands->count < command->least_operands)
+    if (operands->count < command->min_operands)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s wants %s", command->name, command->operands);
-    if (command->most_operands >= 0 && operands->count > command->most_operands)
+    if (command->max_operands >= 0 && operands->count > command->max_operands)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s does not know what to do with \"%.80s\"",
-                           command->name, operands->items[command->most_operands]);
+                           command->name, operands->items[command->max_operands]);
     return ROTARY_OK;
 }
 
@@ -152,7 +152,7 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
                                      const char *const *arguments)
 {
     const struct command *command = invocation->command;
-    struct option_set sets[COMMAND_MOST_SETS];
+    struct option_set sets[COMMAND_MAX_SETS];
     int set_count = command_option_sets(command, options, &invocation->common, sets);
     const struct option *about = NULL;
     rotary_error error = {0};

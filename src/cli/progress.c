@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 512, LEAST_BAR = 8, MOST_BAR = 40, DEFAULT_COLUMNS = 80 };
+enum { LINE_BYTES = 512, MIN_BAR = 8, MAX_BAR = 40, DEFAULT_COLUMNS = 80 };
 
 static const double seconds_between_bars = 0.1, seconds_between_lines = 5.0;
 
@@ -63,13 +63,13 @@ int terminal_columns(FILE *file, int otherwise)
 
 static void draw_bar(const char *label, const char *numbers, const struct train_progress *train)
 {
-    char steps[64], bar[MOST_BAR + 1] = "";
+    char steps[64], bar[MAX_BAR + 1] = "";
     snprintf(steps, sizeof steps, "%lld/%lld", (long long)train->step, (long long)train->steps);
     int columns = terminal_columns(stderr, DEFAULT_COLUMNS) - 1;
     /* "label [bar] steps  numbers" */
     int room = columns - (int)(strlen(label) + strlen(steps) + strlen(numbers)) - 6;
-    int width = room < MOST_BAR ? room : MOST_BAR;
-    if (width >= LEAST_BAR) {
+    int width = room < MAX_BAR ? room : MAX_BAR;
+    if (width >= MIN_BAR) {
         int full = (int)((double)train->step / (double)train->steps * width);
         for (int i = 0; i < width; i++)
             bar[i] = i < full ? '#' : '.';
@@ -86,7 +86,7 @@ static void note_evaluation(struct progress *progress, const char *label, const 
     const struct evaluation *evaluation = train->evaluation;
     char right[64] = "";
     if (evaluation->problems > 0)
-        snprintf(right, sizeof right, "%lld of %lld right, ", (long long)evaluation->right,
+        snprintf(right, sizeof right, "%lld of %lld right, ", (long long)evaluation->correct,
                  (long long)evaluation->problems);
     progress_note(progress, "%s%sstep %lld: %sheld-out loss %.4f, %.1f%% of tokens right", label,
                   label[0] ? ": " : "", (long long)train->step, right, evaluation->loss,

@@ -127,7 +127,7 @@ rotary_status projections_make(const struct rotation *rotation, const struct opt
     return ROTARY_OK;
 }
 
-bool projections_turned(const struct projections *projections, const struct head_rows *rows, int64_t head)
+bool projections_rotated(const struct projections *projections, const struct head_rows *rows, int64_t head)
 {
     if (!rows->fused)
         return true;

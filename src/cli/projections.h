@@ -49,7 +49,7 @@ ROTARY_CHECKED rotary_status projections_rows(const struct projections *projecti
                                               const struct safetensor *tensor, const char *label,
                                               struct head_rows *rows, rotary_error *error);
 /* Whether head number `head` of such a tensor is turned: a value's is not. */
-bool projections_turned(const struct projections *projections, const struct head_rows *rows, int64_t head);
+bool projections_rotated(const struct projections *projections, const struct head_rows *rows, int64_t head);
 
 /* What happens to each tensor of a file when the rows of its projections move. */
 enum fate { FATE_STAYS, FATE_MOVES };

@@ -28,7 +28,7 @@ json_t *result_number(double value)
 json_t *result_evaluation_json(const struct evaluation *evaluation)
 {
     json_t *object =
-        json_pack("{s:I, s:I, s:o, s:o, s:o}", "right", (json_int_t)evaluation->right, "problems",
+        json_pack("{s:I, s:I, s:o, s:o, s:o}", "correct", (json_int_t)evaluation->correct, "problems",
                   (json_int_t)evaluation->problems, "loss", result_number(evaluation->loss), "accuracy",
                   result_number(evaluation->accuracy), "seconds", result_number(evaluation->seconds));
     if (!object || evaluation->sample_count == 0)
@@ -37,8 +37,8 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
     for (int64_t i = 0; i < evaluation->sample_count; i++) {
         const struct evaluation_sample *sample = &evaluation->samples[i];
         json_array_append_new(samples, json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt,
-                                                 "answer", sample->problem.answer, "written", sample->written,
-                                                 "right", sample->right));
+                                                 "answer", sample->problem.answer, "generated",
+                                                 sample->generated, "correct", sample->correct));
     }
     json_object_set_new(object, "samples", samples);
     return object;
@@ -47,7 +47,8 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
 void result_print_evaluation(const struct evaluation *evaluation)
 {
     if (evaluation->problems > 0)
-        printf("%lld of %lld right (%.1f%%), ", (long long)evaluation->right, (long long)evaluation->problems,
-               100.0 * (double)evaluation->right / (double)evaluation->problems);
+        printf("%lld of %lld right (%.1f%%), ", (long long)evaluation->correct,
+               (long long)evaluation->problems,
+               100.0 * (double)evaluation->correct / (double)evaluation->problems);
     printf("held-out loss %.4f, %.1f%% of tokens right\n", evaluation->loss, 100.0 * evaluation->accuracy);
 }

@@ -11,7 +11,7 @@
  * gives for a text that is not UTF-8. */
 ROTARY_CHECKED rotary_status result_print_json(json_t *object, rotary_error *error);
 
-/* {"right", "problems", "loss", "accuracy", "seconds"} as in metrics.jsonl, and "samples" if there are any.
+/* {"correct", "problems", "loss", "accuracy", "seconds"} as in metrics.jsonl, and "samples" if there are any.
  */
 json_t *result_evaluation_json(const struct evaluation *evaluation);
 /* One line: "92 of 128 right (71.9%), held-out loss 0.3100, 93.0% of tokens right". */

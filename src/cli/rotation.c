@@ -119,7 +119,7 @@ rotary_rope_tensor *rotation_tensor(rotary_rope_apply_call *call, enum rotary_ro
     return role == ROTARY_ROLE_QUERY ? &call->query : role == ROTARY_ROLE_KEY ? &call->key : &call->value;
 }
 
-static void turn_head(struct rotary_span span, struct row row, double *head)
+static void rotate_head(struct rotary_span span, struct row row, double *head)
 {
     for (int64_t pair = 0; pair < span.dim / 2; pair++) {
         int64_t at[2];
@@ -130,8 +130,8 @@ static void turn_head(struct rotary_span span, struct row row, double *head)
     }
 }
 
-rotary_status rotation_turn(const struct rotation *rotation, enum rotary_rope_role role, bool inverse,
-                            int64_t first, int64_t time, int64_t heads, double *values, rotary_error *error)
+rotary_status rotation_apply(const struct rotation *rotation, enum rotary_rope_role role, bool inverse,
+                             int64_t first, int64_t time, int64_t heads, double *values, rotary_error *error)
 {
     const rotary_rope_config *plan = &rotation->config.plan;
     struct rotary_span span = rotary_rope_span(rotation->rope);
@@ -150,7 +150,7 @@ rotary_status rotation_turn(const struct rotation *rotation, enum rotary_rope_ro
         if (inverse)
             invert_row(row, pairs);
         for (int64_t h = 0; h < heads; h++)
-            turn_head(span, row, values + (t * heads + h) * span.head_dim);
+            rotate_head(span, row, values + (t * heads + h) * span.head_dim);
     }
     free(numbers);
     return ROTARY_OK;

@@ -30,8 +30,8 @@ struct rotation_options {
          OPTION_INTEGER,                                                                                     \
          "N",                                                                                                \
          offsetof(structure, member.length),                                                                 \
-         .least = 1,                                                                                         \
-         .most = 0x1p53,                                                                                     \
+         .min = 1,                                                                                           \
+         .max = 0x1p53,                                                                                      \
          .help = "length of the sequence, where frequencies depend on it: dynamic NTK, LongRoPE (default: "  \
                  "no more than the original context)"},                                                      \
     {                                                                                                        \
@@ -59,9 +59,9 @@ void rotation_destroy(struct rotation *rotation);
 /* Turns [time, heads, head_dim] in place, the token at time t by position first + t on every axis;
  * `inverse` undoes it. By the definition in double, but with f32 angles or 16-bit tables by the cosines and
  * sines that librotary has for the position. */
-ROTARY_CHECKED rotary_status rotation_turn(const struct rotation *rotation, enum rotary_rope_role role,
-                                           bool inverse, int64_t first, int64_t time, int64_t heads,
-                                           double *values, rotary_error *error);
+ROTARY_CHECKED rotary_status rotation_apply(const struct rotation *rotation, enum rotary_rope_role role,
+                                            bool inverse, int64_t first, int64_t time, int64_t heads,
+                                            double *values, rotary_error *error);
 
 /* The two channels of a pair. */
 void rotation_channels(struct rotary_span span, int64_t pair, int64_t channels[2]);

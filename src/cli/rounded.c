@@ -43,7 +43,7 @@ static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *ca
     bool inverse = call->direction != ROTARY_FORWARD;
     float magnitude = (float)(call->direction == ROTARY_INVERSE ? 1.0 / factor : factor);
     for (int64_t token = 0; token < call->batch * call->time; token++) {
-        double position[ROTARY_MOST_AXES];
+        double position[ROTARY_MAX_AXES];
         int64_t channels[2];
         rotary_rope_position(&call->positions, token / call->time, token % call->time, rotary_rope_axes(rope),
                              position);
@@ -64,8 +64,8 @@ static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *ca
 /* ---- the turn ---- */
 
 /* One head of `tensor` at an offset, by the cosines and sines of its token. */
-static void turn_head(struct rotary_span span, const rotary_rope_tensor *tensor, int64_t offset,
-                      const float *row, rotary_dtype products)
+static void rotate_head(struct rotary_span span, const rotary_rope_tensor *tensor, int64_t offset,
+                        const float *row, rotary_dtype products)
 {
     rotary_dtype dtype = tensor->input.dtype;
     for (int64_t pair = 0; pair < span.dim / 2; pair++) {
@@ -100,7 +100,7 @@ rotary_status rounded_apply(const rotary_rope *rope, const rotary_rope_apply_cal
             int64_t offset = token / call->time * tensor->input.batch_stride +
                              token % call->time * tensor->input.time_stride +
                              head * tensor->input.head_stride;
-            turn_head(span, tensor, offset, rows + token * span.head_dim, arithmetic->products);
+            rotate_head(span, tensor, offset, rows + token * span.head_dim, arithmetic->products);
         }
     free(rows);
     return status;

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMES = 32, NAMES_BYTES = 256 };
+enum { MAX_NAMES = 32, NAMES_BYTES = 256 };
 
 /* The distinct tasks of the presets, or the presets of one task; NULL-terminated. */
-static void list_names(const char *task, const char *names[MOST_NAMES + 1])
+static void list_names(const char *task, const char *names[MAX_NAMES + 1])
 {
     int count = 0;
-    for (const struct preset *preset = presets; preset->task && count < MOST_NAMES; preset++) {
+    for (const struct preset *preset = presets; preset->task && count < MAX_NAMES; preset++) {
         const char *name = task ? preset->name : preset->task;
         bool wanted =
             task ? strcmp(task, preset->task) == 0 : count == 0 || strcmp(names[count - 1], name) != 0;
@@ -34,7 +34,7 @@ static rotary_status fail_name(const char *what, const char *name, const char *c
 
 static rotary_status find_task(const char *task, rotary_error *error)
 {
-    const char *names[MOST_NAMES + 1];
+    const char *names[MAX_NAMES + 1];
     list_names(NULL, names);
     for (int i = 0; names[i]; i++)
         if (strcmp(names[i], task) == 0)
@@ -50,7 +50,7 @@ static rotary_status find_preset(const char *task, const char *name, const struc
             *found = preset;
             return ROTARY_OK;
         }
-    const char *names[MOST_NAMES + 1];
+    const char *names[MAX_NAMES + 1];
     char what[NAMES_BYTES];
     list_names(task, names);
     snprintf(what, sizeof what, "preset of task %s named", task);

@@ -30,7 +30,7 @@ rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const ch
 }
 
 /* Reads what `descriptor` has left into a growing block, of `capacity` bytes at first. */
-static rotary_status read_rest(int descriptor, const char *path, size_t capacity, size_t most, char **bytes,
+static rotary_status read_rest(int descriptor, const char *path, size_t capacity, size_t max, char **bytes,
                                size_t *count, rotary_error *error)
 {
     char *block = NULL;
@@ -57,10 +57,10 @@ static rotary_status read_rest(int descriptor, const char *path, size_t capacity
             return fail_system(error, "read", path);
         }
         used += (size_t)got;
-        if (used > most) {
+        if (used > max) {
             free(block);
             return rotary_fail(error, ROTARY_BAD_FILE,
-                               "%s has more than the %zu bytes that are read of such a file", path, most);
+                               "%s has more than the %zu bytes that are read of such a file", path, max);
         }
     }
     block[used] = 0;
@@ -69,7 +69,7 @@ static rotary_status read_rest(int descriptor, const char *path, size_t capacity
     return ROTARY_OK;
 }
 
-rotary_status file_read(const char *path, size_t most, char **bytes, size_t *count, rotary_error *error)
+rotary_status file_read(const char *path, size_t max, char **bytes, size_t *count, rotary_error *error)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
@@ -78,14 +78,14 @@ rotary_status file_read(const char *path, size_t most, char **bytes, size_t *cou
     struct stat about;
     if (fstat(descriptor, &about) != 0)
         status = fail_system(error, "look at", path);
-    else if (S_ISREG(about.st_mode) && about.st_size > 0 && (uintmax_t)about.st_size > most)
+    else if (S_ISREG(about.st_mode) && about.st_size > 0 && (uintmax_t)about.st_size > max)
         status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %jd bytes; at most %zu are read of such a file",
-                             path, (intmax_t)about.st_size, most);
+                             path, (intmax_t)about.st_size, max);
     else {
         /* One byte more than the size, so that the end is met without growing. */
         bool sized = S_ISREG(about.st_mode) && about.st_size > 0;
         size_t capacity = sized ? (size_t)about.st_size + 1 : FIRST_CAPACITY;
-        status = read_rest(descriptor, path, capacity, most, bytes, count, error);
+        status = read_rest(descriptor, path, capacity, max, bytes, count, error);
     }
     close(descriptor);
     return status;

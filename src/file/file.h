@@ -16,7 +16,7 @@ ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *f
 
 /* Reads all of `path`; the caller frees *bytes, which has a zero byte behind its end. Refuses more than
  * `most` bytes. */
-ROTARY_CHECKED rotary_status file_read(const char *path, size_t most, char **bytes, size_t *count,
+ROTARY_CHECKED rotary_status file_read(const char *path, size_t max, char **bytes, size_t *count,
                                        rotary_error *error);
 /* A link stays and what it leads to is replaced; a device or a pipe is written to. */
 ROTARY_CHECKED rotary_status file_replace(const char *path, const void *bytes, size_t count,

@@ -11,13 +11,13 @@
 #include <string.h>
 
 /* Far above any configuration or record, far below what would trouble the machine. */
-static const size_t most_json_bytes = (size_t)64 << 20;
+static const size_t max_json_bytes = (size_t)64 << 20;
 
 rotary_status file_read_json(const char *path, json_t **object, rotary_error *error)
 {
     char *text;
     size_t count;
-    rotary_status status = file_read(path, most_json_bytes, &text, &count, error);
+    rotary_status status = file_read(path, max_json_bytes, &text, &count, error);
     if (status != ROTARY_OK)
         return status;
     json_error_t wrong;

@@ -56,7 +56,7 @@ static rotary_status divide_width(const struct rope_reader *reader, int64_t othe
  * for. */
 static rotary_status read_head_dim(const struct rope_reader *reader,
                                    const struct rope_config_request *request, struct rope_config *config,
-                                   int64_t *turned)
+                                   int64_t *rotated)
 {
     int64_t *head_dim = &config->plan.head_dim;
     static const char *const own[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
@@ -67,17 +67,17 @@ static rotary_status read_head_dim(const struct rope_reader *reader,
     bool parts = reader->model->rope_head_dim > 0 || other;
     bool sees_all = request->layer_type && strcmp(request->layer_type, "full_attention") == 0;
     *head_dim = 0;
-    *turned = reader->undivided ? 0 : reader->model->rope_head_dim;
+    *rotated = reader->undivided ? 0 : reader->model->rope_head_dim;
     rotary_status status = ROTARY_OK;
     if (!reader->undivided)
-        status = rope_reader_integer(reader, "qk_rope_head_dim", part, 0, turned);
-    if (*turned > 0 && parts) {
+        status = rope_reader_integer(reader, "qk_rope_head_dim", part, 0, rotated);
+    if (*rotated > 0 && parts) {
         int64_t still = 0;
         if (!status)
             status = rope_reader_integer(reader, "qk_nope_head_dim", other, 0, &still);
-        bool whole = other && request->head_dim == *turned + still;
+        bool whole = other && request->head_dim == *rotated + still;
         config->part = !whole && !(other && still == 0);
-        *head_dim = *turned + (whole ? still : 0);
+        *head_dim = *rotated + (whole ? still : 0);
         return status;
     }
     if (!status && sees_all)
@@ -88,7 +88,7 @@ static rotary_status read_head_dim(const struct rope_reader *reader,
         status = read_size(reader, own, head_dim);
     /* A head_dim that is null asks for a share of the width. */
     if (!status && *head_dim == 0 && !json_object_get(reader->top, "head_dim"))
-        *head_dim = *turned > 0 ? *turned : reader->model->head_dim;
+        *head_dim = *rotated > 0 ? *rotated : reader->model->head_dim;
     if (status || *head_dim > 0)
         return status;
     return divide_width(reader, request->head_dim, head_dim);
@@ -112,13 +112,14 @@ static rotary_status read_heads(const struct rope_reader *reader, struct rope_co
 }
 
 /* How many channels of a head turn: by what is known of its parts, by its number, by its share. */
-static rotary_status read_span(const struct rope_reader *reader, int64_t turned, rotary_rope_config *plan)
+static rotary_status read_span(const struct rope_reader *reader, int64_t rotated, rotary_rope_config *plan)
 {
     static const char *const keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
                                        "rotary_emb_fraction"};
     static const char *const places[] = {"front", "back", NULL};
     double fraction = reader->fraction > 0 ? reader->fraction : 1;
-    bool parts = turned > 0 && turned < plan->head_dim && rope_reader_value(reader->top, "qk_nope_head_dim");
+    bool parts =
+        rotated > 0 && rotated < plan->head_dim && rope_reader_value(reader->top, "qk_nope_head_dim");
     int place = reader->model->back || parts;
     const json_t *value = NULL;
     for (size_t i = 0; !value && i < sizeof keys / sizeof keys[0]; i++) {
@@ -127,15 +128,15 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t turned,
         if (value && (!json_is_number(value) || !(fraction > 0 && fraction <= 1)))
             return rope_reader_refuse(reader, keys[i], value, "a number above 0 and at most 1");
     }
-    if (!value && turned == 0)
-        turned = reader->model->turned;
+    if (!value && rotated == 0)
+        rotated = reader->model->rotated;
     rotary_status status =
-        rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->top, "rotary_dim"), 2, &turned);
+        rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->top, "rotary_dim"), 2, &rotated);
     plan->rotary_dim = plan->head_dim;
     if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)
         plan->rotary_fraction = fraction;
-    else if (turned > 0)
-        plan->rotary_dim = turned;
+    else if (rotated > 0)
+        plan->rotary_dim = rotated;
     else if (fraction < 1)
         plan->rotary_dim = (int64_t)((double)plan->head_dim * fraction);
     if (!status && (plan->rotary_dim < 2 || plan->rotary_dim > plan->head_dim || plan->rotary_dim % 2 != 0))
@@ -400,13 +401,13 @@ static rotary_status read_sections(const struct rope_reader *reader, rotary_rope
     if (status)
         return status;
     plan->axes = axes[name];
-    size_t count = json_array_size(sections), most = name == 1 ? 3 : ROTARY_MOST_AXES;
+    size_t count = json_array_size(sections), max = name == 1 ? 3 : ROTARY_MAX_AXES;
     char wanted[TEXT_BYTES];
     snprintf(wanted, sizeof wanted,
              "a list of 1 to %zu whole numbers, together %lld, half of the rotary "
              "channels",
-             most, (long long)plan->rotary_dim / 2);
-    if (!json_is_array(sections) || count < 1 || count > most)
+             max, (long long)plan->rotary_dim / 2);
+    if (!json_is_array(sections) || count < 1 || count > max)
         return rope_reader_refuse(reader, "mrope_section", sections, wanted);
     int64_t left = plan->rotary_dim / 2;
     for (size_t i = 0; i < count; i++) {
@@ -471,14 +472,14 @@ static rotary_status read_rotation(const struct rope_reader *reader,
                                    const struct rope_config_request *request, struct rope_config *config)
 {
     rotary_rope_config *plan = &config->plan;
-    int64_t turned = 0;
+    int64_t rotated = 0;
     rotary_status status = read_type(reader, config);
     if (!status)
-        status = read_head_dim(reader, request, config, &turned);
+        status = read_head_dim(reader, request, config, &rotated);
     if (!status)
         status = read_heads(reader, config);
     if (!status)
-        status = read_span(reader, turned, plan);
+        status = read_span(reader, rotated, plan);
     if (!status)
         status = read_numbers(reader, plan);
     if (!status)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 256, MOST_LAYER_TYPES = 16 };
+enum { TEXT_BYTES = 256, MAX_LAYER_TYPES = 16 };
 
 /* ---- the model ---- */
 
@@ -86,7 +86,7 @@ static bool by_layer_type(const json_t *parameters)
 static rotary_status refuse_layer_type(const struct rope_reader *reader, const json_t *types,
                                        const char *layer_type)
 {
-    const char *names[MOST_LAYER_TYPES + 1] = {NULL};
+    const char *names[MAX_LAYER_TYPES + 1] = {NULL};
     char list[TEXT_BYTES] = "";
     size_t used = 0;
     int count = 0;
@@ -94,7 +94,7 @@ static rotary_status refuse_layer_type(const struct rope_reader *reader, const j
     const char *key;
     json_t *entry;
     json_object_foreach (entries, key, entry) {
-        if (count == MOST_LAYER_TYPES)
+        if (count == MAX_LAYER_TYPES)
             break;
         int added = snprintf(list + used, sizeof list - used, "%s%.60s", count ? ", " : "", key);
         used += added > 0 && (size_t)added < sizeof list - used ? (size_t)added : 0;

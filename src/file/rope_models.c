@@ -38,7 +38,7 @@ const struct rope_model rope_models[] = {
     {"chameleon", .width = 4096, .heads = 32, .positions = 4096},
     {"chatglm", .fraction = 0.5, .interleaved = true},
     {"clvp", .why_not = "turns values too, and a width of its own"},
-    {"codegen", .turned = 64, .width = 4096, .heads = 16, .positions = 2048, .interleaved = true},
+    {"codegen", .rotated = 64, .width = 4096, .heads = 16, .positions = 2048, .interleaved = true},
     {"cohere", .width = 8192, .heads = 64, .positions = 8192, .base = 500000, .interleaved = true},
     {"cohere2", .width = 8192, .heads = 64, .positions = 8192, .interleaved = true},
     {"cohere2_moe", .head_dim = 128, .width = 8192, .heads = 64, .positions = 8192, .interleaved = true},
@@ -203,7 +203,7 @@ const struct rope_model rope_models[] = {
     {"gpt_oss", .head_dim = 64, .width = 2880, .heads = 64, .positions = 131072, .base = 150000,
         .parameters = "{\"rope_type\":\"yarn\"," "\"factor\":32.0," "\"beta_fast\":32.0," "\"beta_slow\":1.0,"
         "\"truncate\":false," "\"original_max_position_embeddings\":4096}"},
-    {"gptj", .turned = 64, .width = 4096, .heads = 16, .positions = 2048, .interleaved = true},
+    {"gptj", .rotated = 64, .width = 4096, .heads = 16, .positions = 2048, .interleaved = true},
     {"gradium_phonon_tts", .width = 768, .heads = 12},
     {"granite", .width = 4096, .heads = 32, .positions = 2048},
     {"granite4_vision", .width = 4096, .heads = 32, .positions = 2048},

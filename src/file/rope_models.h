@@ -16,7 +16,7 @@ struct rope_model {
     const char *parameters; /* JSON, as of rope_parameters: an object, or one for each type of layer */
     int64_t head_dim;
     int64_t rope_head_dim; /* of heads whose turning part is a vector of its own */
-    int64_t turned;        /* channels of a head that turn; or a share of it: */
+    int64_t rotated;       /* channels of a head that turn; or a share of it: */
     double fraction;
     int64_t width, heads, positions;
     int64_t original; /* positions before scaling; they follow the file's where this is none */

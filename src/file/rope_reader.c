@@ -58,14 +58,14 @@ rotary_status rope_reader_real(const struct rope_reader *reader, const char *key
 }
 
 rotary_status rope_reader_integer(const struct rope_reader *reader, const char *key, const json_t *value,
-                                  int64_t least, int64_t *integer)
+                                  int64_t min, int64_t *integer)
 {
     double number = json_number_value(value);
     if (!value)
         return ROTARY_OK;
-    if (!json_is_number(value) || !(number >= (double)least && number <= 0x1p53) || floor(number) != number) {
+    if (!json_is_number(value) || !(number >= (double)min && number <= 0x1p53) || floor(number) != number) {
         char wanted[TEXT_BYTES];
-        snprintf(wanted, sizeof wanted, "a whole number from %lld up", (long long)least);
+        snprintf(wanted, sizeof wanted, "a whole number from %lld up", (long long)min);
         return rope_reader_refuse(reader, key, value, wanted);
     }
     *integer = (int64_t)number;

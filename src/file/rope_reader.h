@@ -48,7 +48,7 @@ ROTARY_CHECKED rotary_status rope_reader_real(const struct rope_reader *reader, 
                                               double *real);
 /* A whole number from `least` up to 2^53; 4096.0 is one. */
 ROTARY_CHECKED rotary_status rope_reader_integer(const struct rope_reader *reader, const char *key,
-                                                 const json_t *value, int64_t least, int64_t *integer);
+                                                 const json_t *value, int64_t min, int64_t *integer);
 ROTARY_CHECKED rotary_status rope_reader_boolean(const struct rope_reader *reader, const char *key,
                                                  const json_t *value, bool *boolean);
 /* The index of the text in the NULL-terminated `names`; the sentence lists them and suggests the nearest. */

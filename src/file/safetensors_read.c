@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* The limit of the format's own reader. */
-static const uint64_t most_header_bytes = 100 * 1000 * 1000;
+static const uint64_t max_header_bytes = 100 * 1000 * 1000;
 
 struct safetensors {
     char *path;
@@ -71,10 +71,10 @@ static rotary_status read_header(struct safetensors *file, rotary_error *error)
                            "%s is cut off or is no file of tensors: its header would have %" PRIu64
                            " bytes, the file has %zu",
                            file->path, length, file->size);
-    if (length > most_header_bytes)
+    if (length > max_header_bytes)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s: its header would have %" PRIu64 " bytes, at most %" PRIu64 " are read",
-                           file->path, length, most_header_bytes);
+                           file->path, length, max_header_bytes);
     file->header_length = (size_t)length;
     json_error_t wrong;
     const char *text = (const char *)file->bytes + SAFETENSORS_LENGTH_BYTES;

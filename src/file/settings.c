@@ -12,7 +12,7 @@
 
 enum {
     NEAREST_BYTES = 64, /* longer names have no nearest one */
-    MOST_KEYS = 256
+    MAX_KEYS = 256
 };
 
 /* ---- the nearest name ------------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ static int folded(char letter)
     return letter == '-' ? '_' : tolower((unsigned char)letter);
 }
 
-static int least_of(int a, int b)
+static int min_of(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -47,10 +47,10 @@ static int distance(const char *name, const char *other)
         row[0] = i;
         for (int j = 1; j <= other_length; j++) {
             bool same = folded(name[i - 1]) == folded(other[j - 1]);
-            row[j] = least_of(least_of(row[j - 1], above[j]) + 1, above[j - 1] + !same);
+            row[j] = min_of(min_of(row[j - 1], above[j]) + 1, above[j - 1] + !same);
             if (i > 1 && j > 1 && folded(name[i - 1]) == folded(other[j - 2]) &&
                 folded(name[i - 2]) == folded(other[j - 1]))
-                row[j] = least_of(row[j], above_that[j - 2] + 1);
+                row[j] = min_of(row[j], above_that[j - 2] + 1);
         }
     }
     return rows[length % 3][other_length];
@@ -61,14 +61,14 @@ const char *settings_nearest(const char *name, const char *const *names)
     const char *best = NULL;
     /* A third of the letters may be wrong, and one more; of equally near names, the one more alike in length.
      */
-    int least = (int)(strnlen(name, NEAREST_BYTES) / 3) + 2, longer = 0;
+    int min = (int)(strnlen(name, NEAREST_BYTES) / 3) + 2, longer = 0;
     for (; *names; names++) {
         if (strlen(name) > NEAREST_BYTES || strlen(*names) > NEAREST_BYTES)
             continue;
         int far = distance(name, *names), more = abs((int)strlen(*names) - (int)strlen(name));
-        if (far < least || (best && far == least && more < longer)) {
+        if (far < min || (best && far == min && more < longer)) {
             longer = more;
-            least = far;
+            min = far;
             best = *names;
         }
     }
@@ -103,11 +103,11 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
 {
     switch (setting->type) {
     case SETTING_INTEGER:
-        snprintf(wanted, SETTINGS_NAMES_BYTES, "a whole number from %.0f to %.0f", setting->least,
-                 setting->most);
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "a whole number from %.0f to %.0f", setting->min,
+                 setting->max);
         return;
     case SETTING_REAL:
-        snprintf(wanted, SETTINGS_NAMES_BYTES, "a number from %.10g to %.10g", setting->least, setting->most);
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "a number from %.10g to %.10g", setting->min, setting->max);
         return;
     case SETTING_BOOLEAN:
         snprintf(wanted, SETTINGS_NAMES_BYTES, "true or false");
@@ -130,7 +130,7 @@ static bool parse_integer(const struct setting *setting, const json_t *value, in
         *result = (int64_t)json_real_value(value); /* 1e6 is a whole number too */
     else
         return false;
-    return (double)*result >= setting->least && (double)*result <= setting->most;
+    return (double)*result >= setting->min && (double)*result <= setting->max;
 }
 
 static int choice_index(const struct setting *setting, const json_t *value)
@@ -155,7 +155,7 @@ static bool take(const struct setting *setting, const json_t *value, void *membe
     }
     case SETTING_REAL: {
         double real = json_number_value(value);
-        if (!json_is_number(value) || !(real >= setting->least && real <= setting->most))
+        if (!json_is_number(value) || !(real >= setting->min && real <= setting->max))
             return false;
         if (member)
             memcpy(member, &real, sizeof real);
@@ -214,10 +214,10 @@ static const struct setting *find(const struct settings *settings, int count, co
 static rotary_status fail_key(const struct settings *settings, int count, const char *key, const char *where,
                               rotary_error *error)
 {
-    const char *keys[MOST_KEYS + 1] = {NULL};
+    const char *keys[MAX_KEYS + 1] = {NULL};
     int known = 0;
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < settings[i].count && known < MOST_KEYS; j++)
+        for (int j = 0; j < settings[i].count && known < MAX_KEYS; j++)
             keys[known++] = settings[i].table[j].key;
     char hint[SETTINGS_HINT_BYTES];
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: there is no key \"%.80s\"%s", where, key,

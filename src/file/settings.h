@@ -24,7 +24,7 @@ struct setting {
     const char *key; /* as in JSON and after --set */
     enum setting_type type;
     size_t offset;              /* of the member */
-    double least, most;         /* inclusive; of integers and reals */
+    double min, max;            /* inclusive; of integers and reals */
     const char *const *choices; /* NULL-terminated names of a SETTING_CHOICE */
     const char *help;           /* one phrase: what it is, in which unit */
 };

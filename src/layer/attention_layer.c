@@ -77,13 +77,12 @@ struct query_key_value {
     rotary_attention_view query, key, value;
 };
 
-static struct query_key_value split(const struct attention_layer *layer, struct matrix projected,
-                                    int64_t time)
+static struct query_key_value split(const struct attention_layer *layer, struct matrix qkv, int64_t time)
 {
-    return (struct query_key_value){
-        .query = heads_of(layer, projected, time, 0),
-        .key = heads_of(layer, projected, time, layer->heads),
-        .value = heads_of(layer, projected, time, layer->heads + layer->key_value_heads)};
+    return (struct query_key_value){.query = heads_of(layer, qkv, time, 0),
+                                    .key = heads_of(layer, qkv, time, layer->heads),
+                                    .value =
+                                        heads_of(layer, qkv, time, layer->heads + layer->key_value_heads)};
 }
 
 /* A product is head_dim by (time + 1) / 2 keys for each query. Bytes: everything that goes in and out. */
@@ -102,17 +101,16 @@ rotary_status attention_layer_forward(struct attention_layer *layer, const struc
                                       struct attention_layer_saved saved, void *workspace,
                                       rotary_error *error)
 {
-    rotary_status status =
-        linear_forward(layer->project, parameters, saved.projected, in, PRODUCT_PLAIN, error);
+    rotary_status status = linear_forward(layer->project, parameters, saved.qkv, in, MATMUL_PLAIN, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value part = split(layer, saved.projected, time);
+    struct query_key_value part = split(layer, saved.qkv, time);
     rotary_attention_forward_call call = {.struct_size = sizeof call,
                                           .shape = {.batch = batch, .queries = time, .keys = time},
                                           .query = const_view(part.query),
                                           .key = const_view(part.key),
                                           .value = const_view(part.value),
-                                          .output = heads_of(layer, saved.attended, time, 0),
+                                          .output = heads_of(layer, saved.context, time, 0),
                                           .log_sum_exp = saved.log_sum_exp,
                                           .workspace = workspace};
     double begin = profile_begin(layer->compute->profile);
@@ -120,29 +118,26 @@ rotary_status attention_layer_forward(struct attention_layer *layer, const struc
     account(layer, begin, "forward", batch, time, 2.0);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->output, parameters, out, saved.attended, PRODUCT_PLAIN, error);
+    return linear_forward(layer->output, parameters, out, saved.context, MATMUL_PLAIN, error);
 }
 
 rotary_status attention_layer_backward(struct attention_layer *layer, struct parameters *parameters,
                                        struct matrix d_in, struct matrix d_out, struct matrix in,
                                        int64_t batch, int64_t time, struct attention_layer_saved saved,
-                                       struct matrix d_projected, struct matrix d_attended, void *workspace,
+                                       struct matrix d_qkv, struct matrix d_context, void *workspace,
                                        rotary_error *error)
 {
-    rotary_status status =
-        linear_backward(layer->output, parameters, d_attended, d_out, saved.attended, error);
+    rotary_status status = linear_backward(layer->output, parameters, d_context, d_out, saved.context, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value part = split(layer, saved.projected, time),
-                           d_part = split(layer, d_projected, time);
+    struct query_key_value part = split(layer, saved.qkv, time), d_part = split(layer, d_qkv, time);
     rotary_attention_backward_call call = {.struct_size = sizeof call,
                                            .shape = {.batch = batch, .queries = time, .keys = time},
                                            .query = const_view(part.query),
                                            .key = const_view(part.key),
                                            .value = const_view(part.value),
-                                           .output = const_view(heads_of(layer, saved.attended, time, 0)),
-                                           .output_gradient =
-                                               const_view(heads_of(layer, d_attended, time, 0)),
+                                           .output = const_view(heads_of(layer, saved.context, time, 0)),
+                                           .output_gradient = const_view(heads_of(layer, d_context, time, 0)),
                                            .log_sum_exp = saved.log_sum_exp,
                                            .query_gradient = d_part.query,
                                            .key_gradient = d_part.key,
@@ -153,7 +148,7 @@ rotary_status attention_layer_backward(struct attention_layer *layer, struct par
     account(layer, begin, "backward", batch, time, 5.0);
     if (status != ROTARY_OK)
         return status;
-    return linear_backward(layer->project, parameters, d_in, d_projected, in, error);
+    return linear_backward(layer->project, parameters, d_in, d_qkv, in, error);
 }
 
 /* Every query meets what its sequence's cache holds, which is read once. */
@@ -175,15 +170,15 @@ static void account_decode(const struct attention_layer *layer, double begin, in
 
 rotary_status attention_layer_decode(struct attention_layer *layer, const struct parameters *parameters,
                                      struct matrix out, struct matrix in, int64_t batch, int64_t time,
-                                     struct attention_layer_cache cache, struct matrix projected,
-                                     struct matrix attended, void *workspace, rotary_error *error)
+                                     struct attention_layer_cache cache, struct matrix qkv,
+                                     struct matrix context, void *workspace, rotary_error *error)
 {
-    rotary_status status = linear_forward(layer->project, parameters, projected, in, PRODUCT_PLAIN, error);
+    rotary_status status = linear_forward(layer->project, parameters, qkv, in, MATMUL_PLAIN, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value part = split(layer, projected, time);
-    struct matrix rows = matrix_of(cache.key, projected.dtype, batch * cache.capacity,
-                                   layer->key_value_heads * layer->head_dim);
+    struct query_key_value part = split(layer, qkv, time);
+    struct matrix rows =
+        matrix_of(cache.key, qkv.dtype, batch * cache.capacity, layer->key_value_heads * layer->head_dim);
     rotary_attention_decode_call call = {.struct_size = sizeof call,
                                          .batch = batch,
                                          .queries = time,
@@ -193,7 +188,7 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
                                          .key = const_view(part.key),
                                          .value = const_view(part.value),
                                          .key_cache = heads_of(layer, rows, cache.capacity, 0),
-                                         .output = heads_of(layer, attended, time, 0),
+                                         .output = heads_of(layer, context, time, 0),
                                          .workspace = workspace};
     rows.data = cache.value;
     call.value_cache = heads_of(layer, rows, cache.capacity, 0);
@@ -202,5 +197,5 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
     account_decode(layer, begin, batch, time, cache.lengths);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->output, parameters, out, attended, PRODUCT_PLAIN, error);
+    return linear_forward(layer->output, parameters, out, context, MATMUL_PLAIN, error);
 }

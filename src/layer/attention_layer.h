@@ -42,9 +42,9 @@ ROTARY_CHECKED rotary_status attention_layer_prepare(struct attention_layer *lay
 
 /* What the forward pass leaves for the backward pass. */
 struct attention_layer_saved {
-    struct matrix projected; /* [rows, (heads + 2 key_value_heads) head_dim], storage type */
-    struct matrix attended;  /* [rows, heads head_dim], storage type */
-    float *log_sum_exp;      /* [batch, heads, time] */
+    struct matrix qkv;     /* [rows, (heads + 2 key_value_heads) head_dim], storage type */
+    struct matrix context; /* [rows, heads head_dim], storage type */
+    float *log_sum_exp;    /* [batch, heads, time] */
 };
 
 /* out = layer(in), both [batch * time, width] of the storage type. */
@@ -59,7 +59,7 @@ ROTARY_CHECKED rotary_status attention_layer_backward(struct attention_layer *la
                                                       struct parameters *parameters, struct matrix d_in,
                                                       struct matrix d_out, struct matrix in, int64_t batch,
                                                       int64_t time, struct attention_layer_saved saved,
-                                                      struct matrix d_projected, struct matrix d_attended,
+                                                      struct matrix d_qkv, struct matrix d_context,
                                                       void *workspace, rotary_error *error);
 
 /* The same over a cache: `time` new tokens of every sequence. Caches are [batch, capacity, key_value_heads,
@@ -72,8 +72,8 @@ struct attention_layer_cache {
 ROTARY_CHECKED rotary_status attention_layer_decode(struct attention_layer *layer,
                                                     const struct parameters *parameters, struct matrix out,
                                                     struct matrix in, int64_t batch, int64_t time,
-                                                    struct attention_layer_cache cache,
-                                                    struct matrix projected, struct matrix attended,
-                                                    void *workspace, rotary_error *error);
+                                                    struct attention_layer_cache cache, struct matrix qkv,
+                                                    struct matrix context, void *workspace,
+                                                    rotary_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-int64_t feed_forward_before_columns(enum activation activation, int64_t hidden)
+int64_t feed_forward_pre_activation_columns(enum activation activation, int64_t hidden)
 {
     static const int64_t widths[] = {
         [ACTIVATION_RELU] = 0, /* its gradient can be told from its output */
@@ -76,32 +76,32 @@ rotary_status feed_forward_forward(struct feed_forward *layer, const struct para
 {
     rotary_status status;
     if (layer->activation == ACTIVATION_RELU) {
-        status = linear_forward(layer->up, parameters, saved.after, in, PRODUCT_RELU, error);
+        status = linear_forward(layer->up, parameters, saved.hidden, in, MATMUL_RELU, error);
     } else {
-        status = linear_forward(layer->up, parameters, saved.before, in, PRODUCT_PLAIN, error);
+        status = linear_forward(layer->up, parameters, saved.pre_activation, in, MATMUL_PLAIN, error);
         double begin = profile_begin(layer->compute->profile);
         if (status == ROTARY_OK)
-            activation_forward(layer->compute, layer->activation, saved.after, saved.before);
-        account(layer, begin, "forward", saved.before, saved.after);
+            activation_forward(layer->compute, layer->activation, saved.hidden, saved.pre_activation);
+        account(layer, begin, "forward", saved.pre_activation, saved.hidden);
     }
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->down, parameters, out, saved.after, PRODUCT_PLAIN, error);
+    return linear_forward(layer->down, parameters, out, saved.hidden, MATMUL_PLAIN, error);
 }
 
 rotary_status feed_forward_backward(struct feed_forward *layer, struct parameters *parameters,
                                     struct matrix d_in, struct matrix d_out, struct matrix in,
-                                    struct feed_forward_saved saved, struct matrix d_after,
-                                    struct matrix d_before, rotary_error *error)
+                                    struct feed_forward_saved saved, struct matrix d_hidden,
+                                    struct matrix d_pre_activation, rotary_error *error)
 {
-    rotary_status status = linear_backward(layer->down, parameters, d_after, d_out, saved.after, error);
+    rotary_status status = linear_backward(layer->down, parameters, d_hidden, d_out, saved.hidden, error);
     if (status != ROTARY_OK)
         return status;
     bool gated = layer->activation == ACTIVATION_SWIGLU;
-    struct matrix d_up = gated ? d_before : d_after; /* relu and gelu work in place */
-    struct matrix kept = layer->activation == ACTIVATION_RELU ? saved.after : saved.before;
+    struct matrix d_up = gated ? d_pre_activation : d_hidden; /* relu and gelu work in place */
+    struct matrix kept = layer->activation == ACTIVATION_RELU ? saved.hidden : saved.pre_activation;
     double begin = profile_begin(layer->compute->profile);
-    activation_backward(layer->compute, layer->activation, d_up, d_after, kept);
-    account(layer, begin, "backward", kept, d_after);
+    activation_backward(layer->compute, layer->activation, d_up, d_hidden, kept);
+    account(layer, begin, "backward", kept, d_hidden);
     return linear_backward(layer->up, parameters, d_in, d_up, in, error);
 }

@@ -34,12 +34,12 @@ ROTARY_CHECKED rotary_status feed_forward_prepare(struct feed_forward *layer,
 
 /* What the forward pass leaves for the backward pass, and where it works. */
 struct feed_forward_saved {
-    struct matrix
-        before; /* before the activation: [rows, hidden], or 2 hidden for swiglu; none (columns 0) for relu */
-    struct matrix after; /* after it: [rows, hidden] */
+    struct matrix pre_activation; /* before the activation: [rows, hidden], or 2 hidden for swiglu; none
+                                     (columns 0) for relu */
+    struct matrix hidden;         /* after it: [rows, hidden] */
 };
 /* Columns of `before` that an activation needs. */
-int64_t feed_forward_before_columns(enum activation activation, int64_t hidden);
+int64_t feed_forward_pre_activation_columns(enum activation activation, int64_t hidden);
 
 /* out = layer(in), both [rows, width] of the storage type. */
 ROTARY_CHECKED rotary_status feed_forward_forward(struct feed_forward *layer,
@@ -49,7 +49,7 @@ ROTARY_CHECKED rotary_status feed_forward_forward(struct feed_forward *layer,
 /* d_in from d_out. d_after [rows, hidden] and, for swiglu, d_before [rows, 2 hidden] are scratch. */
 ROTARY_CHECKED rotary_status feed_forward_backward(struct feed_forward *layer, struct parameters *parameters,
                                                    struct matrix d_in, struct matrix d_out, struct matrix in,
-                                                   struct feed_forward_saved saved, struct matrix d_after,
-                                                   struct matrix d_before, rotary_error *error);
+                                                   struct feed_forward_saved saved, struct matrix d_hidden,
+                                                   struct matrix d_pre_activation, rotary_error *error);
 
 #endif

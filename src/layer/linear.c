@@ -142,14 +142,14 @@ static void account(const struct linear *linear, double begin, const char *what,
 }
 
 rotary_status linear_forward(struct linear *linear, const struct parameters *parameters, struct matrix out,
-                             struct matrix in, enum product_finish finish, rotary_error *error)
+                             struct matrix in, enum matmul_epilogue epilogue, rotary_error *error)
 {
     rotary_status status = check_shapes(linear, in, out, error);
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->compute->profile);
-    status = product_run(linear->compute, out, in, linear->forward, parameter_value(parameters, linear->bias),
-                         finish, error);
+    status = matmul_run(linear->compute, out, in, linear->forward, parameter_value(parameters, linear->bias),
+                        epilogue, error);
     account(linear, begin, "forward", in.rows);
     return status;
 }
@@ -164,13 +164,13 @@ rotary_status linear_backward(struct linear *linear, struct parameters *paramete
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->compute->profile);
-    status = product_gradient(linear->compute, parameter_gradient(parameters, linear->weight),
-                              parameter_gradient(parameters, linear->bias), d_out, in, error);
+    status = matmul_gradient(linear->compute, parameter_gradient(parameters, linear->weight),
+                             parameter_gradient(parameters, linear->bias), d_out, in, error);
     account(linear, begin, "gradient of weight and bias", in.rows);
     if (status != ROTARY_OK || !d_in.data)
         return status;
     begin = profile_begin(linear->compute->profile);
-    status = product_run(linear->compute, d_in, d_out, linear->backward, NULL, PRODUCT_PLAIN, error);
+    status = matmul_run(linear->compute, d_in, d_out, linear->backward, NULL, MATMUL_PLAIN, error);
     account(linear, begin, "gradient of the input", in.rows);
     return status;
 }

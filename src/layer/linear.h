@@ -39,8 +39,8 @@ ROTARY_CHECKED rotary_status linear_prepare(struct linear *linear, const struct 
  * any number of rows up to the configured. The first call with a new number of rows may allocate; later ones
  * do not. */
 ROTARY_CHECKED rotary_status linear_forward(struct linear *linear, const struct parameters *parameters,
-                                            struct matrix out, struct matrix in, enum product_finish finish,
-                                            rotary_error *error);
+                                            struct matrix out, struct matrix in,
+                                            enum matmul_epilogue epilogue, rotary_error *error);
 
 /* d_in = d_out W (skipped when d_in.data is NULL); d_weight += d_out^T in; d_bias += column sums of d_out.
  * d_out, in, d_in are of the storage type. d_out is the gradient before the activation. */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 enum {
-    LOGITS_MOST = 1 << 25, /* elements held at once, unless fewer than ROWS_LEAST rows would fit */
-    ROWS_LEAST = 256,
+    MAX_LOGITS = 1 << 25, /* elements held at once, unless fewer than ROWS_LEAST rows would fit */
+    MIN_ROWS = 256,
     STRIDE_MULTIPLE = 32, /* rows of logits start on a cache line in either type */
     TASK_ROWS = 64,       /* softmaxed by one thread in one go */
 };
@@ -35,9 +35,9 @@ static int64_t tasks_of(int64_t rows)
 
 static int64_t choose_block_rows(int64_t rows, int64_t stride)
 {
-    int64_t fitting = LOGITS_MOST / stride / ROWS_LEAST * ROWS_LEAST;
-    if (fitting < ROWS_LEAST)
-        fitting = ROWS_LEAST;
+    int64_t fitting = MAX_LOGITS / stride / MIN_ROWS * MIN_ROWS;
+    if (fitting < MIN_ROWS)
+        fitting = MIN_ROWS;
     return fitting < rows ? fitting : rows;
 }
 
@@ -135,7 +135,7 @@ static rotary_status run_block(struct loss *loss, struct parameters *parameters,
     struct matrix hidden = matrix_rows(call->hidden, first, rows);
     struct matrix logits = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
     logits.stride = loss->stride;
-    rotary_status status = linear_forward(loss->output, parameters, logits, hidden, PRODUCT_PLAIN, error);
+    rotary_status status = linear_forward(loss->output, parameters, logits, hidden, MATMUL_PLAIN, error);
     if (status != ROTARY_OK)
         return status;
     struct softmax softmax = {.loss = loss, .call = call, .first = first, .rows = rows};

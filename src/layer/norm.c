@@ -61,7 +61,7 @@ static void forward_block(void *argument, int64_t index, int worker)
         work.normalised_f32 += at;
     if (work.mean) {
         work.mean += first;
-        work.deviation += first;
+        work.rstd += first;
     }
     forward->kernels->norm_forward(&work);
 }
@@ -86,7 +86,7 @@ void norm_forward(const struct norm *norm, const struct compute *compute, const 
                                       .normalised_stride = call->normalised.stride,
                                       .normalised_f32 = call->normalised_f32,
                                       .mean = call->mean,
-                                      .deviation = call->deviation}};
+                                      .rstd = call->rstd}};
     rotary_parallel_for(compute->threads, blocks_of(call->rows), forward_block, &forward);
 }
 
@@ -114,7 +114,7 @@ static void backward_block(void *argument, int64_t index, int worker)
     work.rows = rows_of_block(index, backward->all.rows);
     work.sum += at;
     work.mean += first;
-    work.deviation += first;
+    work.rstd += first;
     if (backward->d_normalised.data)
         work.d_normalised = matrix_rows(backward->d_normalised, first, work.rows).data;
     if (work.d_normalised_f32)
@@ -143,7 +143,7 @@ void norm_backward(const struct norm *norm, const struct compute *compute, struc
                                         .gain = parameter_value(parameters, norm->gain),
                                         .sum = call->sum,
                                         .mean = call->mean,
-                                        .deviation = call->deviation,
+                                        .rstd = call->rstd,
                                         .d_normalised_stride = call->d_normalised.stride,
                                         .d_normalised_f32 = call->d_normalised_f32,
                                         .d_residual = call->d_residual,

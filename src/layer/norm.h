@@ -36,8 +36,7 @@ struct norm_forward_call {
     float *sum;               /* [rows, width]; may be residual itself */
     struct matrix normalised; /* storage type */
     float *normalised_f32;    /* [rows, width], for post-norm's residual stream; NULL: not wanted */
-    float *mean,
-        *deviation; /* [rows]: mean and 1/sqrt(var + epsilon), for the backward pass; NULL: not wanted */
+    float *mean, *rstd; /* [rows]: mean and 1/sqrt(var + epsilon), for the backward pass; NULL: not wanted */
 };
 void norm_forward(const struct norm *norm, const struct compute *compute, const struct parameters *parameters,
                   const struct norm_forward_call *call);
@@ -45,7 +44,7 @@ void norm_forward(const struct norm *norm, const struct compute *compute, const 
 struct norm_backward_call {
     int64_t rows;
     const float *sum; /* what was normalised: `sum`, or `residual` when there was no branch */
-    const float *mean, *deviation;
+    const float *mean, *rstd;
     struct matrix d_normalised;    /* storage type; data NULL: none */
     const float *d_normalised_f32; /* added to the above; NULL: none. May be d_residual itself */
     bool accumulate;               /* d_residual += gradient of sum, as pre-norm wants, instead of = */

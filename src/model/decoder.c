@@ -46,10 +46,10 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
 {
     const struct decoder_config *config = &decoder->config;
     struct block *block = &decoder->blocks[layer];
-    int64_t rows = decoder_rows(decoder->limits), attended = config->num_attention_heads * config->head_dim;
+    int64_t rows = decoder_rows(decoder->limits), context = config->num_attention_heads * config->head_dim;
     double depth = 2.0 * (double)config->num_hidden_layers;
     struct start in = start_of(config, config->hidden_size, 1.0);
-    struct start out = start_of(config, attended, depth);
+    struct start out = start_of(config, context, depth);
     char name[96];
     snprintf(name, sizeof name, "layers.%lld.attention", (long long)layer);
     struct attention_layer_config attention = {.name = name,
@@ -90,8 +90,8 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
 static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
-    bool before = config->norm_position == NORM_BEFORE;
-    int64_t sublayer = before ? k : k - 1;
+    bool pre_activation = config->norm_position == NORM_BEFORE;
+    int64_t sublayer = pre_activation ? k : k - 1;
     if (sublayer < 0)
         return ROTARY_OK;
     char name[96];
@@ -100,8 +100,8 @@ static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *
     else
         snprintf(name, sizeof name, "layers.%lld.%s_norm", (long long)(sublayer / 2),
                  sublayer % 2 == 0 ? "attention" : "feed_forward");
-    return norm_create(&decoder->junctions[k].norm, (enum norm_kind)config->norm, name, config->hidden_size,
-                       (float)config->norm_epsilon, &decoder->parameters, error);
+    return norm_create(&decoder->residual_norms[k].norm, (enum norm_kind)config->norm, name,
+                       config->hidden_size, (float)config->norm_epsilon, &decoder->parameters, error);
 }
 
 static struct loss_config loss_config_of(const struct decoder *decoder)
@@ -171,23 +171,23 @@ static void carve_block(struct decoder *decoder, struct block *block)
     struct rotary_arena *arena = &decoder->arena;
     rotary_dtype storage = decoder->compute->storage;
     int64_t rows = decoder_rows(decoder->limits), heads = config->num_attention_heads;
-    block->attention_saved.projected =
+    block->attention_saved.qkv =
         push_matrix(arena, storage, rows, (heads + 2 * config->num_key_value_heads) * config->head_dim);
-    block->attention_saved.attended = push_matrix(arena, storage, rows, heads * config->head_dim);
+    block->attention_saved.context = push_matrix(arena, storage, rows, heads * config->head_dim);
     block->attention_saved.log_sum_exp = push_floats(arena, rows * heads);
-    block->feed_forward_saved.before = push_matrix(
+    block->feed_forward_saved.pre_activation = push_matrix(
         arena, storage, rows,
-        feed_forward_before_columns((enum activation)config->hidden_act, config->intermediate_size));
-    block->feed_forward_saved.after = push_matrix(arena, storage, rows, config->intermediate_size);
+        feed_forward_pre_activation_columns((enum activation)config->hidden_act, config->intermediate_size));
+    block->feed_forward_saved.hidden = push_matrix(arena, storage, rows, config->intermediate_size);
 }
 
-static void carve_junction(struct decoder *decoder, struct junction *junction)
+static void carve_residual_norm(struct decoder *decoder, struct residual_norm *residual_norm)
 {
     int64_t rows = decoder_rows(decoder->limits);
-    junction->sum = push_floats(&decoder->arena, rows * decoder->config.hidden_size);
-    junction->mean = push_floats(&decoder->arena, rows);
-    junction->deviation = push_floats(&decoder->arena, rows);
-    junction->normalised =
+    residual_norm->sum = push_floats(&decoder->arena, rows * decoder->config.hidden_size);
+    residual_norm->mean = push_floats(&decoder->arena, rows);
+    residual_norm->rstd = push_floats(&decoder->arena, rows);
+    residual_norm->normalised =
         push_matrix(&decoder->arena, decoder->compute->storage, rows, decoder->config.hidden_size);
 }
 
@@ -221,12 +221,12 @@ static void carve(struct decoder *decoder)
         }
     }
     for (int64_t k = 0; k <= 2 * layers; k++) {
-        struct norm norm = decoder->junctions[k].norm;
+        struct norm norm = decoder->residual_norms[k].norm;
         if (training || k == 0)
-            carve_junction(decoder, &decoder->junctions[k]);
+            carve_residual_norm(decoder, &decoder->residual_norms[k]);
         else
-            decoder->junctions[k] = decoder->junctions[0];
-        decoder->junctions[k].norm = norm;
+            decoder->residual_norms[k] = decoder->residual_norms[0];
+        decoder->residual_norms[k].norm = norm;
     }
     for (int turn = 0; turn < 2; turn++)
         decoder->residual[turn] = push_floats(arena, rows * width);
@@ -237,12 +237,13 @@ static void carve(struct decoder *decoder)
     const struct block *block = &decoder->blocks[0];
     decoder->d_normalised = push_matrix(arena, storage, rows, width);
     decoder->d_residual = push_floats(arena, rows * width);
-    decoder->d_after = push_matrix(arena, storage, rows, config->intermediate_size);
-    decoder->d_before = push_matrix(arena, storage, rows,
-                                    decoder_is_gated(config) ? block->feed_forward_saved.before.columns : 0);
-    decoder->d_projected = push_matrix(arena, storage, rows, block->attention_saved.projected.columns);
-    decoder->d_attended = push_matrix(arena, storage, rows, block->attention_saved.attended.columns);
-    decoder->norm_scratch = push_floats(arena, norm_scratch(&decoder->junctions[2 * layers].norm, rows));
+    decoder->d_hidden = push_matrix(arena, storage, rows, config->intermediate_size);
+    decoder->d_pre_activation =
+        push_matrix(arena, storage, rows,
+                    decoder_is_gated(config) ? block->feed_forward_saved.pre_activation.columns : 0);
+    decoder->d_qkv = push_matrix(arena, storage, rows, block->attention_saved.qkv.columns);
+    decoder->d_context = push_matrix(arena, storage, rows, block->attention_saved.context.columns);
+    decoder->norm_scratch = push_floats(arena, norm_scratch(&decoder->residual_norms[2 * layers].norm, rows));
 }
 
 /* A decoder that has its parts' places but neither parameters nor memory: enough to carve, measuring. Its
@@ -254,9 +255,10 @@ static rotary_status create_shell(struct decoder **decoder, const struct compute
     struct decoder *made = calloc(1, sizeof *made);
     if (made) {
         made->blocks = calloc((size_t)config->num_hidden_layers, sizeof *made->blocks);
-        made->junctions = calloc((size_t)(2 * config->num_hidden_layers + 1), sizeof *made->junctions);
+        made->residual_norms =
+            calloc((size_t)(2 * config->num_hidden_layers + 1), sizeof *made->residual_norms);
     }
-    if (!made || !made->blocks || !made->junctions) {
+    if (!made || !made->blocks || !made->residual_norms) {
         decoder_destroy(made);
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a model of %lld layers",
                            (long long)config->num_hidden_layers);
@@ -286,12 +288,12 @@ static void count_parameters(const struct decoder_config *config, double *all, d
 {
     double width = (double)config->hidden_size, vocabulary = (double)config->vocab_size,
            layers = (double)config->num_hidden_layers, hidden = (double)config->intermediate_size,
-           attended = (double)(config->num_attention_heads * config->head_dim),
+           context = (double)(config->num_attention_heads * config->head_dim),
            keys = (double)(config->num_key_value_heads * config->head_dim);
     double gates = decoder_is_gated(config) ? 2.0 : 1.0;
-    double block = width * (attended + 2.0 * keys) + attended * width + (gates + 1.0) * width * hidden;
+    double block = width * (context + 2.0 * keys) + context * width + (gates + 1.0) * width * hidden;
     *linear = layers * block + width * vocabulary;
-    double biases = layers * (attended + 2.0 * keys + 2.0 * width + gates * hidden) + vocabulary;
+    double biases = layers * (context + 2.0 * keys + 2.0 * width + gates * hidden) + vocabulary;
     double norms = 2.0 * layers + (config->norm_position == NORM_BEFORE ? 1.0 : 0.0);
     *all = layers * block + vocabulary * width * (config->tie_word_embeddings ? 1.0 : 2.0) +
            (config->bias ? biases : 0.0) + norms * width * (config->norm == NORM_LAYER ? 2.0 : 1.0);
@@ -320,7 +322,7 @@ rotary_status decoder_bytes(const struct compute *compute, const struct decoder_
         return status;
     double all, linear;
     count_parameters(&shell->config, &all, &linear);
-    shell->junctions[2 * shell->config.num_hidden_layers].norm.width = shell->config.hidden_size;
+    shell->residual_norms[2 * shell->config.num_hidden_layers].norm.width = shell->config.hidden_size;
     carve(shell);
     /* values, gradients, two moments; and each linear weight laid out for the product forward and backward */
     double copies = limits.training ? 4.0 : 1.0, layouts = limits.training ? 2.0 : 1.0;
@@ -376,7 +378,7 @@ void decoder_destroy(struct decoder *decoder)
     parameters_free(&decoder->parameters);
     rotary_arena_free(&decoder->arena);
     free(decoder->blocks);
-    free(decoder->junctions);
+    free(decoder->residual_norms);
     free(decoder);
 }
 
@@ -385,7 +387,7 @@ const struct decoder_config *decoder_configuration(const struct decoder *decoder
     return &decoder->config;
 }
 
-int64_t decoder_batch_most(const struct decoder *decoder)
+int64_t decoder_max_batch(const struct decoder *decoder)
 {
     return decoder->limits.batch;
 }

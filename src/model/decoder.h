@@ -68,7 +68,7 @@ struct decoder_batch {
     uint32_t micro_step;    /* counts micro-batches: a new dropout mask each */
 };
 /* The most sequences it runs at once. */
-int64_t decoder_batch_most(const struct decoder *decoder);
+int64_t decoder_max_batch(const struct decoder *decoder);
 
 /* Forward and, if asked, backward. Allocates nothing after the first call of a given shape. */
 ROTARY_CHECKED rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch,

@@ -14,9 +14,9 @@ static void carve(struct decoder_cache *cache, const struct decoder *decoder)
     cache->keys = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
     cache->values = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
     cache->lengths = rotary_arena_push(&cache->arena, cache->batch, sizeof *cache->lengths);
-    int64_t most = decoder_rows(decoder->limits) / cache->batch; /* new tokens, and so any fewer */
+    int64_t max = decoder_rows(decoder->limits) / cache->batch; /* new tokens, and so any fewer */
     size_t workspace =
-        rotary_attention_decode_bytes(decoder->position.attention, cache->batch, most, cache->capacity);
+        rotary_attention_decode_bytes(decoder->position.attention, cache->batch, max, cache->capacity);
     cache->workspace = rotary_arena_push(&cache->arena, (int64_t)workspace, 1);
 }
 
@@ -99,5 +99,5 @@ rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cach
     last.stride = time * width;
     return linear_forward(decoder->output, &decoder->parameters,
                           matrix_of(logits, ROTARY_F32, batch, decoder->config.vocab_size), last,
-                          PRODUCT_PLAIN, error);
+                          MATMUL_PLAIN, error);
 }

@@ -28,7 +28,7 @@ void decoder_config_default(struct decoder_config *config)
                                       .bias = true};
 }
 
-enum { LARGEST_HEAD = 1024 };
+enum { MAX_HEAD_DIM = 1024 };
 
 #define MEMBER(name) offsetof(struct decoder_config, name)
 
@@ -41,7 +41,7 @@ static const struct setting table[] = {
     {"num_attention_heads", SETTING_INTEGER, MEMBER(num_attention_heads), 1, 1024, NULL, "query heads"},
     {"num_key_value_heads", SETTING_INTEGER, MEMBER(num_key_value_heads), 0, 1024, NULL,
      "key-value heads; 0: one a query head"},
-    {"head_dim", SETTING_INTEGER, MEMBER(head_dim), 0, LARGEST_HEAD, NULL,
+    {"head_dim", SETTING_INTEGER, MEMBER(head_dim), 0, MAX_HEAD_DIM, NULL,
      "channels a head; 0: hidden_size / heads"},
     {"intermediate_size", SETTING_INTEGER, MEMBER(intermediate_size), 0, 1 << 22, NULL,
      "width of the feed-forward layer; 0: 4 hidden_size"},
@@ -114,13 +114,13 @@ rotary_status decoder_config_check(struct decoder_config *config, rotary_error *
                 "the heads divide, or set head_dim",
                 (long long)config->hidden_size, (long long)config->num_attention_heads);
         int64_t head_dim = config->hidden_size / config->num_attention_heads;
-        if (head_dim > LARGEST_HEAD)
+        if (head_dim > MAX_HEAD_DIM)
             return rotary_fail(
                 error, ROTARY_INVALID_ARGUMENT,
                 "hidden_size %lld over num_attention_heads %lld makes heads of %lld channels, wanted at most "
                 "%d: choose more heads, or set head_dim",
                 (long long)config->hidden_size, (long long)config->num_attention_heads, (long long)head_dim,
-                LARGEST_HEAD);
+                MAX_HEAD_DIM);
         config->head_dim = head_dim;
     }
     if (config->num_key_value_heads == 0)

@@ -39,10 +39,10 @@ struct block {
 
 /* What stands before sublayer k + 1. Of pre-norm k = 0 is a norm of the embedding; of post-norm it has no
  * norm. */
-struct junction {
+struct residual_norm {
     struct norm norm;
     float *sum;               /* [rows, width]: what was normalised */
-    float *mean, *deviation;  /* [rows] */
+    float *mean, *rstd;       /* [rows] */
     struct matrix normalised; /* h_k */
 };
 
@@ -55,8 +55,8 @@ struct decoder {
 
     struct position_attention position;
     struct embedding embedding;
-    struct block *blocks;       /* [layers] */
-    struct junction *junctions; /* [2 layers + 1] */
+    struct block *blocks;                 /* [layers] */
+    struct residual_norm *residual_norms; /* [2 layers + 1] */
     struct linear *output;
     struct loss *loss;
 
@@ -64,7 +64,7 @@ struct decoder {
     struct matrix branch; /* a sublayer's output; in the backward pass the gradient of it */
     struct matrix d_normalised;
     float *d_residual;
-    struct matrix d_after, d_before, d_projected, d_attended;
+    struct matrix d_hidden, d_pre_activation, d_qkv, d_context;
     float *norm_scratch;
     void *attention_workspace;
 };

@@ -18,16 +18,16 @@ static struct dropout dropout_at(const struct pass *pass, int64_t site)
 static struct attention_layer_saved attention_rows(const struct block *block, int64_t rows)
 {
     struct attention_layer_saved saved = block->attention_saved;
-    saved.projected = first_rows(saved.projected, rows);
-    saved.attended = first_rows(saved.attended, rows);
+    saved.qkv = first_rows(saved.qkv, rows);
+    saved.context = first_rows(saved.context, rows);
     return saved;
 }
 
 static struct feed_forward_saved feed_forward_rows(const struct block *block, int64_t rows)
 {
     struct feed_forward_saved saved = block->feed_forward_saved;
-    saved.before = first_rows(saved.before, rows);
-    saved.after = first_rows(saved.after, rows);
+    saved.pre_activation = first_rows(saved.pre_activation, rows);
+    saved.hidden = first_rows(saved.hidden, rows);
     return saved;
 }
 
@@ -36,13 +36,13 @@ static rotary_status sublayer_forward(const struct pass *pass, int64_t k)
 {
     struct decoder *decoder = pass->decoder;
     struct block *block = &decoder->blocks[(k - 1) / 2];
-    struct matrix in = first_rows(decoder->junctions[k - 1].normalised, pass->rows);
+    struct matrix in = first_rows(decoder->residual_norms[k - 1].normalised, pass->rows);
     struct matrix out = first_rows(decoder->branch, pass->rows);
     if (k % 2 == 1 && pass->cache) {
         struct attention_layer_saved saved = attention_rows(block, pass->rows);
         return attention_layer_decode(&block->attention, &decoder->parameters, out, in, pass->batch,
-                                      pass->time, decoder_cache_layer(pass->cache, (k - 1) / 2),
-                                      saved.projected, saved.attended, pass->cache->workspace, pass->error);
+                                      pass->time, decoder_cache_layer(pass->cache, (k - 1) / 2), saved.qkv,
+                                      saved.context, pass->cache->workspace, pass->error);
     }
     if (k % 2 == 1)
         return attention_layer_forward(&block->attention, &decoder->parameters, out, in, pass->batch,
@@ -57,17 +57,18 @@ static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
 {
     struct decoder *decoder = pass->decoder;
     struct block *block = &decoder->blocks[(k - 1) / 2];
-    struct matrix in = first_rows(decoder->junctions[k - 1].normalised, pass->rows);
+    struct matrix in = first_rows(decoder->residual_norms[k - 1].normalised, pass->rows);
     struct matrix d_in = first_rows(decoder->d_normalised, pass->rows);
     struct matrix d_out = first_rows(decoder->branch, pass->rows);
     if (k % 2 == 1)
         return attention_layer_backward(
             &block->attention, &decoder->parameters, d_in, d_out, in, pass->batch, pass->time,
-            attention_rows(block, pass->rows), first_rows(decoder->d_projected, pass->rows),
-            first_rows(decoder->d_attended, pass->rows), decoder->attention_workspace, pass->error);
-    return feed_forward_backward(
-        &block->feed_forward, &decoder->parameters, d_in, d_out, in, feed_forward_rows(block, pass->rows),
-        first_rows(decoder->d_after, pass->rows), first_rows(decoder->d_before, pass->rows), pass->error);
+            attention_rows(block, pass->rows), first_rows(decoder->d_qkv, pass->rows),
+            first_rows(decoder->d_context, pass->rows), decoder->attention_workspace, pass->error);
+    return feed_forward_backward(&block->feed_forward, &decoder->parameters, d_in, d_out, in,
+                                 feed_forward_rows(block, pass->rows),
+                                 first_rows(decoder->d_hidden, pass->rows),
+                                 first_rows(decoder->d_pre_activation, pass->rows), pass->error);
 }
 
 static bool norms_before(const struct decoder *decoder)
@@ -86,42 +87,42 @@ static void account_norm(const struct pass *pass, double begin, const char *what
 }
 
 /* sum_k and h_k (and, of post-norm, x_k) from the branch and what the residual stream held. */
-static void junction_forward(const struct pass *pass, int64_t k)
+static void residual_norm_forward(const struct pass *pass, int64_t k)
 {
     struct decoder *decoder = pass->decoder;
-    struct junction *junction = &decoder->junctions[k];
+    struct residual_norm *residual_norm = &decoder->residual_norms[k];
     struct norm_forward_call call = {
         .rows = pass->rows,
         .branch = first_rows(decoder->branch, pass->rows),
         .dropout = dropout_at(pass, k),
-        .sum = junction->sum,
-        .normalised = first_rows(junction->normalised, pass->rows),
-        .mean = junction->mean,
-        .deviation = junction->deviation,
+        .sum = residual_norm->sum,
+        .normalised = first_rows(residual_norm->normalised, pass->rows),
+        .mean = residual_norm->mean,
+        .rstd = residual_norm->rstd,
     };
     if (norms_before(decoder)) {
-        call.residual = decoder->junctions[k - 1].sum;
+        call.residual = decoder->residual_norms[k - 1].sum;
     } else {
         call.residual = decoder->residual[(k - 1) % 2];
         call.normalised_f32 = decoder->residual[k % 2];
     }
     double begin = profile_begin(decoder->compute->profile);
-    norm_forward(&junction->norm, decoder->compute, &decoder->parameters, &call);
+    norm_forward(&residual_norm->norm, decoder->compute, &decoder->parameters, &call);
     account_norm(pass, begin, "forward");
 }
 
 /* d sum_k, and the gradient of the branch that was added there, from d h_k. In decoder->d_residual stands
  * what came down the residual stream: for pre-norm the gradient of sum_k, to be added to; for post-norm that
  * of x_k = h_k. */
-static void junction_backward(const struct pass *pass, int64_t k, bool last)
+static void residual_norm_backward(const struct pass *pass, int64_t k, bool last)
 {
     struct decoder *decoder = pass->decoder;
-    struct junction *junction = &decoder->junctions[k];
+    struct residual_norm *residual_norm = &decoder->residual_norms[k];
     struct norm_backward_call call = {
         .rows = pass->rows,
-        .sum = junction->sum,
-        .mean = junction->mean,
-        .deviation = junction->deviation,
+        .sum = residual_norm->sum,
+        .mean = residual_norm->mean,
+        .rstd = residual_norm->rstd,
         .d_normalised = first_rows(decoder->d_normalised, pass->rows),
         .accumulate = norms_before(decoder) && !last,
         .d_normalised_f32 = !norms_before(decoder) && !last ? decoder->d_residual : NULL,
@@ -132,7 +133,7 @@ static void junction_backward(const struct pass *pass, int64_t k, bool last)
     if (k > 0)
         call.d_branch = first_rows(decoder->branch, pass->rows);
     double begin = profile_begin(decoder->compute->profile);
-    norm_backward(&junction->norm, decoder->compute, &decoder->parameters, &call);
+    norm_backward(&residual_norm->norm, decoder->compute, &decoder->parameters, &call);
     account_norm(pass, begin, "backward");
 }
 
@@ -145,7 +146,7 @@ static void account_embedding(const struct pass *pass, double begin, const char 
 static void embed(const struct pass *pass, const int32_t *tokens)
 {
     struct decoder *decoder = pass->decoder;
-    struct junction *first = &decoder->junctions[0];
+    struct residual_norm *first = &decoder->residual_norms[0];
     float *stream = norms_before(decoder) ? first->sum : decoder->residual[0];
     double begin = profile_begin(decoder->compute->profile);
     embedding_forward(&decoder->embedding, decoder->compute, &decoder->parameters, stream, tokens,
@@ -161,7 +162,7 @@ static void embed(const struct pass *pass, const int32_t *tokens)
                                      .residual = stream,
                                      .normalised = normalised,
                                      .mean = first->mean,
-                                     .deviation = first->deviation};
+                                     .rstd = first->rstd};
     norm_forward(&first->norm, decoder->compute, &decoder->parameters, &call);
 }
 
@@ -169,7 +170,7 @@ static void embed_backward(const struct pass *pass, const int32_t *tokens)
 {
     struct decoder *decoder = pass->decoder;
     if (norms_before(decoder))
-        junction_backward(pass, 0, false);
+        residual_norm_backward(pass, 0, false);
     else
         residual_add(decoder->compute, decoder->d_residual, first_rows(decoder->d_normalised, pass->rows));
     double begin = profile_begin(decoder->compute->profile);
@@ -186,7 +187,7 @@ rotary_status decoder_forward(const struct pass *pass, const int32_t *tokens)
         rotary_status status = sublayer_forward(pass, k);
         if (status != ROTARY_OK)
             return status;
-        junction_forward(pass, k);
+        residual_norm_forward(pass, k);
     }
     return ROTARY_OK;
 }
@@ -194,14 +195,14 @@ rotary_status decoder_forward(const struct pass *pass, const int32_t *tokens)
 struct matrix decoder_hidden(const struct pass *pass)
 {
     int64_t sublayers = 2 * pass->decoder->config.num_hidden_layers;
-    return first_rows(pass->decoder->junctions[sublayers].normalised, pass->rows);
+    return first_rows(pass->decoder->residual_norms[sublayers].normalised, pass->rows);
 }
 
 static rotary_status backward(const struct pass *pass, const int32_t *tokens)
 {
     int64_t sublayers = 2 * pass->decoder->config.num_hidden_layers;
     for (int64_t k = sublayers; k >= 1; k--) {
-        junction_backward(pass, k, k == sublayers);
+        residual_norm_backward(pass, k, k == sublayers);
         rotary_status status = sublayer_backward(pass, k);
         if (status != ROTARY_OK)
             return status;
@@ -267,5 +268,5 @@ rotary_status decoder_logits(struct decoder *decoder, int64_t batch, int64_t tim
         return status;
     return linear_forward(decoder->output, &decoder->parameters,
                           matrix_of(logits, ROTARY_F32, pass.rows, decoder->config.vocab_size),
-                          decoder_hidden(&pass), PRODUCT_PLAIN, error);
+                          decoder_hidden(&pass), MATMUL_PLAIN, error);
 }

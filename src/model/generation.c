@@ -21,11 +21,11 @@ struct group {
     int32_t *tokens;        /* [count, capacity] */
     int32_t *step;          /* [count, chunk]: the tokens of one call, gathered */
     const int64_t *lengths; /* of the prompts */
-    int64_t *written;
+    int64_t *generated;
     float *logits; /* [count, vocabulary], or [count, capacity, vocabulary] without a cache */
 };
 
-static int32_t likeliest(const float *logits, int64_t count)
+static int32_t argmax(const float *logits, int64_t count)
 {
     int64_t best = 0;
     for (int64_t i = 1; i < count; i++)
@@ -37,23 +37,23 @@ static int32_t likeliest(const float *logits, int64_t count)
 /* Draws from softmax(logits / temperature) by its cumulative sum, in double. */
 static int32_t sampled(const float *logits, int64_t count, double temperature, double uniform)
 {
-    double most = (double)logits[likeliest(logits, count)], total = 0.0;
+    double max = (double)logits[argmax(logits, count)], total = 0.0;
     for (int64_t i = 0; i < count; i++)
-        total += exp(((double)logits[i] - most) / temperature);
+        total += exp(((double)logits[i] - max) / temperature);
     double left = uniform * total;
     for (int64_t i = 0; i < count; i++) {
-        left -= exp(((double)logits[i] - most) / temperature);
+        left -= exp(((double)logits[i] - max) / temperature);
         if (left < 0.0)
             return (int32_t)i;
     }
-    return likeliest(logits, count);
+    return argmax(logits, count);
 }
 
 static int32_t choose(const struct group *group, int64_t row, int64_t position, const float *logits)
 {
     int64_t vocabulary = group->decoder->config.vocab_size;
     if (group->config->temperature <= 0.0f)
-        return likeliest(logits, vocabulary);
+        return argmax(logits, vocabulary);
     struct rotary_random_key key = {
         .seed = group->config->seed, .stream = ROTARY_STREAM_SAMPLE, .step = (uint32_t)position};
     float uniform = rotary_random_uniform(key, (uint64_t)(group->first + row));
@@ -62,9 +62,10 @@ static int32_t choose(const struct group *group, int64_t row, int64_t position, 
 
 static bool finished(const struct group *group, int64_t row)
 {
-    int64_t written = group->written[row];
+    int64_t generated = group->generated[row];
     const int32_t *tokens = group->tokens + row * group->capacity + group->lengths[row];
-    return written == group->config->most || (written > 0 && tokens[written - 1] == group->config->stop);
+    return generated == group->config->max_new_tokens ||
+           (generated > 0 && tokens[generated - 1] == group->config->stop);
 }
 
 /* Appends the model's choice at `position` to every sequence whose prompt ends before it. True when all are
@@ -76,7 +77,7 @@ static bool append(const struct group *group, int64_t position, const float *log
         int32_t *tokens = group->tokens + row * group->capacity;
         if (position >= group->lengths[row] && !finished(group, row)) {
             tokens[position] = choose(group, row, position, logits + row * stride);
-            group->written[row]++;
+            group->generated[row]++;
         } else if (position >= group->lengths[row]) {
             tokens[position] = tokens[position - 1]; /* read on, never looked at */
         }
@@ -95,10 +96,10 @@ static void gather(const struct group *group, int64_t from, int64_t time)
 
 static int64_t shortest(const struct group *group)
 {
-    int64_t least = group->lengths[0];
+    int64_t min = group->lengths[0];
     for (int64_t row = 1; row < group->count; row++)
-        least = group->lengths[row] < least ? group->lengths[row] : least;
-    return least;
+        min = group->lengths[row] < min ? group->lengths[row] : min;
+    return min;
 }
 
 static bool stopped(const atomic_bool *interrupted)
@@ -153,7 +154,7 @@ static rotary_status run_group(struct group *group, const int32_t *const *prompt
     int64_t longest = 0;
     for (int64_t row = 0; row < group->count; row++)
         longest = group->lengths[row] > longest ? group->lengths[row] : longest;
-    group->capacity = longest + group->config->most;
+    group->capacity = longest + group->config->max_new_tokens;
     int64_t positions = group->config->without_cache ? group->capacity : 1;
     int64_t rows = decoder_rows(group->decoder->limits);
     group->tokens = calloc((size_t)(group->count * group->capacity), sizeof *group->tokens);
@@ -174,7 +175,7 @@ static rotary_status run_group(struct group *group, const int32_t *const *prompt
     if (status == ROTARY_OK)
         for (int64_t row = 0; row < group->count; row++)
             memcpy(continuations[row], group->tokens + row * group->capacity + group->lengths[row],
-                   (size_t)group->written[row] * sizeof *group->tokens);
+                   (size_t)group->generated[row] * sizeof *group->tokens);
     free(group->tokens);
     free(group->step);
     free(group->logits);
@@ -183,11 +184,12 @@ static rotary_status run_group(struct group *group, const int32_t *const *prompt
 
 rotary_status generate(struct decoder *decoder, const struct generate_config *config, int64_t count,
                        const int32_t *const *prompts, const int64_t *lengths, int32_t *const *continuations,
-                       int64_t *written, const atomic_bool *interrupted, rotary_error *error)
+                       int64_t *generated, const atomic_bool *interrupted, rotary_error *error)
 {
-    if (config->most < 1)
+    if (config->max_new_tokens < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%lld new tokens were asked for: at least 1 is wanted", (long long)config->most);
+                           "%lld new tokens were asked for: at least 1 is wanted",
+                           (long long)config->max_new_tokens);
     for (int64_t i = 0; i < count; i++)
         if (lengths[i] < 1)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -201,8 +203,8 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
                               .first = first,
                               .count = count - first < together ? count - first : together,
                               .lengths = lengths + first,
-                              .written = written + first};
-        memset(group.written, 0, (size_t)group.count * sizeof *group.written);
+                              .generated = generated + first};
+        memset(group.generated, 0, (size_t)group.count * sizeof *group.generated);
         status = run_group(&group, prompts + first, continuations + first, interrupted, error);
     }
     return status;

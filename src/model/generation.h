@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 
 struct generate_config {
-    int64_t most;       /* new tokens at most, a prompt */
-    int32_t stop;       /* a sequence ends after this token; -1: none */
+    int64_t max_new_tokens; /* new tokens at most, a prompt */
+    int32_t stop;           /* a sequence ends after this token; -1: none */
     float temperature;  /* 0: the likeliest token (the first of equals); else sampled from softmax(logits /
                            temperature) */
     uint64_t seed;      /* of sampling */
@@ -23,7 +23,7 @@ struct generate_config {
  * `interrupted` may be NULL; when it becomes true the call returns ROTARY_INTERRUPTED soon. */
 ROTARY_CHECKED rotary_status generate(struct decoder *decoder, const struct generate_config *config,
                                       int64_t count, const int32_t *const *prompts, const int64_t *lengths,
-                                      int32_t *const *continuations, int64_t *written,
+                                      int32_t *const *continuations, int64_t *generated,
                                       const atomic_bool *interrupted, rotary_error *error);
 
 #endif

@@ -64,7 +64,7 @@ bool chart_has_curves(const struct series *series)
  * the curves enter it from above. */
 static struct range range_of_curves(const struct series *series, enum series_kind kind, int64_t steps)
 {
-    if (kind == SERIES_RIGHT)
+    if (kind == SERIES_EXACT_MATCH)
         return (struct range){0, 100};
     struct range late = empty_range, all = empty_range;
     for (int i = 0; i < series->count; i++)
@@ -161,9 +161,9 @@ static const char *curves_name(enum series_kind kind)
     switch (kind) {
     case SERIES_TRAINING_LOSS:
         return "training loss, nats a token";
-    case SERIES_HELD_OUT_LOSS:
+    case SERIES_VALIDATION_LOSS:
         return "held-out loss, nats a token";
-    case SERIES_RIGHT:
+    case SERIES_EXACT_MATCH:
         return "right answers";
     }
     return "";
@@ -181,9 +181,9 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
     struct svg_scale up = {range.low, range.high, frame.bottom, frame.top};
 
     svg_begin(stream, CURVES_HEIGHT, curves_name(kind));
-    svg_axis_left(stream, frame, up, kind == SERIES_RIGHT ? "%" : "", curves_name(kind));
+    svg_axis_left(stream, frame, up, kind == SERIES_EXACT_MATCH ? "%" : "", curves_name(kind));
     svg_axis_below(stream, frame, across, "steps");
-    if (kind == SERIES_RIGHT)
+    if (kind == SERIES_EXACT_MATCH)
         svg_line(stream, "goal", frame.left, svg_place(up, 90), frame.right, svg_place(up, 90));
     /* A nested drawing cuts off what lies outside it. */
     fprintf(stream, "<svg x=\"0\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" viewBox=\"0 %.1f %d %.1f\">\n",
@@ -218,8 +218,8 @@ static double offset_of(const double *values, int at, double reach)
 
 static const char *scores_name(enum measure measure)
 {
-    return measure == MEASURE_RIGHT ? "right answers at the end, %"
-                                    : "held-out loss at the end, nats a token";
+    return measure == MEASURE_EXACT_MATCH ? "right answers at the end, %"
+                                          : "held-out loss at the end, nats a token";
 }
 
 void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure)
@@ -304,8 +304,8 @@ void chart_differences(FILE *stream, const struct comparison *comparison, enum m
 
     svg_begin(stream, (int)frame.bottom + ROWS_BELOW, "paired differences with 95% intervals");
     svg_axis_below(stream, frame, across,
-                   measure == MEASURE_RIGHT ? "difference, points of right answers"
-                                            : "difference, nats a token");
+                   measure == MEASURE_EXACT_MATCH ? "difference, points of right answers"
+                                                  : "difference, nats a token");
     svg_line(stream, "zero", zero, frame.top - 8, zero, frame.bottom);
     /* Which way is better is said on the side that has room. */
     bool right_side = higher ? range.high >= -range.low : range.high > -range.low;

@@ -152,7 +152,7 @@ static void write_score(FILE *stream, const struct comparison *comparison)
         fprintf(stream, ", mean of %d runs", statistics->count);
     fprintf(stream, "</p>\n<p class=\"big\">%s <small>%s</small></p>\n</div>\n",
             html_number(number, statistics->mean, measure_decimals(measure), 0),
-            measure == MEASURE_RIGHT ? "% right answers" : "nats a token, held out");
+            measure == MEASURE_EXACT_MATCH ? "% right answers" : "nats a token, held out");
 }
 
 static void write_findings(FILE *stream, const struct page *page)
@@ -187,9 +187,9 @@ static void write_curves(FILE *stream, const struct page *page, const struct ser
             page->collection->record_count > 1 ? " Thin: each run. Bold: the mean." : "");
 }
 
-static void write_held_out(FILE *stream, const struct page *page)
+static void write_validation(FILE *stream, const struct page *page)
 {
-    write_curves(stream, page, &page->held_out, SERIES_HELD_OUT_LOSS, "Held-out loss",
+    write_curves(stream, page, &page->validation, SERIES_VALIDATION_LOSS, "Held-out loss",
                  "On sequences that never occur in training.");
 }
 
@@ -215,10 +215,10 @@ static void write_charts(FILE *stream, const struct page *page)
     enum measure measure = comparison_measure(comparison);
     fputs("<h2>Curves</h2>\n<section class=\"charts\">\n", stream);
     if (comparison->has_problems)
-        write_curves(stream, page, &page->right, SERIES_RIGHT, "Learning to answer",
+        write_curves(stream, page, &page->right, SERIES_EXACT_MATCH, "Learning to answer",
                      "Whole answers right, in percent of the problems. Dotted: 90%.");
     else
-        write_held_out(stream, page);
+        write_validation(stream, page);
     if (has_several_scores(comparison)) {
         open_figure(stream, "Where the runs ended");
         chart_scores(stream, comparison, measure);
@@ -233,7 +233,7 @@ static void write_charts(FILE *stream, const struct page *page)
             "and its 95% interval.");
     }
     if (comparison->has_problems)
-        write_held_out(stream, page);
+        write_validation(stream, page);
     write_curves(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
                  "Averaged over shares of the steps; the steep beginning lies above the frame.");
     fputs("</section>\n", stream);
@@ -244,7 +244,7 @@ static void write_numbers(FILE *stream, const struct collection *collection)
     const struct comparison *comparison = collection->comparison;
     fputs("<h2>Numbers</h2>\n", stream);
     if (comparison->has_problems)
-        page_statistics(stream, comparison, MEASURE_RIGHT);
+        page_statistics(stream, comparison, MEASURE_EXACT_MATCH);
     page_statistics(stream, comparison, MEASURE_LOSS);
     page_runs(stream, collection);
 }
@@ -293,7 +293,7 @@ void page_write(FILE *stream, const struct page *page)
     write_progress(stream, collection);
     write_divergence(stream, collection->comparison);
     write_findings(stream, page);
-    if (chart_has_curves(&page->training) || chart_has_curves(&page->held_out))
+    if (chart_has_curves(&page->training) || chart_has_curves(&page->validation))
         write_charts(stream, page);
     write_numbers(stream, collection);
     page_samples(stream, collection);

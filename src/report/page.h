@@ -11,7 +11,7 @@
 
 struct page {
     const struct collection *collection;
-    struct series right, held_out, training;
+    struct series right, validation, training;
     char **verdicts; /* a sentence for each encoding but the first */
 };
 

@@ -13,7 +13,7 @@ static void free_page(struct page *page)
         free(page->verdicts[i - 1]);
     free(page->verdicts);
     series_free(&page->right);
-    series_free(&page->held_out);
+    series_free(&page->validation);
     series_free(&page->training);
 }
 
@@ -23,9 +23,9 @@ static rotary_status fill_page(struct page *page, rotary_error *error)
     page->verdicts = calloc((size_t)comparison->encoding_count + 1, sizeof *page->verdicts);
     if (!page->verdicts)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a report");
-    rotary_status status = series_create(&page->right, page->collection, SERIES_RIGHT, error);
+    rotary_status status = series_create(&page->right, page->collection, SERIES_EXACT_MATCH, error);
     if (status == ROTARY_OK)
-        status = series_create(&page->held_out, page->collection, SERIES_HELD_OUT_LOSS, error);
+        status = series_create(&page->validation, page->collection, SERIES_VALIDATION_LOSS, error);
     if (status == ROTARY_OK)
         status = series_create(&page->training, page->collection, SERIES_TRAINING_LOSS, error);
     for (int i = 1; status == ROTARY_OK && i < comparison->encoding_count; i++)

@@ -36,10 +36,11 @@ static void copy_evaluations(struct series_curve *curve, const struct record *re
 {
     for (int64_t i = 0; i < record->evaluation_count; i++) {
         const struct record_evaluation *evaluation = &record->evaluations[i];
-        if (kind == SERIES_RIGHT && !evaluation->problems)
+        if (kind == SERIES_EXACT_MATCH && !evaluation->problems)
             continue;
-        double value = kind == SERIES_RIGHT ? 100.0 * (double)evaluation->right / (double)evaluation->problems
-                                            : evaluation->loss;
+        double value = kind == SERIES_EXACT_MATCH
+                           ? 100.0 * (double)evaluation->correct / (double)evaluation->problems
+                           : evaluation->loss;
         curve->points[curve->count++] =
             (struct series_point){.step = (double)evaluation->step, .value = value};
     }
@@ -53,8 +54,8 @@ static rotary_status add_run(struct series *series, const struct collection *col
                                    .finished = record_finished(record) && !record->diverged,
                                    .diverged = record->diverged > 0,
                                    .seed = record->seed};
-    int64_t most = kind == SERIES_TRAINING_LOSS ? SERIES_POINTS : record->evaluation_count;
-    curve->points = malloc(sizeof *curve->points * (size_t)(most + 1));
+    int64_t max = kind == SERIES_TRAINING_LOSS ? SERIES_POINTS : record->evaluation_count;
+    curve->points = malloc(sizeof *curve->points * (size_t)(max + 1));
     if (!curve->points)
         return no_memory(error);
     if (kind == SERIES_TRAINING_LOSS)

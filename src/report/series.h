@@ -7,7 +7,7 @@
 
 #include "study/collection.h"
 
-enum series_kind { SERIES_TRAINING_LOSS, SERIES_HELD_OUT_LOSS, SERIES_RIGHT };
+enum series_kind { SERIES_TRAINING_LOSS, SERIES_VALIDATION_LOSS, SERIES_EXACT_MATCH };
 
 struct series_point {
     double step, value; /* value may be NaN */

@@ -55,7 +55,7 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
     int decimals = measure_decimals(measure);
     char problems[HTML_NUMBER_BYTES];
     fputs("<div class=\"scroll\"><table class=\"sticky\">\n<caption>", stream);
-    if (measure == MEASURE_RIGHT)
+    if (measure == MEASURE_EXACT_MATCH)
         fprintf(stream, "Right answers, %% of %s problems", html_count(problems, comparison->problems));
     else
         fputs("Held-out loss, nats a token", stream);
@@ -64,7 +64,7 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
             "<thead><tr><th>encoding</th><th>runs</th><th>mean</th><th>median</th>"
             "<th>st. dev.</th><th>min</th><th>max</th><th>w/o worst</th>%s%s</tr></thead>\n"
             "<tbody>\n",
-            measure == MEASURE_RIGHT ? "<th>steps to 90%</th>" : "",
+            measure == MEASURE_EXACT_MATCH ? "<th>steps to 90%</th>" : "",
             comparison->encoding_count > 1 ? "<th>difference [95% interval]</th>" : "");
     for (int i = 0; i < comparison->encoding_count; i++) {
         const struct comparison_encoding *encoding = &comparison->encodings[i];
@@ -75,10 +75,10 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
         write_number(stream, statistics->mean, decimals);
         write_number(stream, statistics->median, decimals);
         write_number(stream, statistics->deviation, decimals);
-        write_number(stream, statistics->least, decimals);
-        write_number(stream, statistics->most, decimals);
+        write_number(stream, statistics->min, decimals);
+        write_number(stream, statistics->max, decimals);
         write_number(stream, statistics->without_worst, decimals);
-        if (measure == MEASURE_RIGHT) {
+        if (measure == MEASURE_EXACT_MATCH) {
             fputs("<td>", stream);
             page_reached(stream, &encoding->reached, comparison->steps);
             fputs("</td>", stream);
@@ -102,7 +102,7 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
     fprintf(stream, "<td>%lld</td><td>%s</td>", (long long)record->seed, html_count(number, record->done));
     if (comparison->has_problems) {
         if (last)
-            fprintf(stream, "<td>%lld</td><td>%s</td>", (long long)last->right,
+            fprintf(stream, "<td>%lld</td><td>%s</td>", (long long)last->correct,
                     reached == NOT_REACHED ? "–" : html_count(number, reached));
         else
             fputs("<td>–</td><td>–</td>", stream);
@@ -146,11 +146,11 @@ static void write_answer(FILE *stream, const struct comparison *comparison, int 
 {
     fprintf(stream, "<p class=\"answer\"><span class=\"who %s\">", svg_encoding_class(index));
     html_text(stream, comparison->encodings[index].name);
-    fputs(sample->right
+    fputs(sample->correct
               ? "</span><b class=\"right\" role=\"img\" aria-label=\"right\">✓</b><code class=\"right\">"
               : "</span><b class=\"wrong\" role=\"img\" aria-label=\"wrong\">✗</b><code class=\"wrong\">",
           stream);
-    html_text(stream, *sample->written ? sample->written : "(nothing)");
+    html_text(stream, *sample->generated ? sample->generated : "(nothing)");
     fputs("</code></p>\n", stream);
 }
 

@@ -18,7 +18,7 @@ static void plan_row(const void *context, enum rotary_rope_role role, int64_t ba
                      struct rotary_row row)
 {
     const struct source *source = context;
-    double position[ROTARY_MOST_AXES];
+    double position[ROTARY_MAX_AXES];
     rotary_rope_position(&source->call->positions, batch, time, source->rope->axes, position);
     rotary_rope_unit_row(source->rope, position, row);
     rotary_rope_finish_row(source->rope, position, role, source->call->direction, row);
@@ -30,7 +30,7 @@ static bool plan_ready(const void *context, enum rotary_rope_role role, int64_t 
 {
     const struct source *source = context;
     const rotary_rope_positions *positions = &source->call->positions;
-    double position[ROTARY_MOST_AXES];
+    double position[ROTARY_MAX_AXES];
     if (positions->array || positions->starts || source->call->direction != ROTARY_FORWARD ||
         source->rope->axes != 1)
         return false;
@@ -48,7 +48,7 @@ static void table_row(const void *context, enum rotary_rope_role role, int64_t b
     int64_t stride = tables->row_stride ? tables->row_stride : source->rope->pairs;
     int64_t at = batch * tables->batch_stride + time * stride;
     if (!tables->per_token) {
-        double position[ROTARY_MOST_AXES];
+        double position[ROTARY_MAX_AXES];
         rotary_rope_position(&source->call->positions, batch, time, 1, position);
         at = (int64_t)position[0] * stride;
     }
@@ -85,14 +85,14 @@ static rotary_status check_tables(const rotary_rope *rope, const rotary_rope_tab
     return ROTARY_OK;
 }
 
-static rotary_status check(struct rotary_rope_turning *turning, const rotary_rope_apply_call *call,
+static rotary_status check(struct rotary_rope_rotation *rotation, const rotary_rope_apply_call *call,
                            rotary_error *error)
 {
-    const rotary_rope *rope = turning->rope;
+    const rotary_rope *rope = rotation->rope;
     if ((unsigned)call->direction > ROTARY_TRANSPOSE)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "direction is %d; wanted forward, inverse or transpose", (int)call->direction);
-    rotary_status status = rotary_rope_check_tensors(turning, error);
+    rotary_status status = rotary_rope_check_tensors(rotation, error);
     if (!status)
         status = check_tables(rope, &call->tables, error);
     if (status || (call->tables.cosine && call->tables.per_token))
@@ -109,7 +109,7 @@ rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply
     if (status)
         return status;
     struct source source = {.rope = rope, .call = call};
-    struct rotary_rope_turning turning = {
+    struct rotary_rope_rotation rotation = {
         .rope = rope,
         .batch = call->batch,
         .time = call->time,
@@ -119,8 +119,8 @@ rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply
         .context = &source,
         .same_rows = call->tables.cosine || rotary_rope_roles_alike(rope),
     };
-    status = check(&turning, call, error);
+    status = check(&rotation, call, error);
     if (!status)
-        rotary_rope_turn_tensors(&turning);
+        rotary_rope_rotate_tensors(&rotation);
     return status;
 }

@@ -11,7 +11,7 @@ int rotary_rope_count_axes(const rotary_rope_config *config)
     /* ggml sends what its turn of three leaves over to a fourth stream. */
     if (config->axes == ROTARY_AXES_INTERLEAVED)
         return config->compat == ROTARY_COMPAT_GGML ? 4 : 3;
-    int axes = ROTARY_MOST_AXES;
+    int axes = ROTARY_MAX_AXES;
     while (axes > 1 && config->sections[axes - 1] == 0)
         axes--;
     return axes;
@@ -22,7 +22,7 @@ static int section_of(const rotary_rope_config *config, int64_t pair, int64_t *f
 {
     int axis = 0;
     *first = 0;
-    while (axis < ROTARY_MOST_AXES - 1 && pair >= *first + config->sections[axis])
+    while (axis < ROTARY_MAX_AXES - 1 && pair >= *first + config->sections[axis])
         *first += config->sections[axis++];
     return axis;
 }

@@ -25,7 +25,7 @@
 enum { FEWEST_CHANNELS = 4 };
 /* A verdict wants that rows without structure look like it no more than once in a thousand, either pairing
  * together, and that the pairing does better than the nearest wrong one by 95 in 100. */
-static const double most_chance = 1e-3, least_contrast = 1.645;
+static const double max_chance = 1e-3, min_contrast = 1.645;
 
 static rotary_status check_projection(const rotary_rope_projection *projection, const char *name,
                                       int64_t inputs, int64_t head_dim, rotary_error *error)
@@ -239,7 +239,7 @@ rotary_status rotary_rope_judge(const rotary_rope_evidence *given, rotary_rope_f
         made.score[i] = (evidence->random_mean - evidence->products[i]) / deviation;
         made.contrast[i] = spread > 0 ? -evidence->contrasts[i] / spread : 0;
         made.chance[i] = fmin(1, ROTARY_PAIRINGS * 0.5 * erfc(made.score[i] / sqrt(2)));
-        found[i] = made.chance[i] < most_chance && made.contrast[i] > least_contrast;
+        found[i] = made.chance[i] < max_chance && made.contrast[i] > min_contrast;
     }
     if (found[ROTARY_PAIRING_HALF] != found[ROTARY_PAIRING_INTERLEAVED])
         made.verdict = found[ROTARY_PAIRING_HALF] ? ROTARY_DETECTED_HALF : ROTARY_DETECTED_INTERLEAVED;

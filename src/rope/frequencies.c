@@ -75,7 +75,7 @@ struct ramp {
 };
 
 /* The pair that turns `turns` times within L0 positions, as a real number. */
-static double pair_of_turns(const rotary_rope_config *config, double dim, double turns)
+static double pair_of_rotations(const rotary_rope_config *config, double dim, double turns)
 {
     double original = (double)config->original_positions;
     return dim * log(original / (turns * 2.0 * M_PI)) / (2.0 * log(config->base));
@@ -83,8 +83,8 @@ static double pair_of_turns(const rotary_rope_config *config, double dim, double
 
 static struct ramp yarn_ramp(const rotary_rope_config *config, double dim)
 {
-    struct ramp ramp = {pair_of_turns(config, dim, config->beta_fast),
-                        pair_of_turns(config, dim, config->beta_slow)};
+    struct ramp ramp = {pair_of_rotations(config, dim, config->beta_fast),
+                        pair_of_rotations(config, dim, config->beta_slow)};
     if (config->truncate || config->compat == ROTARY_COMPAT_GGML)
         ramp = (struct ramp){floor(ramp.low), ceil(ramp.high)};
     ramp.low = fmax(ramp.low, 0.0);
@@ -215,7 +215,7 @@ void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *co
     rope->attention_factor = attention_factor(config);
     rope->softmax_factor = softmax_factor(config);
     double dim = (double)config->rotary_dim;
-    for (int axis = 0; axis < ROTARY_MOST_AXES; axis++) {
+    for (int axis = 0; axis < ROTARY_MAX_AXES; axis++) {
         double pairs = rope->axes_restart ? (double)config->sections[axis] : dim / 2.0;
         rope->ratio[axis] = (float)pow(config->base, -1.0 / pairs);
     }

@@ -59,7 +59,7 @@ static double entry(const rotary_rope_positions *positions, int64_t at)
 }
 
 void rotary_rope_position(const rotary_rope_positions *positions, int64_t batch, int64_t time, int axes,
-                          double position[ROTARY_MOST_AXES])
+                          double position[ROTARY_MAX_AXES])
 {
     int64_t sequence = positions->starts ? packed_sequence(positions, time) : batch;
     int64_t at = batch * positions->array_batch_stride + time;
@@ -76,7 +76,7 @@ void rotary_rope_position(const rotary_rope_positions *positions, int64_t batch,
 static rotary_status check_each(const rotary_rope_positions *positions, int64_t batch, int64_t time, int axes,
                                 int64_t rows, rotary_error *error)
 {
-    double position[ROTARY_MOST_AXES];
+    double position[ROTARY_MAX_AXES];
     for (int64_t sequence = 0; sequence < batch; sequence++)
         for (int64_t token = 0; token < time; token++) {
             rotary_rope_position(positions, sequence, token, axes, position);

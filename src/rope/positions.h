@@ -24,6 +24,6 @@ ROTARY_CHECKED rotary_status rotary_rope_check_positions(const rotary_rope_posit
 
 /* The position of a token, one number an axis, of positions that have been checked. */
 void rotary_rope_position(const rotary_rope_positions *positions, int64_t batch, int64_t time, int axes,
-                          double position[ROTARY_MOST_AXES]);
+                          double position[ROTARY_MAX_AXES]);
 
 #endif

@@ -25,7 +25,7 @@ static void shift_row(const void *context, enum rotary_rope_role role, int64_t b
     double by = (double)shift->call->shift;
     if (shift->call->shifts)
         by += (double)shift->call->shifts[batch];
-    double position[ROTARY_MOST_AXES] = {by, by, by, by};
+    double position[ROTARY_MAX_AXES] = {by, by, by, by};
     rotary_rope_unit_row(rope, position, row);
     for (int64_t pair = 0; pair < row.count && rope->growth && role == ROTARY_ROLE_KEY; pair++) {
         float factor = (float)exp(-rope->growth[row.first + pair] * by);
@@ -42,7 +42,7 @@ rotary_status rotary_rope_shift(const rotary_rope *rope, const rotary_rope_shift
     if (status)
         return status;
     struct shift shift = {.rope = rope, .call = call};
-    struct rotary_rope_turning turning = {
+    struct rotary_rope_rotation rotation = {
         .rope = rope,
         .batch = call->batch,
         .time = call->time,
@@ -51,9 +51,9 @@ rotary_status rotary_rope_shift(const rotary_rope *rope, const rotary_rope_shift
         .context = &shift,
         .same_rows = !rope->growth,
     };
-    status = rotary_rope_check_tensors(&turning, error);
+    status = rotary_rope_check_tensors(&rotation, error);
     if (!status)
-        rotary_rope_turn_tensors(&turning);
+        rotary_rope_rotate_tensors(&rotation);
     return status;
 }
 
@@ -67,7 +67,7 @@ static void rebase_row(const void *context, enum rotary_rope_role role, int64_t 
                        struct rotary_row row)
 {
     const struct rebase *rebase = context;
-    double position[ROTARY_MOST_AXES];
+    double position[ROTARY_MAX_AXES];
     rotary_rope_position(&rebase->call->positions, batch, time, rebase->to->axes, position);
     for (int64_t pair = 0; pair < row.count; pair++) {
         double to, from;
@@ -80,7 +80,7 @@ static void rebase_row(const void *context, enum rotary_rope_role role, int64_t 
     }
 }
 
-static bool turn_alike(const rotary_rope *a, const rotary_rope *b)
+static bool rotate_alike(const rotary_rope *a, const rotary_rope *b)
 {
     return a->span.head_dim == b->span.head_dim && a->span.start == b->span.start &&
            a->span.dim == b->span.dim && a->span.pairing == b->span.pairing && a->axes == b->axes;
@@ -93,7 +93,7 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
     rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_rebase_call", error);
     if (status)
         return status;
-    if (!turn_alike(from, to))
+    if (!rotate_alike(from, to))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "the plans turn channels %lld ... %lld of %lld and %lld ... %lld of %lld, on %d and %d axes; "
@@ -103,7 +103,7 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
             (long long)(to->span.start + to->span.dim - 1), (long long)to->span.head_dim, from->axes,
             to->axes);
     struct rebase rebase = {.from = from, .to = to, .call = call};
-    struct rotary_rope_turning turning = {
+    struct rotary_rope_rotation rotation = {
         .rope = to,
         .batch = call->batch,
         .time = call->time,
@@ -112,10 +112,10 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
         .context = &rebase,
         .same_rows = rotary_rope_roles_alike(from) && rotary_rope_roles_alike(to),
     };
-    status = rotary_rope_check_tensors(&turning, error);
+    status = rotary_rope_check_tensors(&rotation, error);
     if (!status)
         status = rotary_rope_check_positions(&call->positions, call->batch, call->time, to->axes, -1, error);
     if (!status)
-        rotary_rope_turn_tensors(&turning);
+        rotary_rope_rotate_tensors(&rotation);
     return status;
 }

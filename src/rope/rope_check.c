@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LARGEST_HEAD = 1 << 20, LARGEST_TABLE = 1 << 28 };
+enum { MAX_HEAD_DIM = 1 << 20, MAX_TABLE = 1 << 28 };
 
 void rotary_rope_config_default_sized(rotary_rope_config *config, size_t struct_size)
 {
@@ -39,9 +39,9 @@ static rotary_status check_span(rotary_rope_config *config, rotary_error *error)
 {
     long long head = config->head_dim, start = config->rotary_start;
     bool whole = config->rotary_dim == 0;
-    if (head < 2 || head > LARGEST_HEAD)
+    if (head < 2 || head > MAX_HEAD_DIM)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "head_dim is %lld; wanted 2 ... %d", head,
-                           LARGEST_HEAD);
+                           MAX_HEAD_DIM);
     if (whole)
         config->rotary_dim = head;
     long long dim = config->rotary_dim;
@@ -71,9 +71,9 @@ static rotary_status check_choices(rotary_rope_config *config, rotary_error *err
         return wrong(error, "axes", config->axes, "one of rotary_axes");
     if ((unsigned)config->table_dtype >= ROTARY_DTYPES)
         return wrong(error, "table_dtype", config->table_dtype, "f32, f16 or bf16");
-    if (config->table_positions < 0 || config->table_positions > LARGEST_TABLE)
+    if (config->table_positions < 0 || config->table_positions > MAX_TABLE)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "table_positions is %lld; wanted 0 ... %d",
-                           (long long)config->table_positions, LARGEST_TABLE);
+                           (long long)config->table_positions, MAX_TABLE);
     rotary_status status = rotary_check_threads(config->threads, error);
     return status ? status : rotary_isa_resolve(&config->isa, error);
 }
@@ -84,7 +84,7 @@ static rotary_status check_sections(const rotary_rope_config *config, rotary_err
         return ROTARY_OK;
     const int64_t *sections = config->sections;
     int64_t total = 0, pairs = config->rotary_dim / 2;
-    for (int axis = 0; axis < ROTARY_MOST_AXES; axis++) {
+    for (int axis = 0; axis < ROTARY_MAX_AXES; axis++) {
         if (sections[axis] < 0 || sections[axis] > pairs)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "sections[%d] is %lld; wanted 0 ... %lld, the pairs there are", axis,

@@ -61,7 +61,7 @@ static void ask_token(const struct gradient *gradient, int64_t batch, int64_t ti
                       int64_t count, double *dw, double *dp)
 {
     const rotary_rope *rope = gradient->rope;
-    double position[ROTARY_MOST_AXES];
+    double position[ROTARY_MAX_AXES];
     rotary_rope_position(&gradient->call->positions, batch, time, rope->axes, position);
     for (int role = 0; role < ROTARY_ROLES; role++) {
         if (!gradient->tensors[role]->input.data)
@@ -90,7 +90,7 @@ static void frequency_piece(void *argument, int64_t index, int worker)
     const rotary_rope_gradient_call *call = gradient->call;
     int64_t first = index * PAIRS_PER_PIECE, rest = gradient->rope->pairs - first;
     int64_t count = rest < PAIRS_PER_PIECE ? rest : PAIRS_PER_PIECE;
-    double dw[PAIRS_PER_PIECE] = {0}, unused[ROTARY_MOST_AXES] = {0};
+    double dw[PAIRS_PER_PIECE] = {0}, unused[ROTARY_MAX_AXES] = {0};
     for (int64_t batch = 0; batch < call->batch; batch++)
         for (int64_t time = 0; time < call->time; time++)
             ask_token(gradient, batch, time, first, count, dw, unused);
@@ -105,7 +105,7 @@ static void position_piece(void *argument, int64_t index, int worker)
     const rotary_rope_gradient_call *call = gradient->call;
     int64_t tokens = call->batch * call->time, begin = index * TOKENS_PER_PIECE;
     for (int64_t token = begin; token < tokens && token < begin + TOKENS_PER_PIECE; token++) {
-        double unused[PAIRS_PER_PIECE] = {0}, dp[ROTARY_MOST_AXES] = {0};
+        double unused[PAIRS_PER_PIECE] = {0}, dp[ROTARY_MAX_AXES] = {0};
         for (int64_t first = 0; first < gradient->rope->pairs; first += PAIRS_PER_PIECE) {
             int64_t rest = gradient->rope->pairs - first;
             ask_token(gradient, token / call->time, token % call->time, first,

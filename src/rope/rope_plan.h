@@ -24,7 +24,7 @@ struct rotary_rope {
     bool angles_f32;
     /* ggml's f32 angles: a pair's angle is its axis's `ratio` times that of the pair before, times `slowing`,
      * [pairs], which scaling has brought about. NULL: angles are position times inverse frequency. */
-    float ratio[ROTARY_MOST_AXES];
+    float ratio[ROTARY_MAX_AXES];
     float *slowing;
     bool axes_restart; /* frequencies begin again with each axis */
     rotary_dtype table_dtype;

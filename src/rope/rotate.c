@@ -10,7 +10,7 @@
 
 /* Rows of cosines and sines live on the stack of the thread that uses them: SCRATCH floats of each. A piece
  * of work is about PIECE elements of one sequence, big enough to be worth handing to a thread. */
-enum { SCRATCH = 2048, PIECE = 32768, LARGEST_BLOCK = 64 };
+enum { SCRATCH = 2048, PIECE = 32768, MAX_BLOCK = 64 };
 
 static rotary_status check_view(const char *name, const char *side, const void *data, rotary_dtype dtype,
                                 rotary_error *error)
@@ -24,13 +24,13 @@ static rotary_status check_view(const char *name, const char *side, const void *
 }
 
 /* Vectors of an output that overlap would be turned twice, or torn between threads. */
-static rotary_status check_strides(const struct rotary_rope_turning *turning, const char *name,
+static rotary_status check_strides(const struct rotary_rope_rotation *rotation, const char *name,
                                    const rotary_rope_tensor *tensor, rotary_error *error)
 {
     const rotary_rope_view *output = &tensor->output;
-    const int64_t extents[] = {turning->batch, turning->time, tensor->heads};
+    const int64_t extents[] = {rotation->batch, rotation->time, tensor->heads};
     const int64_t strides[] = {output->batch_stride, output->time_stride, output->head_stride};
-    return rotary_check_strides(name, ".output", turning->rope->span.head_dim, extents, strides, error);
+    return rotary_check_strides(name, ".output", rotation->rope->span.head_dim, extents, strides, error);
 }
 
 static bool in_place(const rotary_rope_tensor *tensor)
@@ -50,12 +50,12 @@ static void settle(int64_t entries, int64_t *input_stride, int64_t *output_strid
         *input_stride = *output_stride = 0;
 }
 
-static rotary_status check_tensor(const struct rotary_rope_turning *turning, const char *name,
+static rotary_status check_tensor(const struct rotary_rope_rotation *rotation, const char *name,
                                   rotary_rope_tensor *tensor, rotary_error *error)
 {
     rotary_rope_view *output = &tensor->output;
-    settle(turning->batch, &tensor->input.batch_stride, &output->batch_stride);
-    settle(turning->time, &tensor->input.time_stride, &output->time_stride);
+    settle(rotation->batch, &tensor->input.batch_stride, &output->batch_stride);
+    settle(rotation->time, &tensor->input.time_stride, &output->time_stride);
     settle(tensor->heads, &tensor->input.head_stride, &output->head_stride);
     rotary_status status = check_view(name, "input", tensor->input.data, tensor->input.dtype, error);
     if (!status)
@@ -63,8 +63,8 @@ static rotary_status check_tensor(const struct rotary_rope_turning *turning, con
     if (!status && tensor->heads < 1)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.heads is %lld; wanted at least 1", name,
                              (long long)tensor->heads);
-    if (!status && turning->batch > 0 && turning->time > 0)
-        status = check_strides(turning, name, tensor, error);
+    if (!status && rotation->batch > 0 && rotation->time > 0)
+        status = check_strides(rotation, name, tensor, error);
     if (!status && in_place(tensor) && !same_layout(&tensor->input, output))
         status = rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
@@ -73,17 +73,17 @@ static rotary_status check_tensor(const struct rotary_rope_turning *turning, con
     return status;
 }
 
-rotary_status rotary_rope_check_tensors(struct rotary_rope_turning *turning, rotary_error *error)
+rotary_status rotary_rope_check_tensors(struct rotary_rope_rotation *rotation, rotary_error *error)
 {
     static const char *const names[ROTARY_ROLES] = {"query", "key", "value"};
-    if (turning->batch < 0 || turning->time < 0)
+    if (rotation->batch < 0 || rotation->time < 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "batch is %lld and time is %lld; wanted neither below 0",
-                           (long long)turning->batch, (long long)turning->time);
+                           (long long)rotation->batch, (long long)rotation->time);
     rotary_status status = ROTARY_OK;
     for (int role = 0; role < ROTARY_ROLES && !status; role++)
-        if (turning->tensors[role].input.data)
-            status = check_tensor(turning, names[role], &turning->tensors[role], error);
+        if (rotation->tensors[role].input.data)
+            status = check_tensor(rotation, names[role], &rotation->tensors[role], error);
     return status;
 }
 
@@ -115,13 +115,13 @@ static void copy_channels(const rotary_rope_tensor *tensor, const struct rotary_
                  count);
 }
 
-static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *tensor, struct block block,
-                          int64_t first_pair, int64_t pairs, const float *cosine, const float *sine)
+static void rotate_channels(const rotary_rope *rope, const rotary_rope_tensor *tensor, struct block block,
+                            int64_t first_pair, int64_t pairs, const float *cosine, const float *sine)
 {
     const struct rotary_span *span = &rope->span;
     const rotary_rope_const_view *input = &tensor->input;
     const rotary_rope_view *output = &tensor->output;
-    rotary_rope_turn *turn = rope->kernels->turn[span->pairing][input->dtype][output->dtype];
+    rotary_rope_rotate *rotate = rope->kernels->rotate[span->pairing][input->dtype][output->dtype];
     int64_t channel = span->start + (span->pairing == ROTARY_PAIRING_HALF ? first_pair : 2 * first_pair);
     /* Memory is walked in its own order: a head's tokens one after another where they are neighbours. */
     bool by_head =
@@ -142,80 +142,80 @@ static void turn_channels(const rotary_rope *rope, const rotary_rope_tensor *ten
             .cosine = cosine,
             .sine = sine,
         };
-        turn(&tile);
+        rotate(&tile);
     }
 }
 
-static bool rows_ready(const struct rotary_rope_turning *turning, enum rotary_rope_role role,
+static bool rows_ready(const struct rotary_rope_rotation *rotation, enum rotary_rope_role role,
                        struct block block, int64_t count, const float **cosine, const float **sine)
 {
-    return turning->ready && count == turning->rope->pairs &&
-           turning->ready(turning->context, role, block.batch, block.time, block.times, cosine, sine);
+    return rotation->ready && count == rotation->rope->pairs &&
+           rotation->ready(rotation->context, role, block.batch, block.time, block.times, cosine, sine);
 }
 
 /* One block of tokens, pairs first ... first + count - 1, of every tensor. */
-static void turn_block(const struct rotary_rope_turning *turning, struct block block, int64_t first,
-                       int64_t count)
+static void rotate_block(const struct rotary_rope_rotation *rotation, struct block block, int64_t first,
+                         int64_t count)
 {
     float cosine[SCRATCH], sine[SCRATCH];
     bool filled = false;
     for (int role = 0; role < ROTARY_ROLES; role++) {
-        const rotary_rope_tensor *tensor = &turning->tensors[role];
+        const rotary_rope_tensor *tensor = &rotation->tensors[role];
         const float *ready_cosine, *ready_sine;
         if (!tensor->input.data)
             continue;
-        if (rows_ready(turning, (enum rotary_rope_role)role, block, count, &ready_cosine, &ready_sine)) {
-            turn_channels(turning->rope, tensor, block, first, count, ready_cosine, ready_sine);
+        if (rows_ready(rotation, (enum rotary_rope_role)role, block, count, &ready_cosine, &ready_sine)) {
+            rotate_channels(rotation->rope, tensor, block, first, count, ready_cosine, ready_sine);
             continue;
         }
-        for (int64_t row = 0; row < block.times && !(filled && turning->same_rows); row++)
-            turning->source(turning->context, (enum rotary_rope_role)role, block.batch, block.time + row,
-                            (struct rotary_row){first, count, cosine + row * count, sine + row * count});
+        for (int64_t row = 0; row < block.times && !(filled && rotation->same_rows); row++)
+            rotation->source(rotation->context, (enum rotary_rope_role)role, block.batch, block.time + row,
+                             (struct rotary_row){first, count, cosine + row * count, sine + row * count});
         filled = true;
-        turn_channels(turning->rope, tensor, block, first, count, cosine, sine);
+        rotate_channels(rotation->rope, tensor, block, first, count, cosine, sine);
     }
 }
 
-static int64_t all_heads(const struct rotary_rope_turning *turning)
+static int64_t all_heads(const struct rotary_rope_rotation *rotation)
 {
     int64_t heads = 0;
     for (int role = 0; role < ROTARY_ROLES; role++)
-        heads += turning->tensors[role].input.data ? turning->tensors[role].heads : 0;
+        heads += rotation->tensors[role].input.data ? rotation->tensors[role].heads : 0;
     return heads;
 }
 
 /* How many tokens a piece of work has. A function of the problem alone. */
-static int64_t block_times(const struct rotary_rope_turning *turning)
+static int64_t block_times(const struct rotary_rope_rotation *rotation)
 {
-    int64_t times = PIECE / (all_heads(turning) * turning->rope->span.head_dim);
-    times = times < LARGEST_BLOCK ? times : LARGEST_BLOCK;
-    int64_t fits = SCRATCH / turning->rope->pairs;
+    int64_t times = PIECE / (all_heads(rotation) * rotation->rope->span.head_dim);
+    times = times < MAX_BLOCK ? times : MAX_BLOCK;
+    int64_t fits = SCRATCH / rotation->rope->pairs;
     times = times < fits ? times : fits;
     return times > 1 ? times : 1;
 }
 
-static int64_t blocks_of(const struct rotary_rope_turning *turning)
+static int64_t blocks_of(const struct rotary_rope_rotation *rotation)
 {
-    int64_t times = block_times(turning);
-    return (turning->time + times - 1) / times;
+    int64_t times = block_times(rotation);
+    return (rotation->time + times - 1) / times;
 }
 
-static void turn_piece(void *argument, int64_t index, int worker)
+static void rotate_block_of(void *argument, int64_t index, int worker)
 {
     (void)worker;
-    const struct rotary_rope_turning *turning = argument;
-    const rotary_rope *rope = turning->rope;
-    int64_t times = block_times(turning), blocks = blocks_of(turning);
+    const struct rotary_rope_rotation *rotation = argument;
+    const rotary_rope *rope = rotation->rope;
+    int64_t times = block_times(rotation), blocks = blocks_of(rotation);
     struct block block = {.batch = index / blocks, .time = index % blocks * times, .times = times};
-    if (block.time + times > turning->time)
-        block.times = turning->time - block.time;
+    if (block.time + times > rotation->time)
+        block.times = rotation->time - block.time;
     for (int64_t first = 0; first < rope->pairs; first += SCRATCH) {
         int64_t rest = rope->pairs - first;
-        turn_block(turning, block, first, rest < SCRATCH ? rest : SCRATCH);
+        rotate_block(rotation, block, first, rest < SCRATCH ? rest : SCRATCH);
     }
     int64_t end = rope->span.start + rope->span.dim;
     for (int role = 0; role < ROTARY_ROLES; role++) {
-        const rotary_rope_tensor *tensor = &turning->tensors[role];
+        const rotary_rope_tensor *tensor = &rotation->tensors[role];
         if (!tensor->input.data || in_place(tensor))
             continue;
         copy_channels(tensor, rope->kernels, block, 0, rope->span.start);
@@ -223,9 +223,10 @@ static void turn_piece(void *argument, int64_t index, int worker)
     }
 }
 
-void rotary_rope_turn_tensors(struct rotary_rope_turning *turning)
+void rotary_rope_rotate_tensors(struct rotary_rope_rotation *rotation)
 {
-    if (all_heads(turning) == 0 || turning->batch == 0 || turning->time == 0)
+    if (all_heads(rotation) == 0 || rotation->batch == 0 || rotation->time == 0)
         return;
-    rotary_parallel_for(turning->rope->threads, turning->batch * blocks_of(turning), turn_piece, turning);
+    rotary_parallel_for(rotation->rope->threads, rotation->batch * blocks_of(rotation), rotate_block_of,
+                        rotation);
 }

@@ -17,7 +17,7 @@ typedef void rotary_rope_row_source(const void *context, enum rotary_rope_role r
 typedef bool rotary_rope_ready_rows(const void *context, enum rotary_rope_role role, int64_t batch,
                                     int64_t time, int64_t times, const float **cosine, const float **sine);
 
-struct rotary_rope_turning {
+struct rotary_rope_rotation {
     const rotary_rope *rope; /* says which channels are pairs */
     int64_t batch, time;
     rotary_rope_tensor tensors[ROTARY_ROLES]; /* absent where input.data is NULL */
@@ -29,9 +29,9 @@ struct rotary_rope_turning {
 
 /* Checks shapes, strides and types of the tensors that are there. A stride over one entry, which may be
  * anything, becomes 0. */
-ROTARY_CHECKED rotary_status rotary_rope_check_tensors(struct rotary_rope_turning *turning,
+ROTARY_CHECKED rotary_status rotary_rope_check_tensors(struct rotary_rope_rotation *rotation,
                                                        rotary_error *error);
 /* Turns tensors that have been checked. */
-void rotary_rope_turn_tensors(struct rotary_rope_turning *turning);
+void rotary_rope_rotate_tensors(struct rotary_rope_rotation *rotation);
 
 #endif

@@ -18,7 +18,7 @@ enum { TABLE_ROWS_PER_PIECE = 64 };
 static void ggml_angles(const rotary_rope *rope, const double *position, int64_t first, int64_t count,
                         double *angles)
 {
-    float theta[ROTARY_MOST_AXES];
+    float theta[ROTARY_MAX_AXES];
     for (int64_t pair = 0; pair < first + count; pair++) {
         bool begins = pair == 0 || (rope->axes_restart && rope->axis[pair] != rope->axis[pair - 1]);
         for (int axis = 0; axis < rope->axes; axis++)
@@ -136,8 +136,8 @@ void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count
                            float *cosine, float *sine)
 {
     for (int64_t at = 0; at < count; at++) {
-        double position[ROTARY_MOST_AXES];
-        for (int axis = 0; axis < ROTARY_MOST_AXES; axis++)
+        double position[ROTARY_MAX_AXES];
+        for (int axis = 0; axis < ROTARY_MAX_AXES; axis++)
             position[axis] = (double)(first + at);
         struct rotary_row row = {
             .count = rope->pairs, .cosine = cosine + at * rope->pairs, .sine = sine + at * rope->pairs};
@@ -152,7 +152,7 @@ static void fill_piece(void *argument, int64_t index, int worker)
     const rotary_rope *rope = argument;
     int64_t first = index * TABLE_ROWS_PER_PIECE, end = first + TABLE_ROWS_PER_PIECE;
     for (int64_t at = first; at < end && at < rope->table_positions; at++) {
-        double position[ROTARY_MOST_AXES] = {(double)at, (double)at, (double)at, (double)at};
+        double position[ROTARY_MAX_AXES] = {(double)at, (double)at, (double)at, (double)at};
         struct rotary_row row = {.count = rope->pairs,
                                  .cosine = rope->cosine + at * rope->pairs,
                                  .sine = rope->sine + at * rope->pairs};

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RUNS_MOST = 10000, POSITIONS_MOST = 100 };
+enum { MAX_RUNS = 10000, MAX_POSITIONS = 100 };
 
 bool collection_is_comparison(const char *folder)
 {
@@ -36,14 +36,14 @@ static rotary_status read_description(struct description *description, const jso
     const json_t *positions = json_object_get(object, "positions"), *runs = json_object_get(object, "runs"),
                  *seed = json_object_get(json_object_get(object, "config"), "seed");
     size_t count = json_array_size(positions);
-    if (count == 0 || count > POSITIONS_MOST || !json_is_integer(runs) || json_integer_value(runs) < 1 ||
-        json_integer_value(runs) > RUNS_MOST || !json_is_integer(seed) ||
-        json_integer_value(seed) > INT64_MAX - RUNS_MOST ||
+    if (count == 0 || count > MAX_POSITIONS || !json_is_integer(runs) || json_integer_value(runs) < 1 ||
+        json_integer_value(runs) > MAX_RUNS || !json_is_integer(seed) ||
+        json_integer_value(seed) > INT64_MAX - MAX_RUNS ||
         !json_is_string(json_object_get(object, "command")))
         return rotary_fail(
             error, ROTARY_BAD_FILE,
             "%s: wanted positions (names), runs (1 to %d), command (text), and a config with its seed", path,
-            (int)RUNS_MOST);
+            (int)MAX_RUNS);
     description->positions = calloc(count, sizeof *description->positions);
     if (!description->positions)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for %s", path);

@@ -7,7 +7,7 @@
 
 #include "study/comparison.h"
 
-enum { COMPARE_FORMAT = 1 }; /* "format" in compare.json; another number is another version */
+enum { COMPARE_FORMAT = 2 }; /* "format" in compare.json; another number is another version */
 
 struct collection {
     json_t *description;      /* compare.json; NULL for plain runs */

@@ -11,22 +11,22 @@ static const double ninety_percent = 0.9;
 
 enum measure comparison_measure(const struct comparison *comparison)
 {
-    return comparison->has_problems ? MEASURE_RIGHT : MEASURE_LOSS;
+    return comparison->has_problems ? MEASURE_EXACT_MATCH : MEASURE_LOSS;
 }
 
 enum direction measure_direction(enum measure measure)
 {
-    return measure == MEASURE_RIGHT ? HIGHER_IS_BETTER : LOWER_IS_BETTER;
+    return measure == MEASURE_EXACT_MATCH ? HIGHER_IS_BETTER : LOWER_IS_BETTER;
 }
 
 const char *measure_unit(enum measure measure)
 {
-    return measure == MEASURE_RIGHT ? "points of right answers" : "nats of held-out loss";
+    return measure == MEASURE_EXACT_MATCH ? "points of right answers" : "nats of held-out loss";
 }
 
 int measure_decimals(enum measure measure)
 {
-    return measure == MEASURE_RIGHT ? 1 : 4;
+    return measure == MEASURE_EXACT_MATCH ? 1 : 4;
 }
 
 static double measure_of(const struct record *record, enum measure measure)
@@ -34,7 +34,7 @@ static double measure_of(const struct record *record, enum measure measure)
     const struct record_evaluation *last = record_last_evaluation(record);
     if (measure == MEASURE_LOSS)
         return last->loss;
-    return last->problems ? 100.0 * (double)last->right / (double)last->problems : (double)NAN;
+    return last->problems ? 100.0 * (double)last->correct / (double)last->problems : (double)NAN;
 }
 
 int comparison_find(const struct comparison *comparison, const char *name)
@@ -192,8 +192,8 @@ rotary_status comparison_create(struct comparison **comparison, const struct rec
     struct comparison *created = calloc(1, sizeof *created);
     if (!created)
         return no_memory(error);
-    size_t most = (size_t)(count + position_count);
-    created->encodings = calloc(most ? most : 1, sizeof *created->encodings);
+    size_t max = (size_t)(count + position_count);
+    created->encodings = calloc(max ? max : 1, sizeof *created->encodings);
     if (!created->encodings) {
         free(created);
         return no_memory(error);

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 /* What is measured at the end of a run. Right answers are in percent of the problems. */
-enum measure { MEASURE_RIGHT, MEASURE_LOSS, MEASURES };
+enum measure { MEASURE_EXACT_MATCH, MEASURE_LOSS, MEASURES };
 
 struct comparison_encoding {
     const char *name; /* of the position encoding; borrowed */

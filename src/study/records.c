@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { METRICS_MOST_BYTES = 1 << 30 };
-static const int64_t most_count = ((int64_t)1 << 53) - 1; /* a JSON number is exact up to here */
+enum { METRICS_MAX_BYTES = 1 << 30 };
+static const int64_t max_count = ((int64_t)1 << 53) - 1; /* a JSON number is exact up to here */
 
 /* One line of metrics.jsonl being read. */
 struct line {
@@ -31,7 +31,7 @@ static rotary_status read_count(const struct line *line, const json_t *object, c
                                 int64_t *count, rotary_error *error)
 {
     const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > most_count)
+    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > max_count)
         return bad_line(line, error, key, "a whole number from 0 to 9007199254740991");
     *count = json_integer_value(value);
     return ROTARY_OK;
@@ -85,9 +85,9 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
     struct record_evaluation evaluation = {.step = step};
     rotary_status status = read_count(line, object, "problems", &evaluation.problems, error);
     if (status == ROTARY_OK)
-        status = read_count(line, object, "right", &evaluation.right, error);
-    if (status == ROTARY_OK && evaluation.right > evaluation.problems)
-        status = bad_line(line, error, "right", "no more right answers than problems");
+        status = read_count(line, object, "correct", &evaluation.correct, error);
+    if (status == ROTARY_OK && evaluation.correct > evaluation.problems)
+        status = bad_line(line, error, "correct", "no more right answers than problems");
     if (status == ROTARY_OK)
         status = read_real(line, object, "loss", &evaluation.loss, error);
     if (status != ROTARY_OK)
@@ -112,12 +112,13 @@ static rotary_status read_samples(struct record *record, const struct line *line
     if (!samples)
         return no_memory(line->path, error);
     for (size_t i = 0; i < count; i++) {
-        const json_t *sample = json_array_get(lines, i), *right = json_object_get(sample, "right");
-        samples[i] = (struct record_sample){.prompt = json_string_value(json_object_get(sample, "prompt")),
-                                            .answer = json_string_value(json_object_get(sample, "answer")),
-                                            .written = json_string_value(json_object_get(sample, "written")),
-                                            .right = json_is_true(right)};
-        if (!samples[i].prompt || !samples[i].answer || !samples[i].written || !json_is_boolean(right)) {
+        const json_t *sample = json_array_get(lines, i), *correct = json_object_get(sample, "correct");
+        samples[i] =
+            (struct record_sample){.prompt = json_string_value(json_object_get(sample, "prompt")),
+                                   .answer = json_string_value(json_object_get(sample, "answer")),
+                                   .generated = json_string_value(json_object_get(sample, "generated")),
+                                   .correct = json_is_true(correct)};
+        if (!samples[i].prompt || !samples[i].answer || !samples[i].generated || !json_is_boolean(correct)) {
             free(samples);
             return bad_line(line, error, "samples",
                             "objects of prompt, answer, written (text) and right (boolean)");
@@ -161,7 +162,7 @@ static rotary_status read_metrics(struct record *record, const char *path, rotar
 {
     char *text;
     size_t bytes;
-    rotary_status status = file_read(path, METRICS_MOST_BYTES, &text, &bytes, error);
+    rotary_status status = file_read(path, METRICS_MAX_BYTES, &text, &bytes, error);
     if (status != ROTARY_OK)
         return status;
     struct line line = {.path = path};
@@ -248,7 +249,7 @@ int64_t record_steps_to(const struct record *record, double share)
     for (int64_t i = 0; i < record->evaluation_count; i++) {
         const struct record_evaluation *evaluation = &record->evaluations[i];
         /* Divided, not multiplied: the nearest number to 99 / 110 is the nearest to 0.9. */
-        if (evaluation->problems && (double)evaluation->right / (double)evaluation->problems >= share)
+        if (evaluation->problems && (double)evaluation->correct / (double)evaluation->problems >= share)
             return evaluation->step;
     }
     return NOT_REACHED;

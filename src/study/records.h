@@ -16,13 +16,13 @@ struct record_point {
 
 struct record_evaluation {
     int64_t step;
-    int64_t right, problems; /* problems 0: the task has none */
+    int64_t correct, problems; /* problems 0: the task has none */
     double loss;
 };
 
 struct record_sample { /* of the last evaluation that has any; strings belong to the record */
-    const char *prompt, *answer, *written;
-    bool right;
+    const char *prompt, *answer, *generated;
+    bool correct;
 };
 
 struct record {

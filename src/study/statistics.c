@@ -55,23 +55,23 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
                                       .mean = mean_of(values, count),
                                       .median = undefined,
                                       .deviation = undefined,
-                                      .least = undefined,
-                                      .most = undefined,
+                                      .min = undefined,
+                                      .max = undefined,
                                       .without_worst = undefined};
     if (isnan(statistics->mean))
         return;
     statistics->median = median_of(values, count);
     statistics->deviation = deviation_of(values, count, statistics->mean);
-    int least = 0, most = 0;
+    int min = 0, max = 0;
     for (int i = 1; i < count; i++) {
-        least = values[i] < values[least] ? i : least;
-        most = values[i] > values[most] ? i : most;
+        min = values[i] < values[min] ? i : min;
+        max = values[i] > values[max] ? i : max;
     }
-    statistics->least = values[least];
-    statistics->most = values[most];
+    statistics->min = values[min];
+    statistics->max = values[max];
     if (count < 2)
         return;
-    int worst = direction == HIGHER_IS_BETTER ? least : most;
+    int worst = direction == HIGHER_IS_BETTER ? min : max;
     double sum = 0; /* left to right, not total minus worst: no cancellation */
     for (int i = 0; i < count; i++)
         sum += i == worst ? 0 : values[i];

@@ -15,7 +15,7 @@ struct statistics {
     int count;
     double mean, median;
     double deviation; /* standard deviation, n - 1 in the denominator */
-    double least, most;
+    double min, max;
     double without_worst; /* mean of all runs but the worst one */
 };
 void statistics_of(struct statistics *statistics, const double *values, int count, enum direction direction);

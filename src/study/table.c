@@ -115,13 +115,13 @@ static int name_width(const struct comparison *comparison)
 static void write_table(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
     int width = name_width(comparison), decimals = measure_decimals(measure);
-    if (measure == MEASURE_RIGHT)
+    if (measure == MEASURE_EXACT_MATCH)
         fprintf(stream, "right answers, %% of %lld problems\n", (long long)comparison->problems);
     else
         fprintf(stream, "held-out loss, nats a token\n");
     fprintf(stream, "%-*s  runs  %8s  %8s  %8s  %8s  %8s  %9s", width, "encoding", "mean", "median",
             "st. dev.", "min", "max", "w/o worst");
-    if (measure == MEASURE_RIGHT)
+    if (measure == MEASURE_EXACT_MATCH)
         fprintf(stream, "  %16s", "steps to 90%");
     fprintf(stream, "%s\n", comparison->encoding_count > 1 ? "  difference [95% interval]" : "");
     for (int i = 0; i < comparison->encoding_count; i++) {
@@ -131,10 +131,10 @@ static void write_table(FILE *stream, const struct comparison *comparison, enum 
         write_number(stream, 8, decimals, statistics->mean);
         write_number(stream, 8, decimals, statistics->median);
         write_number(stream, 8, decimals, statistics->deviation);
-        write_number(stream, 8, decimals, statistics->least);
-        write_number(stream, 8, decimals, statistics->most);
+        write_number(stream, 8, decimals, statistics->min);
+        write_number(stream, 8, decimals, statistics->max);
         write_number(stream, 9, decimals, statistics->without_worst);
-        if (measure == MEASURE_RIGHT)
+        if (measure == MEASURE_EXACT_MATCH)
             write_reached(stream, &encoding->reached, comparison->steps);
         if (i > 0)
             write_difference(stream, &encoding->difference[measure], decimals);
@@ -163,7 +163,7 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
         return status;
     FILE *stream = print.stream;
     if (comparison->has_problems) {
-        write_table(stream, comparison, MEASURE_RIGHT);
+        write_table(stream, comparison, MEASURE_EXACT_MATCH);
         fputc('\n', stream);
     }
     write_table(stream, comparison, MEASURE_LOSS);
@@ -199,8 +199,8 @@ static json_t *measure_json(const struct comparison_encoding *encoding, enum mea
     const struct paired_difference *difference = &encoding->difference[measure];
     json_t *object = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", statistics->count, "mean",
                                real(statistics->mean), "median", real(statistics->median), "deviation",
-                               real(statistics->deviation), "min", real(statistics->least), "max",
-                               real(statistics->most), "without_worst", real(statistics->without_worst));
+                               real(statistics->deviation), "min", real(statistics->min), "max",
+                               real(statistics->max), "without_worst", real(statistics->without_worst));
     if (object && !baseline)
         json_object_set_new(object, "difference",
                             json_pack("{s:i, s:o, s:o, s:o}", "pairs", difference->count, "mean",
@@ -218,7 +218,7 @@ static json_t *runs_json(const struct comparison *comparison, const struct compa
         json_t *run = json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)record->seed, "folder", record->folder,
                                 "loss", real(encoding->values[MEASURE_LOSS][i]));
         if (comparison->has_problems) {
-            json_object_set_new(run, "right", json_integer(record_last_evaluation(record)->right));
+            json_object_set_new(run, "correct", json_integer(record_last_evaluation(record)->correct));
             json_object_set_new(run, "steps_to_90", steps == NOT_REACHED ? json_null() : json_integer(steps));
         }
         json_array_append_new(runs, run);
@@ -245,7 +245,8 @@ static json_t *encoding_json(const struct comparison *comparison, int index)
                   "diverged", diverged_json(comparison, encoding), "loss",
                   measure_json(encoding, MEASURE_LOSS, index == 0));
     if (object && comparison->has_problems) {
-        json_object_set_new(object, "right_percent", measure_json(encoding, MEASURE_RIGHT, index == 0));
+        json_object_set_new(object, "exact_match_percent",
+                            measure_json(encoding, MEASURE_EXACT_MATCH, index == 0));
         json_object_set_new(object, "steps_to_90",
                             json_pack("{s:i, s:i, s:o}", "runs", encoding->reached.count, "reached",
                                       encoding->reached.reached, "median", real(encoding->reached.median)));

@@ -85,14 +85,14 @@ static struct problem_size size(const struct task_config *config)
 }
 
 /* What stands between the last d== and the #. */
-static void answer(const char *written, char answer[TASK_TEXT_BYTES])
+static void answer(const char *generated, char answer[TASK_TEXT_BYTES])
 {
     answer[0] = '\0';
-    const char *end = strchr(written, '#');
+    const char *end = strchr(generated, '#');
     if (!end)
         return;
     const char *last = NULL;
-    for (const char *at = strstr(written, "d=="); at && at < end; at = strstr(at + 1, "d=="))
+    for (const char *at = strstr(generated, "d=="); at && at < end; at = strstr(at + 1, "d=="))
         last = at + 3;
     if (last)
         snprintf(answer, TASK_TEXT_BYTES, "%.*s", (int)(end - last), last);

@@ -42,10 +42,10 @@ static struct problem_size size(const struct task_config *config)
 }
 
 /* All that stands before the #, quotes included. */
-static void answer(const char *written, char answer[TASK_TEXT_BYTES])
+static void answer(const char *generated, char answer[TASK_TEXT_BYTES])
 {
-    const char *end = strchr(written, '#');
-    snprintf(answer, TASK_TEXT_BYTES, "%.*s", end ? (int)(end - written) : 0, written);
+    const char *end = strchr(generated, '#');
+    snprintf(answer, TASK_TEXT_BYTES, "%.*s", end ? (int)(end - generated) : 0, generated);
 }
 
 static void alphabet(const struct task_config *config, char alphabet[KIND_ALPHABET_BYTES])

@@ -36,7 +36,7 @@ struct kind {
                  struct drawn_problem *problem);
     struct problem_size (*size)(const struct task_config *config);
     /* The answer that stands in `written`; empty if it was not finished. */
-    void (*answer)(const char *written, char answer[TASK_TEXT_BYTES]);
+    void (*answer)(const char *generated, char answer[TASK_TEXT_BYTES]);
 
     /* Of a kind without problems: writes the first `count` tokens of a sequence and returns its identity,
      * which is the same for every count of at least KIND_OPENING_TOKENS. */

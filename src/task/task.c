@@ -186,7 +186,7 @@ void task_sequence(const struct task *task, uint64_t seed, uint32_t step, int64_
     write_sequence(task, random_of(seed, ROTARY_STREAM_TASK, step, row), false, tokens);
 }
 
-void task_held_out(const struct task *task, uint64_t seed, int64_t index, int32_t *tokens)
+void task_validation_sequence(const struct task *task, uint64_t seed, int64_t index, int32_t *tokens)
 {
     write_sequence(task, random_of(seed, ROTARY_STREAM_EVALUATE, HELD_OUT_SEQUENCES, index), true, tokens);
 }
@@ -205,9 +205,9 @@ void task_problem(const struct task *task, uint64_t seed, int64_t index, struct 
     task->kind->answer(drawn.working, problem->answer);
 }
 
-void task_answer(const struct task *task, const char *written, char answer[TASK_TEXT_BYTES])
+void task_answer(const struct task *task, const char *generated, char answer[TASK_TEXT_BYTES])
 {
     answer[0] = '\0';
     if (task->kind->answer)
-        task->kind->answer(written, answer);
+        task->kind->answer(generated, answer);
 }

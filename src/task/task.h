@@ -39,7 +39,7 @@ const struct characters *task_characters(const struct task *task);
 /* Training sequence `row` of step `step`: sequence_length + 1 tokens. */
 void task_sequence(const struct task *task, uint64_t seed, uint32_t step, int64_t row, int32_t *tokens);
 /* Held-out sequence `index`, of the same kind. */
-void task_held_out(const struct task *task, uint64_t seed, int64_t index, int32_t *tokens);
+void task_validation_sequence(const struct task *task, uint64_t seed, int64_t index, int32_t *tokens);
 
 enum { TASK_TEXT_BYTES = 512 };
 struct problem {
@@ -50,19 +50,19 @@ struct problem {
 bool task_has_problems(const struct task *task);
 void task_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);
 /* The answer in what a model wrote after a prompt, copied to `answer`; empty if there is none. */
-void task_answer(const struct task *task, const char *written, char answer[TASK_TEXT_BYTES]);
+void task_answer(const struct task *task, const char *generated, char answer[TASK_TEXT_BYTES]);
 
 /* One evaluation. */
 struct evaluation_sample {
     struct problem problem;
-    char written[TASK_TEXT_BYTES]; /* what the model wrote, up to the end of the problem */
-    char answer[TASK_TEXT_BYTES];  /* what task_answer found in it */
-    bool right;
+    char generated[TASK_TEXT_BYTES]; /* what the model wrote, up to the end of the problem */
+    char answer[TASK_TEXT_BYTES];    /* what task_answer found in it */
+    bool correct;
 };
 struct evaluation {
-    int64_t right, problems; /* problems 0: the task has none */
-    double loss;             /* mean over held-out sequences, nats a token */
-    double accuracy;         /* share of held-out tokens predicted right */
+    int64_t correct, problems; /* problems 0: the task has none */
+    double loss;               /* mean over held-out sequences, nats a token */
+    double accuracy;           /* share of held-out tokens predicted right */
     double seconds;
     int64_t sample_count;
     struct evaluation_sample
@@ -70,9 +70,9 @@ struct evaluation {
 };
 struct evaluation_config {
     uint64_t seed;
-    int64_t problems;  /* how many; at most the configured */
-    int64_t held_out;  /* sequences for the loss */
-    float temperature; /* 0: greedy */
+    int64_t problems;             /* how many; at most the configured */
+    int64_t validation_sequences; /* sequences for the loss */
+    float temperature;            /* 0: greedy */
     const atomic_bool *interrupted;
 };
 /* Scores a decoder: greedy decoding of the problems through the cache, and the held-out loss. The first

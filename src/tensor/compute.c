@@ -9,8 +9,8 @@
 
 static rotary_status choose_storage(struct compute *compute, enum precision precision, rotary_error *error)
 {
-    bool bf16 = precision == PRECISION_BF16 || (precision == PRECISION_AUTO && products_bf16_is_fast());
-    if (bf16 && !products_prepare_bf16(compute->products))
+    bool bf16 = precision == PRECISION_BF16 || (precision == PRECISION_AUTO && matmul_bf16_is_fast());
+    if (bf16 && !matmul_prepare_bf16(compute->matmul))
         return rotary_fail(error, ROTARY_UNSUPPORTED,
                            "bf16 matrix products do not work with the instruction set %s; use f32",
                            rotary_isa_name(compute->isa));
@@ -28,11 +28,11 @@ rotary_status compute_create(struct compute *compute, int threads, rotary_isa is
         return status;
     struct compute made = {
         .threads = threads ? threads : rotary_processors(), .isa = isa, .kernels = layer_kernels_for(isa)};
-    status = products_create(&made.products, made.threads, isa, error);
+    status = matmul_create(&made.matmul, made.threads, isa, error);
     if (status == ROTARY_OK)
         status = choose_storage(&made, precision, error);
     if (status != ROTARY_OK) {
-        products_destroy(made.products);
+        matmul_destroy(made.matmul);
         return status;
     }
     *compute = made;
@@ -41,6 +41,6 @@ rotary_status compute_create(struct compute *compute, int threads, rotary_isa is
 
 void compute_destroy(struct compute *compute)
 {
-    products_destroy(compute->products);
+    matmul_destroy(compute->matmul);
     *compute = (struct compute){0};
 }

@@ -8,7 +8,7 @@
 #include <rotary/types.h>
 
 struct layer_kernels; /* kernel/layer/layer_kernels.h */
-struct products;      /* tensor/matmul.h */
+struct matmul;        /* tensor/matmul.h */
 struct profile;       /* tensor/profile.h */
 
 /* Made once, passed down by pointer, never changed. It may be shared by many models, but they compute one at
@@ -18,8 +18,8 @@ struct compute {
     rotary_isa isa;       /* never ROTARY_ISA_AUTO */
     rotary_dtype storage; /* of matrix products' operands and of stored activations: f32 or bf16 */
     const struct layer_kernels *kernels;
-    struct products *products; /* owned */
-    struct profile *profile;   /* borrowed, where time is to be accounted for; NULL: nowhere */
+    struct matmul *matmul;   /* owned */
+    struct profile *profile; /* borrowed, where time is to be accounted for; NULL: nowhere */
 };
 
 enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };

@@ -18,12 +18,12 @@
 #include <string.h>
 
 enum {
-    LINE_COLUMNS = LAYER_INTERLEAVED_COLUMNS, /* oneDNN groups columns so in its packed layouts too */
-    PANEL_COLUMNS = 512,                      /* of a weight, at most; */
-    PANEL_ELEMENTS = 1 << 18,                 /* a panel stays in the second-level cache */
-    BLOCK_ELEMENTS = 1 << 18,                 /* and so do the rows multiplied with it, */
-    BLOCK_ROWS_LEAST = 128,                   /* which are so many where there are enough of them */
-    BLOCK_ROWS_MOST = 512,
+    LINE_COLUMNS = LAYER_VNNI_COLUMNS, /* oneDNN groups columns so in its packed layouts too */
+    PANEL_COLUMNS = 512,               /* of a weight, at most; */
+    PANEL_ELEMENTS = 1 << 18,          /* a panel stays in the second-level cache */
+    BLOCK_ELEMENTS = 1 << 18,          /* and so do the rows multiplied with it, */
+    MIN_BLOCK_ROWS = 128,              /* which are so many where there are enough of them */
+    MAX_BLOCK_ROWS = 512,
     BLOCKS_WANTED = 32,
     ROWS_MULTIPLE = 32,
     STREAM_BYTES = 1 << 21, /* a result this large will not be in a cache when it is read again */
@@ -35,63 +35,63 @@ struct packed_weight {
     struct rotary_arena data; /* [count][bytes] */
     size_t bytes;             /* of a panel */
     int count;
-    bool interleaved;            /* by our own loops; else: */
+    bool vnni;                   /* by our own loops; else: */
     struct panel_plan *plans[2]; /* of a full panel, of the last one */
     struct panel **panels;
 };
 
-rotary_status products_create(struct products **products, int threads, rotary_isa isa, rotary_error *error)
+rotary_status matmul_create(struct matmul **matmul, int threads, rotary_isa isa, rotary_error *error)
 {
-    struct products *made = calloc(1, sizeof *made);
+    struct matmul *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matrix products");
     made->threads = threads;
-    rotary_status status = pieces_create(&made->pieces, threads, isa, error);
+    rotary_status status = gemms_create(&made->gemms, threads, isa, error);
     if (status == ROTARY_OK)
-        *products = made;
+        *matmul = made;
     else
         free(made);
     return status;
 }
 
-void products_destroy(struct products *products)
+void matmul_destroy(struct matmul *matmul)
 {
-    if (!products)
+    if (!matmul)
         return;
-    pieces_destroy(products->pieces);
-    rotary_arena_free(&products->dense);
-    rotary_arena_free(&products->partial);
-    free(products);
+    gemms_destroy(matmul->gemms);
+    rotary_arena_free(&matmul->dense);
+    rotary_arena_free(&matmul->partial);
+    free(matmul);
 }
 
-bool products_bf16_is_fast(void)
+bool matmul_bf16_is_fast(void)
 {
-    return pieces_bf16_is_fast();
+    return gemm_bf16_is_fast();
 }
 
-bool products_prepare_bf16(struct products *products)
+bool matmul_prepare_bf16(struct matmul *matmul)
 {
-    struct piece_shape shape = {.rows = 64,
-                                .columns = 64,
-                                .inner = 64,
-                                .source_row = 64,
-                                .source_column = 1,
-                                .weights_row = 64,
-                                .destination_row = 64,
-                                .type = ROTARY_BF16,
-                                .destination_type = ROTARY_F32,
-                                .finish = PIECE_ADD};
-    int threads = pieces_serial_begin();
-    bool works = piece_probe(products->pieces, &shape) != PIECE_IMPOSSIBLE;
-    shape.weights_row = PIECE_INTERLEAVED;
-    products->interleaved = piece_probe(products->pieces, &shape) == PIECE_FAST;
-    pieces_serial_end(threads);
+    struct gemm_shape shape = {.rows = 64,
+                               .columns = 64,
+                               .inner = 64,
+                               .source_row = 64,
+                               .source_column = 1,
+                               .weights_row = 64,
+                               .destination_row = 64,
+                               .type = ROTARY_BF16,
+                               .destination_type = ROTARY_F32,
+                               .epilogue = GEMM_ADD};
+    int threads = gemm_serial_begin();
+    bool works = gemm_probe(matmul->gemms, &shape) != GEMM_IMPOSSIBLE;
+    shape.weights_row = GEMM_VNNI;
+    matmul->vnni = gemm_probe(matmul->gemms, &shape) == GEMM_FAST;
+    gemm_serial_end(threads);
     return works;
 }
 
-int64_t products_slow(const struct products *products)
+int64_t matmul_slow(const struct matmul *matmul)
 {
-    return pieces_slow(products->pieces);
+    return gemms_slow(matmul->gemms);
 }
 
 /* ---- Weights, packed. ---- */
@@ -108,12 +108,12 @@ static unsigned char *panel_data(const struct packed_weight *weight, int64_t ind
 
 static int make_panels(struct packed_weight *weight, const struct compute *compute)
 {
-    const struct pieces *pieces = compute->products->pieces;
+    const struct gemms *gemms = compute->matmul->gemms;
     int status = 0;
-    if (weight->interleaved)
-        weight->bytes = products_interleaved_bytes(weight->inner, weight->panel_columns, compute->storage);
-    for (int last = 0; last < 2 && status == 0 && !weight->interleaved; last++) {
-        status = panel_plan_create(&weight->plans[last], pieces, compute->storage, weight->inner,
+    if (weight->vnni)
+        weight->bytes = matmul_vnni_bytes(weight->inner, weight->panel_columns, compute->storage);
+    for (int last = 0; last < 2 && status == 0 && !weight->vnni; last++) {
+        status = panel_plan_create(&weight->plans[last], gemms, compute->storage, weight->inner,
                                    panel_width(weight, last), weight->transposed,
                                    weight->transposed ? weight->inner : weight->columns);
         if (status == 0 && panel_plan_bytes(weight->plans[last]) > weight->bytes)
@@ -123,14 +123,14 @@ static int make_panels(struct packed_weight *weight, const struct compute *compu
         return status;
     rotary_arena_push(&weight->data, weight->count, weight->bytes);
     if (rotary_arena_allocate(&weight->data, "a packed weight", NULL) != ROTARY_OK)
-        return PIECES_NO_MEMORY;
-    if (weight->interleaved)
+        return GEMM_NO_MEMORY;
+    if (weight->vnni)
         return 0;
     weight->panels = calloc((size_t)weight->count, sizeof(struct panel *));
     if (!weight->panels)
-        return PIECES_NO_MEMORY;
+        return GEMM_NO_MEMORY;
     for (int i = 0; i < weight->count && status == 0; i++)
-        status = panel_create(&weight->panels[i], pieces, weight->plans[i == weight->count - 1],
+        status = panel_create(&weight->panels[i], gemms, weight->plans[i == weight->count - 1],
                               panel_data(weight, i));
     return status;
 }
@@ -142,19 +142,19 @@ rotary_status packed_weight_create(struct packed_weight **weight, const struct c
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for packed weights");
     int64_t fitting = PANEL_ELEMENTS / inner / LINE_COLUMNS * LINE_COLUMNS;
-    fitting = fitting < LINE_COLUMNS ? LINE_COLUMNS : products_smaller(fitting, PANEL_COLUMNS);
+    fitting = fitting < LINE_COLUMNS ? LINE_COLUMNS : matmul_min(fitting, PANEL_COLUMNS);
     made->inner = inner;
     made->columns = columns;
-    made->panel_columns = products_smaller(fitting, columns);
-    made->count = (int)products_divide_up(columns, made->panel_columns);
+    made->panel_columns = matmul_min(fitting, columns);
+    made->count = (int)matmul_divide_up(columns, made->panel_columns);
     made->transposed = transposed;
-    made->interleaved = compute->products->interleaved && compute->storage == ROTARY_BF16;
-    int threads = pieces_serial_begin();
+    made->vnni = compute->matmul->vnni && compute->storage == ROTARY_BF16;
+    int threads = gemm_serial_begin();
     int status = make_panels(made, compute);
-    pieces_serial_end(threads);
+    gemm_serial_end(threads);
     if (status != 0) {
         packed_weight_destroy(made);
-        return pieces_fail(error, status, "packed weights");
+        return gemm_fail(error, status, "packed weights");
     }
     *weight = made;
     return ROTARY_OK;
@@ -180,7 +180,7 @@ size_t packed_weight_bytes(const struct packed_weight *weight)
 
 struct fill {
     const struct packed_weight *weight;
-    const struct products *products;
+    const struct matmul *matmul;
     const struct layer_kernels *kernels;
     const float *source;
     _Atomic int status;
@@ -193,8 +193,8 @@ static void fill_line(void *argument, int64_t index, int worker)
     const struct packed_weight *weight = fill->weight;
     const struct layer_kernels *kernels = fill->kernels;
     int64_t inner = weight->inner, column = index * LINE_COLUMNS,
-            columns = products_smaller(LINE_COLUMNS, weight->columns - column);
-    uint16_t *line = (void *)products_dense(fill->products, worker), *rows = line + inner * LINE_COLUMNS;
+            columns = matmul_min(LINE_COLUMNS, weight->columns - column);
+    uint16_t *line = (void *)matmul_dense(fill->matmul, worker), *rows = line + inner * LINE_COLUMNS;
     if (weight->transposed) {
         kernels->to_storage(ROTARY_BF16, rows, fill->source + column * inner, columns * inner);
         kernels->transpose(line, LINE_COLUMNS, rows, inner, columns, inner);
@@ -204,8 +204,8 @@ static void fill_line(void *argument, int64_t index, int worker)
                                 fill->source + row * weight->columns + column, columns);
     int64_t panel = column / weight->panel_columns, within = column - panel * weight->panel_columns;
     uint16_t *to = (void *)panel_data(weight, panel);
-    int64_t padded = products_round_up(inner, LAYER_INTERLEAVED_ROWS);
-    kernels->interleave(to + within * padded, line, LINE_COLUMNS, inner, columns);
+    int64_t padded = matmul_round_up(inner, LAYER_VNNI_ROWS);
+    kernels->pack_vnni(to + within * padded, line, LINE_COLUMNS, inner, columns);
 }
 
 static void fill_panel(void *argument, int64_t index, int worker)
@@ -213,7 +213,7 @@ static void fill_panel(void *argument, int64_t index, int worker)
     struct fill *fill = argument;
     const struct packed_weight *weight = fill->weight;
     int64_t column = index * weight->panel_columns;
-    int status = panel_fill(weight->panels[index], fill->products->pieces, worker,
+    int status = panel_fill(weight->panels[index], fill->matmul->gemms, worker,
                             fill->source + column * (weight->transposed ? weight->inner : 1));
     if (status != 0)
         fill->status = status;
@@ -222,37 +222,36 @@ static void fill_panel(void *argument, int64_t index, int worker)
 rotary_status packed_weight_fill(struct packed_weight *weight, const struct compute *compute,
                                  const float *source, rotary_error *error)
 {
-    struct products *products = compute->products;
-    struct fill fill = {
-        .weight = weight, .products = products, .kernels = compute->kernels, .source = source};
-    if (weight->interleaved) {
-        rotary_status status = products_reserve_dense(
-            products, products_bytes(2 * weight->inner * LINE_COLUMNS, ROTARY_BF16), error);
+    struct matmul *matmul = compute->matmul;
+    struct fill fill = {.weight = weight, .matmul = matmul, .kernels = compute->kernels, .source = source};
+    if (weight->vnni) {
+        rotary_status status =
+            matmul_reserve_dense(matmul, matmul_bytes(2 * weight->inner * LINE_COLUMNS, ROTARY_BF16), error);
         if (status == ROTARY_OK)
-            rotary_parallel_for(compute->threads, products_divide_up(weight->columns, LINE_COLUMNS),
-                                fill_line, &fill);
+            rotary_parallel_for(compute->threads, matmul_divide_up(weight->columns, LINE_COLUMNS), fill_line,
+                                &fill);
         return status;
     }
-    int threads = pieces_serial_begin();
+    int threads = gemm_serial_begin();
     rotary_parallel_for(compute->threads, weight->count, fill_panel, &fill);
-    pieces_serial_end(threads);
-    return fill.status ? pieces_fail(error, fill.status, "packing of weights") : ROTARY_OK;
+    gemm_serial_end(threads);
+    return fill.status ? gemm_fail(error, fill.status, "packing of weights") : ROTARY_OK;
 }
 
 /* ---- Dense copies. ---- */
 
-rotary_status products_reserve_dense(struct products *products, size_t bytes, rotary_error *error)
+rotary_status matmul_reserve_dense(struct matmul *matmul, size_t bytes, rotary_error *error)
 {
-    if (bytes <= products->dense_bytes)
+    if (bytes <= matmul->dense_bytes)
         return ROTARY_OK;
     struct rotary_arena dense = {0};
-    rotary_arena_push(&dense, products->threads, bytes);
+    rotary_arena_push(&dense, matmul->threads, bytes);
     rotary_status status = rotary_arena_allocate(&dense, "the operands of a matrix product", error);
     if (status != ROTARY_OK)
         return status;
-    rotary_arena_free(&products->dense);
-    products->dense = dense;
-    products->dense_bytes = bytes;
+    rotary_arena_free(&matmul->dense);
+    matmul->dense = dense;
+    matmul->dense_bytes = bytes;
     return ROTARY_OK;
 }
 
@@ -264,7 +263,7 @@ static void copy(struct matrix to, struct matrix from)
                (const char *)from.data + (size_t)(row * from.stride) * size, (size_t)from.columns * size);
 }
 
-struct matrix products_densified(struct matrix m, void *memory)
+struct matrix matmul_densified(struct matrix m, void *memory)
 {
     if (matrix_is_dense(m))
         return m;
@@ -276,12 +275,12 @@ struct matrix products_densified(struct matrix m, void *memory)
 /* ---- out = finish(in weight + bias). ---- */
 
 struct run {
-    const struct products *products;
+    const struct matmul *matmul;
     const struct layer_kernels *kernels;
     const struct packed_weight *weight;
     struct matrix out, in;
     const float *bias;
-    const struct piece *pieces[2][2]; /* full or last block of rows; full or last panel */
+    const struct gemm *gemms[2][2]; /* full or last block of rows; full or last panel */
     int64_t blocks, block_rows;
     bool streamed; /* the results of panels go past the caches */
     _Atomic int status;
@@ -290,9 +289,9 @@ struct run {
 static int64_t choose_block_rows(int64_t rows, int64_t inner)
 {
     int64_t fitting = BLOCK_ELEMENTS / inner / ROWS_MULTIPLE * ROWS_MULTIPLE;
-    fitting = fitting < BLOCK_ROWS_LEAST ? BLOCK_ROWS_LEAST : products_smaller(fitting, BLOCK_ROWS_MOST);
-    return products_smaller(
-        fitting, products_divide_up(products_divide_up(rows, BLOCKS_WANTED), ROWS_MULTIPLE) * ROWS_MULTIPLE);
+    fitting = fitting < MIN_BLOCK_ROWS ? MIN_BLOCK_ROWS : matmul_min(fitting, MAX_BLOCK_ROWS);
+    return matmul_min(fitting,
+                      matmul_divide_up(matmul_divide_up(rows, BLOCKS_WANTED), ROWS_MULTIPLE) * ROWS_MULTIPLE);
 }
 
 static void run_block(void *argument, int64_t block, int worker)
@@ -300,19 +299,19 @@ static void run_block(void *argument, int64_t block, int worker)
     struct run *run = argument;
     const struct packed_weight *weight = run->weight;
     int64_t size = (int64_t)rotary_dtype_size(run->out.dtype);
-    int64_t row = block * run->block_rows, rows = products_smaller(run->block_rows, run->in.rows - row);
-    unsigned char *memory = products_dense(run->products, worker);
-    struct matrix in = products_densified(matrix_rows(run->in, row, rows), memory);
-    memory += products_bytes(run->block_rows * run->in.columns, run->in.dtype);
+    int64_t row = block * run->block_rows, rows = matmul_min(run->block_rows, run->in.rows - row);
+    unsigned char *memory = matmul_dense(run->matmul, worker);
+    struct matrix in = matmul_densified(matrix_rows(run->in, row, rows), memory);
+    memory += matmul_bytes(run->block_rows * run->in.columns, run->in.dtype);
     for (int i = 0; i < weight->count; i++) {
         int64_t column = i * weight->panel_columns;
         struct matrix out =
             matrix_part(run->out, row, rows, column, panel_width(weight, i == weight->count - 1));
         void *to = matrix_is_dense(out) ? out.data : memory;
         int status =
-            piece_run(run->products->pieces, run->pieces[block == run->blocks - 1][i == weight->count - 1],
-                      worker, in.data, panel_data(weight, i), weight->panels ? weight->panels[i] : NULL,
-                      run->bias ? run->bias + column : NULL, to);
+            gemm_run(run->matmul->gemms, run->gemms[block == run->blocks - 1][i == weight->count - 1], worker,
+                     in.data, panel_data(weight, i), weight->panels ? weight->panels[i] : NULL,
+                     run->bias ? run->bias + column : NULL, to);
         if (status != 0)
             run->status = status;
         if (to == out.data)
@@ -324,7 +323,7 @@ static void run_block(void *argument, int64_t block, int worker)
     }
 }
 
-static int run_pieces(struct run *run, enum product_finish finish)
+static int run_gemms(struct run *run, enum matmul_epilogue epilogue)
 {
     int status = 0;
     for (int i = 0; i < 4 && status == 0; i++) {
@@ -332,52 +331,52 @@ static int run_pieces(struct run *run, enum product_finish finish)
         if ((run->blocks == 1 && !last_block) || (run->weight->count == 1 && !last_panel))
             continue;
         int64_t inner = run->weight->inner, columns = panel_width(run->weight, last_panel);
-        struct piece_shape shape = {
-            .rows = last_block ? run->in.rows - (run->blocks - 1) * run->block_rows : run->block_rows,
-            .columns = columns,
-            .inner = inner,
-            .source_row = inner,
-            .source_column = 1,
-            .weights_row = run->weight->interleaved ? PIECE_INTERLEAVED : PIECE_PACKED,
-            .destination_row = columns,
-            .type = run->in.dtype,
-            .destination_type = run->out.dtype,
-            .bias = run->bias != NULL,
-            .finish = finish == PRODUCT_RELU ? PIECE_RELU : PIECE_PLAIN};
-        status = piece_find(run->products->pieces, &run->pieces[last_block][last_panel], &shape,
-                            run->weight->plans[last_panel]);
+        struct gemm_shape shape = {.rows = last_block ? run->in.rows - (run->blocks - 1) * run->block_rows
+                                                      : run->block_rows,
+                                   .columns = columns,
+                                   .inner = inner,
+                                   .source_row = inner,
+                                   .source_column = 1,
+                                   .weights_row = run->weight->vnni ? GEMM_VNNI : GEMM_PACKED,
+                                   .destination_row = columns,
+                                   .type = run->in.dtype,
+                                   .destination_type = run->out.dtype,
+                                   .bias = run->bias != NULL,
+                                   .epilogue = epilogue == MATMUL_RELU ? GEMM_RELU : GEMM_PLAIN};
+        status = gemm_find(run->matmul->gemms, &run->gemms[last_block][last_panel], &shape,
+                           run->weight->plans[last_panel]);
     }
     return status;
 }
 
-rotary_status product_run(const struct compute *compute, struct matrix out, struct matrix in,
-                          const struct packed_weight *weight, const float *bias, enum product_finish finish,
-                          rotary_error *error)
+rotary_status matmul_run(const struct compute *compute, struct matrix out, struct matrix in,
+                         const struct packed_weight *weight, const float *bias, enum matmul_epilogue epilogue,
+                         rotary_error *error)
 {
     if (in.rows == 0)
         return ROTARY_OK;
-    struct run run = {.products = compute->products,
+    struct run run = {.matmul = compute->matmul,
                       .kernels = compute->kernels,
-                      .streamed = products_bytes(out.rows * out.columns, out.dtype) >= STREAM_BYTES,
+                      .streamed = matmul_bytes(out.rows * out.columns, out.dtype) >= STREAM_BYTES,
                       .weight = weight,
                       .out = out,
                       .in = in,
                       .bias = bias,
                       .block_rows = choose_block_rows(in.rows, weight->inner)};
-    run.blocks = products_divide_up(in.rows, run.block_rows);
+    run.blocks = matmul_divide_up(in.rows, run.block_rows);
     rotary_status reserved =
-        products_reserve_dense(compute->products,
-                               products_bytes(run.block_rows * in.columns, in.dtype) +
-                                   products_bytes(run.block_rows * weight->panel_columns, out.dtype),
-                               error);
+        matmul_reserve_dense(compute->matmul,
+                             matmul_bytes(run.block_rows * in.columns, in.dtype) +
+                                 matmul_bytes(run.block_rows * weight->panel_columns, out.dtype),
+                             error);
     if (reserved != ROTARY_OK)
         return reserved;
-    int threads = pieces_serial_begin();
-    int status = run_pieces(&run, finish);
+    int threads = gemm_serial_begin();
+    int status = run_gemms(&run, epilogue);
     if (status == 0) {
         rotary_parallel_for(compute->threads, run.blocks, run_block, &run);
         status = run.status;
     }
-    pieces_serial_end(threads);
-    return status == 0 ? ROTARY_OK : pieces_fail(error, status, "a matrix product");
+    gemm_serial_end(threads);
+    return status == 0 ? ROTARY_OK : gemm_fail(error, status, "a matrix product");
 }

@@ -13,18 +13,18 @@
 
 /* What the products of one compute share: planned pieces, and scratch memory for each worker. One product at
  * a time. */
-struct products;
+struct matmul;
 
 /* Caps oneDNN at `isa`. oneDNN takes a cap only before its first use in the process: later calls keep the
  * first. */
-ROTARY_CHECKED rotary_status products_create(struct products **products, int threads, rotary_isa isa,
-                                             rotary_error *error);
-void products_destroy(struct products *products);
+ROTARY_CHECKED rotary_status matmul_create(struct matmul **matmul, int threads, rotary_isa isa,
+                                           rotary_error *error);
+void matmul_destroy(struct matmul *matmul);
 
 /* Whether the products multiply bf16 with instructions made for it. */
-bool products_bf16_is_fast(void);
+bool matmul_bf16_is_fast(void);
 /* Before anything in bf16: chooses the layout of its operands. False: it cannot be multiplied here. */
-bool products_prepare_bf16(struct products *products);
+bool matmul_prepare_bf16(struct matmul *matmul);
 
 /* A weight [inner, columns] in storage type, in the layout the product wants, cut into panels of columns. */
 struct packed_weight;
@@ -38,21 +38,21 @@ size_t packed_weight_bytes(const struct packed_weight *weight);
 ROTARY_CHECKED rotary_status packed_weight_fill(struct packed_weight *weight, const struct compute *compute,
                                                 const float *source, rotary_error *error);
 
-enum product_finish { PRODUCT_PLAIN, PRODUCT_RELU };
+enum matmul_epilogue { MATMUL_PLAIN, MATMUL_RELU };
 
 /* out[rows, columns] = finish(in[rows, inner] weight + bias). in is of the storage type, out of that or f32;
  * bias [columns] f32 or NULL. Sums are f32. */
-ROTARY_CHECKED rotary_status product_run(const struct compute *compute, struct matrix out, struct matrix in,
-                                         const struct packed_weight *weight, const float *bias,
-                                         enum product_finish finish, rotary_error *error);
+ROTARY_CHECKED rotary_status matmul_run(const struct compute *compute, struct matrix out, struct matrix in,
+                                        const struct packed_weight *weight, const float *bias,
+                                        enum matmul_epilogue epilogue, rotary_error *error);
 
 /* gradient[left.columns, right.columns] += left^T right, f32; left and right [rows, ...] of the storage type.
  * sums[left.columns] += the rows of left, f32, while they are at hand; NULL: not wanted. */
-ROTARY_CHECKED rotary_status product_gradient(const struct compute *compute, float *gradient, float *sums,
-                                              struct matrix left, struct matrix right, rotary_error *error);
+ROTARY_CHECKED rotary_status matmul_gradient(const struct compute *compute, float *gradient, float *sums,
+                                             struct matrix left, struct matrix right, rotary_error *error);
 
 /* How many of the pieces planned so far oneDNN has nothing better for than its reference, which is very slow.
  */
-int64_t products_slow(const struct products *products);
+int64_t matmul_slow(const struct matmul *matmul);
 
 #endif

@@ -10,43 +10,42 @@
 #include "tensor/matmul.h"
 #include "tensor/onednn.h"
 
-struct products {
-    struct pieces *pieces;
+struct matmul {
+    struct gemms *gemms;
     int threads;
-    bool interleaved; /* oneDNN has fast code for interleaved bf16 (kernel/layer/layer_kernels.h) */
+    bool vnni; /* oneDNN has fast code for interleaved bf16 (kernel/layer/layer_kernels.h) */
     /* Copies of operands in the order oneDNN's fast code wants, [threads][bytes]. It takes no strides. */
     struct rotary_arena dense;
     size_t dense_bytes;          /* of each */
     struct rotary_arena partial; /* gradients of groups of rows, f32, before they are summed */
 };
 
-static inline int64_t products_divide_up(int64_t a, int64_t b)
+static inline int64_t matmul_divide_up(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
 }
 
-static inline int64_t products_round_up(int64_t value, int64_t multiple)
+static inline int64_t matmul_round_up(int64_t value, int64_t multiple)
 {
-    return products_divide_up(value, multiple) * multiple;
+    return matmul_divide_up(value, multiple) * multiple;
 }
 
-static inline int64_t products_smaller(int64_t a, int64_t b)
+static inline int64_t matmul_min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
 /* Bytes of so many elements, aligned for what follows. */
-static inline size_t products_bytes(int64_t elements, rotary_dtype dtype)
+static inline size_t matmul_bytes(int64_t elements, rotary_dtype dtype)
 {
     return rotary_align((size_t)elements * rotary_dtype_size(dtype));
 }
 
 /* Bytes of an operand padded as interleave() pads it. */
-static inline size_t products_interleaved_bytes(int64_t rows, int64_t columns, rotary_dtype dtype)
+static inline size_t matmul_vnni_bytes(int64_t rows, int64_t columns, rotary_dtype dtype)
 {
-    return products_bytes(products_round_up(rows, LAYER_INTERLEAVED_ROWS) *
-                              products_round_up(columns, LAYER_INTERLEAVED_COLUMNS),
-                          dtype);
+    return matmul_bytes(matmul_round_up(rows, LAYER_VNNI_ROWS) * matmul_round_up(columns, LAYER_VNNI_COLUMNS),
+                        dtype);
 }
 
 static inline bool matrix_is_dense(struct matrix m)
@@ -64,15 +63,14 @@ static inline struct matrix matrix_part(struct matrix m, int64_t row, int64_t ro
 }
 
 /* Makes each worker's dense memory at least this large. */
-ROTARY_CHECKED rotary_status products_reserve_dense(struct products *products, size_t bytes,
-                                                    rotary_error *error);
+ROTARY_CHECKED rotary_status matmul_reserve_dense(struct matmul *matmul, size_t bytes, rotary_error *error);
 
-static inline unsigned char *products_dense(const struct products *products, int worker)
+static inline unsigned char *matmul_dense(const struct matmul *matmul, int worker)
 {
-    return products->dense.memory + (size_t)worker * products->dense_bytes;
+    return matmul->dense.memory + (size_t)worker * matmul->dense_bytes;
 }
 
 /* `m` itself if it is dense, else a copy of it at `memory`. */
-struct matrix products_densified(struct matrix m, void *memory);
+struct matrix matmul_densified(struct matrix m, void *memory);
 
 #endif

@@ -36,7 +36,7 @@ static dnnl_status_t layout_any(layout *l, const dnnl_dims_t dims, dnnl_data_typ
     return dnnl_memory_desc_create_with_tag(l, 2, dims, type, dnnl_format_tag_any);
 }
 
-static dnnl_status_t layout_interleaved(layout *l, const dnnl_dims_t dims)
+static dnnl_status_t layout_vnni(layout *l, const dnnl_dims_t dims)
 {
     return dnnl_memory_desc_create_with_tag(l, 2, dims, dnnl_bf16, dnnl_BA16a64b2a);
 }
@@ -87,7 +87,7 @@ static dnnl_status_t layout_any(layout *l, const dnnl_dims_t dims, dnnl_data_typ
     return dnnl_memory_desc_init_by_tag(l, 2, dims, type, dnnl_format_tag_any);
 }
 
-static dnnl_status_t layout_interleaved(layout *l, const dnnl_dims_t dims)
+static dnnl_status_t layout_vnni(layout *l, const dnnl_dims_t dims)
 {
     return dnnl_memory_desc_init_by_tag(l, 2, dims, dnnl_bf16, dnnl_BA16a64b2a);
 }
@@ -133,21 +133,21 @@ enum {
         256 /* of the product a panel's layout is chosen for: oneDNN's choice is the same for fewer */
 };
 
-_Static_assert(PIECES_NO_MEMORY == (int)dnnl_out_of_memory, "oneDNN's own value");
+_Static_assert(GEMM_NO_MEMORY == (int)dnnl_out_of_memory, "oneDNN's own value");
 
-struct piece {
-    struct piece_shape shape;
+struct gemm {
+    struct gemm_shape shape;
     dnnl_primitive_t primitive;
     dnnl_memory_t (*memory)[OPERANDS]; /* [threads]; pointed at the operands of each run */
     bool slow;
-    struct piece *next;
+    struct gemm *next;
 };
 
-struct pieces {
+struct gemms {
     dnnl_engine_t engine;
     dnnl_stream_t *streams; /* [threads] */
     int threads;
-    struct piece *first;
+    struct gemm *first;
     unsigned char *scratch; /* [threads][scratch_bytes] */
     size_t scratch_bytes;
 };
@@ -163,31 +163,31 @@ struct panel {
     dnnl_memory_t memory, source;
 };
 
-rotary_status pieces_fail(rotary_error *error, int status, const char *what)
+rotary_status gemm_fail(rotary_error *error, int status, const char *what)
 {
-    if (status == PIECES_NO_MEMORY)
+    if (status == GEMM_NO_MEMORY)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", what);
     return rotary_fail(error, ROTARY_UNSUPPORTED, "oneDNN %d.%d cannot do %s here (its status %d)",
                        DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, what, status);
 }
 
-int pieces_serial_begin(void)
+int gemm_serial_begin(void)
 {
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
     return threads;
 }
 
-void pieces_serial_end(int threads)
+void gemm_serial_end(int threads)
 {
     omp_set_num_threads(threads);
 }
 
-int64_t pieces_slow(const struct pieces *pieces)
+int64_t gemms_slow(const struct gemms *gemms)
 {
     int64_t count = 0;
-    for (const struct piece *piece = pieces->first; piece; piece = piece->next)
-        count += piece->slow;
+    for (const struct gemm *gemm = gemms->first; gemm; gemm = gemm->next)
+        count += gemm->slow;
     return count;
 }
 
@@ -216,7 +216,7 @@ static void cap(rotary_isa isa)
         dnnl_set_max_cpu_isa(caps[isa]); /* refused after oneDNN's first use: the header says so */
 }
 
-bool pieces_bf16_is_fast(void)
+bool gemm_bf16_is_fast(void)
 {
     return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
@@ -249,7 +249,7 @@ static void cap(rotary_isa isa)
     (void)isa;
 }
 
-bool pieces_bf16_is_fast(void)
+bool gemm_bf16_is_fast(void)
 {
     return false;
 }
@@ -260,17 +260,17 @@ static const char *instructions(void)
 }
 #endif
 
-void pieces_library(char *text, size_t bytes)
+void gemm_library(char *text, size_t bytes)
 {
     const dnnl_version_t *version = dnnl_version();
     snprintf(text, bytes, "oneDNN %d.%d.%d, %s", version->major, version->minor, version->patch,
              instructions());
 }
 
-rotary_status pieces_create(struct pieces **pieces, int threads, rotary_isa isa, rotary_error *error)
+rotary_status gemms_create(struct gemms **gemms, int threads, rotary_isa isa, rotary_error *error)
 {
     cap(isa);
-    struct pieces *made = calloc(1, sizeof *made);
+    struct gemms *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matrix products");
     made->threads = threads;
@@ -280,47 +280,47 @@ rotary_status pieces_create(struct pieces **pieces, int threads, rotary_isa isa,
     for (int worker = 0; status == dnnl_success && worker < threads; worker++)
         status = dnnl_stream_create(&made->streams[worker], made->engine, dnnl_stream_default_flags);
     if (status != dnnl_success) {
-        pieces_destroy(made);
-        return pieces_fail(error, (int)status, "matrix products");
+        gemms_destroy(made);
+        return gemm_fail(error, (int)status, "matrix products");
     }
-    *pieces = made;
+    *gemms = made;
     return ROTARY_OK;
 }
 
-static void piece_destroy(struct piece *piece, int threads)
+static void gemm_destroy(struct gemm *gemm, int threads)
 {
-    for (int worker = 0; piece->memory && worker < threads; worker++)
+    for (int worker = 0; gemm->memory && worker < threads; worker++)
         for (int i = 0; i < OPERANDS; i++)
-            if (piece->memory[worker][i])
-                dnnl_memory_destroy(piece->memory[worker][i]);
-    free(piece->memory);
-    if (piece->primitive)
-        dnnl_primitive_destroy(piece->primitive);
-    free(piece);
+            if (gemm->memory[worker][i])
+                dnnl_memory_destroy(gemm->memory[worker][i]);
+    free(gemm->memory);
+    if (gemm->primitive)
+        dnnl_primitive_destroy(gemm->primitive);
+    free(gemm);
 }
 
-void pieces_destroy(struct pieces *pieces)
+void gemms_destroy(struct gemms *gemms)
 {
-    if (!pieces)
+    if (!gemms)
         return;
-    while (pieces->first) {
-        struct piece *piece = pieces->first;
-        pieces->first = piece->next;
-        piece_destroy(piece, pieces->threads);
+    while (gemms->first) {
+        struct gemm *gemm = gemms->first;
+        gemms->first = gemm->next;
+        gemm_destroy(gemm, gemms->threads);
     }
-    for (int worker = 0; pieces->streams && worker < pieces->threads; worker++)
-        if (pieces->streams[worker])
-            dnnl_stream_destroy(pieces->streams[worker]);
-    free(pieces->streams);
-    if (pieces->engine)
-        dnnl_engine_destroy(pieces->engine);
-    free(pieces->scratch);
-    free(pieces);
+    for (int worker = 0; gemms->streams && worker < gemms->threads; worker++)
+        if (gemms->streams[worker])
+            dnnl_stream_destroy(gemms->streams[worker]);
+    free(gemms->streams);
+    if (gemms->engine)
+        dnnl_engine_destroy(gemms->engine);
+    free(gemms->scratch);
+    free(gemms);
 }
 
 /* ---- Pieces. ---- */
 
-static dnnl_status_t finish_attributes(dnnl_primitive_attr_t *attributes, int64_t finish)
+static dnnl_status_t finish_attributes(dnnl_primitive_attr_t *attributes, int64_t epilogue)
 {
     dnnl_post_ops_t operations = NULL;
     dnnl_status_t status = dnnl_primitive_attr_create(attributes);
@@ -328,9 +328,9 @@ static dnnl_status_t finish_attributes(dnnl_primitive_attr_t *attributes, int64_
         status = dnnl_primitive_attr_set_scratchpad_mode(*attributes, dnnl_scratchpad_mode_user);
     if (status == dnnl_success)
         status = dnnl_post_ops_create(&operations);
-    if (status == dnnl_success && finish == PIECE_ADD)
+    if (status == dnnl_success && epilogue == GEMM_ADD)
         status = append_sum(operations);
-    if (status == dnnl_success && finish == PIECE_RELU)
+    if (status == dnnl_success && epilogue == GEMM_RELU)
         status = append_relu(operations);
     if (status == dnnl_success)
         status = dnnl_primitive_attr_set_post_ops(*attributes, operations);
@@ -339,13 +339,13 @@ static dnnl_status_t finish_attributes(dnnl_primitive_attr_t *attributes, int64_
     return status;
 }
 
-struct piece_layouts {
+struct gemm_layouts {
     layout operand[BIAS + 1];
     int made;
 };
 
-static dnnl_status_t piece_layouts(struct piece_layouts *l, const struct piece_shape *shape,
-                                   const layout *packed)
+static dnnl_status_t gemm_layouts(struct gemm_layouts *l, const struct gemm_shape *shape,
+                                  const layout *packed)
 {
     const dnnl_dims_t source = {shape->rows, shape->inner}, weights = {shape->inner, shape->columns},
                       destination = {shape->rows, shape->columns}, bias = {1, shape->columns},
@@ -357,10 +357,10 @@ static dnnl_status_t piece_layouts(struct piece_layouts *l, const struct piece_s
     l->made += status == dnnl_success;
     if (status == dnnl_success && packed)
         status = layout_copy(&l->operand[WEIGHTS], layout_handle(packed));
-    else if (status == dnnl_success && shape->weights_row == PIECE_PACKED)
+    else if (status == dnnl_success && shape->weights_row == GEMM_PACKED)
         status = layout_any(&l->operand[WEIGHTS], weights, type);
-    else if (status == dnnl_success && shape->weights_row == PIECE_INTERLEAVED)
-        status = layout_interleaved(&l->operand[WEIGHTS], weights);
+    else if (status == dnnl_success && shape->weights_row == GEMM_VNNI)
+        status = layout_vnni(&l->operand[WEIGHTS], weights);
     else if (status == dnnl_success)
         status = layout_strided(&l->operand[WEIGHTS], weights, type, weights_strides);
     l->made += status == dnnl_success;
@@ -375,13 +375,13 @@ static dnnl_status_t piece_layouts(struct piece_layouts *l, const struct piece_s
 }
 
 /* What oneDNN would do for a shape; with `packed` NULL and no stride the weights' layout is its choice. */
-static dnnl_status_t piece_plan(dnnl_primitive_desc_t *plan, struct piece_layouts *l, dnnl_engine_t engine,
-                                const struct piece_shape *shape, const layout *packed)
+static dnnl_status_t gemm_plan(dnnl_primitive_desc_t *plan, struct gemm_layouts *l, dnnl_engine_t engine,
+                               const struct gemm_shape *shape, const layout *packed)
 {
     dnnl_primitive_attr_t attributes = NULL;
-    dnnl_status_t status = piece_layouts(l, shape, packed);
+    dnnl_status_t status = gemm_layouts(l, shape, packed);
     if (status == dnnl_success)
-        status = finish_attributes(&attributes, shape->finish);
+        status = finish_attributes(&attributes, shape->epilogue);
     if (status == dnnl_success)
         status = plan_matmul(plan, engine, &l->operand[SOURCE], &l->operand[WEIGHTS],
                              shape->bias ? &l->operand[BIAS] : NULL, &l->operand[DESTINATION], attributes);
@@ -390,23 +390,23 @@ static dnnl_status_t piece_plan(dnnl_primitive_desc_t *plan, struct piece_layout
     return status;
 }
 
-static void piece_layouts_free(struct piece_layouts *l)
+static void gemm_layouts_free(struct gemm_layouts *l)
 {
     for (int i = 0; i < l->made; i++)
         layout_free(&l->operand[i]);
 }
 
-static dnnl_status_t reserve_scratch(struct pieces *pieces, size_t bytes)
+static dnnl_status_t reserve_scratch(struct gemms *gemms, size_t bytes)
 {
     bytes = rotary_align(bytes);
-    if (bytes <= pieces->scratch_bytes)
+    if (bytes <= gemms->scratch_bytes)
         return dnnl_success;
-    unsigned char *scratch = aligned_alloc(ROTARY_ALIGNMENT, bytes * (size_t)pieces->threads);
+    unsigned char *scratch = aligned_alloc(ROTARY_ALIGNMENT, bytes * (size_t)gemms->threads);
     if (!scratch)
         return dnnl_out_of_memory;
-    free(pieces->scratch);
-    pieces->scratch = scratch;
-    pieces->scratch_bytes = bytes;
+    free(gemms->scratch);
+    gemms->scratch = scratch;
+    gemms->scratch_bytes = bytes;
     return dnnl_success;
 }
 
@@ -417,75 +417,75 @@ static bool is_reference(const_dnnl_primitive_desc_t plan)
     return strncmp(name, "ref", 3) == 0;
 }
 
-enum piece_speed piece_probe(const struct pieces *pieces, const struct piece_shape *shape)
+enum gemm_speed gemm_probe(const struct gemms *gemms, const struct gemm_shape *shape)
 {
-    struct piece_layouts layouts = {0};
+    struct gemm_layouts layouts = {0};
     dnnl_primitive_desc_t plan = NULL;
-    enum piece_speed speed = PIECE_IMPOSSIBLE;
-    if (piece_plan(&plan, &layouts, pieces->engine, shape, NULL) == dnnl_success)
-        speed = is_reference(plan) ? PIECE_SLOW : PIECE_FAST;
+    enum gemm_speed speed = GEMM_IMPOSSIBLE;
+    if (gemm_plan(&plan, &layouts, gemms->engine, shape, NULL) == dnnl_success)
+        speed = is_reference(plan) ? GEMM_SLOW : GEMM_FAST;
     if (plan)
         dnnl_primitive_desc_destroy(plan);
-    piece_layouts_free(&layouts);
+    gemm_layouts_free(&layouts);
     return speed;
 }
 
-static dnnl_status_t piece_make(struct pieces *pieces, struct piece *piece, const layout *packed)
+static dnnl_status_t gemm_make(struct gemms *gemms, struct gemm *gemm, const layout *packed)
 {
-    struct piece_layouts layouts = {0};
+    struct gemm_layouts layouts = {0};
     dnnl_primitive_desc_t plan = NULL;
-    dnnl_status_t status = piece_plan(&plan, &layouts, pieces->engine, &piece->shape, packed);
+    dnnl_status_t status = gemm_plan(&plan, &layouts, gemms->engine, &gemm->shape, packed);
     if (status == dnnl_success)
-        status = dnnl_primitive_create(&piece->primitive, plan);
-    if (status == dnnl_success && !(piece->memory = calloc((size_t)pieces->threads, sizeof *piece->memory)))
+        status = dnnl_primitive_create(&gemm->primitive, plan);
+    if (status == dnnl_success && !(gemm->memory = calloc((size_t)gemms->threads, sizeof *gemm->memory)))
         status = dnnl_out_of_memory;
-    for (int worker = 0; status == dnnl_success && worker < pieces->threads; worker++)
+    for (int worker = 0; status == dnnl_success && worker < gemms->threads; worker++)
         for (int i = 0; status == dnnl_success && i < OPERANDS; i++) {
             if (i == WEIGHTS && packed)
                 continue; /* the packed weight has its own */
             const void *handle =
                 i == SCRATCH ? (const void *)dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0)
                              : (const void *)layout_handle(&layouts.operand[i]);
-            status = dnnl_memory_create(&piece->memory[worker][i], handle, pieces->engine, DNNL_MEMORY_NONE);
+            status = dnnl_memory_create(&gemm->memory[worker][i], handle, gemms->engine, DNNL_MEMORY_NONE);
         }
     if (status == dnnl_success)
-        status = reserve_scratch(pieces, dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(
-                                             plan, dnnl_query_scratchpad_md, 0)));
+        status = reserve_scratch(gemms, dnnl_memory_desc_get_size(
+                                            dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0)));
     if (status == dnnl_success)
-        piece->slow = is_reference(plan);
+        gemm->slow = is_reference(plan);
     if (plan)
         dnnl_primitive_desc_destroy(plan);
-    piece_layouts_free(&layouts);
+    gemm_layouts_free(&layouts);
     return status;
 }
 
-int piece_find(struct pieces *pieces, const struct piece **found, const struct piece_shape *shape,
-               const struct panel_plan *panels)
+int gemm_find(struct gemms *gemms, const struct gemm **found, const struct gemm_shape *shape,
+              const struct panel_plan *panels)
 {
-    for (const struct piece *piece = pieces->first; piece; piece = piece->next)
-        if (memcmp(&piece->shape, shape, sizeof *shape) == 0) {
-            *found = piece;
+    for (const struct gemm *gemm = gemms->first; gemm; gemm = gemm->next)
+        if (memcmp(&gemm->shape, shape, sizeof *shape) == 0) {
+            *found = gemm;
             return dnnl_success;
         }
-    struct piece *piece = calloc(1, sizeof *piece);
-    if (!piece)
+    struct gemm *gemm = calloc(1, sizeof *gemm);
+    if (!gemm)
         return dnnl_out_of_memory;
-    piece->shape = *shape;
-    dnnl_status_t status = piece_make(pieces, piece, panels ? &panels->layout : NULL);
+    gemm->shape = *shape;
+    dnnl_status_t status = gemm_make(gemms, gemm, panels ? &panels->layout : NULL);
     if (status != dnnl_success) {
-        piece_destroy(piece, pieces->threads);
+        gemm_destroy(gemm, gemms->threads);
         return (int)status;
     }
-    piece->next = pieces->first;
-    pieces->first = piece;
-    *found = piece;
+    gemm->next = gemms->first;
+    gemms->first = gemm;
+    *found = gemm;
     return dnnl_success;
 }
 
-int piece_run(const struct pieces *pieces, const struct piece *piece, int worker, const void *source,
-              const void *weights, const struct panel *panel, const float *bias, void *destination)
+int gemm_run(const struct gemms *gemms, const struct gemm *gemm, int worker, const void *source,
+             const void *weights, const struct panel *panel, const float *bias, void *destination)
 {
-    dnnl_memory_t *memory = piece->memory[worker];
+    dnnl_memory_t *memory = gemm->memory[worker];
     dnnl_status_t status = dnnl_memory_set_data_handle(memory[SOURCE], writable(source));
     if (status == dnnl_success && !panel)
         status = dnnl_memory_set_data_handle(memory[WEIGHTS], writable(weights));
@@ -495,53 +495,53 @@ int piece_run(const struct pieces *pieces, const struct piece *piece, int worker
         status = dnnl_memory_set_data_handle(memory[BIAS], writable(bias));
     if (status == dnnl_success)
         status = dnnl_memory_set_data_handle(memory[SCRATCH],
-                                             pieces->scratch + (size_t)worker * pieces->scratch_bytes);
+                                             gemms->scratch + (size_t)worker * gemms->scratch_bytes);
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, memory[SOURCE]},
                                          {DNNL_ARG_WEIGHTS, panel ? panel->memory : memory[WEIGHTS]},
                                          {DNNL_ARG_DST, memory[DESTINATION]},
                                          {DNNL_ARG_SCRATCHPAD, memory[SCRATCH]},
                                          {DNNL_ARG_BIAS, memory[BIAS]}};
     if (status == dnnl_success)
-        status = dnnl_primitive_execute(piece->primitive, pieces->streams[worker], bias ? 5 : 4, arguments);
+        status = dnnl_primitive_execute(gemm->primitive, gemms->streams[worker], bias ? 5 : 4, arguments);
     return (int)status;
 }
 
 /* ---- Panels of weights. ---- */
 
-int panel_plan_create(struct panel_plan **plan, const struct pieces *pieces, rotary_dtype dtype,
-                      int64_t inner, int64_t columns, bool transposed, int64_t source_row)
+int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, rotary_dtype dtype, int64_t inner,
+                      int64_t columns, bool transposed, int64_t source_row)
 {
-    const struct piece_shape shape = {.rows = PANEL_ROWS,
-                                      .columns = columns,
-                                      .inner = inner,
-                                      .source_row = inner,
-                                      .source_column = 1,
-                                      .destination_row = columns,
-                                      .type = dtype,
-                                      .destination_type = dtype};
+    const struct gemm_shape shape = {.rows = PANEL_ROWS,
+                                     .columns = columns,
+                                     .inner = inner,
+                                     .source_row = inner,
+                                     .source_column = 1,
+                                     .destination_row = columns,
+                                     .type = dtype,
+                                     .destination_type = dtype};
     const dnnl_dims_t dims = {inner, columns}, plain = {source_row, 1}, turned = {1, source_row};
-    struct piece_layouts layouts = {0};
-    dnnl_primitive_desc_t product = NULL, fill = NULL;
+    struct gemm_layouts layouts = {0};
+    dnnl_primitive_desc_t matmul = NULL, fill = NULL;
     struct panel_plan *made = calloc(1, sizeof *made);
     if (!made)
         return dnnl_out_of_memory;
-    dnnl_status_t status = piece_plan(&product, &layouts, pieces->engine, &shape, NULL);
+    dnnl_status_t status = gemm_plan(&matmul, &layouts, gemms->engine, &shape, NULL);
     if (status == dnnl_success)
-        status = layout_copy(&made->layout, dnnl_primitive_desc_query_md(product, dnnl_query_weights_md, 0));
+        status = layout_copy(&made->layout, dnnl_primitive_desc_query_md(matmul, dnnl_query_weights_md, 0));
     made->layouts += status == dnnl_success;
     if (status == dnnl_success)
         status = layout_strided(&made->source, dims, dnnl_f32, transposed ? turned : plain);
     made->layouts += status == dnnl_success;
     if (status == dnnl_success)
-        status = dnnl_reorder_primitive_desc_create(&fill, layout_handle(&made->source), pieces->engine,
-                                                    layout_handle(&made->layout), pieces->engine, NULL);
+        status = dnnl_reorder_primitive_desc_create(&fill, layout_handle(&made->source), gemms->engine,
+                                                    layout_handle(&made->layout), gemms->engine, NULL);
     if (status == dnnl_success)
         status = dnnl_primitive_create(&made->fill, fill);
     if (fill)
         dnnl_primitive_desc_destroy(fill);
-    if (product)
-        dnnl_primitive_desc_destroy(product);
-    piece_layouts_free(&layouts);
+    if (matmul)
+        dnnl_primitive_desc_destroy(matmul);
+    gemm_layouts_free(&layouts);
     if (status == dnnl_success)
         *plan = made;
     else
@@ -567,17 +567,17 @@ size_t panel_plan_bytes(const struct panel_plan *plan)
     return rotary_align(dnnl_memory_desc_get_size(layout_handle(&plan->layout)));
 }
 
-int panel_create(struct panel **panel, const struct pieces *pieces, const struct panel_plan *plan, void *data)
+int panel_create(struct panel **panel, const struct gemms *gemms, const struct panel_plan *plan, void *data)
 {
     struct panel *made = calloc(1, sizeof *made);
     if (!made)
         return dnnl_out_of_memory;
     made->plan = plan;
     dnnl_status_t status =
-        dnnl_memory_create(&made->memory, layout_handle(&plan->layout), pieces->engine, data);
+        dnnl_memory_create(&made->memory, layout_handle(&plan->layout), gemms->engine, data);
     if (status == dnnl_success)
         status =
-            dnnl_memory_create(&made->source, layout_handle(&plan->source), pieces->engine, DNNL_MEMORY_NONE);
+            dnnl_memory_create(&made->source, layout_handle(&plan->source), gemms->engine, DNNL_MEMORY_NONE);
     if (status == dnnl_success)
         *panel = made;
     else
@@ -596,11 +596,11 @@ void panel_destroy(struct panel *panel)
     free(panel);
 }
 
-int panel_fill(const struct panel *panel, const struct pieces *pieces, int worker, const float *source)
+int panel_fill(const struct panel *panel, const struct gemms *gemms, int worker, const float *source)
 {
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, panel->source}, {DNNL_ARG_TO, panel->memory}};
     dnnl_status_t status = dnnl_memory_set_data_handle(panel->source, writable(source));
     if (status == dnnl_success)
-        status = dnnl_primitive_execute(panel->plan->fill, pieces->streams[worker], 2, arguments);
+        status = dnnl_primitive_execute(panel->plan->fill, gemms->streams[worker], 2, arguments);
     return (int)status;
 }

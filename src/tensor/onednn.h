@@ -8,13 +8,13 @@
 
 #include <rotary/types.h>
 
-enum piece_finish { PIECE_PLAIN, PIECE_RELU, PIECE_ADD /* to what the destination holds */ };
+enum gemm_epilogue { GEMM_PLAIN, GEMM_RELU, GEMM_ADD /* to what the destination holds */ };
 
-enum { PIECE_PACKED = 0, PIECE_INTERLEAVED = -1 };
+enum { GEMM_PACKED = 0, GEMM_VNNI = -1 };
 
 /* Everything a piece is planned from: destination[rows, columns] = finish(source[rows, inner] weights[inner,
  * columns] + bias), sums in f32. All members are of one type, so that shapes compare as bytes. */
-struct piece_shape {
+struct gemm_shape {
     int64_t rows, columns, inner;
     int64_t source_row, source_column; /* strides; one of them is 1 */
     int64_t weights_row; /* stride; PIECE_PACKED: a panel; PIECE_INTERLEAVED: kernel/layer/layer_kernels.h */
@@ -22,57 +22,56 @@ struct piece_shape {
     int64_t type;            /* rotary_dtype of source and weights */
     int64_t destination_type;
     int64_t bias; /* whether there is one */
-    int64_t finish;
+    int64_t epilogue;
 };
 
 /* The pieces seen so far, and what each worker needs to run one. */
-struct pieces;
-struct piece;
+struct gemms;
+struct gemm;
 
 /* Caps oneDNN at `isa`, if this is its first use in the process. */
-ROTARY_CHECKED rotary_status pieces_create(struct pieces **pieces, int threads, rotary_isa isa,
-                                           rotary_error *error);
-void pieces_destroy(struct pieces *pieces);
-bool pieces_bf16_is_fast(void);
+ROTARY_CHECKED rotary_status gemms_create(struct gemms **gemms, int threads, rotary_isa isa,
+                                          rotary_error *error);
+void gemms_destroy(struct gemms *gemms);
+bool gemm_bf16_is_fast(void);
 /* How many pieces run oneDNN's reference code: correct, and very slow. */
-int64_t pieces_slow(const struct pieces *pieces);
+int64_t gemms_slow(const struct gemms *gemms);
 /* "oneDNN 2.6.3, avx512_core_amx": what is linked, and the instruction set it computes with. */
-void pieces_library(char *text, size_t bytes);
+void gemm_library(char *text, size_t bytes);
 
 /* oneDNN plans for as many threads as OpenMP would start, and runs so too outside of parallel regions.
  * Between begin and end that is one; end takes what begin gave. */
-int pieces_serial_begin(void);
-void pieces_serial_end(int threads);
+int gemm_serial_begin(void);
+void gemm_serial_end(int threads);
 
-enum { PIECES_NO_MEMORY = 1 }; /* oneDNN's status for it */
+enum { GEMM_NO_MEMORY = 1 }; /* oneDNN's status for it */
 
 /* Fills in `error` for oneDNN's `status`, which came of trying `what`. */
-rotary_status pieces_fail(rotary_error *error, int status, const char *what);
+rotary_status gemm_fail(rotary_error *error, int status, const char *what);
 
 /* A panel of a weight: [inner, columns] in the layout that pieces of this shape want. */
 struct panel_plan;
 struct panel;
 /* A plan serves every panel of a width. `transposed`: the f32 source is [columns, inner]; source_row is the
  * stride of its rows. */
-int panel_plan_create(struct panel_plan **plan, const struct pieces *pieces, rotary_dtype dtype,
-                      int64_t inner, int64_t columns, bool transposed, int64_t source_row);
+int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, rotary_dtype dtype, int64_t inner,
+                      int64_t columns, bool transposed, int64_t source_row);
 void panel_plan_destroy(struct panel_plan *plan);
 size_t panel_plan_bytes(const struct panel_plan *plan);
 /* data of panel_plan_bytes, zeroed, aligned to ROTARY_ALIGNMENT, is borrowed. */
-int panel_create(struct panel **panel, const struct pieces *pieces, const struct panel_plan *plan,
-                 void *data);
+int panel_create(struct panel **panel, const struct gemms *gemms, const struct panel_plan *plan, void *data);
 void panel_destroy(struct panel *panel);
-int panel_fill(const struct panel *panel, const struct pieces *pieces, int worker, const float *source);
+int panel_fill(const struct panel *panel, const struct gemms *gemms, int worker, const float *source);
 
 /* The piece of a shape, planned now if it has not been seen; `panels` is the plan of its weights, NULL if
  * they are not packed. */
-int piece_find(struct pieces *pieces, const struct piece **piece, const struct piece_shape *shape,
-               const struct panel_plan *panels);
+int gemm_find(struct gemms *gemms, const struct gemm **gemm, const struct gemm_shape *shape,
+              const struct panel_plan *panels);
 /* What oneDNN has for a piece, without planning it: nothing, its reference code, better. */
-enum piece_speed { PIECE_IMPOSSIBLE, PIECE_SLOW, PIECE_FAST };
-enum piece_speed piece_probe(const struct pieces *pieces, const struct piece_shape *shape);
+enum gemm_speed { GEMM_IMPOSSIBLE, GEMM_SLOW, GEMM_FAST };
+enum gemm_speed gemm_probe(const struct gemms *gemms, const struct gemm_shape *shape);
 /* Runs it. Weights are a panel's or, where panel is NULL, at `weights`. */
-int piece_run(const struct pieces *pieces, const struct piece *piece, int worker, const void *source,
-              const void *weights, const struct panel *panel, const float *bias, void *destination);
+int gemm_run(const struct gemms *gemms, const struct gemm *gemm, int worker, const void *source,
+             const void *weights, const struct panel *panel, const float *bias, void *destination);
 
 #endif

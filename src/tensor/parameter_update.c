@@ -5,8 +5,8 @@
 #include "kernel/layer/layer_kernels.h"
 
 enum {
-    CHUNKS = 1024,         /* of a flat array, at most */
-    CHUNK_LEAST = 1 << 14, /* elements */
+    CHUNKS = 1024,       /* of a flat array, at most */
+    MIN_CHUNK = 1 << 14, /* elements */
 };
 
 struct chunks {
@@ -21,7 +21,7 @@ struct chunks {
 static int64_t chunk_elements(int64_t elements)
 {
     int64_t each = (elements + CHUNKS - 1) / CHUNKS;
-    return each < CHUNK_LEAST ? CHUNK_LEAST : each;
+    return each < MIN_CHUNK ? MIN_CHUNK : each;
 }
 
 static int64_t chunk_past(const struct chunks *chunks, int64_t index)

@@ -73,7 +73,7 @@ struct drawing {
     struct rotary_random_key key;
 };
 
-static void draw_piece(void *argument, int64_t index, int worker)
+static void draw_gemm(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct drawing *drawing = argument;
@@ -109,8 +109,8 @@ void parameters_initialise(struct parameters *parameters, int threads, uint64_t 
             .row = row,
             .value = parameter_value(parameters, i),
             .key = {.seed = seed, .stream = ROTARY_STREAM_INITIAL, .step = (uint32_t)(hash ^ hash >> 32)}};
-        rotary_parallel_for(threads, (parameter_elements(row) + DRAWN_AT_ONCE - 1) / DRAWN_AT_ONCE,
-                            draw_piece, &drawing);
+        rotary_parallel_for(threads, (parameter_elements(row) + DRAWN_AT_ONCE - 1) / DRAWN_AT_ONCE, draw_gemm,
+                            &drawing);
     }
 }
 

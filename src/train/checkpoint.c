@@ -154,12 +154,12 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
 
 /* A whole number in the metadata, at least `least`. */
 static rotary_status read_number(const struct safetensors *file, const char *path, const char *key,
-                                 int64_t least, int64_t *number, rotary_error *error)
+                                 int64_t min, int64_t *number, rotary_error *error)
 {
     const char *text = safetensors_metadata(file, key);
     char *end = NULL;
     long long read = text ? strtoll(text, &end, 10) : 0;
-    if (!text || end == text || *end || read < least)
+    if (!text || end == text || *end || read < min)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its %s: it is not a checkpoint", path,
                            key);
     *number = read;

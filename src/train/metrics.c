@@ -32,7 +32,7 @@ static bool read_line(const char *text, size_t length, struct line *line)
 {
     static const char *const of_step[] = {"loss", "learning_rate", "gradient_norm", "tokens_per_second",
                                           NULL};
-    static const char *const of_evaluation[] = {"right", "problems", "loss", "accuracy", "seconds", NULL};
+    static const char *const of_evaluation[] = {"correct", "problems", "loss", "accuracy", "seconds", NULL};
     json_t *object = json_loadb(text, length, 0, NULL);
     const json_t *step = json_object_get(object, "step");
     const json_t *evaluation = json_object_get(object, "evaluation");
@@ -44,7 +44,7 @@ static bool read_line(const char *text, size_t length, struct line *line)
     } else if (evaluation) {
         good = good && has_numbers(evaluation, of_evaluation);
         line->evaluation = (struct evaluation){
-            .right = json_integer_value(json_object_get(evaluation, "right")),
+            .correct = json_integer_value(json_object_get(evaluation, "correct")),
             .problems = json_integer_value(json_object_get(evaluation, "problems")),
             .loss = json_number_value(json_object_get(evaluation, "loss")),
             .accuracy = json_number_value(json_object_get(evaluation, "accuracy")),
@@ -132,14 +132,14 @@ void metrics_close(struct metrics *metrics)
 static rotary_status append(struct metrics *metrics, const char *text, size_t count, rotary_error *error)
 {
     while (count > 0) {
-        ssize_t written = write(metrics->file, text, count);
-        if (written < 0 && errno == EINTR)
+        ssize_t generated = write(metrics->file, text, count);
+        if (generated < 0 && errno == EINTR)
             continue;
-        if (written < 0)
+        if (generated < 0)
             return rotary_fail(error, ROTARY_IO_ERROR, "cannot write to %s: %s", metrics->path,
                                strerror(errno));
-        text += written;
-        count -= (size_t)written;
+        text += generated;
+        count -= (size_t)generated;
     }
     return ROTARY_OK;
 }
@@ -177,16 +177,16 @@ static json_t *evaluation_object(int64_t step, const struct evaluation *evaluati
     json_t *samples = json_array();
     for (int64_t i = 0; samples && i < evaluation->sample_count; i++) {
         const struct evaluation_sample *sample = &evaluation->samples[i];
-        json_t *object =
-            json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt, "answer",
-                      sample->problem.answer, "written", sample->written, "right", (int)sample->right);
+        json_t *object = json_pack("{s:s, s:s, s:s, s:b}", "prompt", sample->problem.prompt, "answer",
+                                   sample->problem.answer, "generated", sample->generated, "correct",
+                                   (int)sample->correct);
         if (json_array_append_new(samples, object) != 0) {
             json_decref(samples);
             samples = NULL;
         }
     }
     return json_pack("{s:I, s:{s:I, s:I, s:f, s:f, s:f}, s:o}", "step", (json_int_t)step, "evaluation",
-                     "right", (json_int_t)evaluation->right, "problems", (json_int_t)evaluation->problems,
+                     "correct", (json_int_t)evaluation->correct, "problems", (json_int_t)evaluation->problems,
                      "loss", evaluation->loss, "accuracy", evaluation->accuracy, "seconds",
                      evaluation->seconds, "samples", samples);
 }

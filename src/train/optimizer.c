@@ -7,11 +7,11 @@
 
 const char *const optimizer_names[] = {"adam", "adamw", NULL};
 
-double optimizer_clip_scale(double norm, double clip)
+double optimizer_clip_scale(double norm, double max_grad_norm)
 {
-    if (clip == 0.0)
+    if (max_grad_norm == 0.0)
         return 1.0;
-    double scale = clip / (norm + 1e-6);
+    double scale = max_grad_norm / (norm + 1e-6);
     return scale < 1.0 ? scale : 1.0;
 }
 
@@ -28,7 +28,7 @@ bool optimizer_step(const struct optimizer *optimizer, const struct compute *com
         .epsilon = (float)optimizer->epsilon,
         .weight_decay = (float)optimizer->weight_decay,
         .decoupled = optimizer->kind == OPTIMIZER_ADAMW,
-        .gradient_scale = (float)optimizer_clip_scale(*norm, optimizer->clip),
+        .gradient_scale = (float)optimizer_clip_scale(*norm, optimizer->max_grad_norm),
     };
     /* Of the betas that the moments see: near 1 a float's rounding is a large part of what is left of them.
      */

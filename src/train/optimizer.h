@@ -17,12 +17,12 @@ extern const char *const optimizer_names[]; /* NULL-terminated, in the order of 
 struct optimizer {
     enum optimizer_kind kind;
     double beta1, beta2, epsilon, weight_decay;
-    double clip; /* largest norm of all gradients together; 0: as large as they come */
+    double max_grad_norm; /* largest norm of all gradients together; 0: as large as they come */
 };
 
 /* What all gradients are multiplied by so that their norm is at most `clip`: min(1, clip / (norm + 1e-6)), as
  * torch.nn.utils.clip_grad_norm_ has it; 1 when clip is 0. */
-double optimizer_clip_scale(double norm, double clip);
+double optimizer_clip_scale(double norm, double max_grad_norm);
 
 /* Step `step`, counted from 1: clips, moves the parameters, and leaves the gradients zero for the next step.
  * *norm is that of the gradients before clipping. When it is not finite nothing is changed and the result is

@@ -12,43 +12,43 @@
 const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 
 #define MEMBER(member) offsetof(struct train_config, member)
-enum { LARGEST_BATCH = 1 << 20 };
-#define LARGEST_STEP    4294967295.0       /* data and dropout are drawn by a 32-bit step */
-#define LARGEST_SEED    9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
-#define LARGEST_BETA    0.9999999          /* below 1 in f32 */
+enum { MAX_BATCH = 1 << 20 };
+#define MAX_STEP        4294967295.0       /* data and dropout are drawn by a 32-bit step */
+#define MAX_SEED        9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
+#define MAX_BETA        0.9999999          /* below 1 in f32 */
 #define SMALLEST_FACTOR 1e-20              /* an epsilon that still is one in f32 */
 
 static const struct setting train_table[] = {
-    {"steps", SETTING_INTEGER, MEMBER(steps), 1, LARGEST_STEP, NULL, "updates of the parameters"},
-    {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, LARGEST_BATCH, NULL, "sequences run at once"},
-    {"accumulation", SETTING_INTEGER, MEMBER(accumulation), 1, LARGEST_BATCH, NULL,
+    {"steps", SETTING_INTEGER, MEMBER(steps), 1, MAX_STEP, NULL, "updates of the parameters"},
+    {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, MAX_BATCH, NULL, "sequences run at once"},
+    {"gradient_accumulation_steps", SETTING_INTEGER, MEMBER(gradient_accumulation_steps), 1, MAX_BATCH, NULL,
      "batches whose gradients are summed for one step"},
     {"learning_rate", SETTING_REAL, MEMBER(learning_rate), 0, 1e6, NULL,
      "the largest; with noam, its factor"},
     {"minimum_learning_rate", SETTING_REAL, MEMBER(minimum_learning_rate), 0, 1e6, NULL,
      "where linear and cosine end"},
     {"schedule", SETTING_CHOICE, MEMBER(schedule), 0, 0, schedule_names, "how the learning rate goes on"},
-    {"warmup_steps", SETTING_INTEGER, MEMBER(warmup_steps), 0, LARGEST_STEP, NULL,
+    {"warmup_steps", SETTING_INTEGER, MEMBER(warmup_steps), 0, MAX_STEP, NULL,
      "steps in which the learning rate rises from 0"},
     {"optimizer", SETTING_CHOICE, MEMBER(optimizer), 0, 0, optimizer_names,
      "what turns gradients into updates"},
-    {"beta1", SETTING_REAL, MEMBER(beta1), 0, LARGEST_BETA, NULL, "memory of the gradients' mean"},
-    {"beta2", SETTING_REAL, MEMBER(beta2), 0, LARGEST_BETA, NULL, "memory of the gradients' mean square"},
+    {"beta1", SETTING_REAL, MEMBER(beta1), 0, MAX_BETA, NULL, "memory of the gradients' mean"},
+    {"beta2", SETTING_REAL, MEMBER(beta2), 0, MAX_BETA, NULL, "memory of the gradients' mean square"},
     {"epsilon", SETTING_REAL, MEMBER(epsilon), SMALLEST_FACTOR, 1, NULL,
      "added to the root of the mean square"},
     {"weight_decay", SETTING_REAL, MEMBER(weight_decay), 0, 1e3, NULL, "of matrices"},
-    {"clip", SETTING_REAL, MEMBER(clip), 0, 1e9, NULL, "largest norm of all gradients together; 0: none"},
+    {"max_grad_norm", SETTING_REAL, MEMBER(max_grad_norm), 0, 1e9, NULL,
+     "largest norm of all gradients together; 0: none"},
     {"precision", SETTING_CHOICE, MEMBER(precision), 0, 0, precision_names,
      "of matrix products and stored activations"},
-    {"seed", SETTING_INTEGER, MEMBER(seed), 0, LARGEST_SEED, NULL,
-     "of weights, data, dropout and evaluation"},
-    {"log_every", SETTING_INTEGER, MEMBER(log_every), 0, LARGEST_STEP, NULL,
+    {"seed", SETTING_INTEGER, MEMBER(seed), 0, MAX_SEED, NULL, "of weights, data, dropout and evaluation"},
+    {"log_every", SETTING_INTEGER, MEMBER(log_every), 0, MAX_STEP, NULL,
      "steps from one line of metrics to the next; 0: only the last"},
-    {"evaluate_every", SETTING_INTEGER, MEMBER(evaluate_every), 0, LARGEST_STEP, NULL,
+    {"evaluate_every", SETTING_INTEGER, MEMBER(evaluate_every), 0, MAX_STEP, NULL,
      "steps from one evaluation to the next; 0: only at the end"},
-    {"checkpoint_every", SETTING_INTEGER, MEMBER(checkpoint_every), 0, LARGEST_STEP, NULL,
+    {"checkpoint_every", SETTING_INTEGER, MEMBER(checkpoint_every), 0, MAX_STEP, NULL,
      "steps from one checkpoint to the next; 0: only at the end"},
-    {"held_out", SETTING_INTEGER, MEMBER(held_out), 1, LARGEST_BATCH, NULL,
+    {"validation_sequences", SETTING_INTEGER, MEMBER(validation_sequences), 1, MAX_BATCH, NULL,
      "sequences the loss of an evaluation is taken over"},
 };
 
@@ -57,20 +57,20 @@ static void train_config_default(struct train_config *config)
     *config = (struct train_config){
         .steps = 1000,
         .batch_size = 32,
-        .accumulation = 1,
+        .gradient_accumulation_steps = 1,
         .learning_rate = 2.5e-4,
         .schedule = SCHEDULE_CONSTANT,
         .optimizer = OPTIMIZER_ADAM,
         .beta1 = 0.9,
         .beta2 = 0.999,
         .epsilon = 1e-8,
-        .clip = 1.0,
+        .max_grad_norm = 1.0,
         .precision = PRECISION_AUTO,
         .seed = 1,
         .log_every = 10,
         .evaluate_every = 500,
         .checkpoint_every = 500,
-        .held_out = 64,
+        .validation_sequences = 64,
     };
 }
 
@@ -167,10 +167,10 @@ static rotary_status check_training(const struct train_config *train, rotary_err
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "minimum_learning_rate is %g, which is more than the learning_rate of %g",
                            train->minimum_learning_rate, train->learning_rate);
-    if ((double)train->steps * (double)train->accumulation > LARGEST_STEP)
+    if ((double)train->steps * (double)train->gradient_accumulation_steps > MAX_STEP)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "steps times accumulation is %.0f batches; at most %.0f can be told apart",
-                           (double)train->steps * (double)train->accumulation, LARGEST_STEP);
+                           (double)train->steps * (double)train->gradient_accumulation_steps, MAX_STEP);
     return ROTARY_OK;
 }
 

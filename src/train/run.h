@@ -10,8 +10,8 @@
  *
  * Lines of metrics.jsonl, in the order they happened, step counted from 1:
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}
- *     {"step":500,"evaluation":{"right":92,"problems":128,"loss":0.31,"accuracy":0.93,"seconds":1.1},
- *      "samples":[{"prompt":"?s='...","answer":"'vejmg'","written":"'vejmg'#","right":true}, ...]}
+ *     {"step":500,"evaluation":{"correct":92,"problems":128,"loss":0.31,"accuracy":0.93,"seconds":1.1},
+ *      "samples":[{"prompt":"?s='...","answer":"'vejmg'","generated":"'vejmg'#","correct":true}, ...]}
  *     {"step":731,"diverged":"loss"}       what was not finite there; the last line of such a run
  * loss is the mean over the tokens of the steps since the last line. "problems" is 0 when the task has none.
  */
@@ -21,18 +21,19 @@
 #include "model/decoder.h"
 #include "task/task.h"
 
-enum { RUN_FORMAT = 1 }; /* "format" in config.json; another number is another version */
+enum { RUN_FORMAT = 2 }; /* "format" in config.json; another number is another version */
 
 struct train_config {
-    int64_t steps, batch_size, accumulation; /* accumulation: micro-batches of batch_size a step */
+    int64_t steps, batch_size,
+        gradient_accumulation_steps; /* accumulation: micro-batches of batch_size a step */
     double learning_rate, minimum_learning_rate;
     int schedule; /* constant, linear, cosine, noam: each after warmup_steps of linear warm-up */
     int64_t warmup_steps;
     int optimizer;                                             /* adam, adamw */
-    double beta1, beta2, epsilon, weight_decay, clip;          /* clip: largest gradient norm; 0: none */
+    double beta1, beta2, epsilon, weight_decay, max_grad_norm; /* clip: largest gradient norm; 0: none */
     int precision;                                             /* auto, f32, bf16: enum precision */
     int64_t seed, log_every, evaluate_every, checkpoint_every; /* 0: never but at the end */
-    int64_t held_out;                                          /* sequences of an evaluation's loss */
+    int64_t validation_sequences;                              /* sequences of an evaluation's loss */
 };
 
 struct run_config {

@@ -20,7 +20,7 @@ struct session {
     struct run_config config; /* the call's, with the precision that is really used */
     int lock;
     bool writes_config; /* config.json is not there yet, or is to say something else */
-    struct learner learner;
+    struct trainer trainer;
     struct evaluation_sample samples[SAMPLES];
     struct metrics metrics;
 
@@ -124,8 +124,8 @@ static rotary_status take_step(struct session *session, struct train_progress *p
 {
     double begin = rotary_clock();
     int64_t step = session->state.step + 1;
-    struct learner_step taken;
-    rotary_status status = learner_step(&session->learner, step, &taken, error);
+    struct trainer_step taken;
+    rotary_status status = trainer_step(&session->trainer, step, &taken, error);
     if (status != ROTARY_OK)
         return status;
     double mean = taken.loss.total / (double)taken.loss.counted;
@@ -185,7 +185,7 @@ static rotary_status save(struct session *session, rotary_error *error)
     rotary_status status = metrics_sync(&session->metrics, error);
     if (status == ROTARY_OK)
         status = checkpoint_write(session->call->folder, &session->config,
-                                  decoder_parameters(session->learner.decoder), &session->state, error);
+                                  decoder_parameters(session->trainer.decoder), &session->state, error);
     if (status == ROTARY_OK)
         session->saved_step = session->state.step;
     return status;
@@ -197,7 +197,7 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
     struct evaluation_config how = {
         .seed = (uint64_t)config->train.seed,
         .problems = config->task.problems,
-        .held_out = config->train.held_out,
+        .validation_sequences = config->train.validation_sequences,
         .interrupted = session->call->interrupted,
     };
     *evaluation = (struct evaluation){.sample_count = SAMPLES, .samples = session->samples};
@@ -205,7 +205,7 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
     if (profile)
         profile->paused = true;
     rotary_status status =
-        task_evaluate(session->learner.task, session->learner.decoder, &how, evaluation, error);
+        task_evaluate(session->trainer.task, session->trainer.decoder, &how, evaluation, error);
     if (profile)
         profile->paused = false;
     if (status != ROTARY_OK)
@@ -264,7 +264,7 @@ static rotary_status catch_up(struct session *session, rotary_error *error)
 {
     const struct train_progress last = {
         .step = session->state.step,
-        .learning_rate = schedule_rate(&session->learner.schedule, session->state.step),
+        .learning_rate = schedule_rate(&session->trainer.schedule, session->state.step),
         .gradient_norm = session->state.gradient_norm,
     };
     rotary_status status = ROTARY_OK;
@@ -324,7 +324,8 @@ static rotary_status run(struct session *session, rotary_error *error)
 static rotary_status join_metrics(struct session *session, rotary_error *error)
 {
     const struct run_config *config = &session->config;
-    int64_t tokens = config->train.batch_size * config->train.accumulation * config->task.sequence_length,
+    int64_t tokens = config->train.batch_size * config->train.gradient_accumulation_steps *
+                     config->task.sequence_length,
             step = session->state.step, wanted = step - session->state.loss_counted / tokens;
     if (session->metrics.diverged)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -364,11 +365,11 @@ static rotary_status look_back(struct session *session, struct checkpoint *check
 /* Nothing in the folder changes before everything that can fail for lack of memory is done. */
 static rotary_status set_up(struct session *session, const struct checkpoint *checkpoint, rotary_error *error)
 {
-    rotary_status status = learner_create(&session->learner, &session->config, session->call->compute, error);
+    rotary_status status = trainer_create(&session->trainer, &session->config, session->call->compute, error);
     if (status == ROTARY_OK && checkpoint->model)
-        status = checkpoint_load(checkpoint, decoder_parameters(session->learner.decoder), error);
+        status = checkpoint_load(checkpoint, decoder_parameters(session->trainer.decoder), error);
     if (status == ROTARY_OK)
-        status = decoder_prepare(session->learner.decoder, error);
+        status = decoder_prepare(session->trainer.decoder, error);
     return status;
 }
 
@@ -411,7 +412,7 @@ rotary_status train(const struct train_call *call, struct train_result *result, 
         .diverged = session.metrics.diverged,
     };
     metrics_close(&session.metrics);
-    learner_destroy(&session.learner);
+    trainer_destroy(&session.trainer);
     folder_unlock(session.lock);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "train/run.h"
 #include "train/schedule.h"
 
-struct learner {
+struct trainer {
     const struct run_config *config; /* borrowed, checked */
     const struct compute *compute;   /* borrowed */
     struct task *task;
@@ -23,12 +23,12 @@ struct learner {
 
 /* A model with initial weights and everything a step needs. Refuses, with both numbers, what does not fit
  * into memory. */
-ROTARY_CHECKED rotary_status learner_create(struct learner *learner, const struct run_config *config,
+ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
                                             const struct compute *compute, rotary_error *error);
 /* Fine on one that is all zero. */
-void learner_destroy(struct learner *learner);
+void trainer_destroy(struct trainer *trainer);
 
-struct learner_step {
+struct trainer_step {
     struct loss_sums loss; /* summed over the step's micro-batches */
     double learning_rate, gradient_norm;
     bool diverged; /* loss or norm is not finite: nothing was changed */
@@ -36,7 +36,7 @@ struct learner_step {
 
 /* Step `step`, counted from 1: data, forward, backward, clipping, update. Allocates nothing once every shape
  * has been seen. */
-ROTARY_CHECKED rotary_status learner_step(struct learner *learner, int64_t step, struct learner_step *result,
+ROTARY_CHECKED rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer_step *result,
                                           rotary_error *error);
 
 #endif

@@ -62,7 +62,7 @@ static double keep(const struct reference_case *c, bool naive, double value)
 }
 
 void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
-                         const struct reference_turn *how, reference_visit *visit, void *with)
+                         const struct reference_rotate *how, reference_visit *visit, void *with)
 {
     int64_t pairs = how->dim / 2;
     for (int64_t vector = 0; how->present && vector < c->batch * time * heads; vector++) {
@@ -76,27 +76,27 @@ void reference_each_pair(const struct reference_case *c, int64_t time, int64_t h
     }
 }
 
-struct turning {
+struct rotation_config {
     const struct reference_case *c;
     double *vectors, direction;
     bool naive;
 };
 
-static void turn_pair(void *with, int64_t x, int64_t y, double cosine, double sine)
+static void rotate_pair(void *with, int64_t x, int64_t y, double cosine, double sine)
 {
-    const struct turning *turning = with;
-    double a = turning->vectors[x], b = turning->vectors[y];
-    sine *= turning->direction;
-    turning->vectors[x] = keep(turning->c, turning->naive, a * cosine - b * sine);
-    turning->vectors[y] = keep(turning->c, turning->naive, a * sine + b * cosine);
+    const struct rotation_config *rotation_config = with;
+    double a = rotation_config->vectors[x], b = rotation_config->vectors[y];
+    sine *= rotation_config->direction;
+    rotation_config->vectors[x] = keep(rotation_config->c, rotation_config->naive, a * cosine - b * sine);
+    rotation_config->vectors[y] = keep(rotation_config->c, rotation_config->naive, a * sine + b * cosine);
 }
 
 /* Turns vectors [batch, time, heads, head_dim] whose first stands at position `first`. */
 static void turn(const struct reference_case *c, double *vectors, int64_t time, int64_t heads, int64_t first,
-                 const struct reference_turn *how, double direction, bool naive)
+                 const struct reference_rotate *how, double direction, bool naive)
 {
-    struct turning turning = {c, vectors, direction, naive};
-    reference_each_pair(c, time, heads, first, how, turn_pair, &turning);
+    struct rotation_config rotation_config = {c, vectors, direction, naive};
+    reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation_config);
 }
 
 /* Sums of products, in double, or in float where a naive program would. */

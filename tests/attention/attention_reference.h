@@ -8,7 +8,7 @@
 
 #include <rotary/attention.h>
 
-struct reference_turn {
+struct reference_rotate {
     bool present, interleaved;
     int64_t start, dim;
 };
@@ -26,7 +26,7 @@ struct reference_case {
     bool causal, bf16;
     int64_t window;
     double scale, softcap; /* scale as it is; softcap 0: none */
-    struct reference_turn rope, value_rope;
+    struct reference_rotate rope, value_rope;
     struct reference_bias bias;
 };
 
@@ -53,7 +53,7 @@ void reference_run(const struct reference_case *c, struct reference_tensors *ten
  */
 typedef void reference_visit(void *with, int64_t x, int64_t y, double cosine, double sine);
 void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
-                         const struct reference_turn *how, reference_visit *visit, void *with);
+                         const struct reference_rotate *how, reference_visit *visit, void *with);
 
 /* Whether a query sees a key, by position. */
 bool reference_sees(const struct reference_case *c, int64_t query, int64_t key);

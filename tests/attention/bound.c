@@ -60,20 +60,20 @@ static void drop(struct carried *carried)
     free(carried->error);
 }
 
-struct turning {
+struct rotation_config {
     struct carried *vectors;
     double direction;
 };
 
 /* Rows of cosines and sines are within u of their values, and 2^-34 for angles up to 2^17; then two
  * roundings. */
-static void turn_pair(void *with, int64_t x, int64_t y, double cosine, double sine)
+static void rotate_pair(void *with, int64_t x, int64_t y, double cosine, double sine)
 {
-    const struct turning *turning = with;
-    double *value = turning->vectors->value, *error = turning->vectors->error;
+    const struct rotation_config *rotation_config = with;
+    double *value = rotation_config->vectors->value, *error = rotation_config->vectors->error;
     double a = value[x], b = value[y], c = fabs(cosine), s = fabs(sine);
     double off_a = error[x], off_b = error[y], spread = 0x1p-34 * (fabs(a) + fabs(b) + off_a + off_b);
-    sine *= turning->direction;
+    sine *= rotation_config->direction;
     value[x] = a * cosine - b * sine;
     value[y] = a * sine + b * cosine;
     error[x] = (1 + 4 * U) * (c * off_a + s * off_b) + 4 * U * (c * fabs(a) + s * fabs(b)) + spread;
@@ -81,10 +81,10 @@ static void turn_pair(void *with, int64_t x, int64_t y, double cosine, double si
 }
 
 static void turn(const struct reference_case *c, struct carried *vectors, int64_t time, int64_t heads,
-                 int64_t first, const struct reference_turn *how, double direction)
+                 int64_t first, const struct reference_rotate *how, double direction)
 {
-    struct turning turning = {vectors, direction};
-    reference_each_pair(c, time, heads, first, how, turn_pair, &turning);
+    struct rotation_config rotation_config = {vectors, direction};
+    reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation_config);
 }
 
 /* One more rounding of each element, relative. */
@@ -98,14 +98,14 @@ static void round_all(struct carried *vectors, int64_t count, double relative)
 static double dot(const struct carried *a, int64_t at, const struct carried *b, int64_t place, int64_t count,
                   double *error)
 {
-    double sum = 0, exact = 0, most = 0;
+    double sum = 0, exact = 0, max = 0;
     for (int64_t i = 0; i < count; i++) {
         double x = a->value[at + i], y = b->value[place + i], product = fabs(x * y);
         sum += x * y;
         exact += product;
-        most += (fabs(x) + a->error[at + i]) * (fabs(y) + b->error[place + i]);
+        max += (fabs(x) + a->error[at + i]) * (fabs(y) + b->error[place + i]);
     }
-    *error = (most - exact) + gamma_of(count) * most + TINY;
+    *error = (max - exact) + gamma_of(count) * max + TINY;
     return sum;
 }
 
@@ -228,14 +228,14 @@ static void send_back(struct bounding *w, const struct reference_tensors *given,
     double lse_error =
         bound->log_sum_exp[(place.sequence * c->heads + place.head) * c->queries + place.query];
     /* dout . out, of the output as it was stored. */
-    double mean = 0, mean_error = 0, most = 0;
+    double mean = 0, mean_error = 0, max = 0;
     for (int64_t i = 0; i < d; i++) {
         double g = fabs(given->output_gradient[place.at + i]), o = bound->output[place.at + i];
         mean += w->gradient.value[place.at + i] * w->mean[place.at + i];
         mean_error += g * o;
-        most += g * (fabs(w->output.value[place.at + i]) + o);
+        max += g * (fabs(w->output.value[place.at + i]) + o);
     }
-    mean_error += gamma_of(d) * most;
+    mean_error += gamma_of(d) * max;
     double gamma = gamma_of(c->keys), gamma_keys = gamma_of(c->queries * (c->heads / c->key_value_heads));
     for (int64_t n = 0; n < c->keys; n++) {
         if (!w->seen[n])
@@ -246,29 +246,28 @@ static void send_back(struct bounding *w, const struct reference_tensors *given,
         double difference = dot(&w->gradient, place.at, &w->value, key, d, &change_error) - mean;
         change_error += mean_error + 2 * U * (fabs(difference) + change_error + mean_error);
         double ds = p * difference * w->slope[n];
-        double ds_most = p * (1 + off) * (fabs(difference) + change_error) *
-                             (fabs(w->slope[n]) + w->slope_error[n]) * (1 + w->weight + 8 * U) +
-                         TINY;
-        double p_most = p * (1 + off) * (1 + w->weight) + TINY;
+        double ds_max = p * (1 + off) * (fabs(difference) + change_error) *
+                            (fabs(w->slope[n]) + w->slope_error[n]) * (1 + w->weight + 8 * U) +
+                        TINY;
+        double p_max = p * (1 + off) * (1 + w->weight) + TINY;
         for (int64_t i = 0; i < d; i++) {
             double q = w->query.value[place.at + i], k = w->key.value[key + i],
                    g = w->gradient.value[place.at + i];
-            double q_most = fabs(q) + w->query.error[place.at + i], k_most = fabs(k) + w->key.error[key + i],
-                   g_most = fabs(g) + w->gradient.error[place.at + i];
+            double q_max = fabs(q) + w->query.error[place.at + i], k_max = fabs(k) + w->key.error[key + i],
+                   g_max = fabs(g) + w->gradient.error[place.at + i];
             w->query_gradient.value[place.at + i] += c->scale * ds * k;
-            w->query_gradient.error[place.at + i] +=
-                c->scale * ((1 + gamma) * ds_most * k_most - fabs(ds * k));
+            w->query_gradient.error[place.at + i] += c->scale * ((1 + gamma) * ds_max * k_max - fabs(ds * k));
             w->key_gradient.value[key + i] += c->scale * ds * q;
-            w->key_gradient.error[key + i] += c->scale * ((1 + gamma_keys) * ds_most * q_most - fabs(ds * q));
+            w->key_gradient.error[key + i] += c->scale * ((1 + gamma_keys) * ds_max * q_max - fabs(ds * q));
             w->value_gradient.value[key + i] += p * g;
-            w->value_gradient.error[key + i] += (1 + gamma_keys) * p_most * g_most - fabs(p * g);
+            w->value_gradient.error[key + i] += (1 + gamma_keys) * p_max * g_max - fabs(p * g);
         }
     }
 }
 
 /* Turns a result back, rounds it as it is stored, and writes its bound. */
 static void finish(const struct bounding *w, struct carried *result, int64_t time, int64_t heads,
-                   int64_t first, const struct reference_turn *how, double *to)
+                   int64_t first, const struct reference_rotate *how, double *to)
 {
     int64_t count = w->c->batch * time * heads * w->c->head_dim;
     round_all(result, count, 4 * U);

@@ -113,7 +113,7 @@ static void try_case(struct reference_case *c, uint64_t seed, bool slopes)
 /* Every combination of what may be turned on. */
 static void try_combinations(void)
 {
-    const struct reference_turn turns[] = {
+    const struct reference_rotate turns[] = {
         {0},
         {.present = true, .dim = 24},
         {.present = true, .dim = 10, .start = 3},
@@ -174,7 +174,7 @@ static void try_sizes(void)
     uint64_t seed = 50000;
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++)
         for (int bf16 = 0; bf16 < 2; bf16++) {
-            int64_t turning = sizes[i].head_dim / 2 * 2;
+            int64_t rotation_config = sizes[i].head_dim / 2 * 2;
             struct reference_case c = {
                 .batch = sizes[i].batch,
                 .heads = sizes[i].heads,
@@ -189,9 +189,11 @@ static void try_sizes(void)
                 .window = sizes[i].window,
                 .softcap = sizes[i].softcap,
                 .scale = sizes[i].scale,
-                .rope = {.present = turning > 0 && i % 4 != 3, .dim = turning, .interleaved = i % 3 == 1},
-                .value_rope = {.present = turning > 0 && i % 2 == 0,
-                               .dim = turning,
+                .rope = {.present = rotation_config > 0 && i % 4 != 3,
+                         .dim = rotation_config,
+                         .interleaved = i % 3 == 1},
+                .value_rope = {.present = rotation_config > 0 && i % 2 == 0,
+                               .dim = rotation_config,
                                .interleaved = i % 3 == 2},
             };
             try_case(&c, seed += 10, false);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEQUENCES = 3, GAP = 3, MOST = 240 /* tokens of a sequence, at the most */ };
+enum { SEQUENCES = 3, GAP = 3, MAX = 240 /* tokens of a sequence, at the most */ };
 
 /* Three sequences of their own lengths, decoded together. */
 struct scene {
@@ -50,14 +50,14 @@ static rotary_attention_bias place_bias(const struct scene *scene, int64_t first
     int64_t heads = scene->c[0].heads;
     if (!scene->bias)
         return (rotary_attention_bias){0};
-    float *to = trial_memory((size_t)(batch * heads * queries * MOST) * sizeof *to);
+    float *to = trial_memory((size_t)(batch * heads * queries * MAX) * sizeof *to);
     for (int64_t row = 0; row < batch * heads * queries; row++) {
         int64_t query = scene->lengths[first + row / queries / heads] + row % queries;
-        const double *from = scene->bias + (row / queries % heads * MOST + query) * MOST;
-        for (int64_t n = 0; n < MOST; n++)
-            to[row * MOST + n] = (float)from[n];
+        const double *from = scene->bias + (row / queries % heads * MAX + query) * MAX;
+        for (int64_t n = 0; n < MAX; n++)
+            to[row * MAX + n] = (float)from[n];
     }
-    return (rotary_attention_bias){to, heads * queries * MOST, queries * MOST, MOST};
+    return (rotary_attention_bias){to, heads * queries * MAX, queries * MAX, MAX};
 }
 
 /* Rows of a sequence's caches that hold what no query from now on sees become NaN, as those that hold nothing
@@ -155,7 +155,7 @@ static void make_sequences(struct scene *scene, struct reference_case c)
         together += steps[i];
     for (int s = 0; s < SEQUENCES; s++) {
         c.queries = c.keys = own[s] + together;
-        CHECK(c.queries <= MOST);
+        CHECK(c.queries <= MAX);
         scene->c[s] = c;
         scene->results[s] = trial_results_make(&c, (uint64_t)(100 + 10 * s), 2);
         trial_results_expect(&c, &scene->results[s], false);
@@ -228,14 +228,13 @@ static void try_scene(struct reference_case c, int64_t capacity, bool head_major
     int count = trial_isas(isas);
     if (biased) {
         /* Some hidden, some rows entirely, and half of the first positions, where a part may be. */
-        scene.bias = trial_memory((size_t)(c.heads * MOST * MOST) * sizeof(double));
-        for (int64_t i = 0; i < c.heads * MOST * MOST; i++) {
+        scene.bias = trial_memory((size_t)(c.heads * MAX * MAX) * sizeof(double));
+        for (int64_t i = 0; i < c.heads * MAX * MAX; i++) {
             double random = (double)check_random(31, (uint64_t)i, 0);
-            bool hidden = random < -0.5 || i / MOST % 11 == 4 || (i / MOST % 2 && i % MOST < 100);
+            bool hidden = random < -0.5 || i / MAX % 11 == 4 || (i / MAX % 2 && i % MAX < 100);
             scene.bias[i] = hidden ? -HUGE_VAL : 3 * random;
         }
-        c.bias =
-            (struct reference_bias){.data = scene.bias, .head_stride = MOST * MOST, .query_stride = MOST};
+        c.bias = (struct reference_bias){.data = scene.bias, .head_stride = MAX * MAX, .query_stride = MAX};
     }
     make_sequences(&scene, c);
     for (int i = 0; i < count; i++) {
@@ -272,7 +271,7 @@ int main(int argc, char **argv)
     int count = sizeof scenes / sizeof *scenes, asked = argc > 1 ? atoi(argv[1]) : count;
     for (int i = 0; i < count && i < asked; i++)
         for (int bf16 = 0; bf16 < 2; bf16++) {
-            struct reference_turn turn = {
+            struct reference_rotate turn = {
                 .present = true, .dim = scenes[i].head_dim, .interleaved = scenes[i].interleaved};
             struct reference_case c = {
                 .batch = 1,

@@ -179,17 +179,17 @@ static void try_large_scores(bool bf16, rotary_isa isa, double spread)
     struct reference_tensors t = reference_tensors_make(&c);
     struct trial_plan plan = trial_plan_make(&c, isa, 1);
     int64_t query_size = reference_query_size(&c), key_size = reference_key_size(&c);
-    double most = 0;
+    double max = 0;
     trial_fill(&c, &t, 1, spread);
     for (int64_t i = 0; i < query_size; i++)
-        most = fmax(most, fabs(t.output_gradient[i]));
+        max = fmax(max, fabs(t.output_gradient[i]));
     trial_run(&c, &plan, &t, true);
     check_about("%s %s scores of %g", rotary_isa_name(isa), bf16 ? "bf16" : "f32", spread);
     for (int64_t i = 0; i < query_size; i++)
         CHECK(isfinite(t.query_gradient[i]));
     for (int64_t i = 0; i < key_size; i++) {
         CHECK(isfinite(t.key_gradient[i]));
-        CHECK(fabs(t.value_gradient[i]) <= 2 * most * (double)(c.heads * c.queries));
+        CHECK(fabs(t.value_gradient[i]) <= 2 * max * (double)(c.heads * c.queries));
     }
     trial_plan_free(&plan);
     reference_tensors_free(&t);

@@ -62,7 +62,7 @@ static uint16_t *tensors[TENSORS];
 static float *log_sum_exp;
 
 /* Row `row` in double, turned by `direction` times its angles. */
-static void turned(double *to, const uint16_t *from, int64_t row, const double *frequency, double direction)
+static void rotated(double *to, const uint16_t *from, int64_t row, const double *frequency, double direction)
 {
     for (int i = 0; i < DIM / 2; i++) {
         double angle = direction * (double)row * frequency[i], c = cos(angle), s = sin(angle);
@@ -91,7 +91,7 @@ static void add(double *to, double factor, const double *from)
 static void check_row(int which, int64_t row, const double *sum, const double *frequency, double size)
 {
     double got[DIM], off = 0, largest = size;
-    turned(got, tensors[which], row, frequency, 1);
+    rotated(got, tensors[which], row, frequency, 1);
     for (int i = 0; i < DIM; i++) {
         double error = fabs(got[i] - sum[i]);
         off = error > off || error != error ? error : off;
@@ -107,23 +107,23 @@ static void check_query(int64_t m, const double *frequency)
     static double score[LENGTH];
     double q[DIM], k[DIM], v[DIM], g[DIM], out[DIM] = {0}, dq[DIM] = {0}, scale = 1 / sqrt(DIM);
     double highest = -HUGE_VAL, sum = 0, size = 0;
-    turned(q, tensors[Q], m, frequency, 1);
-    turned(g, tensors[G], m, frequency, 1);
+    rotated(q, tensors[Q], m, frequency, 1);
+    rotated(g, tensors[G], m, frequency, 1);
     for (int64_t n = 0; n <= m; n++) {
-        turned(k, tensors[K], n, frequency, 1);
+        rotated(k, tensors[K], n, frequency, 1);
         score[n] = scale * dot(q, k);
         highest = fmax(highest, score[n]);
     }
     for (int64_t n = 0; n <= m; n++)
         sum += exp(score[n] - highest);
     for (int64_t n = 0; n <= m; n++) {
-        turned(v, tensors[V], n, frequency, 1);
+        rotated(v, tensors[V], n, frequency, 1);
         add(out, exp(score[n] - highest) / sum, v);
     }
     double mean = dot(g, out);
     for (int64_t n = 0; n <= m; n++) {
-        turned(k, tensors[K], n, frequency, 1);
-        turned(v, tensors[V], n, frequency, 1);
+        rotated(k, tensors[K], n, frequency, 1);
+        rotated(v, tensors[V], n, frequency, 1);
         double change = scale * exp(score[n] - highest) / sum * (dot(g, v) - mean);
         add(dq, change, k);
         size += fabs(change) * 0.1;
@@ -138,12 +138,12 @@ static void check_key(int64_t n, const double *frequency)
 {
     double q[DIM], k[DIM], v[DIM], g[DIM], out[DIM], dk[DIM] = {0}, dv[DIM] = {0}, scale = 1 / sqrt(DIM);
     double size = 0, value_size = 0;
-    turned(k, tensors[K], n, frequency, 1);
-    turned(v, tensors[V], n, frequency, 1);
+    rotated(k, tensors[K], n, frequency, 1);
+    rotated(v, tensors[V], n, frequency, 1);
     for (int64_t m = n; m < LENGTH; m++) {
-        turned(q, tensors[Q], m, frequency, 1);
-        turned(g, tensors[G], m, frequency, 1);
-        turned(out, tensors[OUT], m, frequency, 1);
+        rotated(q, tensors[Q], m, frequency, 1);
+        rotated(g, tensors[G], m, frequency, 1);
+        rotated(out, tensors[OUT], m, frequency, 1);
         double weight = exp(scale * dot(q, k) - (double)log_sum_exp[m]);
         double change = scale * weight * (dot(g, v) - dot(g, out));
         add(dk, change, q);

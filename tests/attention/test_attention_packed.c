@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADS = 4, SHARED = 2, DIM = 40, MOST_SEQUENCES = 10 };
+enum { HEADS = 4, SHARED = 2, DIM = 40, MAX_SEQUENCES = 10 };
 
 /* Tensors of a packed call; row s of a tensor is token s. */
 struct scene {
     rotary_attention *attention;
     bool bf16, biased;
     int64_t sequences, queries, keys, first_query;
-    int32_t query_starts[MOST_SEQUENCES + 1], key_starts[MOST_SEQUENCES + 1];
+    int32_t query_starts[MAX_SEQUENCES + 1], key_starts[MAX_SEQUENCES + 1];
     char *query, *key, *value, *output_gradient; /* given */
     float *bias;                                 /* [HEADS, queries, keys] */
 };

@@ -30,7 +30,7 @@ int trial_isas(rotary_isa isas[6])
     return count;
 }
 
-static rotary_rope *make_rope(const struct reference_case *c, const struct reference_turn *turn)
+static rotary_rope *make_rope(const struct reference_case *c, const struct reference_rotate *turn)
 {
     rotary_rope_config config;
     rotary_rope *rope = NULL;
@@ -378,21 +378,21 @@ void trial_hold(const struct reference_case *c, const char *name, const double *
                 const double *bound, int64_t count, double size)
 {
     int64_t beyond = 0;
-    double most = 0, worst = 0;
+    double max = 0, worst = 0;
     for (int64_t i = 0; i < count; i++) {
         if (isinf(wanted[i]) && got[i] == wanted[i])
             continue;
         double off = fabs(got[i] - wanted[i]);
         beyond += !(off <= bound[i]);
         worst = fmax(worst, bound[i] > 0 ? off / bound[i] : 0);
-        most = fmax(most, bound[i]);
+        max = fmax(max, bound[i]);
     }
     size = fmax(size, largest(wanted, count));
     if (!CHECK_INT(beyond, 0))
         printf("  %s: %lld of %lld elements are beyond their bound, by a factor of %.3g\n", name,
                (long long)beyond, (long long)count, worst);
-    if (!CHECK(most <= (c->bf16 ? 1 : 5e-3) * size + 1e-28))
-        printf("  %s: a bound of %.3g where the largest is %.3g\n", name, most, size);
+    if (!CHECK(max <= (c->bf16 ? 1 : 5e-3) * size + 1e-28))
+        printf("  %s: a bound of %.3g where the largest is %.3g\n", name, max, size);
 }
 
 void trial_compare_all(const struct reference_case *c, const struct trial_results *all, bool backward)

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_TURNS = 4096 };
+enum { MAX_ROUNDS = 4096 };
 
 struct log {
-    char names[MOST_TURNS];
+    char names[MAX_ROUNDS];
     int count;
     int fails_at; /* the turn that fails; 0: none */
 };
@@ -27,7 +27,7 @@ static rotary_status run(void *argument, rotary_error *error)
 {
     struct runner *runner = argument;
     struct log *log = runner->log;
-    if (log->count < MOST_TURNS)
+    if (log->count < MAX_ROUNDS)
         log->names[log->count] = runner->name;
     log->count++;
     if (log->count == log->fails_at) {
@@ -67,7 +67,7 @@ static void test_turns(void)
                             {.run = run, .argument = &third}};
     rotary_error error;
     int64_t rounds = 0;
-    struct timing_plan plan = {.seconds = 0.0, .least = 7, .most = 9};
+    struct timing_plan plan = {.seconds = 0.0, .min = 7, .max = 9};
     CHECK(timing_run(items, 3, &plan, &rounds, &error) == ROTARY_OK);
     CHECK_INT(rounds, 7);
     CHECK_INT(log.count, 3 * (7 + 2));
@@ -99,7 +99,7 @@ static void test_ratio(void)
     items[3].against = &items[1];
     rotary_error error;
     int64_t rounds;
-    struct timing_plan plan = {.seconds = 0.0, .least = 9, .most = 9};
+    struct timing_plan plan = {.seconds = 0.0, .min = 9, .max = 9};
     CHECK(timing_run(items, 4, &plan, &rounds, &error) == ROTARY_OK);
     CHECK(items[2].ratio.median > 10.0 && items[3].ratio.median < 10.0);
     CHECK_NEAR(items[0].ratio.median, 0.0, 0.0);
@@ -109,7 +109,7 @@ static void test_failure(void)
 {
     rotary_error error;
     int64_t rounds;
-    struct timing_plan plan = {.seconds = 0.0, .least = 5, .most = 5};
+    struct timing_plan plan = {.seconds = 0.0, .min = 5, .max = 5};
     for (int turn = 1; turn <= 14; turn++) {
         struct log log = {.fails_at = turn};
         struct runner first = {&log, 'a'}, second = {&log, 'b'};
@@ -135,7 +135,7 @@ static void test_operations(void)
     model->hidden_act = 0; /* relu: no gate */
     config.task.sequence_length = 5;
     config.train.batch_size = 3;
-    config.train.accumulation = 2;
+    config.train.gradient_accumulation_steps = 2;
     double multiplied = 2 * (4 * 16 + 2 * 32) + 4 * 3;
     CHECK_NEAR(operations_multiplied(model), multiplied, 0.0);
     /* Scores and sums, 4 channels each, 2 operations, 2 layers. */

@@ -60,7 +60,7 @@ head -c 40 good/config.json >bad/config.json
 resumes_not "bad/config.json"
 cannot_use "bad/config.json"
 fresh
-sed 's/"format": 1/"format": 2/' good/config.json >bad/config.json
+sed 's/"format": 2/"format": 1/' good/config.json >bad/config.json
 cmp -s good/config.json bad/config.json && complain "the version was not changed"
 resumes_not "another version"
 cannot_use "another version"

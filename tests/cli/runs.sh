@@ -72,22 +72,22 @@ does 0 evaluate run --show 2
 does 0 evaluate run --json --show 2 --problems 3
 has evaluation.problems 3
 has seed 3
-has evaluation.samples.1.right false
-does 0 generate run --prompt "?s='" --most 7
+has evaluation.samples.1.correct false
+does 0 generate run --prompt "?s='" --max-new-tokens 7
 [ "$(wc -c <out)" = 12 ] || complain "not seven characters behind four"
-does 0 generate run --prompt "?s='" --most 7 --json
+does 0 generate run --prompt "?s='" --max-new-tokens 7 --json
 has tokens 7
 cp out greedy
-does 0 generate run --prompt "?s='" --most 7 --json
+does 0 generate run --prompt "?s='" --max-new-tokens 7 --json
 cmp -s out greedy || complain "the likeliest characters are not the same twice"
-does 0 generate run --prompt "?s='" --most 40 --temperature 5 --seed 1
+does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1
 cp out sampled
-does 0 generate run --prompt "?s='" --most 40 --temperature 5 --seed 1
+does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1
 cmp -s out sampled || complain "the same seed samples other characters"
-does 0 generate run --prompt "?s='" --most 40 --temperature 5 --seed 2
+does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 2
 cmp -s out sampled && complain "another seed samples the same characters"
 refuses 1 "!" generate run --prompt "hello!"
-refuses 1 "positions" generate run --prompt "?s='" --most 61
+refuses 1 "positions" generate run --prompt "?s='" --max-new-tokens 61
 refuses 1 "--stop" generate run --prompt "?s='" --stop ab
 does 0 report run --json
 has report '"run/report.html"'

@@ -74,7 +74,7 @@ fingerprint() {
 
 # A model so small that a run takes no time.
 tiny="--set hidden_size=16 --set num_attention_heads=2 --set num_key_value_heads=2 --set num_hidden_layers=1
- --set intermediate_size=32 --set sequence_length=64 --set batch_size=2 --set problems=4 --set held_out=2
+ --set intermediate_size=32 --set sequence_length=64 --set batch_size=2 --set problems=4 --set validation_sequences=2
  --set log_every=1 --set warmup_steps=1"
 
 finish() {

@@ -13,7 +13,7 @@ from oracle_support import check, report, rotary
 
 steps = 400
 settings = dict(hidden_size=16, num_attention_heads=2, num_key_value_heads=2, num_hidden_layers=1, intermediate_size=32,
-                sequence_length=64, batch_size=2, problems=4, held_out=2, evaluate_every=200)
+                sequence_length=64, batch_size=2, problems=4, validation_sequences=2, evaluate_every=200)
 anew = "\r\033[K"
 
 

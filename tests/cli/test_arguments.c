@@ -25,8 +25,8 @@ static const struct option own[] = {
      .type = OPTION_INTEGER,
      .value = "N",
      .offset = offsetof(struct sample, steps),
-     .least = 1,
-     .most = 1000},
+     .min = 1,
+     .max = 1000},
     {.name = "--name", .type = OPTION_TEXT, .value = "TEXT", .offset = offsetof(struct sample, name)},
     {.name = "--set", .type = OPTION_LIST, .value = "KEY=VALUE", .offset = offsetof(struct sample, sets)},
     {.name = "--resume", .type = OPTION_FLAG, .offset = offsetof(struct sample, resume)},
@@ -36,8 +36,8 @@ static const struct option shared[] = {
      .type = OPTION_REAL,
      .value = "X",
      .offset = offsetof(struct sample, rate),
-     .least = 0,
-     .most = 2},
+     .min = 0,
+     .max = 2},
     {.name = "--colour",
      .type = OPTION_CHOICE,
      .value = "NAME",
@@ -46,9 +46,9 @@ static const struct option shared[] = {
     {.name = "--json", .type = OPTION_FLAG, .offset = offsetof(struct sample, json)},
 };
 
-enum { MOST_ARGUMENTS = 300 };
+enum { MAX_ARGUMENTS = 300 };
 static struct sample sample;
-static const char *items[MOST_ARGUMENTS];
+static const char *items[MAX_ARGUMENTS];
 static struct operands operands = {.items = items};
 static const struct option *about;
 static rotary_error error;

@@ -55,7 +55,7 @@ static void test_goldens(void)
         succeeded(rounded_apply(rope, &call, ROTARY_ROLE_KEY, &arithmetic, &error), &error);
         check_about("golden %zu", i);
         for (int n = 0; n < GOLDEN_NUMBERS; n++)
-            CHECK_INT(data[n], golden->turned[n]);
+            CHECK_INT(data[n], golden->rotated[n]);
         rotary_rope_destroy(rope);
     }
 }

@@ -18,15 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_FILES = 256, MOST_SECONDS_A_FILE = 10 };
+enum { MAX_FILES = 256, MAX_SECONDS_PER_FILE = 10 };
 /* What a file of n bytes may ask for: at most so much at once, and so much in all. One byte of JSON can be a
  * value of 24 bytes in an array that doubles, and an empty object, two bytes, is a table of about 300. */
-static const size_t once_least = (size_t)128 << 10, once_per_byte = 128;
-static const size_t total_least = (size_t)1 << 20, total_per_byte = 1024;
+static const size_t once_min = (size_t)128 << 10, once_per_byte = 128;
+static const size_t total_min = (size_t)1 << 20, total_per_byte = 1024;
 
 struct fuzz {
     const struct fuzz_target *target;
-    struct fuzz_input corpus[MOST_FILES];
+    struct fuzz_input corpus[MAX_FILES];
     int corpus_count;
     char path[64]; /* of the file that the parser reads */
     int descriptor;
@@ -72,23 +72,23 @@ static void load_file(struct fuzz *fuzz, const char *folder, const char *name)
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "rb");
-    unsigned char *bytes = malloc(FUZZ_MOST_BYTES);
+    unsigned char *bytes = malloc(FUZZ_MAX_BYTES);
     if (!file || !bytes)
         give_up("read", path);
-    fuzz->corpus[fuzz->corpus_count++] = (struct fuzz_input){bytes, fread(bytes, 1, FUZZ_MOST_BYTES, file)};
+    fuzz->corpus[fuzz->corpus_count++] = (struct fuzz_input){bytes, fread(bytes, 1, FUZZ_MAX_BYTES, file)};
     fclose(file);
 }
 
 /* In the order of their names, so that a number means the same everywhere. */
 static void load_corpus(struct fuzz *fuzz, const char *folder)
 {
-    char *names[MOST_FILES];
+    char *names[MAX_FILES];
     int count = 0;
     DIR *open = opendir(folder);
     if (!open)
         give_up("open", folder);
     for (struct dirent *entry; (entry = readdir(open));)
-        if (entry->d_name[0] != '.' && count < MOST_FILES)
+        if (entry->d_name[0] != '.' && count < MAX_FILES)
             names[count++] = strdup(entry->d_name);
     closedir(open);
     qsort(names, (size_t)count, sizeof *names, compare_names);
@@ -108,11 +108,11 @@ static bool read_one(struct fuzz *fuzz, const struct fuzz_input *input)
         pwrite(fuzz->descriptor, input->bytes, input->count, 0) != (ssize_t)input->count)
         give_up("write", fuzz->path);
     limit_reset();
-    alarm(MOST_SECONDS_A_FILE);
+    alarm(MAX_SECONDS_PER_FILE);
     bool accepted = fuzz->target->read(fuzz->path);
     alarm(0);
-    if (limit_largest() > once_least + once_per_byte * input->count ||
-        limit_total() > total_least + total_per_byte * input->count)
+    if (limit_largest() > once_min + once_per_byte * input->count ||
+        limit_total() > total_min + total_per_byte * input->count)
         fuzz_fail("%zu bytes make it ask for a block of %zu bytes, and %zu in all", input->count,
                   limit_largest(), limit_total());
     fuzz->read++;
@@ -168,7 +168,7 @@ int main(int count, char **arguments)
     }
     if (fuzz.accepted == 0)
         fuzz_fail("no file of the corpus is accepted: nothing behind the first check is reached");
-    struct fuzz_input made = {.bytes = malloc(FUZZ_MOST_BYTES)};
+    struct fuzz_input made = {.bytes = malloc(FUZZ_MAX_BYTES)};
     if (!made.bytes)
         return 2;
     if (count > 5)

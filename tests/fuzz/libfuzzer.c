@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-size_t LLVMFuzzerMutate(uint8_t *bytes, size_t count, size_t most);
-size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t count, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t max, unsigned seed);
 
 void fuzz_fail(const char *format, ...)
 {
@@ -38,9 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     return 0;
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t most, unsigned seed)
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t count, size_t max, unsigned seed)
 {
-    count = LLVMFuzzerMutate(bytes, count, most);
+    count = LLVMFuzzerMutate(bytes, count, max);
     if (FUZZ_TARGET.repair && count > 16 && seed % 2 == 0)
         FUZZ_TARGET.repair(bytes, count);
     return count;

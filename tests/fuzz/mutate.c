@@ -13,16 +13,16 @@ static size_t below(struct rotary_random *random, size_t bound)
 }
 
 /* Mostly short, sometimes long. */
-static size_t draw_length(struct rotary_random *random, size_t most)
+static size_t draw_length(struct rotary_random *random, size_t max)
 {
     size_t reach = (size_t)1 << below(random, 12);
-    return below(random, (reach < most ? reach : most) + 1);
+    return below(random, (reach < max ? reach : max) + 1);
 }
 
 /* Puts `count` bytes, which are not in the input, in the place of `gone` of them at `at`. */
 static void replace(struct fuzz_input *input, size_t at, size_t gone, const void *bytes, size_t count)
 {
-    if (input->count - gone + count > FUZZ_MOST_BYTES)
+    if (input->count - gone + count > FUZZ_MAX_BYTES)
         return;
     memmove(input->bytes + at + count, input->bytes + at + gone, input->count - at - gone);
     memcpy(input->bytes + at, bytes, count);
@@ -103,7 +103,7 @@ static void repeat_piece(struct fuzz_input *input, struct rotary_random *random)
     if (length > left)
         return;
     memcpy(piece, input->bytes + at, length);
-    if (input->count + times * length > FUZZ_MOST_BYTES)
+    if (input->count + times * length > FUZZ_MAX_BYTES)
         return;
     for (size_t i = 0; i < times; i++)
         replace(input, at, 0, piece, length);

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-enum { FUZZ_MOST_BYTES = 1 << 16 };
+enum { FUZZ_MAX_BYTES = 1 << 16 };
 
 struct fuzz_input {
     unsigned char *bytes;

@@ -102,7 +102,7 @@ const struct fuzz_target fuzz_json = {.name = "json", .read = read_json, .words 
 
 /* ---- the rotation in a model's config.json ---- */
 
-enum { MOST_CHANNELS = 512 }; /* of a head that a plan is made for */
+enum { MAX_CHANNELS = 512 }; /* of a head that a plan is made for */
 
 /* What the reader accepts, the plan either refuses in a sentence or makes finite numbers of. */
 static void check_plan(rotary_rope_config config)
@@ -111,7 +111,7 @@ static void check_plan(rotary_rope_config config)
     rotary_rope *rope;
     config.table_positions = 0;
     config.threads = 1;
-    if (config.head_dim > MOST_CHANNELS || refused(rotary_rope_create(&rope, &config, &error), &error))
+    if (config.head_dim > MAX_CHANNELS || refused(rotary_rope_create(&rope, &config, &error), &error))
         return;
     const double *frequencies = rotary_rope_inverse_frequencies(rope);
     for (int64_t pair = 0; pair < rotary_rope_pairs(rope); pair++)

@@ -63,7 +63,7 @@ static void carve(struct chain *chain)
         *streams[i] = rotary_arena_push(arena, narrow, sizeof(float));
     for (int i = 0; i < 3; i++) {
         chain->mean[i] = rotary_arena_push(arena, chain->rows, sizeof(float));
-        chain->deviation[i] = rotary_arena_push(arena, chain->rows, sizeof(float));
+        chain->rstd[i] = rotary_arena_push(arena, chain->rows, sizeof(float));
         chain->normalised[i] = rotary_arena_push(arena, narrow, size);
     }
     chain->scratch = rotary_arena_push(arena, norm_scratch(&chain->norm[0], chain->rows), sizeof(float));
@@ -72,7 +72,7 @@ static void carve(struct chain *chain)
     chain->up = rotary_arena_push(arena, 2 * hidden, size);
     chain->d_wide = rotary_arena_push(arena, 2 * hidden, size);
     chain->after = rotary_arena_push(arena, hidden, size);
-    chain->d_after = rotary_arena_push(arena, hidden, size);
+    chain->d_hidden = rotary_arena_push(arena, hidden, size);
     chain->tokens = rotary_arena_push(arena, chain->rows, sizeof(int32_t));
     chain->targets = rotary_arena_push(arena, chain->rows, sizeof(int32_t));
 }
@@ -138,7 +138,7 @@ static void forward(struct chain *chain, const float *residual, int which, void 
                                      .normalised = storage(chain, chain->normalised[which], CHAIN_WIDTH),
                                      .normalised_f32 = f32,
                                      .mean = chain->mean[which],
-                                     .deviation = chain->deviation[which]};
+                                     .rstd = chain->rstd[which]};
     if (branch) {
         call.branch = storage(chain, branch, CHAIN_WIDTH);
         call.dropout = dropout_at(chain, 1);
@@ -161,13 +161,13 @@ static void run_forward(struct chain *chain)
     struct matrix up = storage(chain, chain->up, wide_of(chain)),
                   after = storage(chain, chain->after, CHAIN_HIDDEN);
     if (chain->config.activation == ACTIVATION_RELU) {
-        must(linear_forward(chain->first, parameters, after, in, PRODUCT_RELU, &error), &error);
+        must(linear_forward(chain->first, parameters, after, in, MATMUL_RELU, &error), &error);
     } else {
-        must(linear_forward(chain->first, parameters, up, in, PRODUCT_PLAIN, &error), &error);
+        must(linear_forward(chain->first, parameters, up, in, MATMUL_PLAIN, &error), &error);
         activation_forward(compute, chain->config.activation, after, up);
     }
     must(linear_forward(chain->second, parameters, storage(chain, chain->branch, CHAIN_WIDTH), after,
-                        PRODUCT_PLAIN, &error),
+                        MATMUL_PLAIN, &error),
          &error);
     forward(chain, chain->stream, 1, chain->branch, chain->sum, chain->middle);
     forward(chain, chain->middle, 2, NULL, NULL, NULL);
@@ -179,7 +179,7 @@ static void backward(struct chain *chain, int which, const float *sum, void *d_n
     struct norm_backward_call call = {.rows = chain->rows,
                                       .sum = sum,
                                       .mean = chain->mean[which],
-                                      .deviation = chain->deviation[which],
+                                      .rstd = chain->rstd[which],
                                       .d_normalised_f32 = d_f32,
                                       .accumulate = accumulate,
                                       .d_residual = chain->d_stream,
@@ -198,15 +198,15 @@ static void run_backward(struct chain *chain)
     rotary_error error;
     struct parameters *parameters = &chain->parameters;
     struct matrix narrow = storage(chain, chain->d_narrow, CHAIN_WIDTH),
-                  d_after = storage(chain, chain->d_after, CHAIN_HIDDEN),
+                  d_hidden = storage(chain, chain->d_hidden, CHAIN_HIDDEN),
                   d_wide = storage(chain, chain->d_wide, wide_of(chain)),
                   up = storage(chain, chain->up, wide_of(chain)),
                   after = storage(chain, chain->after, CHAIN_HIDDEN);
     backward(chain, 2, chain->middle, chain->d_narrow, NULL, false, NULL);
     backward(chain, 1, chain->sum, NULL, chain->d_stream, false, chain->d_narrow);
-    must(linear_backward(chain->second, parameters, d_after, narrow, after, &error), &error);
+    must(linear_backward(chain->second, parameters, d_hidden, narrow, after, &error), &error);
     enum activation kind = chain->config.activation;
-    activation_backward(&chain->compute, kind, d_wide, d_after, kind == ACTIVATION_RELU ? after : up);
+    activation_backward(&chain->compute, kind, d_wide, d_hidden, kind == ACTIVATION_RELU ? after : up);
     must(linear_backward(chain->first, parameters, narrow, d_wide,
                          storage(chain, chain->normalised[0], CHAIN_WIDTH), &error),
          &error);

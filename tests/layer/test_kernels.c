@@ -99,7 +99,7 @@ static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, boo
                                                 .normalised_stride = width + GAP,
                                                 .normalised_f32 = data[4],
                                                 .mean = data[5],
-                                                .deviation = (float *)data[5] + ROWS};
+                                                .rstd = (float *)data[5] + ROWS};
         both[i]->norm_forward(&work);
     }
     compare(&c, ROWS, 1e-6);
@@ -117,10 +117,10 @@ static void test_norm_backward(rotary_dtype storage, int64_t width, bool rms, in
     fill(&d, storage, width, GAP, 14, 0);  /* d_branch */
     fill(&e, ROTARY_F32, width, 0, 15, 0); /* d_gain, d_bias */
     fill(&g, ROTARY_F32, width, 0, 16, 1); /* gain */
-    float mean[ROWS], deviation[ROWS];
+    float mean[ROWS], rstd[ROWS];
     for (int row = 0; row < ROWS; row++) {
         mean[row] = rms ? 0.0f : 0.1f * (float)row;
-        deviation[row] = 0.5f + 0.1f * (float)row;
+        rstd[row] = 0.5f + 0.1f * (float)row;
     }
     for (int i = 0; i < 2; i++) {
         float *residual = (float *)(void *)(i ? c.got : c.wanted),
@@ -134,7 +134,7 @@ static void test_norm_backward(rotary_dtype storage, int64_t width, bool rms, in
                                                  .gain = (float *)(void *)g.got,
                                                  .sum = (float *)(void *)a.got,
                                                  .mean = mean,
-                                                 .deviation = deviation,
+                                                 .rstd = rstd,
                                                  .d_normalised = given & 1 ? b.got : NULL,
                                                  .d_normalised_stride = width + GAP,
                                                  .d_normalised_f32 = given & 2 ? residual : NULL,
@@ -284,8 +284,8 @@ static void test_adam(int64_t count, float coupled, float decoupled)
 /* Moving bf16 about: every byte is where the specification has it, those around untouched. */
 static void test_reorders(int64_t rows, int64_t columns)
 {
-    enum { SIDE = 104, PADDED = 128, MOST = PADDED * PADDED };
-    static uint16_t in[SIDE * SIDE], out[2][MOST + 8];
+    enum { SIDE = 104, PADDED = 128, MAX = PADDED * PADDED };
+    static uint16_t in[SIDE * SIDE], out[2][MAX + 8];
     static _Alignas(64) unsigned char copied[2][SIDE * 256];
     for (int64_t i = 0; i < SIDE * SIDE; i++)
         in[i] = (uint16_t)(i * 40503u >> 3);
@@ -295,7 +295,7 @@ static void test_reorders(int64_t rows, int64_t columns)
             if (way)
                 both[i]->transpose(out[i], rows + 5, in, SIDE, rows, columns);
             else
-                both[i]->interleave(out[i], in, SIDE, rows, columns);
+                both[i]->pack_vnni(out[i], in, SIDE, rows, columns);
         check_about("%s of %lld x %lld", way ? "transposition" : "interleaving", (long long)rows,
                     (long long)columns);
         CHECK(memcmp(out[0], out[1], sizeof out[0]) == 0);

@@ -73,7 +73,7 @@ static void test_golden(const struct golden *golden, rotary_isa isa, enum precis
         CHECK_NEAR(along, wanted->along, bound * wanted->norm * sqrt(direction));
     }
     CHECK_INT(rows, chain.parameters.count);
-    CHECK_INT(products_slow(chain.compute.products), 0);
+    CHECK_INT(matmul_slow(chain.compute.matmul), 0);
     chain_destroy(&chain);
 }
 
@@ -246,12 +246,12 @@ static void test_refusals(void)
     struct matrix in = matrix_of(chain.normalised[0], ROTARY_F32, chain.rows, CHAIN_WIDTH);
     struct matrix out = matrix_of(chain.up, ROTARY_F32, chain.rows, CHAIN_HIDDEN);
     out.columns++;
-    CHECK(linear_forward(chain.first, &chain.parameters, out, in, PRODUCT_PLAIN, &error) ==
+    CHECK(linear_forward(chain.first, &chain.parameters, out, in, MATMUL_PLAIN, &error) ==
           ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "24 inputs and 40 outputs") != NULL);
     out.columns--;
     out.rows = in.rows = chain.rows + 1;
-    CHECK(linear_forward(chain.first, &chain.parameters, out, in, PRODUCT_PLAIN, &error) ==
+    CHECK(linear_forward(chain.first, &chain.parameters, out, in, MATMUL_PLAIN, &error) ==
           ROTARY_INVALID_ARGUMENT);
     struct loss *loss = NULL;
     const struct loss_config config = {.rows = 4, .label_smoothing = 1.0f};

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VOCABULARY = 11, PROMPTS = 9, MOST = 20, LONGEST = 25 };
+enum { VOCABULARY = 11, PROMPTS = 9, MAX = 20, LONGEST = 25 };
 
 static struct decoder *create(const struct compute *compute, enum position position, int64_t key_value_heads,
                               int64_t batch)
@@ -25,11 +25,11 @@ static struct decoder *create(const struct compute *compute, enum position posit
     config.num_hidden_layers = 2;
     config.num_attention_heads = 4;
     config.num_key_value_heads = key_value_heads;
-    config.max_position_embeddings = LONGEST + MOST;
+    config.max_position_embeddings = LONGEST + MAX;
     config.position = (int)position;
     config.initializer_range = 0.5; /* far from uniform, so that a choice is rarely close */
     config.initialisation = 1;
-    struct decoder_limits limits = {.batch = batch, .time = LONGEST + MOST};
+    struct decoder_limits limits = {.batch = batch, .time = LONGEST + MAX};
     struct decoder *decoder = NULL;
     rotary_error error = {0};
     if (!CHECK_INT(decoder_create(&decoder, compute, &config, limits, 4, &error), ROTARY_OK)) {
@@ -40,10 +40,10 @@ static struct decoder *create(const struct compute *compute, enum position posit
 }
 
 struct prompts {
-    int32_t text[PROMPTS][LONGEST], out[PROMPTS][MOST];
+    int32_t text[PROMPTS][LONGEST], out[PROMPTS][MAX];
     const int32_t *in[PROMPTS];
     int32_t *to[PROMPTS];
-    int64_t lengths[PROMPTS], written[PROMPTS];
+    int64_t lengths[PROMPTS], generated[PROMPTS];
 };
 
 static void fill(struct prompts *prompts)
@@ -65,7 +65,7 @@ static struct prompts run(struct decoder *decoder, struct generate_config config
     fill(&prompts);
     rotary_error error = {0};
     if (!CHECK_INT(generate(decoder, &config, PROMPTS, prompts.in, prompts.lengths, prompts.to,
-                            prompts.written, NULL, &error),
+                            prompts.generated, NULL, &error),
                    ROTARY_OK))
         printf("%s\n", error.message);
     return prompts;
@@ -74,8 +74,8 @@ static struct prompts run(struct decoder *decoder, struct generate_config config
 static void compare(const struct prompts *got, const struct prompts *wanted)
 {
     for (int i = 0; i < PROMPTS; i++) {
-        CHECK_INT(got->written[i], wanted->written[i]);
-        for (int t = 0; t < wanted->written[i]; t++)
+        CHECK_INT(got->generated[i], wanted->generated[i]);
+        for (int t = 0; t < wanted->generated[i]; t++)
             CHECK_INT(got->out[i][t], wanted->out[i][t]);
     }
 }
@@ -116,7 +116,7 @@ static void test_chunks(const struct compute *compute, enum position position, d
 
 static void test_sampling(struct decoder *decoder)
 {
-    struct generate_config config = {.most = MOST, .stop = -1, .temperature = 1.0f, .seed = 7};
+    struct generate_config config = {.max_new_tokens = MAX, .stop = -1, .temperature = 1.0f, .seed = 7};
     struct prompts first = run(decoder, config), again = run(decoder, config);
     compare(&again, &first);
     config.seed = 8;
@@ -139,26 +139,26 @@ int main(void)
         test_chunks(&compute, (enum position)position, 2e-4);
         struct decoder *large = create(&compute, (enum position)position, 2, PROMPTS);
         struct decoder *small = create(&compute, (enum position)position, 2, 1);
-        struct generate_config config = {.most = MOST, .stop = -1};
+        struct generate_config config = {.max_new_tokens = MAX, .stop = -1};
         struct prompts cached = run(large, config), few = run(small, config);
         config.without_cache = true;
         struct prompts uncached = run(large, config);
         compare(&cached, &uncached);
         compare(&few, &uncached);
         for (int i = 0; i < PROMPTS; i++)
-            CHECK_INT(cached.written[i], MOST);
+            CHECK_INT(cached.generated[i], MAX);
         /* With a stop token a sequence is the same, cut after its first. */
-        config = (struct generate_config){.most = MOST, .stop = cached.out[2][3]};
+        config = (struct generate_config){.max_new_tokens = MAX, .stop = cached.out[2][3]};
         struct prompts stopped = run(large, config);
         int cut = 0;
         for (int i = 0; i < PROMPTS; i++) {
             int64_t length = 0;
-            while (length < MOST && cached.out[i][length++] != config.stop)
+            while (length < MAX && cached.out[i][length++] != config.stop)
                 ;
-            CHECK_INT(stopped.written[i], length);
+            CHECK_INT(stopped.generated[i], length);
             for (int t = 0; t < length; t++)
                 CHECK_INT(stopped.out[i][t], cached.out[i][t]);
-            cut += length < MOST;
+            cut += length < MAX;
         }
         CHECK(cut > 0);
         if (position == POSITION_ROPER)

@@ -59,13 +59,13 @@ static inline float *plan_random(uint64_t seed, int64_t count, int octaves)
  */
 static inline double plan_apart(const float *got, const float *wanted, int64_t count)
 {
-    double most = 0;
+    double max = 0;
     for (int64_t i = 0; i < count; i++) {
         double off = fabs((double)(wanted ? got[i] - wanted[i] : got[i]));
-        if (!(off <= most) && !isnan(most))
-            most = off;
+        if (!(off <= max) && !isnan(max))
+            max = off;
     }
-    return most;
+    return max;
 }
 
 #endif

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 150, ROLES = 3, MOST_PAIRS = 3000 };
+enum { CALLS = 150, ROLES = 3, MAX_PAIRS = 3000 };
 static const double UNIT = 0x1p-24;
 
 static struct rotary_random random_state;
@@ -40,7 +40,7 @@ struct call {
     struct tensor tensors[ROLES];
     int64_t offsets[8];
     int32_t starts[9];
-    double pair_factors[MOST_PAIRS];
+    double pair_factors[MAX_PAIRS];
     struct guarded array, cosine, sine; /* positions; the caller's tables */
     int axes;
 };
@@ -250,7 +250,7 @@ static void make(struct call *call, rotary_isa isa)
     rotary_rope_config_default(&call->config);
     /* Few have more pairs than a thread keeps rows of at once. */
     bool huge = draw(0, 29) == 0;
-    call->config.head_dim = huge ? draw(5000, 2 * MOST_PAIRS) : draw(2, 150);
+    call->config.head_dim = huge ? draw(5000, 2 * MAX_PAIRS) : draw(2, 150);
     call->config.rotary_dim = 2 * draw(huge ? 2200 : 1, call->config.head_dim / 2);
     call->config.rotary_start = draw(0, call->config.head_dim - call->config.rotary_dim);
     call->config.pairing = (rotary_pairing)draw(0, 1);

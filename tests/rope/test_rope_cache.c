@@ -19,8 +19,8 @@ static void succeeded(rotary_status status, const rotary_error *error)
 
 /* Keys and values as projected, turned into keys and values at positions first + 0, 1, 2, ... +
  * offsets[batch]. */
-static void turn(const rotary_rope *rope, const float *raw, float *keys, float *values, int64_t first,
-                 const int64_t *offsets)
+static void rotate(const rotary_rope *rope, const float *raw, float *keys, float *values, int64_t first,
+                   const int64_t *offsets)
 {
     rotary_rope_apply_call call = {.struct_size = sizeof call,
                                    .batch = BATCH,
@@ -64,8 +64,8 @@ static void test_shift(int variant)
     float *raw = plan_random(11, COUNT, 3), *keys = malloc(COUNT * sizeof *keys),
           *values = malloc(COUNT * sizeof *values);
     float *wanted_keys = malloc(COUNT * sizeof *keys), *wanted_values = malloc(COUNT * sizeof *values);
-    turn(rope, raw, keys, values, 5, offsets);
-    turn(rope, raw, wanted_keys, wanted_values, 5 + 20, after);
+    rotate(rope, raw, keys, values, 5, offsets);
+    rotate(rope, raw, wanted_keys, wanted_values, 5 + 20, after);
     rotary_rope_shift_call call = {
         .struct_size = sizeof call, .batch = BATCH, .time = TIME, .shift = 20, .shifts = shifts};
     call.key = plan_tensor(keys, keys, TIME, HEADS, HEAD_DIM);
@@ -99,8 +99,8 @@ static void test_rebase(int variant)
     float *raw = plan_random(12, COUNT, 3), *keys = malloc(COUNT * sizeof *keys),
           *values = malloc(COUNT * sizeof *values);
     float *wanted_keys = malloc(COUNT * sizeof *keys), *wanted_values = malloc(COUNT * sizeof *values);
-    turn(from, raw, keys, values, 490, NULL);
-    turn(to, raw, wanted_keys, wanted_values, 490, NULL);
+    rotate(from, raw, keys, values, 490, NULL);
+    rotate(to, raw, wanted_keys, wanted_values, 490, NULL);
     CHECK(plan_apart(keys, wanted_keys, COUNT) > 0.1);
     rotary_rope_rebase_call call = {
         .struct_size = sizeof call, .batch = BATCH, .time = TIME, .positions = {.offset = 490}};

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_INPUTS = 4 };
+enum { MAX_INPUTS = 4 };
 
 static json_t *read_json(const char *name)
 {
@@ -135,7 +135,7 @@ static void test_onnx_case(const json_t *item)
     const json_t *node = json_array_get(json_object_get(item, "nodes"), 0),
                  *attributes = json_object_get(node, "attrs");
     const json_t *inputs = json_object_get(item, "inputs");
-    struct tensor in[MOST_INPUTS] = {{{0}, 0, 0, NULL, NULL}};
+    struct tensor in[MAX_INPUTS] = {{{0}, 0, 0, NULL, NULL}};
     size_t count = json_array_size(inputs);
     check_about("ONNX, %s", json_string_value(json_object_get(item, "name")));
     if (!CHECK(count == 3 || count == 4))

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { HEADS = 8, HEAD_DIM = 16, INPUTS = 12, TIME = 24, STEPS = 300 };
-enum { MOST_WEIGHTS = HEADS * HEAD_DIM * INPUTS, MOST_TURNED = TIME * HEADS * HEAD_DIM };
+enum { MAX_WEIGHTS = HEADS * HEAD_DIM * INPUTS, MAX_ROTATED = TIME * HEADS * HEAD_DIM };
 
 static void succeeded(rotary_status status, const rotary_error *error)
 {
@@ -24,7 +24,7 @@ static void succeeded(rotary_status status, const rotary_error *error)
 struct layer {
     const rotary_rope *rope;
     int64_t query_heads, key_heads;
-    float query[MOST_WEIGHTS], key[MOST_WEIGHTS];
+    float query[MAX_WEIGHTS], key[MAX_WEIGHTS];
 };
 
 static struct layer *draw_layer(const rotary_rope *rope, int64_t query_heads, int64_t key_heads, double scale,
@@ -32,14 +32,14 @@ static struct layer *draw_layer(const rotary_rope *rope, int64_t query_heads, in
 {
     struct layer *layer = malloc(sizeof *layer);
     *layer = (struct layer){.rope = rope, .query_heads = query_heads, .key_heads = key_heads};
-    for (int64_t i = 0; i < MOST_WEIGHTS; i++) {
+    for (int64_t i = 0; i < MAX_WEIGHTS; i++) {
         layer->query[i] = (float)scale * check_random(seed, (uint64_t)i, 0);
         layer->key[i] = (float)scale * check_random(seed + 1, (uint64_t)i, 0);
     }
     return layer;
 }
 
-static void turn(const rotary_rope *rope, rotary_direction direction, float *x, int64_t heads)
+static void rotate(const rotary_rope *rope, rotary_direction direction, float *x, int64_t heads)
 {
     rotary_rope_apply_call call = {
         .struct_size = sizeof call, .batch = 1, .time = TIME, .direction = direction};
@@ -61,7 +61,7 @@ static void project(const float *inputs, const float *weight, int64_t heads, flo
 
 /* Turned queries and keys, and the scores of every query head, [heads, TIME, TIME]. */
 struct run {
-    float query[MOST_TURNED], key[MOST_TURNED], scores[HEADS * TIME * TIME];
+    float query[MAX_ROTATED], key[MAX_ROTATED], scores[HEADS * TIME * TIME];
 };
 
 static void score(const struct layer *layer, const float *inputs, struct run *run)
@@ -69,8 +69,8 @@ static void score(const struct layer *layer, const float *inputs, struct run *ru
     int64_t group = layer->query_heads / layer->key_heads;
     project(inputs, layer->query, layer->query_heads, run->query);
     project(inputs, layer->key, layer->key_heads, run->key);
-    turn(layer->rope, ROTARY_FORWARD, run->query, layer->query_heads);
-    turn(layer->rope, ROTARY_FORWARD, run->key, layer->key_heads);
+    rotate(layer->rope, ROTARY_FORWARD, run->query, layer->query_heads);
+    rotate(layer->rope, ROTARY_FORWARD, run->key, layer->key_heads);
     for (int64_t h = 0; h < layer->query_heads; h++)
         for (int64_t m = 0; m < TIME; m++)
             for (int64_t n = 0; n < TIME; n++) {
@@ -115,8 +115,8 @@ static double train_step(struct layer *layer, const struct layer *teacher, const
                 }
                 loss += (double)(difference * difference) / (double)(layer->query_heads * TIME * TIME);
             }
-    turn(layer->rope, ROTARY_TRANSPOSE, gradient.query, layer->query_heads);
-    turn(layer->rope, ROTARY_TRANSPOSE, gradient.key, layer->key_heads);
+    rotate(layer->rope, ROTARY_TRANSPOSE, gradient.query, layer->query_heads);
+    rotate(layer->rope, ROTARY_TRANSPOSE, gradient.key, layer->key_heads);
     const float rate = 2e-5f;
     descend(layer->query, gradient.query, inputs, layer->query_heads, rate);
     descend(layer->key, gradient.key, inputs, layer->key_heads, rate);
@@ -165,7 +165,7 @@ static void permute(struct layer *layer, rotary_pairing from)
 {
     float *const weights[] = {layer->query, layer->key};
     const int64_t heads[] = {layer->query_heads, layer->key_heads};
-    float moved[MOST_WEIGHTS];
+    float moved[MAX_WEIGHTS];
     for (int i = 0; i < 2; i++) {
         rotary_rope_permute_call call = {.struct_size = sizeof call,
                                          .heads = heads[i],
@@ -243,7 +243,7 @@ static void test_trend(void)
     rotary_rope *rope = plan_make(&config);
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct layer *layer = draw_layer(rope, HEADS, HEADS, 0.3, 9000 + 2 * seed);
-        for (int64_t i = 0; i < MOST_WEIGHTS; i++) {
+        for (int64_t i = 0; i < MAX_WEIGHTS; i++) {
             float growth = (float)exp2(cos(3.14 * (double)(i / INPUTS % HEAD_DIM) / HEAD_DIM));
             layer->query[i] *= growth;
             layer->key[i] /= growth;

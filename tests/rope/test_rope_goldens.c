@@ -17,7 +17,7 @@ struct golden {
     double attention_factor, softmax_factor; /* the second 0: the model says nothing of it */
     const double *frequencies;
     const int64_t *positions; /* [axes, tokens] */
-    const double *turned;     /* [tokens, SAMPLES] */
+    const double *rotated;    /* [tokens, SAMPLES] */
 };
 #include "rope/rope_goldens.h"
 
@@ -56,7 +56,7 @@ static double bound(const struct golden *golden, int token)
     return 2 * 8 * golden->attention_factor * (4 * 0x1p-24 + 1e-14 * farthest);
 }
 
-static void check_turned(const struct golden *golden, const rotary_rope *rope)
+static void check_rotated(const struct golden *golden, const rotary_rope *rope)
 {
     int64_t tokens = golden->tokens, count = tokens * golden->head_dim;
     float *numbers = malloc((size_t)count * sizeof *numbers);
@@ -75,7 +75,7 @@ static void check_turned(const struct golden *golden, const rotary_rope *rope)
     for (int token = 0; token < tokens; token++)
         for (int j = 0; j < SAMPLES; j++)
             CHECK_NEAR((double)numbers[token * golden->head_dim + sample(j, golden->head_dim)],
-                       golden->turned[token * SAMPLES + j], bound(golden, token));
+                       golden->rotated[token * SAMPLES + j], bound(golden, token));
     free(numbers);
 }
 
@@ -103,7 +103,7 @@ static void test_golden(const struct golden *golden)
     status = rotary_rope_create(&rope, &config.plan, &error);
     if (CHECK(status == ROTARY_OK)) {
         check_frequencies(golden, rope);
-        check_turned(golden, rope);
+        check_rotated(golden, rope);
     } else
         printf("    %s\n", error.message);
     rotary_rope_destroy(rope);

@@ -16,13 +16,13 @@ enum {
     PAIRS = 10,
     COUNT = BATCH * TIME * HEADS * HEAD_DIM
 };
-enum { MOST_AXES = 2, TENSORS = 3 };
+enum { MAX_AXES = 2, TENSORS = 3 };
 
 /* A plan whose frequencies are data, three tensors and the gradients of what they turn into. */
 struct problem {
     rotary_rope_config config;
     double frequencies[PAIRS];
-    float positions[MOST_AXES][BATCH][TIME];
+    float positions[MAX_AXES][BATCH][TIME];
     float *input[TENSORS], *gradient[TENSORS];
     int axes;
 };
@@ -72,7 +72,7 @@ static rotary_rope_gradient_tensor tensor_of(const float *input, const float *gr
 
 static void judge(const struct problem *problem, const rotary_rope *rope, int threads)
 {
-    double dw[PAIRS], dp[MOST_AXES * BATCH * TIME];
+    double dw[PAIRS], dp[MAX_AXES * BATCH * TIME];
     for (int pair = 0; pair < PAIRS; pair++)
         dw[pair] = 1000.0; /* added to */
     rotary_rope_gradient_call call = {
@@ -119,7 +119,7 @@ static void test(int variant)
     struct problem problem = {.axes = variant == 2 ? 2 : 1};
     for (int pair = 0; pair < PAIRS; pair++)
         problem.frequencies[pair] = (double)check_random(20, (uint64_t)pair, 0);
-    for (int i = 0; i < MOST_AXES * BATCH * TIME; i++)
+    for (int i = 0; i < MAX_AXES * BATCH * TIME; i++)
         (&problem.positions[0][0][0])[i] = 3.0f * check_random(21, (uint64_t)i, 0);
     for (int tensor = 0; tensor < TENSORS; tensor++) {
         problem.input[tensor] = plan_random(22 + (uint64_t)tensor, COUNT, 0);

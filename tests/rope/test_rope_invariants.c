@@ -15,8 +15,8 @@ static const double UNIT = 0x1p-24;
 enum part { QUERY, KEY, VALUE };
 
 /* Turns a dense tensor that plays `part`, from position `offset` on. */
-static void turn(const rotary_rope *rope, const float *input, float *output, enum part part,
-                 rotary_direction direction, int64_t offset)
+static void rotate(const rotary_rope *rope, const float *input, float *output, enum part part,
+                   rotary_direction direction, int64_t offset)
 {
     rotary_rope_apply_call call = {.struct_size = sizeof call,
                                    .batch = 1,
@@ -47,8 +47,8 @@ static void test_rotation(const rotary_rope *rope)
     static const int64_t offsets[] = {0, -50, 131072, 1000000};
     float *x = plan_random(1, COUNT, 3), *y = malloc(COUNT * sizeof *y), *z = malloc(COUNT * sizeof *z);
     for (int i = 0; i < 4; i++) {
-        turn(rope, x, y, VALUE, ROTARY_FORWARD, offsets[i]);
-        turn(rope, y, z, VALUE, ROTARY_INVERSE, offsets[i]);
+        rotate(rope, x, y, VALUE, ROTARY_FORWARD, offsets[i]);
+        rotate(rope, y, z, VALUE, ROTARY_INVERSE, offsets[i]);
         for (int64_t vector = 0; vector < TIME * HEADS; vector++) {
             double size, before = dot(x + vector * HEAD_DIM, x + vector * HEAD_DIM, HEAD_DIM, &size);
             double after = dot(y + vector * HEAD_DIM, y + vector * HEAD_DIM, HEAD_DIM, &size);
@@ -69,14 +69,14 @@ static void test_inverse_and_adjoint(const rotary_rope *rope, enum part part, bo
 {
     float *x = plan_random(2, COUNT, 2), *y = plan_random(3, COUNT, 2);
     float *rx = malloc(COUNT * sizeof *rx), *back = malloc(COUNT * sizeof *back);
-    turn(rope, x, rx, part, ROTARY_FORWARD, 1000);
-    turn(rope, rx, back, part, ROTARY_INVERSE, 1000);
+    rotate(rope, x, rx, part, ROTARY_FORWARD, 1000);
+    rotate(rope, rx, back, part, ROTARY_INVERSE, 1000);
     double inverse_off = plan_apart(back, x, COUNT), size, other;
-    turn(rope, rx, back, part, ROTARY_TRANSPOSE, 1000);
+    rotate(rope, rx, back, part, ROTARY_TRANSPOSE, 1000);
     double transpose_off = plan_apart(back, x, COUNT);
     CHECK_NEAR(inverse_off, 0, 1e-4); /* |x| is up to about 20 */
     CHECK((transpose_off > 0.1) == has_magnitude);
-    turn(rope, y, back, part, ROTARY_TRANSPOSE, 1000);
+    rotate(rope, y, back, part, ROTARY_TRANSPOSE, 1000);
     double left = dot(rx, y, COUNT, &size), right = dot(x, back, COUNT, &other);
     CHECK_NEAR(left, right, 12 * UNIT * (size + other));
     free(x);
@@ -94,8 +94,8 @@ static void test_relative(const rotary_rope *rope)
         memcpy(k + token * HEADS * HEAD_DIM, k, HEADS * HEAD_DIM * sizeof *k);
     }
     float *rq = malloc(COUNT * sizeof *rq), *rk = malloc(COUNT * sizeof *rk);
-    turn(rope, q, rq, QUERY, ROTARY_FORWARD, 500000);
-    turn(rope, k, rk, KEY, ROTARY_FORWARD, 499900);
+    rotate(rope, q, rq, QUERY, ROTARY_FORWARD, 500000);
+    rotate(rope, k, rk, KEY, ROTARY_FORWARD, 499900);
     double size, first = dot(rq, rk, HEAD_DIM, &size);
     for (int64_t token = 1; token < TIME; token++) {
         int64_t at = token * HEADS * HEAD_DIM;
@@ -118,7 +118,7 @@ static void test_threads(rotary_isa isa)
         config.isa = isa;
         rotary_rope *rope = plan_make(&config);
         results[threads - 1] = malloc(COUNT * sizeof(float));
-        turn(rope, x, results[threads - 1], QUERY, ROTARY_FORWARD, 3);
+        rotate(rope, x, results[threads - 1], QUERY, ROTARY_FORWARD, 3);
         rotary_rope_destroy(rope);
     }
     CHECK(memcmp(results[0], results[1], COUNT * sizeof(float)) == 0);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILES = 300, MOST_PAIRS = 70, GAP = 3 };
+enum { TILES = 300, MAX_PAIRS = 70, GAP = 3 };
 static const double UNIT = 0x1p-24;
 static const char *const dtype_names[] = {"f32", "f16", "bf16"};
 
@@ -48,7 +48,7 @@ static struct problem make(bool at_end)
     struct rotary_rope_tile *tile = &p.tile;
     tile->times = draw(1, 4);
     tile->heads = draw(1, 4);
-    tile->pairs = draw(1, MOST_PAIRS);
+    tile->pairs = draw(1, MAX_PAIRS);
     tile->partner = tile->pairs + draw(0, GAP);
     int64_t width = p.pairing == ROTARY_PAIRING_HALF ? tile->partner + tile->pairs : 2 * tile->pairs;
     int64_t stride = width + draw(0, GAP);
@@ -104,7 +104,7 @@ static void run(const struct problem *p, const struct rotary_rope_kernels *kerne
     bool *written = calloc((size_t)p->elements, sizeof *written);
     memcpy(before, p->tile.input, in_bytes);
     memcpy(untouched, p->tile.output, (size_t)p->elements * out_size);
-    kernels->turn[p->pairing][p->in][p->out](&p->tile);
+    kernels->rotate[p->pairing][p->in][p->out](&p->tile);
     int64_t step = p->pairing == ROTARY_PAIRING_HALF ? 1 : 2;
     int64_t partner = p->pairing == ROTARY_PAIRING_HALF ? p->tile.partner : 1;
     for (int64_t time = 0; time < p->tile.times; time++)

@@ -310,7 +310,7 @@ static void test_separate_scalings(void)
     const rotary_scaling scalings[] = {
         ROTARY_SCALING_NONE, ROTARY_SCALING_LINEAR, ROTARY_SCALING_NTK,         ROTARY_SCALING_DYNAMIC_NTK,
         ROTARY_SCALING_YARN, ROTARY_SCALING_LLAMA3, ROTARY_SCALING_PROPORTIONAL};
-    const int64_t sections[ROTARY_MOST_AXES] = {24, 9, 16, 2};
+    const int64_t sections[ROTARY_MAX_AXES] = {24, 9, 16, 2};
     for (int i = 0; i < 7 * 2; i++) {
         rotary_rope_config config = config_of(102, scalings[i / 2]);
         config.angles_f32 = i % 2;
@@ -322,7 +322,7 @@ static void test_separate_scalings(void)
         memcpy(config.sections, sections, sizeof sections);
         rotary_rope *rope = plan_make(&config);
         int64_t first = 0;
-        for (int axis = 0; axis < ROTARY_MOST_AXES; first += sections[axis++]) {
+        for (int axis = 0; axis < ROTARY_MAX_AXES; first += sections[axis++]) {
             check_about("scaling %d, axis %d", (int)config.scaling, axis);
             rotary_rope_config whole = config;
             whole.head_dim = 2 * sections[axis];

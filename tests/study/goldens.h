@@ -3,7 +3,7 @@
  * Made by goldens.py with numpy 2.4.6 and scipy 1.17.1. Do not edit. */
 static const struct golden {
     int count;
-    double values[8], mean, median, deviation, least, most, without_least, without_most, low, high;
+    double values[8], mean, median, deviation, min, max, without_min, without_max, low, high;
 } goldens[] = {
     {3,
      {59.375, 84.375, 77.34375},

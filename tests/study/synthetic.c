@@ -51,7 +51,7 @@ static void put_json(const char *folder, const char *name, const char *mode, jso
 static json_t *config_of(const struct synthetic_run *run)
 {
     json_t *config =
-        json_pack("{s:i, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:s, s:f, s:f, s:b}", "format", 1, "task",
+        json_pack("{s:i, s:s, s:I, s:I, s:I, s:i, s:i, s:i, s:s, s:f, s:f, s:b}", "format", 2, "task",
                   run->task, "seed", (json_int_t)run->seed, "steps", (json_int_t)run->steps, "evaluate_every",
                   (json_int_t)run->evaluate_every, "hidden_size", 128, "num_hidden_layers", 3, "batch_size",
                   16, "norm", "layer_norm", "learning_rate", 0.001, "dropout", 0.0, "tie_word_embeddings", 0);
@@ -69,15 +69,15 @@ static json_t *samples_of(const struct synthetic_run *run, double share)
 {
     json_t *samples = json_array();
     for (int i = 0; i < 6; i++) {
-        char prompt[64], answer[32], written[40];
+        char prompt[64], answer[32], generated[40];
         int from = (5 * i) % 13;
         snprintf(prompt, sizeof prompt, "?s='dyjeofuxvejmg'; s[%d:]==", from);
         snprintf(answer, sizeof answer, "'%s'", &"dyjeofuxvejmg"[from]);
-        bool right = i < 6 * share;
-        snprintf(written, sizeof written, "%s#", right ? answer : "'vejvejmg'");
+        bool correct = i < 6 * share;
+        snprintf(generated, sizeof generated, "%s#", correct ? answer : "'vejvejmg'");
         json_array_append_new(samples,
                               json_pack("{s:s, s:s, s:s, s:b}", "prompt", run->prompt ? run->prompt : prompt,
-                                        "answer", answer, "written", written, "right", (int)right));
+                                        "answer", answer, "generated", generated, "correct", (int)correct));
     }
     return samples;
 }
@@ -98,10 +98,11 @@ void synthetic_run(const char *folder, const struct synthetic_run *run)
                            "learning_rate", 0.001, "gradient_norm", 0.7, "tokens_per_second", 51234.5));
         if (step % run->evaluate_every != 0 && step != run->steps)
             continue;
-        json_int_t right = (json_int_t)round((double)run->problems * fmin(1, fmax(0, share + 0.02 * noise)));
+        json_int_t correct =
+            (json_int_t)round((double)run->problems * fmin(1, fmax(0, share + 0.02 * noise)));
         json_t *line = json_pack("{s:I, s:{s:I, s:I, s:f, s:f, s:f}}", "step", (json_int_t)step, "evaluation",
-                                 "right", right, "problems", (json_int_t)run->problems, "loss", loss + 0.01,
-                                 "accuracy", 0.4 + 0.5 * share, "seconds", 1.1);
+                                 "correct", correct, "problems", (json_int_t)run->problems, "loss",
+                                 loss + 0.01, "accuracy", 0.4 + 0.5 * share, "seconds", 1.1);
         if (run->problems)
             json_object_set_new(line, "samples", samples_of(run, share));
         put_json(folder, "metrics.jsonl", "a", line);
@@ -117,7 +118,7 @@ void synthetic_comparison(const char *folder, const struct synthetic_run *run, i
         json_array_append_new(list, json_string(names[i]));
     one.position = NULL;
     put_json(folder, "compare.json", "w",
-             json_pack("{s:i, s:o, s:i, s:s, s:o}", "format", 1, "positions", list, "runs", runs, "command",
+             json_pack("{s:i, s:o, s:i, s:s, s:o}", "format", 2, "positions", list, "runs", runs, "command",
                        "rotary compare index --positions rope,roper --runs 3 --preset quick --out runs/quick",
                        "config", config_of(&one)));
     for (int i = 0; i < runs * positions; i++) {

@@ -39,7 +39,7 @@ static struct run_config small_config(void)
     config.train.evaluate_every = 3;
     config.train.checkpoint_every = 0;
     config.train.log_every = 1;
-    config.train.held_out = 2;
+    config.train.validation_sequences = 2;
     config.train.seed = 5;
     if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
         printf("    %s\n", error.message);
@@ -349,8 +349,8 @@ static void check_refused(const char *whole)
     snprintf(place, sizeof place, "%s/rope-5/config.json", whole); /* a file */
     check_status(&call, ROTARY_IO_ERROR, "config.json");
     snprintf(place, sizeof place, "%s/other", scratch_folder());
-    synthetic_write(place, "compare.json", "{\"format\":2}");
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "format 2");
+    synthetic_write(place, "compare.json", "{\"format\":1}");
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "format 1");
     CHECK_INT(telling.calls, 0);
 }
 

@@ -14,17 +14,19 @@
 #include <string.h>
 
 static const char config[] =
-    "{\"format\":1,\"task\":\"index\",\"position\":\"rope\",\"seed\":3,\"steps\":30}";
+    "{\"format\":2,\"task\":\"index\",\"position\":\"rope\",\"seed\":3,\"steps\":30}";
 static const char metrics[] =
     "{\"step\":10,\"loss\":2.5,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":9}\n"
     "{\"step\":20,\"loss\":1.5,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":9}\n"
-    "{\"step\":20,\"evaluation\":{\"right\":115,\"problems\":128,\"loss\":1.4,\"accuracy\":0.9,\"seconds\":1}"
+    "{\"step\":20,\"evaluation\":{\"correct\":115,\"problems\":128,\"loss\":1.4,\"accuracy\":0.9,\"seconds\":"
+    "1}"
     ","
-    "\"samples\":[{\"prompt\":\"a\",\"answer\":\"b\",\"written\":\"c\",\"right\":false}]}\n"
+    "\"samples\":[{\"prompt\":\"a\",\"answer\":\"b\",\"generated\":\"c\",\"correct\":false}]}\n"
     "{\"step\":30,\"loss\":1.25,\"learning_rate\":0.001,\"gradient_norm\":0.7,\"tokens_per_second\":9}\n"
-    "{\"step\":30,\"evaluation\":{\"right\":116,\"problems\":128,\"loss\":1.3,\"accuracy\":0.9,\"seconds\":1}"
+    "{\"step\":30,\"evaluation\":{\"correct\":116,\"problems\":128,\"loss\":1.3,\"accuracy\":0.9,\"seconds\":"
+    "1}"
     ","
-    "\"samples\":[{\"prompt\":\"p\",\"answer\":\"q\",\"written\":\"q#\",\"right\":true}]}\n";
+    "\"samples\":[{\"prompt\":\"p\",\"answer\":\"q\",\"generated\":\"q#\",\"correct\":true}]}\n";
 
 static void check_record(const char *folder)
 {
@@ -51,17 +53,17 @@ static void check_record(const char *folder)
     CHECK_INT(record.point_count, 3);
     CHECK_NEAR(record.points[1].loss, 1.5, 0);
     CHECK_INT(record.evaluation_count, 2);
-    CHECK_INT(record_last_evaluation(&record)->right, 116);
+    CHECK_INT(record_last_evaluation(&record)->correct, 116);
     CHECK(record_finished(&record));
     CHECK_INT(record_steps_to(&record, 0.9), 30); /* 115 of 128 is 89.8%, 116 is 90.6% */
     CHECK_INT(record_steps_to(&record, 0.89), 20);
     CHECK_INT(record_steps_to(&record, 0.95), NOT_REACHED);
-    record.evaluations[0].right = 99;
+    record.evaluations[0].correct = 99;
     record.evaluations[0].problems = 110;
     CHECK_INT(record_steps_to(&record, 0.9), 20); /* exactly */
     CHECK_INT(record.sample_count, 1);
     CHECK_TEXT(record.samples[0].prompt, "p");
-    CHECK(record.samples[0].right);
+    CHECK(record.samples[0].correct);
     record_free(&record);
 
     check_about("killed while writing a line");
@@ -98,11 +100,11 @@ static void check_damages(const char *folder)
     check_damage(folder, "{\"step\":20}", "step: wanted lines in the order");
     check_damage(folder, "{\"step\":40,\"loss\":\"low\"}", "loss: wanted a number");
     check_damage(folder, "{\"step\":40,\"evaluation\":[]}", "evaluation: wanted an object");
-    check_damage(folder, "{\"step\":40,\"evaluation\":{\"problems\":4,\"right\":5}}",
+    check_damage(folder, "{\"step\":40,\"evaluation\":{\"problems\":4,\"correct\":5}}",
                  "no more right answers");
     check_damage(
         folder,
-        "{\"step\":40,\"evaluation\":{\"problems\":4,\"right\":4,\"loss\":1,\"accuracy\":1,\"seconds\":1},"
+        "{\"step\":40,\"evaluation\":{\"problems\":4,\"correct\":4,\"loss\":1,\"accuracy\":1,\"seconds\":1},"
         "\"samples\":[{}]}",
         "samples: wanted objects");
     struct record record;
@@ -138,13 +140,13 @@ static void check_comparison(const char *folder)
     for (int i = 0; i < 3; i++) {
         const struct record *record = &collection.records[rope->runs[i]];
         CHECK_INT(record->seed, i + 1);
-        double right = (double)record_last_evaluation(record)->right / 1.28;
-        CHECK_NEAR(rope->values[MEASURE_RIGHT][i], right, 1e-12);
+        double correct = (double)record_last_evaluation(record)->correct / 1.28;
+        CHECK_NEAR(rope->values[MEASURE_EXACT_MATCH][i], correct, 1e-12);
         CHECK_NEAR(rope->values[MEASURE_LOSS][i], record_last_evaluation(record)->loss, 0);
-        sum += roper->values[MEASURE_RIGHT][i] - right;
+        sum += roper->values[MEASURE_EXACT_MATCH][i] - correct;
     }
-    CHECK_NEAR(roper->difference[MEASURE_RIGHT].mean, sum / 3, 1e-12);
-    CHECK(roper->statistics[MEASURE_RIGHT].mean > rope->statistics[MEASURE_RIGHT].mean + 5);
+    CHECK_NEAR(roper->difference[MEASURE_EXACT_MATCH].mean, sum / 3, 1e-12);
+    CHECK(roper->statistics[MEASURE_EXACT_MATCH].mean > rope->statistics[MEASURE_EXACT_MATCH].mean + 5);
     CHECK_INT(roper->reached.reached, 3);
     CHECK(roper->reached.median < rope->reached.median);
 
@@ -159,8 +161,8 @@ static void check_comparison(const char *folder)
     CHECK_INT(comparison_json(comparison, &object, &error), ROTARY_OK);
     json_t *encoding = json_array_get(json_object_get(object, "encodings"), 1);
     CHECK_TEXT(json_string_value(json_object_get(encoding, "position")), "roper");
-    CHECK_NEAR(json_real_value(json_object_get(json_object_get(encoding, "right_percent"), "mean")),
-               roper->statistics[MEASURE_RIGHT].mean, 0);
+    CHECK_NEAR(json_real_value(json_object_get(json_object_get(encoding, "exact_match_percent"), "mean")),
+               roper->statistics[MEASURE_EXACT_MATCH].mean, 0);
     CHECK_INT((int64_t)json_array_size(json_object_get(encoding, "runs")), 3);
     json_decref(object);
     free(text);
@@ -204,12 +206,12 @@ static void check_diverged(const char *folder)
     CHECK_INT(collection.records[roper->runs[2]].seed, 2);
     CHECK_INT(roper->steps_to_90[2], NOT_REACHED);
     CHECK_INT(roper->reached.count, 3);
-    CHECK_INT(roper->difference[MEASURE_RIGHT].count, 2);
+    CHECK_INT(roper->difference[MEASURE_EXACT_MATCH].count, 2);
     CHECK_INT(roper->pair_seeds[0], 1);
     CHECK_INT(roper->pair_seeds[1], 3);
-    const struct statistics *right = &roper->statistics[MEASURE_RIGHT];
-    CHECK_INT(right->count, 2);
-    CHECK_NEAR(right->without_worst, right->mean, 0); /* the worst is the one that diverged */
+    const struct statistics *correct = &roper->statistics[MEASURE_EXACT_MATCH];
+    CHECK_INT(correct->count, 2);
+    CHECK_NEAR(correct->without_worst, correct->mean, 0); /* the worst is the one that diverged */
     char *text;
     json_t *object;
     CHECK_INT(comparison_text(comparison, &text, &error), ROTARY_OK);
@@ -228,7 +230,7 @@ static void check_diverged(const char *folder)
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK);
     roper = &collection.comparison->encodings[1];
     CHECK_INT(roper->diverged_count, 2);
-    CHECK(isnan(roper->statistics[MEASURE_RIGHT].without_worst));
+    CHECK(isnan(roper->statistics[MEASURE_EXACT_MATCH].without_worst));
     CHECK(isinf(roper->reached.median));
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK(strstr(text, "2 of 3 runs diverged and have no score: seed 1 at step 21, seed 2 at step 511\n") !=
@@ -277,7 +279,7 @@ static void check_unfinished(const char *folder)
     CHECK_INT(collection.comparison->unfinished, 1);
     CHECK_INT(collection.comparison->encodings[0].run_count, 2);
     CHECK_INT(collection.comparison->encodings[1].run_count, 1);
-    CHECK_INT(collection.comparison->encodings[1].difference[MEASURE_RIGHT].count, 1);
+    CHECK_INT(collection.comparison->encodings[1].difference[MEASURE_EXACT_MATCH].count, 1);
     char *text;
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK(strstr(text, "1 unfinished run not counted\ntoo few runs to tell roper from rope: ") != NULL);
@@ -310,10 +312,10 @@ static void check_unfinished(const char *folder)
     synthetic_write(folder, "compare.json", "{\"format\":99}");
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "format 99") != NULL);
-    synthetic_write(folder, "compare.json", "{\"format\":1,\"positions\":[1],\"runs\":2}");
+    synthetic_write(folder, "compare.json", "{\"format\":2,\"positions\":[1],\"runs\":2}");
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
     synthetic_write(folder, "compare.json",
-                    "{\"format\":1,\"positions\":[\"rope\"],\"runs\":2,\"command\":\"\","
+                    "{\"format\":2,\"positions\":[\"rope\"],\"runs\":2,\"command\":\"\","
                     "\"config\":{\"seed\":9223372036854775807}}");
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
 }
@@ -393,12 +395,12 @@ static void check_plain_runs(const char *folder)
 }
 
 /* The sentence for differences made to order. */
-static void check_wording(double mean, double low, double high, int pairs, bool right, const char *wanted)
+static void check_wording(double mean, double low, double high, int pairs, bool correct, const char *wanted)
 {
     struct comparison_encoding encodings[2] = {{.name = "rope"}, {.name = "roper"}};
-    encodings[1].difference[right ? MEASURE_RIGHT : MEASURE_LOSS] =
+    encodings[1].difference[correct ? MEASURE_EXACT_MATCH : MEASURE_LOSS] =
         (struct paired_difference){.count = pairs, .mean = mean, .low = low, .high = high};
-    struct comparison comparison = {.encodings = encodings, .encoding_count = 2, .has_problems = right};
+    struct comparison comparison = {.encodings = encodings, .encoding_count = 2, .has_problems = correct};
     char *sentence;
     rotary_error error;
     CHECK_INT(comparison_verdict(&comparison, 1, &sentence, &error), ROTARY_OK);

@@ -18,7 +18,7 @@ static void check_goldens(void)
     for (int i = 0; i < GOLDENS; i++) {
         const struct golden *golden = &goldens[i];
         check_about("golden %d", i);
-        double size = fmax(fabs(golden->least), fabs(golden->most)), bound = 1e-14 * size;
+        double size = fmax(fabs(golden->min), fabs(golden->max)), bound = 1e-14 * size;
         struct statistics up, down;
         statistics_of(&up, golden->values, golden->count, HIGHER_IS_BETTER);
         statistics_of(&down, golden->values, golden->count, LOWER_IS_BETTER);
@@ -26,10 +26,10 @@ static void check_goldens(void)
         CHECK_NEAR(up.mean, golden->mean, bound);
         CHECK_NEAR(up.median, golden->median, bound);
         CHECK_NEAR(up.deviation, golden->deviation, bound);
-        CHECK_NEAR(up.least, golden->least, 0);
-        CHECK_NEAR(up.most, golden->most, 0);
-        CHECK_NEAR(up.without_worst, golden->without_least, bound);
-        CHECK_NEAR(down.without_worst, golden->without_most, bound);
+        CHECK_NEAR(up.min, golden->min, 0);
+        CHECK_NEAR(up.max, golden->max, 0);
+        CHECK_NEAR(up.without_worst, golden->without_min, bound);
+        CHECK_NEAR(down.without_worst, golden->without_max, bound);
 
         struct paired_difference difference = statistics_paired(golden->values, golden->count);
         CHECK_NEAR(difference.mean, golden->mean, bound);
@@ -61,11 +61,11 @@ static void check_hand_made(void)
     check_about("no run");
     statistics_of(&statistics, NULL, 0, HIGHER_IS_BETTER);
     CHECK_INT(statistics.count, 0);
-    CHECK(isnan(statistics.mean) && isnan(statistics.median) && isnan(statistics.least));
+    CHECK(isnan(statistics.mean) && isnan(statistics.median) && isnan(statistics.min));
 
     check_about("a loss that ran away");
     statistics_of(&statistics, (double[]){1, (double)NAN, 2}, 3, LOWER_IS_BETTER);
-    CHECK(isnan(statistics.mean) && isnan(statistics.median) && isnan(statistics.most));
+    CHECK(isnan(statistics.mean) && isnan(statistics.median) && isnan(statistics.max));
 }
 
 static void check_pairs(void)

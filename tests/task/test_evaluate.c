@@ -19,30 +19,30 @@ static struct {
 enum { LENGTH = 256, SEED = 6, TOGETHER = 2 };
 
 /* Problem i is solved, answered wrongly, never finished, or answered without its first quote. */
-static void write_answer(int64_t i, const char *prompt, char written[TASK_TEXT_BYTES])
+static void write_answer(int64_t i, const char *prompt, char generated[TASK_TEXT_BYTES])
 {
     const char *suffix = prompt + strlen("?s='") + atoi(strchr(prompt, '[') + 1);
     int length = (int)(strchr(suffix, '\'') - suffix);
     switch (i % 4) {
     case 0:
-        snprintf(written, TASK_TEXT_BYTES, "'%.*s'#", length, suffix);
+        snprintf(generated, TASK_TEXT_BYTES, "'%.*s'#", length, suffix);
         break;
     case 1:
-        snprintf(written, TASK_TEXT_BYTES, "'%.*s'#", length, suffix);
-        written[1] = written[1] == 'a' ? 'b' : 'a';
+        snprintf(generated, TASK_TEXT_BYTES, "'%.*s'#", length, suffix);
+        generated[1] = generated[1] == 'a' ? 'b' : 'a';
         break;
     case 2:
-        snprintf(written, TASK_TEXT_BYTES, "'%.*s'", length, suffix);
+        snprintf(generated, TASK_TEXT_BYTES, "'%.*s'", length, suffix);
         break;
     default:
-        snprintf(written, TASK_TEXT_BYTES, "%.*s'#", length, suffix);
+        snprintf(generated, TASK_TEXT_BYTES, "%.*s'#", length, suffix);
         break;
     }
 }
 
 rotary_status generate(struct decoder *decoder, const struct generate_config *config, int64_t count,
                        const int32_t *const *prompts, const int64_t *lengths, int32_t *const *continuations,
-                       int64_t *written, const atomic_bool *interrupted, rotary_error *error)
+                       int64_t *generated, const atomic_bool *interrupted, rotary_error *error)
 {
     (void)decoder;
     CHECK(interrupted == NULL);
@@ -57,14 +57,14 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
         task_problem(stand_in.task, SEED, i, &problem);
         CHECK_TEXT(prompt, problem.prompt);
         write_answer(i, prompt, text);
-        written[i] = (int64_t)strlen(text);
-        CHECK(written[i] <= config->most);
-        CHECK_INT(characters_encode(characters, text, written[i], continuations[i], NULL), ROTARY_OK);
+        generated[i] = (int64_t)strlen(text);
+        CHECK(generated[i] <= config->max_new_tokens);
+        CHECK_INT(characters_encode(characters, text, generated[i], continuations[i], NULL), ROTARY_OK);
     }
     return ROTARY_OK;
 }
 
-int64_t decoder_batch_most(const struct decoder *decoder)
+int64_t decoder_max_batch(const struct decoder *decoder)
 {
     (void)decoder;
     return TOGETHER;
@@ -82,7 +82,7 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *b
     stand_in.batches++;
     for (int64_t row = 0; row < batch->batch; row++) {
         int32_t sequence[LENGTH + 1];
-        task_held_out(stand_in.task, SEED, stand_in.sequences++, sequence);
+        task_validation_sequence(stand_in.task, SEED, stand_in.sequences++, sequence);
         CHECK(memcmp(batch->tokens + row * LENGTH, sequence, LENGTH * sizeof *sequence) == 0);
         CHECK(memcmp(batch->targets + row * LENGTH, sequence + 1, LENGTH * sizeof *sequence) == 0);
         loss->total += 2.0 * (double)stand_in.sequences * LENGTH;
@@ -113,13 +113,14 @@ static void test_problems(void)
     struct evaluation_sample samples[6];
     memset(samples, 'x', sizeof samples);
     struct evaluation evaluation = {.sample_count = 5, .samples = samples};
-    struct evaluation_config config = {.seed = SEED, .problems = 100, .held_out = 3, .temperature = 0.5f};
+    struct evaluation_config config = {
+        .seed = SEED, .problems = 100, .validation_sequences = 3, .temperature = 0.5f};
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
     CHECK_INT(evaluation.problems, 30); /* at most the configured */
-    CHECK_INT(evaluation.right, 8);
+    CHECK_INT(evaluation.correct, 8);
     CHECK_INT(stand_in.prompts, 30);
     CHECK_INT(stand_in.asked.stop, task_characters(task)->token['#']);
-    CHECK_INT(stand_in.asked.most, 16);
+    CHECK_INT(stand_in.asked.max_new_tokens, 16);
     CHECK_INT((int64_t)stand_in.asked.seed, SEED);
     CHECK_NEAR((double)stand_in.asked.temperature, 0.5, 0);
     CHECK(!stand_in.asked.without_cache);
@@ -127,19 +128,19 @@ static void test_problems(void)
     CHECK_INT(evaluation.sample_count, 5);
     for (int i = 0; i < 5; i++) {
         struct problem problem;
-        char written[TASK_TEXT_BYTES], answer[TASK_TEXT_BYTES];
+        char generated[TASK_TEXT_BYTES], answer[TASK_TEXT_BYTES];
         task_problem(task, SEED, i, &problem);
-        write_answer(i, problem.prompt, written);
-        task_answer(task, written, answer);
+        write_answer(i, problem.prompt, generated);
+        task_answer(task, generated, answer);
         check_about("sample %d", i);
         CHECK_TEXT(samples[i].problem.prompt, problem.prompt);
         CHECK_TEXT(samples[i].problem.answer, problem.answer);
-        CHECK_TEXT(samples[i].written, written);
+        CHECK_TEXT(samples[i].generated, generated);
         CHECK_TEXT(samples[i].answer, answer);
-        CHECK_INT(samples[i].right, i % 4 == 0);
+        CHECK_INT(samples[i].correct, i % 4 == 0);
     }
     check_about("%s", "");
-    CHECK_INT(samples[5].written[0], 'x');
+    CHECK_INT(samples[5].generated[0], 'x');
 
     CHECK_INT(stand_in.sequences, 3);
     CHECK_INT(stand_in.batches, 2); /* of at most TOGETHER */
@@ -153,7 +154,7 @@ static void test_problems(void)
     evaluation.sample_count = 5;
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
     CHECK_INT(evaluation.problems, 2);
-    CHECK_INT(evaluation.right, 1);
+    CHECK_INT(evaluation.correct, 1);
     CHECK_INT(evaluation.sample_count, 2);
     task_destroy(task);
 }
@@ -162,12 +163,12 @@ static void test_without_problems(void)
 {
     struct task *task = short_task(TASK_PREFIX);
     prepare(task);
-    struct evaluation evaluation = {.right = 7};
-    struct evaluation_config config = {.seed = SEED, .problems = 100, .held_out = 2};
+    struct evaluation evaluation = {.correct = 7};
+    struct evaluation_config config = {.seed = SEED, .problems = 100, .validation_sequences = 2};
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
     CHECK_INT(stand_in.prompts, 0);
     CHECK_INT(evaluation.problems, 0);
-    CHECK_INT(evaluation.right, 0);
+    CHECK_INT(evaluation.correct, 0);
     CHECK_INT(evaluation.sample_count, 0);
     CHECK_NEAR(evaluation.loss, 3.0, 1e-12);
     task_destroy(task);
@@ -179,12 +180,12 @@ static void test_failure(void)
     struct task *task = short_task(TASK_INDEX);
     prepare(task);
     stand_in.status = ROTARY_OUT_OF_MEMORY;
-    struct evaluation evaluation = {.right = 7, .loss = 1.5};
-    struct evaluation_config config = {.seed = SEED, .problems = 4, .held_out = 2};
+    struct evaluation evaluation = {.correct = 7, .loss = 1.5};
+    struct evaluation_config config = {.seed = SEED, .problems = 4, .validation_sequences = 2};
     rotary_error error = {0};
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, &error), ROTARY_OUT_OF_MEMORY);
     CHECK_TEXT(error.message, "the stand-in was told to fail");
-    CHECK_INT(evaluation.right, 7);
+    CHECK_INT(evaluation.correct, 7);
     CHECK_NEAR(evaluation.loss, 1.5, 0);
     CHECK_INT(stand_in.sequences, 0);
 
@@ -192,7 +193,7 @@ static void test_failure(void)
     config.problems = 0;
     config.interrupted = &interrupted;
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, &error), ROTARY_INTERRUPTED);
-    CHECK_INT(evaluation.right, 7);
+    CHECK_INT(evaluation.correct, 7);
     CHECK_INT(stand_in.sequences, 0);
     task_destroy(task);
 }

@@ -46,7 +46,7 @@ static inline void text_of(const struct task *task, uint64_t seed, int64_t step,
 {
     int32_t tokens[TEXT_TOKENS];
     if (step < 0)
-        task_held_out(task, seed, row, tokens);
+        task_validation_sequence(task, seed, row, tokens);
     else
         task_sequence(task, seed, (uint32_t)step, row, tokens);
     for (int64_t i = 0; i < count; i++) {
@@ -58,15 +58,15 @@ static inline void text_of(const struct task *task, uint64_t seed, int64_t step,
 
 /* What a model wrote, and the answer that stands in it. */
 struct known_answer {
-    const char *written, *answer;
+    const char *generated, *answer;
 };
 
 static inline void check_answers(const struct task *task, const struct known_answer *known, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char answer[TASK_TEXT_BYTES];
-        check_about("written %s", known[i].written);
-        task_answer(task, known[i].written, answer);
+        check_about("written %s", known[i].generated);
+        task_answer(task, known[i].generated, answer);
         CHECK_TEXT(answer, known[i].answer);
     }
     check_about("%s", "");

@@ -56,9 +56,9 @@ static struct matrix random_matrix(uint64_t seed, rotary_dtype dtype, int64_t ro
     return m;
 }
 
-static double finished(enum product_finish finish, double x)
+static double finished(enum matmul_epilogue finish, double x)
 {
-    return finish == PRODUCT_RELU && x < 0.0 ? 0.0 : x;
+    return finish == MATMUL_RELU && x < 0.0 ? 0.0 : x;
 }
 
 struct sizes {
@@ -71,8 +71,8 @@ static double bound_of(rotary_dtype out, double wanted, double magnitude)
     return (out == ROTARY_BF16 ? 0x1.01p-8 : 0x1p-23) * fabs(wanted) + 0x1p-20 * magnitude;
 }
 
-static void test_product(struct compute *compute, struct sizes sizes, bool transposed, bool with_bias,
-                         rotary_dtype out_type, enum product_finish finish)
+static void test_matmul(struct compute *compute, struct sizes sizes, bool transposed, bool with_bias,
+                        rotary_dtype out_type, enum matmul_epilogue finish)
 {
     rotary_error error;
     struct matrix in =
@@ -92,7 +92,7 @@ static void test_product(struct compute *compute, struct sizes sizes, bool trans
     if (!CHECK(packed_weight_create(&weight, compute, sizes.inner, sizes.columns, transposed, &error) ==
                ROTARY_OK) ||
         !CHECK(packed_weight_fill(weight, compute, w, &error) == ROTARY_OK) ||
-        !CHECK(product_run(compute, out, in, weight, b, finish, &error) == ROTARY_OK))
+        !CHECK(matmul_run(compute, out, in, weight, b, finish, &error) == ROTARY_OK))
         return;
     for (int64_t row = 0; row<sizes.rows; row += sizes.rows> 64 ? 13 : 1)
         for (int64_t column = 0; column < out.stride; column++) {
@@ -132,7 +132,7 @@ static void test_gradient(struct compute *compute, struct sizes sizes)
                 (long long)sizes.inner);
     struct matrix sums = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
     struct matrix sums_before = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
-    CHECK(product_gradient(compute, gradient.data, sums.data, left, right, &error) == ROTARY_OK);
+    CHECK(matmul_gradient(compute, gradient.data, sums.data, left, right, &error) == ROTARY_OK);
     for (int64_t i = 0; i < sizes.columns; i++) {
         double sum = element(sums_before, 0, i), magnitude = fabs(sum);
         for (int64_t row = 0; row < sizes.rows; row++) {
@@ -179,9 +179,9 @@ static void run_twice(const char *isa, enum precision precision, int threads, fl
         before = allocations_counted();
         memset(gradient, 0, (size_t)(sizes.columns * (sizes.inner + 1)) * sizeof(float));
         CHECK(packed_weight_fill(weight, &compute, source.data, &error) == ROTARY_OK);
-        CHECK(product_run(&compute, result, in, weight, NULL, PRODUCT_PLAIN, &error) == ROTARY_OK);
-        CHECK(product_gradient(&compute, gradient, gradient + sizes.columns * sizes.inner, left, in,
-                               &error) == ROTARY_OK);
+        CHECK(matmul_run(&compute, result, in, weight, NULL, MATMUL_PLAIN, &error) == ROTARY_OK);
+        CHECK(matmul_gradient(&compute, gradient, gradient + sizes.columns * sizes.inner, left, in, &error) ==
+              ROTARY_OK);
         if (call == 0)
             CHECK(allocations_counted() > before);
     }
@@ -226,15 +226,15 @@ int main(int count, char **arguments)
             continue;
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
             for (int variant = 0; variant < 8; variant++)
-                test_product(&compute, all[i], variant & 1, variant & 2, compute.storage,
-                             (enum product_finish)(variant / 4));
-            test_product(&compute, all[i], true, true, ROTARY_F32, PRODUCT_PLAIN);
+                test_matmul(&compute, all[i], variant & 1, variant & 2, compute.storage,
+                            (enum matmul_epilogue)(variant / 4));
+            test_matmul(&compute, all[i], true, true, ROTARY_F32, MATMUL_PLAIN);
             test_gradient(&compute, all[i]);
         }
         test_gradient(&compute, (struct sizes){5000, 40, 300, 0});
         test_gradient(&compute, (struct sizes){600, 530, 50, 4});
         check_about("%s %s", rotary_isa_name(compute.isa), rotary_dtype_name(compute.storage));
-        CHECK_INT(products_slow(compute.products), 0);
+        CHECK_INT(matmul_slow(compute.matmul), 0);
         compute_destroy(&compute);
         test_threads(isa, (enum precision)precision);
     }

@@ -25,13 +25,13 @@ void tiny_config(struct run_config *config)
     config->model.dropout = 0.1;
     config->train.steps = 60;
     config->train.batch_size = 2;
-    config->train.accumulation = 2;
+    config->train.gradient_accumulation_steps = 2;
     config->train.learning_rate = 1e-3;
     config->train.warmup_steps = 5;
     config->train.log_every = 3;
     config->train.evaluate_every = 20;
     config->train.checkpoint_every = 5;
-    config->train.held_out = 2;
+    config->train.validation_sequences = 2;
     config->train.precision = PRECISION_F32;
     rotary_error error;
     if (!CHECK(run_config_check(config, &error) == ROTARY_OK))

@@ -226,15 +226,15 @@ static void write_foreign(const char *folder, const char *format, const char *st
 static void test_foreign(void)
 {
     const char *folder = folder_at(5);
-    write_foreign(folder, "2", "5", "{}");
-    check_refused(folder, "has format 2, of another version of this program; this one reads format 1");
+    write_foreign(folder, "1", "5", "{}");
+    check_refused(folder, "has format 1, of another version of this program; this one reads format 2");
     write_foreign(folder, "pt", "5", "{}");
     check_refused(folder, "does not say its format");
-    write_foreign(folder, "1", "0", "{}");
+    write_foreign(folder, "2", "0", "{}");
     check_refused(folder, "does not say its step");
-    write_foreign(folder, "1", "5", "{");
+    write_foreign(folder, "2", "5", "{");
     check_refused(folder, "does not say its configuration");
-    write_foreign(folder, "1", "5", "{\"hidden_size\":-3}");
+    write_foreign(folder, "2", "5", "{\"hidden_size\":-3}");
     check_refused(folder, "hidden_size");
 
     folder = folder_at(5);

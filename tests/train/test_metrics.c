@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metrics.jsonl: what is written can be read, and a file that goes too far, or stops in the middle of a line,
- * is cut back.
+ * metrics.jsonl: what is generated can be read, and a file that goes too far, or stops in the middle of a
+ * line, is cut back.
  */
 #include "support/check.h"
 #include "support/scratch.h"
@@ -34,10 +34,10 @@ static void write_steps(struct metrics *metrics, int64_t first, int64_t last)
 {
     static struct evaluation_sample samples[2] = {
         {.problem = {.prompt = "?s='ab\"c'; s[1:]==", .answer = "'b\"c'"},
-         .written = "'b\"c'#",
+         .generated = "'b\"c'#",
          .answer = "'b\"c'",
-         .right = true},
-        {.problem = {.prompt = "?", .answer = "'c'"}, .written = "\\\n", .answer = ""},
+         .correct = true},
+        {.problem = {.prompt = "?", .answer = "'c'"}, .generated = "\\\n", .answer = ""},
     };
     for (int64_t step = first; step <= last; step++) {
         struct metrics_line line = {.step = step,
@@ -46,7 +46,7 @@ static void write_steps(struct metrics *metrics, int64_t first, int64_t last)
                                     .gradient_norm = 1e-30,
                                     .tokens_per_second = 123456.78};
         CHECK(metrics_write_line(metrics, &line, NULL) == ROTARY_OK);
-        struct evaluation evaluation = {.right = step,
+        struct evaluation evaluation = {.correct = step,
                                         .problems = 20,
                                         .loss = 0.25,
                                         .accuracy = 0.5,
@@ -77,10 +77,10 @@ static void test_lines(void)
                "\"tokens_per_second\":123456.8}\n"
                "{\"step\":4,\"loss\":0.25,\"learning_rate\":0.00025,\"gradient_norm\":1e-30,"
                "\"tokens_per_second\":123456.8}\n"
-               "{\"step\":4,\"evaluation\":{\"right\":4,\"problems\":20,\"loss\":0.25,\"accuracy\":0.5,"
+               "{\"step\":4,\"evaluation\":{\"correct\":4,\"problems\":20,\"loss\":0.25,\"accuracy\":0.5,"
                "\"seconds\":1.5},\"samples\":[{\"prompt\":\"?s='ab\\\"c'; s[1:]==\",\"answer\":\"'b\\\"c'\","
-               "\"written\":\"'b\\\"c'#\",\"right\":true},{\"prompt\":\"?\",\"answer\":\"'c'\","
-               "\"written\":\"\\\\\\n\",\"right\":false}]}\n");
+               "\"generated\":\"'b\\\"c'#\",\"correct\":true},{\"prompt\":\"?\",\"answer\":\"'c'\","
+               "\"generated\":\"\\\\\\n\",\"correct\":false}]}\n");
     free(text);
 }
 
@@ -96,20 +96,20 @@ static void test_cut(void)
     const char *folder = new_folder("cut");
     for (int64_t step = 0; step <= 9; step++) {
         /* The shortest file that holds everything up to `step`. */
-        size_t least = 0, length = 0;
+        size_t min = 0, length = 0;
         for (char *line = text; *line; line += length) {
             length = strcspn(line, "\n") + 1;
             long long of = 0;
             sscanf(line, "{\"step\":%lld", &of);
             if (of <= step)
-                least = (size_t)(line - text) + length;
+                min = (size_t)(line - text) + length;
         }
-        for (size_t written = least; written <= count; written += 29) {
-            check_about("step %lld of %zu bytes", (long long)step, written);
-            write_file(folder, "metrics.jsonl", text, written);
+        for (size_t generated = min; generated <= count; generated += 29) {
+            check_about("step %lld of %zu bytes", (long long)step, generated);
+            write_file(folder, "metrics.jsonl", text, generated);
             open_at(&metrics, folder, step);
             CHECK_INT(metrics.evaluated, step / 4 * 4);
-            CHECK_INT(metrics.evaluation.right, step / 4 * 4);
+            CHECK_INT(metrics.evaluation.correct, step / 4 * 4);
             if (step > 0)
                 CHECK_NEAR(metrics.loss, 1.0 / (double)step, 1e-9);
             write_steps(&metrics, step + 1, 9);
@@ -125,17 +125,18 @@ static void test_damaged(void)
     const char *folder = new_folder("damaged");
 #define REST "\"learning_rate\":0.1,\"gradient_norm\":1,\"tokens_per_second\":3.5}\n"
     static const char good[] = "{\"step\":2,\"loss\":2.5," REST;
-    static const char *const bad[] = {"nonsense\n",
-                                      "{\"step\":\"2\",\"loss\":1," REST,
-                                      "{\"step\":2}\n",
-                                      "\n",
-                                      "{\"step\":2,\"loss\":1}\n",
-                                      "{\"step\":2,\"loss\":\"1\"," REST,
-                                      "{\"step\":0,\"loss\":1," REST,
-                                      "{\"step\":1,\"loss\":1," REST, /* goes back */
-                                      "{\"step\":2,\"evaluation\":3}\n",
-                                      "{\"step\":2,\"evaluation\":{\"right\":1,\"problems\":2,\"loss\":1}}\n",
-                                      "[2]\n"};
+    static const char *const bad[] = {
+        "nonsense\n",
+        "{\"step\":\"2\",\"loss\":1," REST,
+        "{\"step\":2}\n",
+        "\n",
+        "{\"step\":2,\"loss\":1}\n",
+        "{\"step\":2,\"loss\":\"1\"," REST,
+        "{\"step\":0,\"loss\":1," REST,
+        "{\"step\":1,\"loss\":1," REST, /* goes back */
+        "{\"step\":2,\"evaluation\":3}\n",
+        "{\"step\":2,\"evaluation\":{\"correct\":1,\"problems\":2,\"loss\":1}}\n",
+        "[2]\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         check_about("%s", bad[i]);
         char text[256];

@@ -116,7 +116,7 @@ static void reference_step(struct element *element, const struct optimizer *opti
 
 static void test_steps(const struct optimizer *optimizer, const struct compute *compute)
 {
-    check_about("%s, clip %g, decay %g", optimizer_names[optimizer->kind], optimizer->clip,
+    check_about("%s, clip %g, decay %g", optimizer_names[optimizer->kind], optimizer->max_grad_norm,
                 optimizer->weight_decay);
     struct parameters parameters;
     make_parameters(&parameters);
@@ -128,7 +128,8 @@ static void test_steps(const struct optimizer *optimizer, const struct compute *
     for (int64_t step = 1; step <= 5; step++) {
         double wanted_norm, norm;
         make_gradients(&parameters, step, &wanted_norm);
-        double scale = optimizer->clip > 0.0 ? fmin(1.0, optimizer->clip / (wanted_norm + 1e-6)) : 1.0;
+        double scale =
+            optimizer->max_grad_norm > 0.0 ? fmin(1.0, optimizer->max_grad_norm / (wanted_norm + 1e-6)) : 1.0;
         for (int i = 0; i < ROWS; i++)
             for (int64_t j = 0; j < parameter_elements(&rows[i]); j++)
                 reference_step(&elements[i][j], optimizer,
@@ -180,7 +181,7 @@ static void test_longest_memory(const struct compute *compute)
 /* A gradient that is not finite changes nothing. */
 static void test_not_finite(const struct compute *compute)
 {
-    struct optimizer optimizer = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip = 1.0};
+    struct optimizer optimizer = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .max_grad_norm = 1.0};
     const float bad[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 3; i++) {
         struct parameters parameters, before;
@@ -212,7 +213,7 @@ int main(void)
                                           .beta2 = 0.98,
                                           .epsilon = 1e-6,
                                           .weight_decay = variant & 1 ? 0.1 : 0.0,
-                                          .clip = variant & 2 ? 1.0 : 0.0};
+                                          .max_grad_norm = variant & 2 ? 1.0 : 0.0};
             test_steps(&optimizer, &compute);
         }
     test_longest_memory(&compute);

@@ -28,7 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SMOOTHED = 10, STEPS_MOST = 1000 };
+enum { SMOOTHED = 10, MAX_STEPS = 1000 };
 enum way { IN_F32, IN_F32_ROUNDED_ONCE, IN_BF16, ALL_IN_BF16, WAYS };
 static const char *const way_names[] = {"f32", "f32, rounded once", "bf16", "bf16 without f32 weights"};
 static const double unit = 0x1p-8;
@@ -66,22 +66,22 @@ static void round_weights(struct parameters *parameters)
 static void train_curve(const struct run_config *config, enum way way, int64_t steps, double *loss)
 {
     struct compute compute;
-    struct learner learner;
+    struct trainer trainer;
     rotary_error error;
     must(compute_create(&compute, 1, ROTARY_ISA_AUTO, way < IN_BF16 ? PRECISION_F32 : PRECISION_BF16, &error),
          &error);
-    must(learner_create(&learner, config, &compute, &error), &error);
+    must(trainer_create(&trainer, config, &compute, &error), &error);
     if (way == IN_F32_ROUNDED_ONCE)
-        round_weights(decoder_parameters(learner.decoder));
+        round_weights(decoder_parameters(trainer.decoder));
     for (int64_t step = 1; step <= steps; step++) {
-        struct learner_step taken;
-        must(decoder_prepare(learner.decoder, &error), &error);
-        must(learner_step(&learner, step, &taken, &error), &error);
+        struct trainer_step taken;
+        must(decoder_prepare(trainer.decoder, &error), &error);
+        must(trainer_step(&trainer, step, &taken, &error), &error);
         loss[step - 1] = taken.loss.total / (double)taken.loss.counted;
         if (way == ALL_IN_BF16)
-            round_weights(decoder_parameters(learner.decoder));
+            round_weights(decoder_parameters(trainer.decoder));
     }
-    learner_destroy(&learner);
+    trainer_destroy(&trainer);
     compute_destroy(&compute);
 }
 
@@ -100,17 +100,17 @@ struct distance {
 
 static struct distance measure(const double *loss, const double *wanted, const double *rounded, int64_t steps)
 {
-    struct distance most = {0.0, 0.0};
+    struct distance max = {0.0, 0.0};
     double unstable = 0.0;
     for (int64_t i = 0; i + SMOOTHED <= steps; i++) {
         double level = smoothed(wanted, i), off = fabs(smoothed(loss, i) - level);
         unstable = fmax(unstable, fabs(smoothed(rounded, i) - level));
         double granted = off / (unit * level + 4.0 * unstable);
-        most.nats = fmax(most.nats, off);
+        max.nats = fmax(max.nats, off);
         /* Written so that a NaN shows. */
-        most.granted = granted <= most.granted ? most.granted : granted;
+        max.granted = granted <= max.granted ? max.granted : granted;
     }
-    return most;
+    return max;
 }
 
 int main(int count, char **arguments)
@@ -125,12 +125,12 @@ int main(int count, char **arguments)
     compute_destroy(&compute);
     if (!fast)
         check_skip("this machine has no instructions for bf16");
-    if (batch < 1 || steps < SMOOTHED || steps > STEPS_MOST)
-        check_skip("a batch of at least 1 and %d to %d steps are wanted", SMOOTHED, STEPS_MOST);
+    if (batch < 1 || steps < SMOOTHED || steps > MAX_STEPS)
+        check_skip("a batch of at least 1 and %d to %d steps are wanted", SMOOTHED, MAX_STEPS);
 
     struct run_config config;
     read_preset(&config, preset, batch);
-    static double loss[WAYS][STEPS_MOST];
+    static double loss[WAYS][MAX_STEPS];
     for (int way = 0; way < WAYS; way++) {
         train_curve(&config, (enum way)way, steps, loss[way]);
         struct distance off = measure(loss[way], loss[IN_F32], loss[IN_F32_ROUNDED_ONCE], steps);

@@ -83,7 +83,7 @@ static void negative_sequence(struct run_config *config)
 static void many_batches(struct run_config *config)
 {
     config->train.steps = 1 << 30;
-    config->train.accumulation = 16;
+    config->train.gradient_accumulation_steps = 16;
 }
 static void uneven_heads(struct run_config *config)
 {
@@ -129,7 +129,7 @@ static void test_there_and_back(void)
 
     size_t count;
     char *text = read_file(folder, "config.json", &count);
-    CHECK(strncmp(text, "{\n  \"format\": 1,\n", 17) == 0);
+    CHECK(strncmp(text, "{\n  \"format\": 2,\n", 17) == 0);
     CHECK(strstr(text, "\"schedule\": \"noam\"") != NULL);
     free(text);
 
@@ -163,15 +163,15 @@ static void test_bad_files(void)
 {
     const char *folder = new_folder("bad");
     check_file_refused(folder, NULL, "is not the folder of a run: it has no config.json");
-    check_file_refused(folder, "{\"format\":2,\"something\":\"new\"}",
-                       "has format 2, of another version of this program; this one reads format 1");
+    check_file_refused(folder, "{\"format\":1,\"something\":\"new\"}",
+                       "has format 1, of another version of this program; this one reads format 2");
     check_file_refused(folder, "{\"hidden_size\":64}", "does not say its \"format\"");
     check_file_refused(folder, "{\"format\":\"1\"}", "does not say its \"format\"");
     check_file_refused(folder, "[1]", "config.json");
-    check_file_refused(folder, "{\"format\":1,", "config.json, line 1");
-    check_file_refused(folder, "{\"format\":1,\"learning_rat\":1}", "did you mean \"learning_rate\"?");
-    check_file_refused(folder, "{\"format\":1,\"steps\":0}", "\"steps\" is 0");
-    check_file_refused(folder, "{\"format\":1,\"num_attention_heads\":7}", "7");
+    check_file_refused(folder, "{\"format\":2,", "config.json, line 1");
+    check_file_refused(folder, "{\"format\":2,\"learning_rat\":1}", "did you mean \"learning_rate\"?");
+    check_file_refused(folder, "{\"format\":2,\"steps\":0}", "\"steps\" is 0");
+    check_file_refused(folder, "{\"format\":2,\"num_attention_heads\":7}", "7");
     check_file_refused(scratch_path("not there"), NULL, "is not the folder of a run");
 }
 

@@ -56,7 +56,7 @@ static void test_learns(void)
         config.model.dropout = 0.0;
         config.train.precision = precision;
         config.train.batch_size = 8;
-        config.train.accumulation = 1;
+        config.train.gradient_accumulation_steps = 1;
         config.train.learning_rate = 1e-2;
         config.train.steps = 120;
         config.train.log_every = 20;
@@ -183,7 +183,7 @@ static void test_refused(void)
     CHECK_INT(again.first_step, 10);
     CHECK_NEAR(again.loss, result.loss, 1e-8);
     CHECK_NEAR(again.evaluation.loss, result.evaluation.loss, 1e-8);
-    CHECK_INT(again.evaluation.right, result.evaluation.right);
+    CHECK_INT(again.evaluation.correct, result.evaluation.correct);
     CHECK_INT(again.evaluation.problems, 4);
 
     call_train(&config, folder, false, ROTARY_INVALID_ARGUMENT, "holds a run already");
@@ -307,7 +307,7 @@ static void test_more_steps(void)
     char *lines = timeless_metrics(folder);
     CHECK(strncmp(lines, "{\"step\":3,\"loss\":", 17) == 0);
     const char *second = strchr(lines, '\n') + 1;
-    CHECK(strncmp(second, "{\"step\":3,\"evaluation\":{\"right\":", 32) == 0);
+    CHECK(strncmp(second, "{\"step\":3,\"evaluation\":{\"correct\":", 32) == 0);
     CHECK(strchr(second, '\n')[1] == 0);
     free(lines);
 }
@@ -467,10 +467,11 @@ static void test_load(void)
     /* It scores what the run's last evaluation scored. */
     struct train_result result = call_train(&config, folder, true, ROTARY_OK, "");
     struct evaluation evaluation = {0};
-    struct evaluation_config how = {.seed = (uint64_t)config.train.seed, .problems = 4, .held_out = 2};
+    struct evaluation_config how = {
+        .seed = (uint64_t)config.train.seed, .problems = 4, .validation_sequences = 2};
     CHECK(task_evaluate(task, decoder, &how, &evaluation, NULL) == ROTARY_OK);
     CHECK_NEAR(evaluation.loss, result.evaluation.loss, 1e-8);
-    CHECK_INT(evaluation.right, result.evaluation.right);
+    CHECK_INT(evaluation.correct, result.evaluation.correct);
     decoder_destroy(decoder);
     task_destroy(task);
 

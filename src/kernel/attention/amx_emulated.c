@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-enum { TILES = 8, MOST_ROWS = 16, ROW_BYTES = 64, DENORMAL = 0x20 /* a class of _mm512_fpclass_ps_mask */ };
+enum { TILES = 8, MAX_ROWS = 16, ROW_BYTES = 64, DENORMAL = 0x20 /* a class of _mm512_fpclass_ps_mask */ };
 
 struct layout {
     uint8_t palette, start_row, reserved[14];
@@ -20,7 +20,7 @@ struct layout {
 
 static _Thread_local struct {
     struct layout layout; /* palette 0: nothing is configured */
-    uint8_t data[TILES][MOST_ROWS][ROW_BYTES];
+    uint8_t data[TILES][MAX_ROWS][ROW_BYTES];
 } registers;
 
 void rotary_emulated_tiles_configure(const void *layout)
@@ -35,7 +35,7 @@ void rotary_emulated_tiles_configure(const void *layout)
     for (int i = 0; i < 14; i++)
         assert(registers.layout.reserved[i] == 0);
     for (int tile = 0; tile < 16; tile++) {
-        assert(registers.layout.rows[tile] <= (tile < TILES ? MOST_ROWS : 0));
+        assert(registers.layout.rows[tile] <= (tile < TILES ? MAX_ROWS : 0));
         assert(registers.layout.row_bytes[tile] <= (tile < TILES ? ROW_BYTES : 0));
         assert(!registers.layout.rows[tile] == !registers.layout.row_bytes[tile]);
     }

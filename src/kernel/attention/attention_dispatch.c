@@ -2,16 +2,16 @@
 #include "kernel/attention/attention_variants.h"
 
 /* Turning is in f32 for all; decoding knows by itself where pairs of bf16 are multiplied. */
-#define KERNELS(kernels, variant, turner, block)                                                             \
+#define KERNELS(kernels, variant, rotator, block)                                                            \
     {                                                                                                        \
         .key_block = block, .packed_bytes = kernels##_packed_bytes_##variant,                                \
         .pack = kernels##_pack_##variant, .forward_bytes = kernels##_forward_bytes_##variant,                \
         .forward = kernels##_forward_##variant, .backward_bytes = kernels##_backward_bytes_##variant,        \
         .backward = kernels##_backward_##variant, .finish_queries = kernels##_finish_queries_##variant,      \
-        .finish_keys = kernels##_finish_keys_##variant, .turn = rotary_attention_turn_##turner,              \
-        .decode_queries = rotary_attention_decode_queries_##turner,                                          \
-        .decode_bytes = rotary_attention_decode_bytes_##turner, .decode = rotary_attention_decode_##turner,  \
-        .decode_join = rotary_attention_decode_join_##turner,                                                \
+        .finish_keys = kernels##_finish_keys_##variant, .turn = rotary_attention_rotate_##rotator,           \
+        .decode_queries = rotary_attention_decode_queries_##rotator,                                         \
+        .decode_bytes = rotary_attention_decode_bytes_##rotator,                                             \
+        .decode = rotary_attention_decode_##rotator, .decode_join = rotary_attention_decode_join_##rotator,  \
     }
 #define IN_F32(variant)  KERNELS(rotary_attention, variant, variant, ROTARY_ATTENTION_KEY_BLOCK)
 #define IN_BF16(variant) KERNELS(rotary_attention_bf16, variant, avx512bf16, ROTARY_ATTENTION_BF16_KEY_BLOCK)

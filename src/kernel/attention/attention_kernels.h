@@ -29,7 +29,7 @@
 #include <rotary/attention.h>
 
 /* Rows of cosines and sines, [positions, dim / 2]; cosine NULL: nothing turns. */
-struct rotary_attention_turn {
+struct rotary_attention_rotation {
     const float *cosine, *sine;
     int64_t start, dim;
     bool interleaved;
@@ -42,8 +42,8 @@ struct rotary_attention_problem {
     float scale, softcap;
     int64_t queries; /* in log_sum_exp, which may be more than pieces are made of */
     int64_t keys;
-    int64_t lead; /* query m stands where key m + lead stands */
-    int64_t ring; /* key n is row (ring_first + n) mod ring of its view, n < ring; 0: row n */
+    int64_t query_offset; /* query m stands where key m + lead stands */
+    int64_t ring;         /* key n is row (ring_first + n) mod ring of its view, n < ring; 0: row n */
     int64_t ring_first;
     rotary_attention_const_view query, key, value, saved_output, output_gradient;
     rotary_attention_view output, query_gradient, key_gradient, value_gradient;
@@ -51,12 +51,12 @@ struct rotary_attention_problem {
     float *log_sum_exp;             /* [batch, heads, queries], or NULL */
     const float *saved_log_sum_exp; /* likewise, read by backward */
     /* Row m of the first two is query m's position, row n of the others key n's. */
-    struct rotary_attention_turn query_turn, output_turn, key_turn, value_turn;
+    struct rotary_attention_rotation query_rotation, output_rotation, key_rotation, value_rotation;
 };
 
 /* Queries query_begin ... query_end - 1, keys key_begin ... key_end - 1 (backward alone), of all heads that
  * read key-value head key_value_head of sequence `sequence`. */
-struct rotary_attention_piece {
+struct rotary_attention_work {
     int64_t sequence, key_value_head, query_begin, query_end, key_begin, key_end;
 };
 
@@ -68,7 +68,7 @@ struct rotary_attention_sums {
     float *query, *key, *value;
 };
 
-enum { ROTARY_ATTENTION_ROUND = 192, ROTARY_ATTENTION_LARGEST_HEAD = 1024 };
+enum { ROTARY_ATTENTION_ROUND = 192, ROTARY_ATTENTION_MAX_HEAD_DIM = 1024 };
 #define ROTARY_ATTENTION_HIDDEN (-1e30f)
 enum { ROTARY_ATTENTION_KEY_BLOCK = 192, ROTARY_ATTENTION_BF16_KEY_BLOCK = 512 };
 
@@ -93,7 +93,7 @@ static inline int64_t rotary_attention_part(const struct rotary_attention_proble
 }
 
 typedef struct rotary_attention_problem rotary_attention_problem;
-typedef struct rotary_attention_piece rotary_attention_piece;
+typedef struct rotary_attention_work rotary_attention_work;
 typedef struct rotary_attention_sums rotary_attention_sums;
 
 /* Where in its view the vector of a head stands. */
@@ -119,19 +119,19 @@ struct rotary_attention_kernels {
      * makes the block of keys key_begin ... key_end - 1. */
     int64_t key_block;
     size_t (*packed_bytes)(const rotary_attention_problem *problem);
-    void (*pack)(const rotary_attention_problem *problem, const rotary_attention_piece *piece, void *packed);
+    void (*pack)(const rotary_attention_problem *problem, const rotary_attention_work *work, void *packed);
     size_t (*forward_bytes)(const rotary_attention_problem *problem, int64_t queries);
-    void (*forward)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+    void (*forward)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                     const void *packed, void *scratch);
 
     /* Adds what the queries and keys of the piece give to each other's gradients. */
     size_t (*backward_bytes)(const rotary_attention_problem *problem, int64_t queries);
-    void (*backward)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+    void (*backward)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                      const rotary_attention_sums *sums, void *scratch);
     /* Turns finished sums back and writes them to the gradients. */
-    void (*finish_queries)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+    void (*finish_queries)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                            const rotary_attention_sums *sums);
-    void (*finish_keys)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+    void (*finish_keys)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                         const rotary_attention_sums *sums);
 
     /* Decoding with few queries, keys and values lying turned in caches. decode_queries turns and scales the
@@ -139,16 +139,16 @@ struct rotary_attention_kernels {
      * rotary_attention_row floats. decode makes a part of what the queries of all heads see of keys
      * key_begin ... key_end - 1 of a sequence; decode_join puts `count` parts that lie one behind another
      * together, in their order, and writes the output of the heads that share a key-value head. */
-    void (*decode_queries)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+    void (*decode_queries)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                            float *queries);
     size_t (*decode_bytes)(const rotary_attention_problem *problem);
-    void (*decode)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+    void (*decode)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                    const float *queries, float *part, void *scratch);
-    void (*decode_join)(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+    void (*decode_join)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                         const float *parts, int64_t count);
 
     /* to[0 ... head_dim - 1] = from, turned by row `row` of `turn`; both of the problem's element type. */
-    void (*turn)(const rotary_attention_problem *problem, const struct rotary_attention_turn *turn,
+    void (*turn)(const rotary_attention_problem *problem, const struct rotary_attention_rotation *turn,
                  int64_t row, void *to, const void *from);
 };
 

@@ -5,7 +5,7 @@
 #ifndef ROTARY_KERNEL_ATTENTION_BF16_H
 #define ROTARY_KERNEL_ATTENTION_BF16_H
 
-#include "kernel/attention/bf16_product.h"
+#include "kernel/attention/bf16_matmul.h"
 #include "kernel/attention/tile.h"
 
 #define LN_2 0x1.62e43p-1f
@@ -50,17 +50,17 @@ static inline __m512i narrow_two(__m512 low, __m512 high)
 }
 
 /* x and y, the two channels of 16 pairs, turned forward. */
-static inline void turn_pairs(__m512 *x, __m512 *y, __m512 c, __m512 s)
+static inline void rotate_pairs(__m512 *x, __m512 *y, __m512 c, __m512 s)
 {
-    __m512 turned = _mm512_fnmadd_ps(*y, s, _mm512_mul_ps(*x, c));
+    __m512 rotated = _mm512_fnmadd_ps(*y, s, _mm512_mul_ps(*x, c));
     *y = _mm512_fmadd_ps(*x, s, _mm512_mul_ps(*y, c));
-    *x = turned;
+    *x = rotated;
 }
 
 /* to[0 ... width - 1] = factor times from[0 ... head_dim - 1], turned by row `index`; zero from head_dim on.
  */
-static inline void turn_in(uint16_t *to, const uint16_t *from, int64_t head_dim, int64_t width, float factor,
-                           const struct rotary_attention_turn *turn, int64_t index)
+static inline void rotate_in(uint16_t *to, const uint16_t *from, int64_t head_dim, int64_t width,
+                             float factor, const struct rotary_attention_rotation *turn, int64_t index)
 {
     __m512 f = _mm512_set1_ps(factor);
     int64_t pairs = turn->cosine ? turn->dim / 2 : 0;
@@ -78,13 +78,13 @@ static inline void turn_in(uint16_t *to, const uint16_t *from, int64_t head_dim,
             int64_t at = turn->start + 2 * pair;
             __m512 x, y;
             v_part_bf16((vint)_mm512_maskz_loadu_epi32(lanes, from + at), (vfloat *)&x, (vfloat *)&y);
-            turn_pairs(&x, &y, c, s);
+            rotate_pairs(&x, &y, c, s);
             _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_zip_bf16((vfloat)x, (vfloat)y));
         } else {
             int64_t at = turn->start + pair;
             __m512 x = widen(_mm256_maskz_loadu_epi16(lanes, from + at));
             __m512 y = widen(_mm256_maskz_loadu_epi16(lanes, from + at + pairs));
-            turn_pairs(&x, &y, c, s);
+            rotate_pairs(&x, &y, c, s);
             _mm256_mask_storeu_epi16(to + at, lanes, narrow(x));
             _mm256_mask_storeu_epi16(to + at + pairs, lanes, narrow(y));
         }
@@ -93,14 +93,14 @@ static inline void turn_in(uint16_t *to, const uint16_t *from, int64_t head_dim,
 
 /* The same where all of a head whose width needs no padding turns, in halves of whole vectors: the usual
  * case. */
-static inline void turn_in_whole(uint16_t *to, const uint16_t *from, int64_t pairs, bool scaled,
-                                 __m512 factor, const float *cosine, const float *sine)
+static inline void rotate_in_dense(uint16_t *to, const uint16_t *from, int64_t pairs, bool scaled,
+                                   __m512 factor, const float *cosine, const float *sine)
 {
     for (int64_t pair = 0; pair < pairs; pair += 16) {
         __m512 c = _mm512_loadu_ps(cosine + pair), s = _mm512_loadu_ps(sine + pair);
         __m512 x = widen(_mm256_loadu_si256((const __m256i *)(from + pair)));
         __m512 y = widen(_mm256_loadu_si256((const __m256i *)(from + pair + pairs)));
-        turn_pairs(&x, &y, c, s);
+        rotate_pairs(&x, &y, c, s);
         if (scaled) {
             x = _mm512_mul_ps(x, factor);
             y = _mm512_mul_ps(y, factor);
@@ -115,10 +115,10 @@ static inline void turn_in_whole(uint16_t *to, const uint16_t *from, int64_t pai
 enum { AHEAD = 12 };
 
 /* Queries, or keys, first ... first + count - 1 of one head, turned and scaled, to padded rows. */
-static inline void turn_rows_in(uint16_t *to, const rotary_attention_problem *problem,
-                                rotary_attention_const_view view, int64_t sequence, int64_t head,
-                                int64_t first, int64_t count, float factor, bool keys,
-                                const struct rotary_attention_turn *turn)
+static inline void rotate_rows_in(uint16_t *to, const rotary_attention_problem *problem,
+                                  rotary_attention_const_view view, int64_t sequence, int64_t head,
+                                  int64_t first, int64_t count, float factor, bool keys,
+                                  const struct rotary_attention_rotation *turn)
 {
     int64_t head_dim = problem->head_dim, width = rotary_attention_row(head_dim), pairs = turn->dim / 2;
     bool whole = turn->cosine && !turn->interleaved && turn->dim == width && pairs % 16 == 0;
@@ -135,37 +135,38 @@ static inline void turn_rows_in(uint16_t *to, const rotary_attention_problem *pr
         if (plain)
             continue;
         if (whole)
-            turn_in_whole(to + at * width, from, pairs, factor != 1.0f, _mm512_set1_ps(factor), cosine, sine);
+            rotate_in_dense(to + at * width, from, pairs, factor != 1.0f, _mm512_set1_ps(factor), cosine,
+                            sine);
         else
-            turn_in(to + at * width, from, head_dim, width, factor, turn, first + at);
+            rotate_in(to + at * width, from, head_dim, width, factor, turn, first + at);
     }
 }
 
 /* x and y, times a factor that c and s bring with them, turned back. */
-static inline void turn_pairs_back(__m512 *x, __m512 *y, __m512 c, __m512 s)
+static inline void rotate_pairs_transposed(__m512 *x, __m512 *y, __m512 c, __m512 s)
 {
-    __m512 turned = _mm512_fmadd_ps(*y, s, _mm512_mul_ps(*x, c));
+    __m512 rotated = _mm512_fmadd_ps(*y, s, _mm512_mul_ps(*x, c));
     *y = _mm512_fnmadd_ps(*x, s, _mm512_mul_ps(*y, c));
-    *x = turned;
+    *x = rotated;
 }
 
 /* The channels that turn, in halves of whole vectors: the usual case. */
-static inline void turn_halves_out(uint16_t *to, const float *from, int64_t pairs, __m512 factor,
-                                   const float *cosine, const float *sine)
+static inline void rotate_halves_out(uint16_t *to, const float *from, int64_t pairs, __m512 factor,
+                                     const float *cosine, const float *sine)
 {
     for (int64_t pair = 0; pair < pairs; pair += 16) {
         __m512 c = _mm512_mul_ps(_mm512_loadu_ps(cosine + pair), factor);
         __m512 s = _mm512_mul_ps(_mm512_loadu_ps(sine + pair), factor);
         __m512 x = _mm512_loadu_ps(from + pair), y = _mm512_loadu_ps(from + pair + pairs);
-        turn_pairs_back(&x, &y, c, s);
+        rotate_pairs_transposed(&x, &y, c, s);
         _mm256_storeu_si256((__m256i *)(to + pair), narrow(x));
         _mm256_storeu_si256((__m256i *)(to + pair + pairs), narrow(y));
     }
 }
 
 /* to[0 ... head_dim - 1] = factor times from, turned back by row `index`. */
-static inline void turn_out(uint16_t *to, const float *from, int64_t head_dim, float factor,
-                            const struct rotary_attention_turn *turn, int64_t index)
+static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim, float factor,
+                              const struct rotary_attention_rotation *turn, int64_t index)
 {
     __m512 f = _mm512_set1_ps(factor);
     int64_t pairs = turn->cosine ? turn->dim / 2 : 0;
@@ -179,7 +180,7 @@ static inline void turn_out(uint16_t *to, const float *from, int64_t head_dim, f
     }
     const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
     if (pairs % 16 == 0 && !turn->interleaved) {
-        turn_halves_out(to + turn->start, from + turn->start, pairs, f, cosine, sine);
+        rotate_halves_out(to + turn->start, from + turn->start, pairs, f, cosine, sine);
         return;
     }
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -193,13 +194,13 @@ static inline void turn_out(uint16_t *to, const float *from, int64_t head_dim, f
             __m512 low = _mm512_maskz_loadu_ps(first_lanes(left), from + at);
             __m512 high = _mm512_maskz_loadu_ps(first_lanes(larger(0, left - 16)), from + at + 16);
             __m512 x = _mm512_permutex2var_ps(low, even, high), y = _mm512_permutex2var_ps(low, odd, high);
-            turn_pairs_back(&x, &y, c, s);
+            rotate_pairs_transposed(&x, &y, c, s);
             _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_zip_bf16((vfloat)x, (vfloat)y));
         } else {
             int64_t at = turn->start + pair;
             __m512 x = _mm512_maskz_loadu_ps(lanes, from + at),
                    y = _mm512_maskz_loadu_ps(lanes, from + at + pairs);
-            turn_pairs_back(&x, &y, c, s);
+            rotate_pairs_transposed(&x, &y, c, s);
             _mm256_mask_storeu_epi16(to + at, lanes, narrow(x));
             _mm256_mask_storeu_epi16(to + at + pairs, lanes, narrow(y));
         }

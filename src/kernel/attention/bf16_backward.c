@@ -90,25 +90,25 @@ static float dot(const uint16_t *a, const uint16_t *b, int64_t count)
 /* Turns rows first ... first + count - 1 of one head into state->rows, zero rows after them. */
 static void load_part(const rotary_attention_problem *problem, const struct state *state,
                       rotary_attention_const_view view, int64_t sequence, int64_t head, int64_t first,
-                      int64_t count, float factor, const struct rotary_attention_turn *turn)
+                      int64_t count, float factor, const struct rotary_attention_rotation *turn)
 {
-    turn_rows_in(state->rows, problem, view, sequence, head, first, count, factor, false, turn);
+    rotate_rows_in(state->rows, problem, view, sequence, head, first, count, factor, false, turn);
     memset(state->rows + count * state->width, 0, (size_t)((PART - count) * state->width) * sizeof(uint16_t));
 }
 
-static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void load_queries(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct state *state, int64_t head, int64_t index)
 {
-    int64_t width = state->width, sequence = piece->sequence;
-    for (int64_t query = piece->query_begin; query < piece->query_end; query += PART, index += PART) {
-        int64_t count = smaller(PART, piece->query_end - query);
+    int64_t width = state->width, sequence = work->sequence;
+    for (int64_t query = work->query_begin; query < work->query_end; query += PART, index += PART) {
+        int64_t count = smaller(PART, work->query_end - query);
         load_part(problem, state, problem->query, sequence, head, query, count, problem->scale * LOG2_E,
-                  &problem->query_turn);
+                  &problem->query_rotation);
         pack_transposed(state->query_columns + index * width, state->rows, width);
         pack_transposed(state->query_columns + (index + 16) * width, state->rows + 16 * width, width);
         pack_pairs(state->query_pairs + index * width, state->rows, width);
         load_part(problem, state, problem->output_gradient, sequence, head, query, count, 1.0f,
-                  &problem->output_turn);
+                  &problem->output_rotation);
         pack_transposed(state->gradient_columns + index * width, state->rows, width);
         pack_transposed(state->gradient_columns + (index + 16) * width, state->rows + 16 * width, width);
         pack_pairs(state->gradient_pairs + index * width, state->rows, width);
@@ -139,17 +139,18 @@ static void split_pairs(uint16_t *to, const uint16_t *low, const uint16_t *high)
     _mm512_storeu_si512(to + DEPTH, _mm512_permutex2var_epi16(a, odd, b));
 }
 
-static void load_keys(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void load_keys(const rotary_attention_problem *problem, const rotary_attention_work *work,
                       const struct state *state, int64_t first, int64_t count)
 {
-    int64_t width = state->width, head = piece->key_value_head, sequence = piece->sequence;
+    int64_t width = state->width, head = work->key_value_head, sequence = work->sequence;
     uint16_t tiles[2][TILE];
     for (int64_t at = 0; at < BLOCK; at += PART) {
         int64_t some = larger(0, smaller(PART, count - at));
         load_part(problem, state, problem->value, sequence, head, first + at, some, 1.0f,
-                  &problem->value_turn);
+                  &problem->value_rotation);
         memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
-        load_part(problem, state, problem->key, sequence, head, first + at, some, 1.0f, &problem->key_turn);
+        load_part(problem, state, problem->key, sequence, head, first + at, some, 1.0f,
+                  &problem->key_rotation);
         memcpy(state->key + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
         for (int64_t channel = 0; channel < width; channel += 32) {
             transpose_dwords(tiles[0], state->rows + channel, width / 2);
@@ -178,9 +179,9 @@ static struct sight sight_of(const rotary_attention_problem *problem, int64_t qu
 {
     struct sight sight = {0, queries};
     if (problem->causal)
-        sight.begin = larger(0, key - problem->lead - query);
+        sight.begin = larger(0, key - problem->query_offset - query);
     if (problem->window > 0)
-        sight.end = smaller(queries, key - problem->lead - query + problem->window);
+        sight.end = smaller(queries, key - problem->query_offset - query + problem->window);
     if (key >= problem->keys || sight.end <= sight.begin)
         return (struct sight){0, 0};
     return sight;
@@ -320,7 +321,7 @@ static void add_queries(float *sums, const struct span *seen, const struct state
 }
 
 /* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
-static void meet(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void meet(const rotary_attention_problem *problem, const rotary_attention_work *work,
                  const struct state *state, const rotary_attention_sums *sums, int64_t index, int64_t query,
                  int64_t rows, int64_t first, int64_t count)
 {
@@ -353,7 +354,7 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
                             index + at, weight, slope, slope_pairs);
             }
         }
-    int64_t place = (first - piece->key_begin) * width;
+    int64_t place = (first - work->key_begin) * width;
     add_keys(sums->value + place, queries_of, state->weight, state->gradient_pairs + index * width, keys,
              width);
     add_keys(sums->key + place, queries_of, state->slope, state->query_pairs + index * width, keys, width);
@@ -361,45 +362,45 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_problem *problem,
-                                                   const rotary_attention_piece *piece,
+                                                   const rotary_attention_work *work,
                                                    const rotary_attention_sums *sums, void *scratch)
 {
-    int64_t begin = larger(piece->key_begin, first_key(problem, piece->query_begin));
-    int64_t end = smaller(piece->key_end, end_key(problem, piece->query_end - 1));
+    int64_t begin = larger(work->key_begin, first_key(problem, work->query_begin));
+    int64_t end = smaller(work->key_end, end_key(problem, work->query_end - 1));
     if (begin >= end)
         return;
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
     struct rotary_arena arena = rotary_arena_over(scratch);
-    carve(&state, &arena, problem, piece->query_end - piece->query_begin);
+    carve(&state, &arena, problem, work->query_end - work->query_begin);
     for (int64_t member = 0; member < group; member++)
-        load_queries(problem, piece, &state, piece->key_value_head * group + member, member * state.run);
+        load_queries(problem, work, &state, work->key_value_head * group + member, member * state.run);
     tiles_begin();
-    begin -= (begin - piece->key_begin) % BLOCK;
+    begin -= (begin - work->key_begin) % BLOCK;
     for (int64_t first = begin; first < end; first += BLOCK) {
         int64_t count = smaller(BLOCK, end - first);
-        load_keys(problem, piece, &state, first, count);
+        load_keys(problem, work, &state, first, count);
         for (int64_t member = 0; member < group; member++) {
-            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
-            for (int64_t query = piece->query_begin; query < piece->query_end; query += BLOCK)
-                meet(problem, piece, &state, sums, member * state.run + query - piece->query_begin, query,
-                     smaller(BLOCK, piece->query_end - query), first, count);
+            state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
+            for (int64_t query = work->query_begin; query < work->query_end; query += BLOCK)
+                meet(problem, work, &state, sums, member * state.run + query - work->query_begin, query,
+                     smaller(BLOCK, work->query_end - query), first, count);
         }
     }
     tiles_end();
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_problem *problem,
-                                                         const rotary_attention_piece *piece,
+                                                         const rotary_attention_work *work,
                                                          const rotary_attention_sums *sums)
 {
     int64_t group = problem->heads / problem->key_value_heads,
             width = rotary_attention_row(problem->head_dim);
-    int64_t run = round_up(piece->query_end - piece->query_begin, ROTARY_ATTENTION_ROUND);
-    float rows[SIDE][ROTARY_ATTENTION_LARGEST_HEAD];
+    int64_t run = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROUND);
+    float rows[SIDE][ROTARY_ATTENTION_MAX_HEAD_DIM];
     for (int64_t member = 0; member < group; member++)
-        for (int64_t query = piece->query_begin; query < piece->query_end; query += SIDE) {
-            int64_t index = member * run + query - piece->query_begin;
+        for (int64_t query = work->query_begin; query < work->query_end; query += SIDE) {
+            int64_t index = member * run + query - work->query_begin;
             const float *columns = sums->query + index / 32 * 32 * width + index % 32;
             for (int64_t channel = 0; channel < width; channel += SIDE) {
                 float square[SIDE][SIDE];
@@ -407,23 +408,24 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_
                 for (int row = 0; row < SIDE; row++)
                     memcpy(rows[row] + channel, square[row], sizeof square[row]);
             }
-            for (int64_t row = 0; row < smaller(SIDE, piece->query_end - query); row++)
-                turn_out(place_at(problem, problem->query_gradient, piece->sequence, query + row,
-                                  piece->key_value_head * group + member),
-                         rows[row], problem->head_dim, problem->scale, &problem->query_turn, query + row);
+            for (int64_t row = 0; row < smaller(SIDE, work->query_end - query); row++)
+                rotate_out(place_at(problem, problem->query_gradient, work->sequence, query + row,
+                                    work->key_value_head * group + member),
+                           rows[row], problem->head_dim, problem->scale, &problem->query_rotation,
+                           query + row);
         }
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_finish_keys)(const rotary_attention_problem *problem,
-                                                      const rotary_attention_piece *piece,
+                                                      const rotary_attention_work *work,
                                                       const rotary_attention_sums *sums)
 {
-    int64_t width = rotary_attention_row(problem->head_dim), head = piece->key_value_head;
-    for (int64_t key = piece->key_begin; key < piece->key_end; key++) {
-        int64_t place = (key - piece->key_begin) * width;
-        turn_out(place_at(problem, problem->key_gradient, piece->sequence, key, head), sums->key + place,
-                 problem->head_dim, LN_2, &problem->key_turn, key);
-        turn_out(place_at(problem, problem->value_gradient, piece->sequence, key, head), sums->value + place,
-                 problem->head_dim, 1.0f, &problem->value_turn, key);
+    int64_t width = rotary_attention_row(problem->head_dim), head = work->key_value_head;
+    for (int64_t key = work->key_begin; key < work->key_end; key++) {
+        int64_t place = (key - work->key_begin) * width;
+        rotate_out(place_at(problem, problem->key_gradient, work->sequence, key, head), sums->key + place,
+                   problem->head_dim, LN_2, &problem->key_rotation, key);
+        rotate_out(place_at(problem, problem->value_gradient, work->sequence, key, head), sums->value + place,
+                   problem->head_dim, 1.0f, &problem->value_rotation, key);
     }
 }

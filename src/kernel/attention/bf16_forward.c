@@ -114,16 +114,16 @@ static inline __m512 reduce_rows(enum reduction how, const __m512 rows[16])
     return combine(how, _mm512_shuffle_f32x4(low, high, 0x88), _mm512_shuffle_f32x4(low, high, 0xdd));
 }
 
-static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void load_queries(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          struct state *state)
 {
     int64_t group = problem->heads / problem->key_value_heads, width = state->width,
             run = state->blocks * QUERIES;
-    int64_t queries = piece->query_end - piece->query_begin;
+    int64_t queries = work->query_end - work->query_begin;
     for (int64_t member = 0; member < group; member++) {
         uint16_t *rows = state->query + member * run * width;
-        turn_rows_in(rows, problem, problem->query, piece->sequence, piece->key_value_head * group + member,
-                     piece->query_begin, queries, problem->scale * LOG2_E, false, &problem->query_turn);
+        rotate_rows_in(rows, problem, problem->query, work->sequence, work->key_value_head * group + member,
+                       work->query_begin, queries, problem->scale * LOG2_E, false, &problem->query_rotation);
         memset(rows + queries * width, 0, (size_t)((run - queries) * width) * sizeof *rows);
     }
     for (int64_t at = 0; at < group * run; at += 16) {
@@ -162,17 +162,17 @@ static float pack_norms(float *norm, const uint16_t *tiles, int64_t width, float
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_pack)(const rotary_attention_problem *problem,
-                                               const rotary_attention_piece *piece, void *packed)
+                                               const rotary_attention_work *work, void *packed)
 {
-    int64_t width = rotary_attention_row(problem->head_dim), sequence = piece->sequence,
-            head = piece->key_value_head;
-    uint16_t rows[32 * ROTARY_ATTENTION_LARGEST_HEAD], *key = packed, *value = key + KEYS * width;
+    int64_t width = rotary_attention_row(problem->head_dim), sequence = work->sequence,
+            head = work->key_value_head;
+    uint16_t rows[32 * ROTARY_ATTENTION_MAX_HEAD_DIM], *key = packed, *value = key + KEYS * width;
     float *norm = (float *)(void *)(value + KEYS * width), largest = 0;
-    for (int64_t first = piece->key_begin; first < piece->key_end; first += 32) {
-        int64_t some = smaller(32, piece->key_end - first);
+    for (int64_t first = work->key_begin; first < work->key_end; first += 32) {
+        int64_t some = smaller(32, work->key_end - first);
         size_t padding = (size_t)((32 - some) * width) * sizeof(uint16_t);
-        turn_rows_in(rows, problem, problem->key, sequence, head, first, some, 1.0f, true,
-                     &problem->key_turn);
+        rotate_rows_in(rows, problem, problem->key, sequence, head, first, some, 1.0f, true,
+                       &problem->key_rotation);
         memset(rows + some * width, 0, padding);
         for (int half = 0; half < 2; half++) {
             pack_transposed(key, rows + half * 16 * width, width);
@@ -180,8 +180,8 @@ void ROTARY_KERNEL(rotary_attention_bf16_pack)(const rotary_attention_problem *p
             key += 16 * width;
             norm += 16;
         }
-        turn_rows_in(rows, problem, problem->value, sequence, head, first, some, 1.0f, true,
-                     &problem->value_turn);
+        rotate_rows_in(rows, problem, problem->value, sequence, head, first, some, 1.0f, true,
+                       &problem->value_rotation);
         memset(rows + some * width, 0, padding);
         pack_pairs(value, rows, width);
         value += 32 * width;
@@ -321,14 +321,14 @@ static void bend_rows(const rotary_attention_problem *problem, const struct stat
 
 /* Rows without a weight so far: all that they could see was hidden. Weights next to the largest are near 1.
  */
-static __mmask16 blind_rows(const struct state *state, int64_t index)
+static __mmask16 fully_masked_rows(const struct state *state, int64_t index)
 {
-    unsigned blind = 0;
+    unsigned fully_masked = 0;
     for (int i = 0; i < 16; i++) {
         __m512 sum = _mm512_loadu_ps(state->sum + (index + i) * SIDE);
-        blind |= (unsigned)(_mm512_cmp_ps_mask(sum, _mm512_setzero_ps(), _CMP_NEQ_UQ) == 0) << i;
+        fully_masked |= (unsigned)(_mm512_cmp_ps_mask(sum, _mm512_setzero_ps(), _CMP_NEQ_UQ) == 0) << i;
     }
-    return (__mmask16)blind;
+    return (__mmask16)fully_masked;
 }
 
 /* Sixteen rows of scores become weights relative to the largest score of each so far, or to 0 where a row is
@@ -359,12 +359,12 @@ static __m512 weigh(const rotary_attention_problem *problem, const struct state 
         fresh = (__mmask16)(fresh | (unsigned)(first_key(problem, query + i) >= first) << i);
     }
     if (state->bias)
-        fresh |= blind_rows(state, index);
+        fresh |= fully_masked_rows(state, index);
     const __m512 nothing = _mm512_set1_ps(-INFINITY);
     __m512 previous = _mm512_loadu_ps(state->reference + index);
     __m512 highest = _mm512_max_ps(_mm512_mask_mov_ps(previous, fresh, nothing), reduce_rows(LARGEST, rows));
-    __mmask16 blind = _mm512_cmp_ps_mask(highest, nothing, _CMP_EQ_OQ);
-    __m512 reference = _mm512_mask_mov_ps(highest, (__mmask16)(blind | calm), _mm512_setzero_ps());
+    __mmask16 fully_masked = _mm512_cmp_ps_mask(highest, nothing, _CMP_EQ_OQ);
+    __m512 reference = _mm512_mask_mov_ps(highest, (__mmask16)(fully_masked | calm), _mm512_setzero_ps());
     _mm512_storeu_ps(state->reference + index, reference);
     /* Exactly 1 where the reference stays, or a long row would drift. */
     __m512 factors = (__m512)v_exp((vfloat)_mm512_sub_ps(previous, reference) * v_set(LN_2));
@@ -445,43 +445,43 @@ static void meet(const rotary_attention_problem *problem, const struct state *st
     }
 }
 
-static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_work *work,
                           const struct state *state)
 {
     int64_t group = problem->heads / problem->key_value_heads, width = state->width,
             run = state->blocks * QUERIES;
-    int64_t queries = piece->query_end - piece->query_begin;
+    int64_t queries = work->query_end - work->query_begin;
     for (int64_t at = 0; at < group * run; at += 16) {
         __m512 parts[16];
         float sum[16];
-        int64_t head = piece->key_value_head * group + at / run, query = piece->query_begin + at % run;
+        int64_t head = work->key_value_head * group + at / run, query = work->query_begin + at % run;
         for (int row = 0; row < 16; row++)
             parts[row] = _mm512_loadu_ps(state->sum + (at + row) * SIDE);
         _mm512_storeu_ps(sum, reduce_rows(TOTAL, parts));
         for (int64_t row = 0; row < smaller(16, queries - at % run); row++) {
-            turn_out(place_at(problem, problem->output, piece->sequence, query + row, head),
-                     state->output + (at + row) * width, problem->head_dim,
-                     sum[row] == 0 ? 0.0f : 1 / sum[row], &problem->output_turn, query + row);
+            rotate_out(place_at(problem, problem->output, work->sequence, query + row, head),
+                       state->output + (at + row) * width, problem->head_dim,
+                       sum[row] == 0 ? 0.0f : 1 / sum[row], &problem->output_rotation, query + row);
             if (problem->log_sum_exp)
-                problem->log_sum_exp[(piece->sequence * problem->heads + head) * problem->queries + query +
-                                     row] =
+                problem
+                    ->log_sum_exp[(work->sequence * problem->heads + head) * problem->queries + query + row] =
                     sum[row] == 0 ? -INFINITY : state->reference[at + row] * LN_2 + logf(sum[row]);
         }
     }
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_forward)(const rotary_attention_problem *problem,
-                                                  const rotary_attention_piece *piece, const void *packed,
+                                                  const rotary_attention_work *work, const void *packed,
                                                   void *scratch)
 {
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
     struct rotary_arena arena = rotary_arena_over(scratch);
-    carve(&state, &arena, problem, piece->query_end - piece->query_begin);
-    load_queries(problem, piece, &state);
-    rotary_attention_piece keys = *piece;
-    int64_t begin = first_key(problem, piece->query_begin) / KEYS * KEYS,
-            end = end_key(problem, piece->query_end - 1);
+    carve(&state, &arena, problem, work->query_end - work->query_begin);
+    load_queries(problem, work, &state);
+    rotary_attention_work keys = *work;
+    int64_t begin = first_key(problem, work->query_begin) / KEYS * KEYS,
+            end = end_key(problem, work->query_end - 1);
     if (begin >= end)
         memset(state.output, 0, (size_t)(group * state.blocks * QUERIES * state.width) * sizeof(float));
     tiles_begin();
@@ -493,15 +493,15 @@ void ROTARY_KERNEL(rotary_attention_bf16_forward)(const rotary_attention_problem
         use_block(&state, packed ? (const uint16_t *)packed + first / KEYS * packed_elements(state.width)
                                  : state.packed);
         for (int64_t member = 0; member < group; member++) {
-            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
+            state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
             for (int64_t at = 0; at < state.blocks; at++) {
-                int64_t query = piece->query_begin + at * QUERIES;
+                int64_t query = work->query_begin + at * QUERIES;
                 meet(problem, &state, (member * state.blocks + at) * QUERIES, query,
-                     smaller(QUERIES, piece->query_end - query), first, keys.key_end - first, first > begin);
+                     smaller(QUERIES, work->query_end - query), first, keys.key_end - first, first > begin);
             }
         }
         state.largest_key = key_norm_to(&state, keys.key_end - 1 - first);
     }
     tiles_end();
-    store_outputs(problem, piece, &state);
+    store_outputs(problem, work, &state);
 }

@@ -12,17 +12,17 @@
 
 /* Keys or values that are met together, and queries that meet them: their products stay in registers. A block
  * of scores holds up to SCORES for all queries, and no fewer than LEAST_BLOCK keys. */
-enum { KEYS = 4, SCORES = 8192, LEAST_BLOCK = 32, MOST_BLOCK = 512 };
+enum { KEYS = 4, SCORES = 8192, MIN_BLOCK = 32, MAX_BLOCK = 512 };
 #if LANES == 16 || defined(__aarch64__)
 enum { QUERIES = 4 };
 #else
 enum { QUERIES = 2 };
 #endif
-_Static_assert(LEAST_BLOCK % LANES == 0 && LEAST_BLOCK % KEYS == 0, "a block is whole vectors");
+_Static_assert(MIN_BLOCK % LANES == 0 && MIN_BLOCK % KEYS == 0, "a block is whole vectors");
 
 /* Bytes from what is met to what is asked of memory meanwhile, for the first-level cache; and to pages of
  * which one line is asked for, so that their places in memory are known when the others are. */
-enum { AHEAD_BYTES = 12288, MOST_AHEAD = 64, PAGES_AHEAD_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
+enum { AHEAD_BYTES = 12288, MAX_AHEAD = 64, PAGES_AHEAD_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
 /* Parts from the one that is joined to the one that is asked for. */
 enum { PARTS_AHEAD = 4 };
 
@@ -43,7 +43,7 @@ static enum arithmetic arithmetic_of(const rotary_attention_problem *problem)
  * from the first value their values. */
 struct block {
     int64_t first, count, padded, ahead; /* padded to whole tiles by the last key of the piece */
-    int64_t key[MOST_BLOCK + MOST_AHEAD], value[MOST_BLOCK + MOST_AHEAD];
+    int64_t key[MAX_BLOCK + MAX_AHEAD], value[MAX_BLOCK + MAX_AHEAD];
 };
 
 /* Keys or values of the sequence; strides in bytes. */
@@ -68,9 +68,9 @@ struct shape {
 typedef void meet_function(const struct shape *shape, const char *data, const int64_t *offset,
                            const char *ahead, const float *from, float *to);
 
-struct work {
+struct decoding {
     const rotary_attention_problem *problem;
-    const rotary_attention_piece *piece;
+    const rotary_attention_work *work;
     enum arithmetic arithmetic;
     meet_function *const *meet_keys, *const *meet_values; /* for QUERIES, half of them, and so on */
     int64_t width, rows, columns; /* of a query, queries of a key-value head, keys of a whole block */
@@ -81,28 +81,28 @@ struct work {
 
 static int64_t block_keys(const rotary_attention_problem *problem)
 {
-    int64_t keys = SCORES / (problem->heads * problem->queries) / LEAST_BLOCK * LEAST_BLOCK;
-    return larger(LEAST_BLOCK, smaller(keys, MOST_BLOCK));
+    int64_t keys = SCORES / (problem->heads * problem->queries) / MIN_BLOCK * MIN_BLOCK;
+    return larger(MIN_BLOCK, smaller(keys, MAX_BLOCK));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
 {
     /* No less than fewer queries take, whose blocks have more keys. */
-    return (size_t)larger(SCORES, problem->heads * problem->queries * LEAST_BLOCK) * sizeof(float);
+    return (size_t)larger(SCORES, problem->heads * problem->queries * MIN_BLOCK) * sizeof(float);
 }
 
 void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_problem *problem,
-                                                    const rotary_attention_piece *piece, float *queries)
+                                                    const rotary_attention_work *work, float *queries)
 {
     int64_t group = problem->heads / problem->key_value_heads,
             width = rotary_attention_row(problem->head_dim);
-    for (int64_t head = piece->key_value_head * group; head < (piece->key_value_head + 1) * group; head++)
+    for (int64_t head = work->key_value_head * group; head < (work->key_value_head + 1) * group; head++)
         for (int64_t query = 0; query < problem->queries; query++) {
             float *row = queries + (head * problem->queries + query) * width;
             memset(row, 0, (size_t)width * sizeof *row);
-            load_row(row, vector_at(problem, problem->query, piece->sequence, query, head), problem->bf16,
+            load_row(row, vector_at(problem, problem->query, work->sequence, query, head), problem->bf16,
                      problem->head_dim);
-            turn_row(row, &problem->query_turn, query, 1.0f);
+            rotate_row(row, &problem->query_rotation, query, 1.0f);
             for (int64_t channel = 0; channel < width; channel += 2 * LANES) {
                 vfloat low = v_load(row + channel) * v_set(problem->scale);
                 vfloat high = v_load(row + channel + LANES) * v_set(problem->scale);
@@ -352,11 +352,12 @@ static meet_function *const *const value_functions[2][2] = {{value_f32_part, val
                                                             {value_bf16_part, value_bf16}};
 
 /* What will be met some keys later, in this block or in what is read after it. */
-static const char *ahead_of(const struct work *work, bool values, const struct block *block, int64_t at)
+static const char *ahead_of(const struct decoding *decoding, bool values, const struct block *block,
+                            int64_t at)
 {
     bool inside = at + block->ahead < block->padded;
     int64_t row = at + block->ahead - (inside || values ? 0 : block->padded);
-    return inside == values ? work->value.data + block->value[row] : work->key.data + block->key[row];
+    return inside == values ? decoding->value.data + block->value[row] : decoding->key.data + block->key[row];
 }
 
 static void look_up_pages(const char *from, int64_t bytes)
@@ -366,15 +367,15 @@ static void look_up_pages(const char *from, int64_t bytes)
 }
 
 /* All heads of a block of keys or values, in the order in which they lie. */
-static void meet_block(const struct work *work, bool values, const struct block *block)
+static void meet_block(const struct decoding *decoding, bool values, const struct block *block)
 {
-    const struct stream *stream = values ? &work->value : &work->key;
+    const struct stream *stream = values ? &decoding->value : &decoding->key;
     const int64_t *offset = values ? block->value : block->key;
-    int64_t heads = work->problem->key_value_heads, rows = work->rows;
+    int64_t heads = decoding->problem->key_value_heads, rows = decoding->rows;
     const struct shape shape = {
-        .dim = work->problem->head_dim,
-        .width = work->width,
-        .columns = work->columns,
+        .dim = decoding->problem->head_dim,
+        .width = decoding->width,
+        .columns = decoding->columns,
         .rows = rows,
         .heads = stream->by_token ? heads : 1,
         .head_bytes = stream->head,
@@ -382,34 +383,34 @@ static void meet_block(const struct work *work, bool values, const struct block 
     };
     for (int64_t head = 0; head < heads; head += shape.heads) {
         const char *data = stream->data + head * stream->head;
-        float *score = work->score + head * rows * work->columns;
+        float *score = decoding->score + head * rows * decoding->columns;
         for (int64_t at = 0; at < block->padded; at += KEYS) {
             const char *ahead = data + offset[at];
             if (stream->chunk > 0) {
                 look_up_pages(ahead, KEYS * stream->row);
-                ahead = ahead_of(work, values, block, at) + head * shape.ahead_bytes;
+                ahead = ahead_of(decoding, values, block, at) + head * shape.ahead_bytes;
             }
             for (int size = 0, queries = QUERIES; queries > 0; size++, queries /= 2) {
                 if (first_of(rows, queries) + queries > rows)
                     continue;
                 if (values)
-                    work->meet_values[size](&shape, data, offset + at, ahead,
-                                            score + at / values_of(work->arithmetic),
-                                            work->output + head * rows * work->width);
+                    decoding->meet_values[size](&shape, data, offset + at, ahead,
+                                                score + at / values_of(decoding->arithmetic),
+                                                decoding->output + head * rows * decoding->width);
                 else
-                    work->meet_keys[size](&shape, data, offset + at, ahead,
-                                          work->query + head * rows * work->width, score + at);
+                    decoding->meet_keys[size](&shape, data, offset + at, ahead,
+                                              decoding->query + head * rows * decoding->width, score + at);
             }
         }
     }
 }
 
-static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static struct stream stream_of(const rotary_attention_problem *problem, const rotary_attention_work *work,
                                rotary_attention_const_view view)
 {
     int64_t size = problem->bf16 ? 2 : 4;
     struct stream stream = {
-        .data = vector_at(problem, view, piece->sequence, 0, 0),
+        .data = vector_at(problem, view, work->sequence, 0, 0),
         /* Where there is one entry, a stride may be anything. */
         .row = problem->ring > 1 ? view.time_stride * size : 0,
         .head = problem->key_value_heads > 1 ? view.head_stride * size : 0,
@@ -421,55 +422,55 @@ static struct stream stream_of(const rotary_attention_problem *problem, const ro
     return stream;
 }
 
-static void find_rows(const struct work *work, struct block *block)
+static void find_rows(const struct decoding *decoding, struct block *block)
 {
-    int64_t last = work->piece->key_end - 1;
-    int64_t ahead = round_up(AHEAD_BYTES / larger(work->key.row, 1), KEYS);
-    block->count = smaller(work->columns, last + 1 - block->first);
+    int64_t last = decoding->work->key_end - 1;
+    int64_t ahead = round_up(AHEAD_BYTES / larger(decoding->key.row, 1), KEYS);
+    block->count = smaller(decoding->columns, last + 1 - block->first);
     block->padded = round_up(block->count, KEYS);
-    block->ahead = larger(KEYS, smaller(ahead, MOST_AHEAD));
+    block->ahead = larger(KEYS, smaller(ahead, MAX_AHEAD));
     for (int64_t at = 0; at < block->padded + block->ahead; at++) {
-        int64_t row = key_row(work->problem, smaller(block->first + at, last));
-        block->key[at] = row * work->key.row;
-        block->value[at] = row * work->value.row;
+        int64_t row = key_row(decoding->problem, smaller(block->first + at, last));
+        block->key[at] = row * decoding->key.row;
+        block->value[at] = row * decoding->value.row;
     }
 }
 
 /* Scores become weights, and sums so far are scaled to go with them. */
-static void weigh_block(const struct work *work, const struct block *block)
+static void weigh_block(const struct decoding *decoding, const struct block *block)
 {
-    const rotary_attention_problem *problem = work->problem;
+    const rotary_attention_problem *problem = decoding->problem;
     int64_t columns = round_up(block->count, LANES);
     for (int64_t row = 0; row < problem->heads * problem->queries; row++) {
         int64_t query = row % problem->queries;
         int64_t begin = larger(0, first_key(problem, query) - block->first);
         int64_t end = larger(0, end_key(problem, query) - block->first);
-        const float *bias = bias_of(problem, work->piece->sequence, row / problem->queries);
+        const float *bias = bias_of(problem, decoding->work->sequence, row / problem->queries);
         if (bias)
             bias += query * problem->bias.query_stride + block->first;
-        float *score = work->score + row * work->columns;
+        float *score = decoding->score + row * decoding->columns;
         float largest = largest_score(score, columns, smaller(begin, columns), smaller(end, block->count),
                                       problem->softcap, bias);
-        float factor = raise_maximum(&work->maximum[row], largest);
-        vfloat total = weigh_row(score, columns, reference_of(work->maximum[row]), (vfloat){0});
-        work->sum[row] = work->sum[row] * factor + v_sum(total);
-        if (work->arithmetic == IN_PAIRS)
+        float factor = raise_maximum(&decoding->maximum[row], largest);
+        vfloat total = weigh_row(score, columns, reference_of(decoding->maximum[row]), (vfloat){0});
+        decoding->sum[row] = decoding->sum[row] * factor + v_sum(total);
+        if (decoding->arithmetic == IN_PAIRS)
             store_row(score, score, true, columns);
-        float *output = work->output + row * work->width;
-        for (int64_t channel = 0; channel < work->width && factor != 1.0f; channel += LANES)
+        float *output = decoding->output + row * decoding->width;
+        for (int64_t channel = 0; channel < decoding->width && factor != 1.0f; channel += LANES)
             v_store(output + channel, v_load(output + channel) * v_set(factor));
     }
 }
 
 void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *problem,
-                                            const rotary_attention_piece *piece, const float *queries,
+                                            const rotary_attention_work *work, const float *queries,
                                             float *part, void *scratch)
 {
     int64_t rows = problem->heads * problem->queries, width = rotary_attention_row(problem->head_dim);
     bool whole = problem->head_dim % (2 * LANES) == 0;
-    struct work work = {
+    struct decoding decoding = {
         .problem = problem,
-        .piece = piece,
+        .work = work,
         .arithmetic = arithmetic_of(problem),
         .meet_keys = score_functions[problem->bf16][whole],
         .meet_values = value_functions[problem->bf16][whole],
@@ -481,18 +482,18 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
         .maximum = part + rows * width,
         .sum = part + rows * (width + 1),
         .score = scratch,
-        .key = stream_of(problem, piece, problem->key),
-        .value = stream_of(problem, piece, problem->value),
+        .key = stream_of(problem, work, problem->key),
+        .value = stream_of(problem, work, problem->value),
     };
     memset(part, 0, (size_t)(rows * (width + 2)) * sizeof *part);
     for (int64_t row = 0; row < rows; row++)
-        work.maximum[row] = -INFINITY;
+        decoding.maximum[row] = -INFINITY;
     struct block block;
-    for (block.first = piece->key_begin; block.first < piece->key_end; block.first += work.columns) {
-        find_rows(&work, &block);
-        meet_block(&work, false, &block);
-        weigh_block(&work, &block);
-        meet_block(&work, true, &block);
+    for (block.first = work->key_begin; block.first < work->key_end; block.first += decoding.columns) {
+        find_rows(&decoding, &block);
+        meet_block(&decoding, false, &block);
+        weigh_block(&decoding, &block);
+        meet_block(&decoding, true, &block);
     }
 }
 
@@ -527,16 +528,16 @@ static void join_row(const rotary_attention_problem *problem, const float *parts
 }
 
 void ROTARY_KERNEL(rotary_attention_decode_join)(const rotary_attention_problem *problem,
-                                                 const rotary_attention_piece *piece, const float *parts,
+                                                 const rotary_attention_work *work, const float *parts,
                                                  int64_t count)
 {
-    float row[ROTARY_ATTENTION_LARGEST_HEAD];
+    float row[ROTARY_ATTENTION_MAX_HEAD_DIM];
     int64_t group = problem->heads / problem->key_value_heads;
-    for (int64_t head = piece->key_value_head * group; head < (piece->key_value_head + 1) * group; head++)
+    for (int64_t head = work->key_value_head * group; head < (work->key_value_head + 1) * group; head++)
         for (int64_t query = 0; query < problem->queries; query++) {
             join_row(problem, parts, count, head * problem->queries + query, row);
-            turn_row(row, &problem->output_turn, query, -1.0f);
-            store_row(place_at(problem, problem->output, piece->sequence, query, head), row, problem->bf16,
+            rotate_row(row, &problem->output_rotation, query, -1.0f);
+            store_row(place_at(problem, problem->output, work->sequence, query, head), row, problem->bf16,
                       problem->head_dim);
         }
 }

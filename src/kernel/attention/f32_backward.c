@@ -62,34 +62,34 @@ static float dot(const float *a, const float *b, int64_t width)
     return v_sum(sum);
 }
 
-static void load_query(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void load_query(const rotary_attention_problem *problem, const rotary_attention_work *work,
                        struct state *state, int64_t head, int64_t query, int64_t index)
 {
-    int64_t width = state->width, sequence = piece->sequence, head_dim = problem->head_dim;
+    int64_t width = state->width, sequence = work->sequence, head_dim = problem->head_dim;
     float *row = state->query + index * width, *gradient = state->gradient + index * width;
-    fetch_ahead(problem, problem->query, sequence, query, piece->query_end - 1, head);
-    fetch_ahead(problem, problem->saved_output, sequence, query, piece->query_end - 1, head);
-    fetch_ahead(problem, problem->output_gradient, sequence, query, piece->query_end - 1, head);
+    fetch_ahead(problem, problem->query, sequence, query, work->query_end - 1, head);
+    fetch_ahead(problem, problem->saved_output, sequence, query, work->query_end - 1, head);
+    fetch_ahead(problem, problem->output_gradient, sequence, query, work->query_end - 1, head);
     load_row(row, vector_at(problem, problem->query, sequence, query, head), problem->bf16, head_dim);
-    turn_row(row, &problem->query_turn, query, 1.0f);
+    rotate_row(row, &problem->query_rotation, query, 1.0f);
     for (int64_t channel = 0; channel < width; channel += LANES)
         v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
 
-    float output[ROTARY_ATTENTION_LARGEST_HEAD];
+    float output[ROTARY_ATTENTION_MAX_HEAD_DIM];
     memset(output + head_dim, 0, (size_t)(width - head_dim) * sizeof *output);
     load_row(output, vector_at(problem, problem->saved_output, sequence, query, head), problem->bf16,
              head_dim);
     load_row(gradient, vector_at(problem, problem->output_gradient, sequence, query, head), problem->bf16,
              head_dim);
     state->weighted[index] = dot(output, gradient, width);
-    turn_row(gradient, &problem->output_turn, query, 1.0f);
+    rotate_row(gradient, &problem->output_rotation, query, 1.0f);
 
     float log_sum_exp =
         problem->saved_log_sum_exp[(sequence * problem->heads + head) * problem->queries + query];
     state->log_sum_exp[index] = log_sum_exp == -INFINITY ? 0.0f : log_sum_exp; /* it sees nothing */
 }
 
-static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void load_queries(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          struct state *state)
 {
     int64_t group = problem->heads / problem->key_value_heads, rows = group * state->run;
@@ -98,9 +98,9 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     memset(state->log_sum_exp, 0, (size_t)rows * sizeof(float));
     memset(state->weighted, 0, (size_t)rows * sizeof(float));
     for (int64_t member = 0; member < group; member++)
-        for (int64_t query = piece->query_begin; query < piece->query_end; query++)
-            load_query(problem, piece, state, piece->key_value_head * group + member, query,
-                       member * state->run + query - piece->query_begin);
+        for (int64_t query = work->query_begin; query < work->query_end; query++)
+            load_query(problem, work, state, work->key_value_head * group + member, query,
+                       member * state->run + query - work->query_begin);
 }
 
 /* A row of scores becomes p and the row of dp becomes ds. bias is the row of what is added to the first `end`
@@ -130,7 +130,7 @@ static void add_keys(const rotary_attention_problem *problem, int64_t query, int
 {
     for (int64_t channel = 0; channel < width; channel += COLUMNS)
         for (int64_t column = 0; column < columns; column += ROWS) {
-            int64_t begin = 0, end = rows, ahead = first + column - problem->lead - query;
+            int64_t begin = 0, end = rows, ahead = first + column - problem->query_offset - query;
             if (problem->causal)
                 begin = larger(0, ahead);
             if (problem->window > 0)
@@ -143,7 +143,7 @@ static void add_keys(const rotary_attention_problem *problem, int64_t query, int
 }
 
 /* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
-static void meet(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void meet(const rotary_attention_problem *problem, const rotary_attention_work *work,
                  const struct state *state, const rotary_attention_sums *sums, int64_t index, int64_t query,
                  int64_t rows, int64_t first, int64_t count)
 {
@@ -175,79 +175,79 @@ static void meet(const rotary_attention_problem *problem, const rotary_attention
         hide_outside(weight, round_up(columns, LANES), begin, end, 0);
         hide_outside(change, round_up(columns, LANES), begin, end, 0);
     }
-    int64_t place = (first - piece->key_begin) * width;
+    int64_t place = (first - work->key_begin) * width;
     add_keys(problem, query, rows, first, columns, width, state->weight, gradients, sums->value + place);
     add_keys(problem, query, rows, first, columns, width, state->change, queries, sums->key + place);
     add_seen(groups, seen, width, state->change, state->key, sums->query + index * width);
 }
 
 void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *problem,
-                                              const rotary_attention_piece *piece,
+                                              const rotary_attention_work *work,
                                               const rotary_attention_sums *sums, void *scratch)
 {
-    int64_t begin = larger(piece->key_begin, first_key(problem, piece->query_begin));
-    int64_t end = smaller(piece->key_end, end_key(problem, piece->query_end - 1));
+    int64_t begin = larger(work->key_begin, first_key(problem, work->query_begin));
+    int64_t end = smaller(work->key_end, end_key(problem, work->query_end - 1));
     if (begin >= end)
         return;
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
     struct rotary_arena arena = rotary_arena_over(scratch);
-    carve(&state, &arena, problem, piece->query_end - piece->query_begin);
-    load_queries(problem, piece, &state);
-    begin -= (begin - piece->key_begin) % KEY_BLOCK;
+    carve(&state, &arena, problem, work->query_end - work->query_begin);
+    load_queries(problem, work, &state);
+    begin -= (begin - work->key_begin) % KEY_BLOCK;
     for (int64_t first = begin; first < end; first += KEY_BLOCK) {
         int64_t count = smaller(KEY_BLOCK, end - first), padded = round_up(count, STEP);
-        load_key_rows(state.key, problem, piece, problem->key, &problem->key_turn, first, count);
-        load_key_rows(state.value, problem, piece, problem->value, &problem->value_turn, first, count);
+        load_key_rows(state.key, problem, work, problem->key, &problem->key_rotation, first, count);
+        load_key_rows(state.value, problem, work, problem->value, &problem->value_rotation, first, count);
         transpose_rows(state.key_panels, state.key, padded, state.width);
         transpose_rows(state.value_panels, state.value, padded, state.width);
         for (int64_t member = 0; member < group; member++) {
-            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
-            for (int64_t query = piece->query_begin; query < piece->query_end; query += QUERY_BLOCK)
-                meet(problem, piece, &state, sums, member * state.run + query - piece->query_begin, query,
-                     smaller(QUERY_BLOCK, piece->query_end - query), first, count);
+            state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
+            for (int64_t query = work->query_begin; query < work->query_end; query += QUERY_BLOCK)
+                meet(problem, work, &state, sums, member * state.run + query - work->query_begin, query,
+                     smaller(QUERY_BLOCK, work->query_end - query), first, count);
         }
     }
 }
 
 void ROTARY_KERNEL(rotary_attention_finish_queries)(const rotary_attention_problem *problem,
-                                                    const rotary_attention_piece *piece,
+                                                    const rotary_attention_work *work,
                                                     const rotary_attention_sums *sums)
 {
     int64_t group = problem->heads / problem->key_value_heads,
             width = rotary_attention_row(problem->head_dim);
-    int64_t run = round_up(piece->query_end - piece->query_begin, ROTARY_ATTENTION_ROUND);
+    int64_t run = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROUND);
     for (int64_t member = 0; member < group; member++)
-        for (int64_t query = piece->query_begin; query < piece->query_end; query++) {
-            float *row = sums->query + (member * run + query - piece->query_begin) * width;
-            claim_ahead(problem, problem->query_gradient, piece->sequence, query, piece->query_end - 1,
-                        piece->key_value_head * group + member);
+        for (int64_t query = work->query_begin; query < work->query_end; query++) {
+            float *row = sums->query + (member * run + query - work->query_begin) * width;
+            claim_ahead(problem, problem->query_gradient, work->sequence, query, work->query_end - 1,
+                        work->key_value_head * group + member);
             for (int64_t channel = 0; channel < width; channel += LANES)
                 v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
-            turn_row(row, &problem->query_turn, query, -1.0f);
-            store_row(place_at(problem, problem->query_gradient, piece->sequence, query,
-                               piece->key_value_head * group + member),
+            rotate_row(row, &problem->query_rotation, query, -1.0f);
+            store_row(place_at(problem, problem->query_gradient, work->sequence, query,
+                               work->key_value_head * group + member),
                       row, problem->bf16, problem->head_dim);
         }
 }
 
 void ROTARY_KERNEL(rotary_attention_finish_keys)(const rotary_attention_problem *problem,
-                                                 const rotary_attention_piece *piece,
+                                                 const rotary_attention_work *work,
                                                  const rotary_attention_sums *sums)
 {
     int64_t width = rotary_attention_row(problem->head_dim);
-    for (int64_t key = piece->key_begin; key < piece->key_end; key++) {
-        float *key_row = sums->key + (key - piece->key_begin) * width;
-        float *value_row = sums->value + (key - piece->key_begin) * width;
-        claim_ahead(problem, problem->key_gradient, piece->sequence, key, piece->key_end - 1,
-                    piece->key_value_head);
-        claim_ahead(problem, problem->value_gradient, piece->sequence, key, piece->key_end - 1,
-                    piece->key_value_head);
-        turn_row(key_row, &problem->key_turn, key, -1.0f);
-        turn_row(value_row, &problem->value_turn, key, -1.0f);
-        store_row(place_at(problem, problem->key_gradient, piece->sequence, key, piece->key_value_head),
+    for (int64_t key = work->key_begin; key < work->key_end; key++) {
+        float *key_row = sums->key + (key - work->key_begin) * width;
+        float *value_row = sums->value + (key - work->key_begin) * width;
+        claim_ahead(problem, problem->key_gradient, work->sequence, key, work->key_end - 1,
+                    work->key_value_head);
+        claim_ahead(problem, problem->value_gradient, work->sequence, key, work->key_end - 1,
+                    work->key_value_head);
+        rotate_row(key_row, &problem->key_rotation, key, -1.0f);
+        rotate_row(value_row, &problem->value_rotation, key, -1.0f);
+        store_row(place_at(problem, problem->key_gradient, work->sequence, key, work->key_value_head),
                   key_row, problem->bf16, problem->head_dim);
-        store_row(place_at(problem, problem->value_gradient, piece->sequence, key, piece->key_value_head),
+        store_row(place_at(problem, problem->value_gradient, work->sequence, key, work->key_value_head),
                   value_row, problem->bf16, problem->head_dim);
     }
 }

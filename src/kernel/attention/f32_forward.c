@@ -76,15 +76,15 @@ static void pack_norms(float *norm, const float *panels, int64_t count, int64_t 
 }
 
 void ROTARY_KERNEL(rotary_attention_pack)(const rotary_attention_problem *problem,
-                                          const rotary_attention_piece *piece, void *packed)
+                                          const rotary_attention_work *work, void *packed)
 {
-    int64_t width = rotary_attention_row(problem->head_dim), count = piece->key_end - piece->key_begin;
+    int64_t width = rotary_attention_row(problem->head_dim), count = work->key_end - work->key_begin;
     float *panels = packed, *value = panels + KEY_BLOCK * width;
     /* The keys wait where the values will be until they are transposed. */
-    load_key_rows(value, problem, piece, problem->key, &problem->key_turn, piece->key_begin, count);
+    load_key_rows(value, problem, work, problem->key, &problem->key_rotation, work->key_begin, count);
     transpose_rows(panels, value, round_up(count, STEP), width);
     pack_norms(panels + 2 * KEY_BLOCK * width, panels, round_up(count, STEP), width);
-    load_key_rows(value, problem, piece, problem->value, &problem->value_turn, piece->key_begin, count);
+    load_key_rows(value, problem, work, problem->value, &problem->value_rotation, work->key_begin, count);
 }
 
 size_t ROTARY_KERNEL(rotary_attention_forward_bytes)(const rotary_attention_problem *problem, int64_t queries)
@@ -95,26 +95,26 @@ size_t ROTARY_KERNEL(rotary_attention_forward_bytes)(const rotary_attention_prob
     return arena.used;
 }
 
-static void load_queries(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void load_queries(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          struct state *state)
 {
     int64_t group = problem->heads / problem->key_value_heads, width = state->width;
     for (int64_t member = 0; member < group; member++)
         for (int64_t at = 0; at < state->blocks * QUERY_BLOCK; at++) {
-            int64_t index = member * state->blocks * QUERY_BLOCK + at, query = piece->query_begin + at;
+            int64_t index = member * state->blocks * QUERY_BLOCK + at, query = work->query_begin + at;
             float *row = state->query + index * width;
             state->maximum[index] = -INFINITY;
             v_store(state->sum + index * LANES, (vfloat){0});
             memset(row, 0, (size_t)width * sizeof *row);
-            if (query >= piece->query_end)
+            if (query >= work->query_end)
                 continue;
-            fetch_ahead(problem, problem->query, piece->sequence, query, piece->query_end - 1,
-                        piece->key_value_head * group + member);
+            fetch_ahead(problem, problem->query, work->sequence, query, work->query_end - 1,
+                        work->key_value_head * group + member);
             load_row(row,
-                     vector_at(problem, problem->query, piece->sequence, query,
-                               piece->key_value_head * group + member),
+                     vector_at(problem, problem->query, work->sequence, query,
+                               work->key_value_head * group + member),
                      problem->bf16, problem->head_dim);
-            turn_row(row, &problem->query_turn, query, 1.0f);
+            rotate_row(row, &problem->query_rotation, query, 1.0f);
             vfloat squares = {0};
             for (int64_t channel = 0; channel < width; channel += LANES) {
                 vfloat scaled = v_load(row + channel) * v_set(problem->scale);
@@ -231,39 +231,39 @@ static void meet(const rotary_attention_problem *problem, struct state *state, c
     add_seen(groups, seen, width, state->score, packed + KEY_BLOCK * width, state->output + index * width);
 }
 
-static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_piece *piece,
+static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_work *work,
                           struct state *state)
 {
     int64_t group = problem->heads / problem->key_value_heads, width = state->width;
     for (int64_t member = 0; member < group; member++)
-        for (int64_t query = piece->query_begin; query < piece->query_end; query++) {
-            int64_t index = member * state->blocks * QUERY_BLOCK + query - piece->query_begin;
-            int64_t head = piece->key_value_head * group + member;
+        for (int64_t query = work->query_begin; query < work->query_end; query++) {
+            int64_t index = member * state->blocks * QUERY_BLOCK + query - work->query_begin;
+            int64_t head = work->key_value_head * group + member;
             float *row = state->output + index * width, sum = v_sum(v_load(state->sum + index * LANES));
-            claim_ahead(problem, problem->output, piece->sequence, query, piece->query_end - 1, head);
+            claim_ahead(problem, problem->output, work->sequence, query, work->query_end - 1, head);
             vfloat inverse = v_set(sum == 0 ? 0.0f : 1 / sum); /* a sum that is NaN stays NaN */
             for (int64_t channel = 0; channel < width; channel += LANES)
                 v_store(row + channel, v_load(row + channel) * inverse);
-            turn_row(row, &problem->output_turn, query, -1.0f);
-            store_row(place_at(problem, problem->output, piece->sequence, query, head), row, problem->bf16,
+            rotate_row(row, &problem->output_rotation, query, -1.0f);
+            store_row(place_at(problem, problem->output, work->sequence, query, head), row, problem->bf16,
                       problem->head_dim);
             if (problem->log_sum_exp)
-                problem->log_sum_exp[(piece->sequence * problem->heads + head) * problem->queries + query] =
+                problem->log_sum_exp[(work->sequence * problem->heads + head) * problem->queries + query] =
                     sum == 0 ? -INFINITY : state->maximum[index] + logf(sum);
         }
 }
 
 void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *problem,
-                                             const rotary_attention_piece *piece, const void *packed,
+                                             const rotary_attention_work *work, const void *packed,
                                              void *scratch)
 {
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
     struct rotary_arena arena = rotary_arena_over(scratch);
-    carve(&state, &arena, problem, piece->query_end - piece->query_begin);
-    load_queries(problem, piece, &state);
-    rotary_attention_piece keys = *piece;
-    int64_t begin = first_key(problem, piece->query_begin), end = end_key(problem, piece->query_end - 1);
+    carve(&state, &arena, problem, work->query_end - work->query_begin);
+    load_queries(problem, work, &state);
+    rotary_attention_work keys = *work;
+    int64_t begin = first_key(problem, work->query_begin), end = end_key(problem, work->query_end - 1);
     for (int64_t first = begin / KEY_BLOCK * KEY_BLOCK; first < end; first += KEY_BLOCK) {
         const float *block = packed;
         keys.key_begin = first;
@@ -273,24 +273,24 @@ void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *pro
         else
             ROTARY_KERNEL(rotary_attention_pack)(problem, &keys, state.packed);
         for (int64_t member = 0; member < group; member++) {
-            state.bias = bias_of(problem, piece->sequence, piece->key_value_head * group + member);
+            state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
             for (int64_t at = 0; at < state.blocks; at++) {
-                int64_t query = piece->query_begin + at * QUERY_BLOCK;
+                int64_t query = work->query_begin + at * QUERY_BLOCK;
                 meet(problem, &state, packed ? block : state.packed,
                      (member * state.blocks + at) * QUERY_BLOCK, query,
-                     smaller(QUERY_BLOCK, piece->query_end - query), first, keys.key_end - first);
+                     smaller(QUERY_BLOCK, work->query_end - query), first, keys.key_end - first);
             }
         }
     }
-    store_outputs(problem, piece, &state);
+    store_outputs(problem, work, &state);
 }
 
-void ROTARY_KERNEL(rotary_attention_turn)(const rotary_attention_problem *problem,
-                                          const struct rotary_attention_turn *turn, int64_t row, void *to,
-                                          const void *from)
+void ROTARY_KERNEL(rotary_attention_rotate)(const rotary_attention_problem *problem,
+                                            const struct rotary_attention_rotation *turn, int64_t row,
+                                            void *to, const void *from)
 {
-    float vector[ROTARY_ATTENTION_LARGEST_HEAD];
+    float vector[ROTARY_ATTENTION_MAX_HEAD_DIM];
     load_row(vector, from, problem->bf16, problem->head_dim);
-    turn_row(vector, turn, row, 1.0f);
+    rotate_row(vector, turn, row, 1.0f);
     store_row(to, vector, problem->bf16, problem->head_dim);
 }

@@ -44,14 +44,14 @@ static inline int64_t first_key(const rotary_attention_problem *problem, int64_t
 {
     if (problem->window == 0)
         return 0;
-    return larger(0, smaller(problem->keys, query + problem->lead - problem->window + 1));
+    return larger(0, smaller(problem->keys, query + problem->query_offset - problem->window + 1));
 }
 
 static inline int64_t end_key(const rotary_attention_problem *problem, int64_t query)
 {
     if (!problem->causal)
         return problem->keys;
-    return larger(0, smaller(problem->keys, query + problem->lead + 1));
+    return larger(0, smaller(problem->keys, query + problem->query_offset + 1));
 }
 
 static inline int64_t key_row(const rotary_attention_problem *problem, int64_t key)
@@ -144,8 +144,8 @@ static inline void store_row(void *to, const float *from, bool bf16, int64_t cou
 }
 
 /* Turns a row in place; `direction` 1 forward, -1 by the transpose. */
-static inline void turn_row(float *row, const struct rotary_attention_turn *turn, int64_t index,
-                            float direction)
+static inline void rotate_row(float *row, const struct rotary_attention_rotation *turn, int64_t index,
+                              float direction)
 {
     if (!turn->cosine)
         return;
@@ -157,9 +157,9 @@ static inline void turn_row(float *row, const struct rotary_attention_turn *turn
             vfloat c = v_load(cosine + pair), s = v_set(direction) * v_load(sine + pair);
             vfloat low = v_load(first + 2 * pair), high = v_load(first + 2 * pair + LANES);
             vfloat x = v_even(low, high), y = v_odd(low, high);
-            vfloat turned = x * c - y * s, other = y * c + x * s;
-            v_store(first + 2 * pair, v_zip_low(turned, other));
-            v_store(first + 2 * pair + LANES, v_zip_high(turned, other));
+            vfloat rotated = x * c - y * s, other = y * c + x * s;
+            v_store(first + 2 * pair, v_zip_low(rotated, other));
+            v_store(first + 2 * pair + LANES, v_zip_high(rotated, other));
         }
         for (; pair < pairs; pair++) {
             float c = cosine[pair], s = direction * sine[pair], x = first[2 * pair], y = first[2 * pair + 1];
@@ -184,21 +184,20 @@ static inline void turn_row(float *row, const struct rotary_attention_turn *turn
 
 /* Rows of keys or values first ... first + count - 1, turned, padded with zero rows to a multiple of STEP. */
 static inline void load_key_rows(float *rows, const rotary_attention_problem *problem,
-                                 const rotary_attention_piece *piece, rotary_attention_const_view view,
-                                 const struct rotary_attention_turn *turn, int64_t first, int64_t count)
+                                 const rotary_attention_work *work, rotary_attention_const_view view,
+                                 const struct rotary_attention_rotation *turn, int64_t first, int64_t count)
 {
     int64_t width = rotary_attention_row(problem->head_dim);
     memset(rows + count * width, 0, (size_t)((round_up(count, STEP) - count) * width) * sizeof *rows);
     for (int64_t at = 0; at < count; at++) {
         float *row = rows + at * width;
-        fetch_ahead(problem, view, piece->sequence, key_row(problem, first + at),
-                    key_row(problem, first + count - 1), piece->key_value_head);
+        fetch_ahead(problem, view, work->sequence, key_row(problem, first + at),
+                    key_row(problem, first + count - 1), work->key_value_head);
         memset(row + problem->head_dim, 0, (size_t)(width - problem->head_dim) * sizeof *row);
-        load_row(
-            row,
-            vector_at(problem, view, piece->sequence, key_row(problem, first + at), piece->key_value_head),
-            problem->bf16, problem->head_dim);
-        turn_row(row, turn, first + at, 1.0f);
+        load_row(row,
+                 vector_at(problem, view, work->sequence, key_row(problem, first + at), work->key_value_head),
+                 problem->bf16, problem->head_dim);
+        rotate_row(row, turn, first + at, 1.0f);
     }
 }
 

@@ -36,8 +36,8 @@ struct layer_norm_forward {
     float *sum;             /* may be residual */
     void *normalised;
     int64_t normalised_stride;
-    float *normalised_f32;   /* NULL: not wanted */
-    float *mean, *deviation; /* NULL: not wanted */
+    float *normalised_f32; /* NULL: not wanted */
+    float *mean, *rstd;    /* NULL: not wanted */
 };
 
 /* With x = (sum - mean) * deviation, g = d_normalised * gain (d_normalised is the sum of those given):
@@ -48,7 +48,7 @@ struct layer_norm_backward {
     bool rms, accumulate;
     rotary_dtype storage;
     const float *gain;
-    const float *sum, *mean, *deviation;
+    const float *sum, *mean, *rstd;
     const void *d_normalised; /* NULL: none */
     int64_t d_normalised_stride;
     const float *d_normalised_f32; /* NULL: none; may be d_residual */
@@ -87,7 +87,7 @@ struct layer_adam {
 };
 
 /* What interleave() pads rows and columns to. */
-enum { LAYER_INTERLEAVED_ROWS = 32, LAYER_INTERLEAVED_COLUMNS = 64 };
+enum { LAYER_VNNI_ROWS = 32, LAYER_VNNI_COLUMNS = 64 };
 
 enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU };
 
@@ -123,7 +123,7 @@ struct layer_kernels {
     /* bf16: the layout that dot products of pairs of rows read. Panels of LAYER_INTERLEAVED_COLUMNS columns,
      * one after another; in a panel rows two by two, each pair as (even row, odd row) of column after column.
      * Rows and columns are padded with zeros. */
-    void (*interleave)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns);
+    void (*pack_vnni)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns);
     /* Copies dense rows of row_bytes to rows to_stride bytes apart, past the caches where alignment allows
      * it. */
     void (*stream)(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes);

@@ -42,9 +42,9 @@ static void norm_forward(const struct layer_norm_forward *work)
             mean += (double)x[i] / (double)work->width;
         for (int64_t i = 0; i < work->width; i++)
             variance += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)work->width;
-        double deviation = 1.0 / sqrt(variance + (double)work->epsilon);
+        double rstd = 1.0 / sqrt(variance + (double)work->epsilon);
         for (int64_t i = 0; i < work->width; i++) {
-            double y = ((double)x[i] - mean) * deviation * (double)work->gain[i];
+            double y = ((double)x[i] - mean) * rstd * (double)work->gain[i];
             y += work->bias ? (double)work->bias[i] : 0.0;
             set(work->storage, work->normalised, row * work->normalised_stride + i, y);
             if (work->normalised_f32)
@@ -52,7 +52,7 @@ static void norm_forward(const struct layer_norm_forward *work)
         }
         if (work->mean) {
             work->mean[row] = (float)mean;
-            work->deviation[row] = (float)deviation;
+            work->rstd[row] = (float)rstd;
         }
     }
 }
@@ -71,10 +71,10 @@ static void norm_backward(const struct layer_norm_backward *work)
 {
     for (int64_t row = 0; row < work->rows; row++) {
         int64_t at = row * work->width;
-        double mean = (double)work->mean[row], deviation = (double)work->deviation[row];
+        double mean = (double)work->mean[row], rstd = (double)work->rstd[row];
         double average_g = 0.0, average_gx = 0.0;
         for (int64_t i = 0; i < work->width; i++) {
-            double x = ((double)work->sum[at + i] - mean) * deviation, d = incoming(work, row, i);
+            double x = ((double)work->sum[at + i] - mean) * rstd, d = incoming(work, row, i);
             average_g += work->rms ? 0.0 : d * (double)work->gain[i] / (double)work->width;
             average_gx += d * (double)work->gain[i] * x / (double)work->width;
             work->d_gain[i] = (float)((double)work->d_gain[i] + d * x);
@@ -82,9 +82,9 @@ static void norm_backward(const struct layer_norm_backward *work)
                 work->d_bias[i] = (float)((double)work->d_bias[i] + d);
         }
         for (int64_t i = 0; i < work->width; i++) {
-            double x = ((double)work->sum[at + i] - mean) * deviation;
+            double x = ((double)work->sum[at + i] - mean) * rstd;
             double g = incoming(work, row, i) * (double)work->gain[i];
-            double d = deviation * (g - average_g - x * average_gx);
+            double d = rstd * (g - average_g - x * average_gx);
             d += work->accumulate ? (double)work->d_residual[at + i] : 0.0;
             work->d_residual[at + i] = (float)d;
             if (work->d_branch)
@@ -228,7 +228,7 @@ static void transpose(uint16_t *out, int64_t out_stride, const uint16_t *in, int
             out[column * out_stride + row] = in[row * in_stride + column];
 }
 
-static void interleave(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns)
+static void pack_vnni(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns)
 {
     int64_t padded_rows = (rows + 31) / 32 * 32, padded_columns = (columns + 63) / 64 * 64;
     for (int64_t row = 0; row < padded_rows; row++)
@@ -283,7 +283,7 @@ const struct layer_kernels layer_kernels_reference = {
     .embed = embed,
     .embed_backward = embed_backward,
     .transpose = transpose,
-    .interleave = interleave,
+    .pack_vnni = pack_vnni,
     .stream = stream,
     .adam = adam,
     .sum_of_squares = sum_of_squares,

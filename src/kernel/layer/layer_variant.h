@@ -30,8 +30,8 @@ void ROTARY_KERNEL(layer_embed_backward)(float *to, float *add, const float *in,
                                          int64_t column, int64_t width, const struct layer_mask *mask);
 void ROTARY_KERNEL(layer_transpose)(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride,
                                     int64_t rows, int64_t columns);
-void ROTARY_KERNEL(layer_interleave)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows,
-                                     int64_t columns);
+void ROTARY_KERNEL(layer_pack_vnni)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows,
+                                    int64_t columns);
 void ROTARY_KERNEL(layer_stream)(void *to, int64_t to_stride, const void *from, int64_t rows,
                                  int64_t row_bytes);
 void ROTARY_KERNEL(layer_adam)(const struct layer_adam *work);

@@ -116,12 +116,11 @@ INLINED void forward(const struct layer_norm_forward *work, rotary_dtype storage
         }
         float mean = work->rms ? 0.0f : total / (float)work->width;
         float variance = squares_about(x, work->width, mean) / (float)work->width;
-        float deviation = 1.0f / __builtin_sqrtf(variance + work->epsilon);
+        float rstd = 1.0f / __builtin_sqrtf(variance + work->epsilon);
         void *normalised = row_to_write(storage, work->normalised, row, work->normalised_stride);
         for (int64_t i = 0; i < work->width; i += LANES) {
             int64_t lanes = lanes_left(i, work->width);
-            vfloat y =
-                (take_f32(x, i, lanes) - v_set(mean)) * v_set(deviation) * take_f32(work->gain, i, lanes);
+            vfloat y = (take_f32(x, i, lanes) - v_set(mean)) * v_set(rstd) * take_f32(work->gain, i, lanes);
             if (work->bias)
                 y += take_f32(work->bias, i, lanes);
             put(storage, normalised, i, y, lanes);
@@ -130,7 +129,7 @@ INLINED void forward(const struct layer_norm_forward *work, rotary_dtype storage
         }
         if (work->mean) {
             work->mean[row] = mean;
-            work->deviation[row] = deviation;
+            work->rstd[row] = rstd;
         }
     }
 }
@@ -160,12 +159,12 @@ INLINED void backward(const struct layer_norm_backward *work, rotary_dtype stora
     for (int64_t row = 0; row < work->rows; row++) {
         const float *sum = work->sum + row * width;
         float *d_residual = work->d_residual + row * width;
-        vfloat mean = v_set(work->mean[row]), deviation = v_set(work->deviation[row]);
+        vfloat mean = v_set(work->mean[row]), rstd = v_set(work->rstd[row]);
         vfloat total_g = {0}, total_gx = {0};
         for (int64_t i = 0; i < width; i += LANES) {
             int64_t lanes = lanes_left(i, width);
             vfloat d = incoming(work, storage, row, i, lanes);
-            vfloat x = (take_f32(sum, i, lanes) - mean) * deviation;
+            vfloat x = (take_f32(sum, i, lanes) - mean) * rstd;
             vfloat g = d * take_f32(work->gain, i, lanes);
             total_g += g;
             total_gx = v_fma(g, x, total_gx);
@@ -180,9 +179,9 @@ INLINED void backward(const struct layer_norm_backward *work, rotary_dtype stora
         float factors[MASK_GROUP];
         for (int64_t i = 0; i < width; i += LANES) {
             int64_t lanes = lanes_left(i, width);
-            vfloat x = (take_f32(sum, i, lanes) - mean) * deviation;
+            vfloat x = (take_f32(sum, i, lanes) - mean) * rstd;
             vfloat g = incoming(work, storage, row, i, lanes) * take_f32(work->gain, i, lanes);
-            vfloat d = deviation * (g - average_g - x * average_gx);
+            vfloat d = rstd * (g - average_g - x * average_gx);
             if (work->accumulate)
                 d += take_f32(d_residual, i, lanes);
             put_f32(d_residual, i, d, lanes);

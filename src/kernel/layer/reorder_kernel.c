@@ -64,13 +64,13 @@ void ROTARY_KERNEL(layer_transpose)(uint16_t *out, int64_t out_stride, const uin
 }
 
 enum {
-    GROUP_ROWS = LAYER_INTERLEAVED_ROWS,
-    GROUP_COLUMNS = LAYER_INTERLEAVED_COLUMNS,
+    GROUP_ROWS = LAYER_VNNI_ROWS,
+    GROUP_COLUMNS = LAYER_VNNI_COLUMNS,
     AHEAD = 16 /* rows fetched meanwhile */
 };
 
 /* Two rows of 64 columns. */
-INLINED void interleave_pair(uint16_t *out, const uint16_t *even, const uint16_t *odd, int64_t ahead)
+INLINED void vnni_pair(uint16_t *out, const uint16_t *even, const uint16_t *odd, int64_t ahead)
 {
     for (int i = 0; i < GROUP_COLUMNS; i += 32) {
         __builtin_prefetch(even + ahead + i);
@@ -91,18 +91,17 @@ INLINED void interleave_pair(uint16_t *out, const uint16_t *even, const uint16_t
 }
 
 /* Rows row and row + 1 of up to 64 columns, what is missing being zero. */
-static void interleave_edge(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows,
-                            int64_t columns)
+static void vnni_edge(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns)
 {
     uint16_t pair[2][GROUP_COLUMNS] = {{0}};
     size_t bytes = (size_t)(columns < GROUP_COLUMNS ? columns : GROUP_COLUMNS) * sizeof(uint16_t);
     for (int64_t i = 0; i < rows && i < 2; i++)
         memcpy(pair[i], in + i * in_stride, bytes);
-    interleave_pair(out, pair[0], pair[1], 0);
+    vnni_pair(out, pair[0], pair[1], 0);
 }
 
-void ROTARY_KERNEL(layer_interleave)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows,
-                                     int64_t columns)
+void ROTARY_KERNEL(layer_pack_vnni)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows,
+                                    int64_t columns)
 {
     int64_t padded = (rows + GROUP_ROWS - 1) / GROUP_ROWS * GROUP_ROWS;
     /* Rows outside: those of a wide matrix are read as runs, and the panels are few. */
@@ -112,9 +111,9 @@ void ROTARY_KERNEL(layer_interleave)(uint16_t *out, const uint16_t *in, int64_t 
             uint16_t *to = out + column * padded + row * GROUP_COLUMNS;
             const uint16_t *from = in + row * in_stride + column;
             if (rows - row >= 2 && columns - column >= GROUP_COLUMNS)
-                interleave_pair(to, from, from + in_stride, ahead);
+                vnni_pair(to, from, from + in_stride, ahead);
             else
-                interleave_edge(to, from, in_stride, rows - row, columns - column);
+                vnni_edge(to, from, in_stride, rows - row, columns - column);
         }
     }
 }

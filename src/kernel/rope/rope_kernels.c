@@ -75,30 +75,30 @@ struct pairs {
     vfloat first, second;
 };
 
-INLINE struct pairs turned(struct pairs x, vfloat cosine, vfloat sine)
+INLINE struct pairs rotated(struct pairs x, vfloat cosine, vfloat sine)
 {
     return (struct pairs){.first = v_fma(x.first, cosine, -(x.second * sine)),
                           .second = v_fma(x.first, sine, x.second * cosine)};
 }
 
 /* `count` pairs, at most a vector of them, half-split. */
-INLINE void turn_half(const struct rotary_rope_tile *tile, int64_t from, int64_t to, const float *cosine,
-                      const float *sine, int64_t count, rotary_dtype in, rotary_dtype out)
+INLINE void rotate_half(const struct rotary_rope_tile *tile, int64_t from, int64_t to, const float *cosine,
+                        const float *sine, int64_t count, rotary_dtype in, rotary_dtype out)
 {
     fetch_ahead(tile->input, from, in);
     fetch_ahead(tile->input, from + tile->partner, in);
     struct pairs x = {.first = load(tile->input, from, count, in),
                       .second = load(tile->input, from + tile->partner, count, in)};
-    struct pairs y = turned(x, load(cosine, 0, count, ROTARY_F32), load(sine, 0, count, ROTARY_F32));
+    struct pairs y = rotated(x, load(cosine, 0, count, ROTARY_F32), load(sine, 0, count, ROTARY_F32));
     store(tile->output, to, y.first, count, out);
     store(tile->output, to + tile->partner, y.second, count, out);
 }
 
 /* The same for neighbours. Two of bf16 are as wide as an f32: they move as one, and come apart by shifting.
  */
-INLINE void turn_interleaved(const struct rotary_rope_tile *tile, int64_t from, int64_t to,
-                             const float *cosine, const float *sine, int64_t count, rotary_dtype in,
-                             rotary_dtype out)
+INLINE void rotate_interleaved(const struct rotary_rope_tile *tile, int64_t from, int64_t to,
+                               const float *cosine, const float *sine, int64_t count, rotary_dtype in,
+                               rotary_dtype out)
 {
     fetch_ahead(tile->input, from, in);
     fetch_ahead(tile->input, from + LANES, in);
@@ -107,69 +107,69 @@ INLINE void turn_interleaved(const struct rotary_rope_tile *tile, int64_t from, 
     if (in == ROTARY_BF16 && out == ROTARY_BF16) {
         vint both = (vint)load((const uint16_t *)tile->input + from, 0, count, ROTARY_F32);
         v_part_bf16(both, &x.first, &x.second);
-        x = turned(x, c, s);
+        x = rotated(x, c, s);
         store((uint16_t *)tile->output + to, 0, (vfloat)v_zip_bf16(x.first, x.second), count, ROTARY_F32);
         return;
     }
     vfloat low = load(tile->input, from, 2 * count, in);
     vfloat high = load(tile->input, from + LANES, 2 * count - LANES, in);
     v_part(low, high, &x.first, &x.second);
-    x = turned(x, v_parted(c), v_parted(s));
+    x = rotated(x, v_parted(c), v_parted(s));
     v_unpart(x.first, x.second, &low, &high);
     store(tile->output, to, low, 2 * count, out);
     store(tile->output, to + LANES, high, 2 * count - LANES, out);
 }
 
-INLINE void turn_pairs(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t from, int64_t to,
-                       const float *cosine, const float *sine, int64_t count, rotary_dtype in,
-                       rotary_dtype out)
+INLINE void rotate_pairs(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t from,
+                         int64_t to, const float *cosine, const float *sine, int64_t count, rotary_dtype in,
+                         rotary_dtype out)
 {
     if (pairing == ROTARY_PAIRING_HALF)
-        turn_half(tile, from, to, cosine, sine, count, in, out);
+        rotate_half(tile, from, to, cosine, sine, count, in, out);
     else
-        turn_interleaved(tile, from, to, cosine, sine, count, in, out);
+        rotate_interleaved(tile, from, to, cosine, sine, count, in, out);
 }
 
 /* `count` pairs from `pair` on, at most a vector, in every head of a token. */
-INLINE void turn_heads(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
-                       int64_t pair, int64_t count, rotary_dtype in, rotary_dtype out)
+INLINE void rotate_heads(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
+                         int64_t pair, int64_t count, rotary_dtype in, rotary_dtype out)
 {
     const float *cosine = tile->cosine + time * tile->pairs + pair,
                 *sine = tile->sine + time * tile->pairs + pair;
     const int64_t channel = pairing == ROTARY_PAIRING_HALF ? pair : 2 * pair;
     int64_t from = time * tile->input_time_stride + channel, to = time * tile->output_time_stride + channel;
     for (int64_t head = 0; head < tile->heads; head++) {
-        turn_pairs(tile, pairing, from, to, cosine, sine, count, in, out);
+        rotate_pairs(tile, pairing, from, to, cosine, sine, count, in, out);
         from += tile->input_head_stride;
         to += tile->output_head_stride;
     }
 }
 
 /* Every whole vector of pairs, head by head. */
-INLINE void turn_token(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
-                       rotary_dtype in, rotary_dtype out)
+INLINE void rotate_token(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
+                         rotary_dtype in, rotary_dtype out)
 {
     const int64_t step = pairing == ROTARY_PAIRING_HALF ? 1 : 2;
     const float *cosine = tile->cosine + time * tile->pairs, *sine = tile->sine + time * tile->pairs;
     int64_t from = time * tile->input_time_stride, to = time * tile->output_time_stride;
     for (int64_t head = 0; head < tile->heads; head++) {
         for (int64_t pair = 0; pair + LANES <= tile->pairs; pair += LANES)
-            turn_pairs(tile, pairing, from + pair * step, to + pair * step, cosine + pair, sine + pair, LANES,
-                       in, out);
+            rotate_pairs(tile, pairing, from + pair * step, to + pair * step, cosine + pair, sine + pair,
+                         LANES, in, out);
         from += tile->input_head_stride;
         to += tile->output_head_stride;
     }
 }
 
-INLINE void turn(const struct rotary_rope_tile *given, rotary_pairing pairing, rotary_dtype in,
-                 rotary_dtype out)
+INLINE void rotate(const struct rotary_rope_tile *given, rotary_pairing pairing, rotary_dtype in,
+                   rotary_dtype out)
 {
     const struct rotary_rope_tile tile = *given; /* a copy, so that no store can be thought to change it */
     const int64_t rest = tile.pairs % LANES;
     for (int64_t time = 0; time < tile.times; time++) {
-        turn_token(&tile, pairing, time, in, out);
+        rotate_token(&tile, pairing, time, in, out);
         if (rest)
-            turn_heads(&tile, pairing, time, tile.pairs - rest, rest, in, out);
+            rotate_heads(&tile, pairing, time, tile.pairs - rest, rest, in, out);
     }
 }
 

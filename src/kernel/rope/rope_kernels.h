@@ -31,15 +31,15 @@ struct rotary_rope_tile {
 };
 
 /* Turns every pair of the tile. Interleaved pairs are neighbours and do not look at `partner`. */
-typedef void rotary_rope_turn(const struct rotary_rope_tile *tile);
+typedef void rotary_rope_rotate(const struct rotary_rope_tile *tile);
 
 /* Copies `count` neighbouring elements, bit for bit where both types are the same. */
 typedef void rotary_rope_copy(const void *input, void *output, int64_t count);
 
 struct rotary_rope_kernels {
-    rotary_rope_turn
-        *turn[ROTARY_PAIRINGS][ROTARY_DTYPES][ROTARY_DTYPES]; /* pairing, input type, output type */
-    rotary_rope_copy *copy[ROTARY_DTYPES][ROTARY_DTYPES];     /* input type, output type */
+    rotary_rope_rotate
+        *rotate[ROTARY_PAIRINGS][ROTARY_DTYPES][ROTARY_DTYPES]; /* pairing, input type, output type */
+    rotary_rope_copy *copy[ROTARY_DTYPES][ROTARY_DTYPES];       /* input type, output type */
 };
 
 /* Plain C, one pair at a time. */

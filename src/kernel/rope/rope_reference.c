@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-static inline void turn(const struct rotary_rope_tile *tile, rotary_pairing pairing, rotary_dtype in,
-                        rotary_dtype out)
+static inline void rotate(const struct rotary_rope_tile *tile, rotary_pairing pairing, rotary_dtype in,
+                          rotary_dtype out)
 {
     int64_t step = pairing == ROTARY_PAIRING_HALF ? 1 : 2;
     int64_t partner = pairing == ROTARY_PAIRING_HALF ? tile->partner : 1;

@@ -6,8 +6,8 @@
  * A tile is 16 rows of 64 bytes. A product of tiles adds to C[16][16] in f32 the products of A[16][32] in
  * bf16 with B, whose row r holds rows 2r and 2r + 1 of the right-hand matrix with their elements alternating.
  */
-#ifndef ROTARY_KERNEL_ATTENTION_BF16_PRODUCT_H
-#define ROTARY_KERNEL_ATTENTION_BF16_PRODUCT_H
+#ifndef ROTARY_KERNEL_ATTENTION_BF16_MATMUL_H
+#define ROTARY_KERNEL_ATTENTION_BF16_MATMUL_H
 
 #include <immintrin.h>
 #include <stdbool.h>
