@@ -15,4 +15,4 @@ fi
 cmake --build "$scratch/build" -j2 --target rotary_shared rotary_static >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 cmake --install "$scratch/build" --prefix "$scratch/prefix" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 [ ! -e "$scratch/prefix/bin" ] || { echo "a program was installed"; exit 1; }
-sh "$1/tests/house/symbols.sh" "$scratch/build/librotary.so" "$1/tests/house/symbols.txt"
+sh "$1/tests/rules/symbols.sh" "$scratch/build/librotary.so" "$1/tests/rules/symbols.txt"

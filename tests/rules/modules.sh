@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# layers.sh ROOT: a floor of src/ includes only headers of floors below it, and each foreign library comes in through one
-# door. The table is docs/architecture.md's.
+# modules.sh ROOT: a module of src/ includes only headers of modules below it, and each foreign library is included by one
+# file. The table is that of docs/architecture.md.
 set -eu
 cd "$1"
 find src include -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | xargs awk '
 BEGIN {
-    # floor: what it may include besides its own headers. An entry is a floor or a single header.
+    # module: what it may include besides its own headers. An entry is a module or a single header.
     below["base"] = ""
     below["kernel"] = "base"
     below["rope"] = "kernel " below["kernel"]
@@ -23,13 +23,13 @@ BEGIN {
     # A page is made from what runs left behind: never through the header that can train.
     below["report"] = "file base study/records.h study/statistics.h study/comparison.h study/collection.h"
     below["cli"] = "report study benchmark " below["study"]
-    for (floor in below) {
-        allowed[floor, floor] = 1
-        count = split(below[floor], names, " ")
+    for (module in below) {
+        allowed[module, module] = 1
+        count = split(below[module], names, " ")
         for (i = 1; i <= count; i++)
-            allowed[floor, names[i]] = 1
+            allowed[module, names[i]] = 1
     }
-    # How many files may include a library; and the floors that may not at all.
+    # How many files may include a library; and the modules that may not at all.
     split("dnnl mpi sentencepiece", once, " ")
     library = " base kernel rope attention include "
 }
@@ -40,9 +40,9 @@ function complain(text)
 }
 FNR == 1 {
     split(FILENAME, path, "/")
-    floor = path[1] == "include" ? "include" : path[2]
-    if (floor != "include" && !(floor in below))
-        complain("src/" floor " is no floor of the house")
+    module = path[1] == "include" ? "include" : path[2]
+    if (module != "include" && !(module in below))
+        complain("src/" module " is no module")
     files++
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
@@ -51,26 +51,26 @@ FNR == 1 {
     sub(/".*$/, "", header)
     split(header, part, "/")
     if (header !~ /\//)
-        complain("includes \"" header "\" without its floor")
-    else if (!((floor, part[1]) in allowed) && !((floor, header) in allowed))
-        complain(floor " includes \"" header "\": only floors below may be called")
+        complain("includes \"" header "\" without its module")
+    else if (!((module, part[1]) in allowed) && !((module, header) in allowed))
+        complain(module " includes \"" header "\": only modules below may be called")
 }
 /^[ \t]*#[ \t]*include[ \t]*</ {
     header = $0
     sub(/^[^<]*</, "", header)
     sub(/>.*$/, "", header)
-    if (header ~ /^jansson/ && index(library, " " floor " "))
+    if (header ~ /^jansson/ && index(library, " " module " "))
         complain("includes <" header ">: librotary needs libm and OpenMP only")
-    if (floor == "include" && header !~ /^(rotary\/|std(bool|def|int)\.h$)/)
+    if (module == "include" && header !~ /^(rotary\/|std(bool|def|int)\.h$)/)
         complain("a public header includes <" header ">")
     for (i in once) {
         if (index(header, once[i]) != 1)
             continue
-        if (index(library, " " floor " "))
+        if (index(library, " " module " "))
             complain("includes <" header ">: librotary needs libm and OpenMP only")
-        if (door[once[i]] && door[once[i]] != FILENAME)
-            complain("includes <" header ">, and so does " door[once[i]] ": one file is enough")
-        door[once[i]] = FILENAME
+        if (includer[once[i]] && includer[once[i]] != FILENAME)
+            complain("includes <" header ">, and so does " includer[once[i]] ": one file is enough")
+        includer[once[i]] = FILENAME
     }
 }
 END {

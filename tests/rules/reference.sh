@@ -6,10 +6,10 @@ cd "$1"
 status=0
 while read -r symbol; do
     grep -q "\`$symbol[\`(]" docs/library.md || { echo "docs/library.md does not name $symbol"; status=1; }
-done <tests/house/symbols.txt
+done <tests/rules/symbols.txt
 # Types, and the two inline functions, are named by the headers alone.
 for name in $(grep -o '`rotary_[a-z_0-9]*[`(]' docs/library.md | tr -d '`(' | LC_ALL=C sort -u); do
-    grep -qx "$name" tests/house/symbols.txt || grep -q -e "} $name;" -e "static inline .* $name(" include/rotary/*.h ||
+    grep -qx "$name" tests/rules/symbols.txt || grep -q -e "} $name;" -e "static inline .* $name(" include/rotary/*.h ||
         { echo "docs/library.md names $name, which no header declares"; status=1; }
 done
 exit $status
