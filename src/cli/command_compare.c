@@ -8,6 +8,7 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/file.h"
+#include "report/comparison_table.h"
 #include "report/report.h"
 #include "study/comparison_run.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/charts.h"
 
+#include "report/comparison_table.h"
 #include "report/html.h"
 #include "report/svg.h"
 

@@ -2,6 +2,7 @@
 #include "report/page.h"
 
 #include "report/charts.h"
+#include "report/comparison_table.h"
 #include "report/html.h"
 #include "report/svg.h"
 

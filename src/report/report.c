@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/print.h"
+#include "report/comparison_table.h"
 #include "report/page.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  *
  * The parts of the page that are tables, and the models' answers.
  */
+#include "report/comparison_table.h"
 #include "report/html.h"
 #include "report/page.h"
 #include "report/svg.h"

@@ -19,16 +19,6 @@ enum direction measure_direction(enum measure measure)
     return measure == MEASURE_EXACT_MATCH ? HIGHER_IS_BETTER : LOWER_IS_BETTER;
 }
 
-const char *measure_unit(enum measure measure)
-{
-    return measure == MEASURE_EXACT_MATCH ? "points of right answers" : "nats of held-out loss";
-}
-
-int measure_decimals(enum measure measure)
-{
-    return measure == MEASURE_EXACT_MATCH ? 1 : 4;
-}
-
 static double measure_of(const struct record *record, enum measure measure)
 {
     const struct record_evaluation *last = record_last_evaluation(record);

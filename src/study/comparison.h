@@ -11,8 +11,6 @@
 #include "study/records.h"
 #include "study/statistics.h"
 
-#include <stdio.h>
-
 /* What is measured at the end of a run. Right answers are in percent of the problems. */
 enum measure { MEASURE_EXACT_MATCH, MEASURE_LOSS, MEASURES };
 
@@ -57,27 +55,8 @@ void comparison_destroy(struct comparison *comparison);
 /* The measure the verdict is about: right answers where the task has problems, else the held-out loss. */
 enum measure comparison_measure(const struct comparison *comparison);
 enum direction measure_direction(enum measure measure);
-/* "points of right answers": what a difference is counted in. */
-const char *measure_unit(enum measure measure);
-/* Enough to tell runs apart: right answers come in steps of a percent or so, losses differ in the third
- * place. */
-int measure_decimals(enum measure measure);
 
 /* The encoding of that name, which is its place among the comparison's; -1: there is none. */
 int comparison_find(const struct comparison *comparison, const char *name);
-
-/* One sentence about encoding `index` against the first, such as "roper better than rope by 12.1 points of
- * right answers, 95% interval [3.9, 20.4], 5 pairs". The caller frees *sentence. */
-ROTARY_CHECKED rotary_status comparison_verdict(const struct comparison *comparison, int index,
-                                                char **sentence, rotary_error *error);
-/* Writes about the runs of encoding `index` that diverged, of which there is at least one: "2 of 5 runs
- * diverged and have no score: seed 3 at step 120, seed 5 at step 98". */
-void comparison_divergence(FILE *stream, const struct comparison *comparison, int index);
-/* The table and the verdicts as plain text, aligned, each line ended. The caller frees *text. */
-ROTARY_CHECKED rotary_status comparison_text(const struct comparison *comparison, char **text,
-                                             rotary_error *error);
-/* The same and every run's values. What is not defined or infinite is null. */
-ROTARY_CHECKED rotary_status comparison_json(const struct comparison *comparison, json_t **object,
-                                             rotary_error *error);
 
 #endif

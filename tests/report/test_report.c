@@ -2,6 +2,7 @@
  *
  * The parts of a page by themselves, then what pages say.
  */
+#include "report/comparison_table.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "report/series.h"

@@ -10,6 +10,7 @@
 
 #include "file/file.h"
 #include "layer/position.h"
+#include "report/comparison_table.h"
 #include "study/collection.h"
 #include "study/comparison_run.h"
 #include "train/checkpoint.h"

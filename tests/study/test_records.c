@@ -6,6 +6,7 @@
 #include "support/check.h"
 #include "support/scratch.h"
 
+#include "report/comparison_table.h"
 #include "study/collection.h"
 
 #include <math.h>

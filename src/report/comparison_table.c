@@ -1,8 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * A comparison in words, as a table of plain text, and as JSON.
- */
-#include "study/comparison.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/comparison_table.h"
 
 #include "base/fail.h"
 #include "file/print.h"
@@ -11,6 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char *measure_unit(enum measure measure)
+{
+    return measure == MEASURE_EXACT_MATCH ? "points of right answers" : "nats of held-out loss";
+}
+
+int measure_decimals(enum measure measure)
+{
+    return measure == MEASURE_EXACT_MATCH ? 1 : 4;
+}
 
 static void write_verdict_of_pairs(FILE *stream, const struct comparison *comparison, int index)
 {
