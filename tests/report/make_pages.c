@@ -11,26 +11,21 @@
  */
 #include "report/report.h"
 #include "study/synthetic.h"
+#include "support/check.h"
 #include "support/scratch.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char *const names[] = {"rope", "roper", "none", "learned", "sinusoidal"};
 static const double halves[] = {530, 380, 900, 700, 600};
-static int failed;
 
 static void make(const char *output, const char *name, const char *folder)
 {
-    char path[2 * SYNTHETIC_PATH];
     rotary_error error = {0};
-    snprintf(path, sizeof path, "%s/%s.html", output, name);
-    struct collection collection;
-    if (collection_read(&collection, &folder, 1, &error) != ROTARY_OK ||
-        report_write(&collection, path, &error) != ROTARY_OK) {
-        printf("%s: %s\n", name, error.message);
-        failed = 1;
-    }
+    struct collection collection = synthetic_read(folder);
+    check_about("%s", name);
+    if (!CHECK_INT(report_write(&collection, synthetic_path(output, name), &error), ROTARY_OK))
+        printf("    %s\n", error.message);
     collection_free(&collection);
 }
 
@@ -42,27 +37,23 @@ int main(int count, char **arguments)
     }
     const char *output = arguments[1];
     const char *folder = scratch_folder();
-    char place[2 * SYNTHETIC_PATH];
-    struct synthetic_run run = {
-        .task = "index", .seed = 1, .steps = 600, .done = 600, .evaluate_every = 50, .problems = 128};
+    struct synthetic_run run = synthetic_quick;
+    run.evaluate_every = 50;
     synthetic_comparison(folder, &run, 3, 2, names, halves);
-    make(output, "quick", folder);
-    snprintf(place, sizeof place, "%s/roper-2", folder);
-    make(output, "single", place);
+    make(output, "quick.html", folder);
+    make(output, "single.html", synthetic_path(folder, "roper-2"));
 
     run.position = "roper";
     run.seed = 3;
     run.half = 380;
     run.done = 320;
-    snprintf(place, sizeof place, "%s/roper-3", folder);
-    synthetic_run(place, &run);
-    make(output, "unfinished", folder);
+    synthetic_run_of(folder, &run);
+    make(output, "unfinished.html", folder);
 
-    for (int i = 0; i < 6; i++) {
-        snprintf(place, sizeof place, "%s/%s-%d", folder, names[i % 2], 1 + i / 2);
-        scratch_remove(place);
-    }
-    make(output, "empty", folder);
+    static const char *const runs[] = {"rope-1", "roper-1", "rope-2", "roper-2", "rope-3", "roper-3"};
+    for (int i = 0; i < 6; i++)
+        scratch_remove(synthetic_path(folder, runs[i]));
+    make(output, "empty.html", folder);
 
     struct synthetic_run prefix = {
         .task = "prefix", .seed = 1, .steps = 13000, .done = 13000, .evaluate_every = 1000};
@@ -70,7 +61,7 @@ int main(int count, char **arguments)
     for (int i = 0; i < 5; i++)
         late[i] = 12 * halves[i];
     synthetic_comparison(folder, &prefix, 10, 5, names, late);
-    make(output, "many", folder);
+    make(output, "many.html", folder);
 
     struct synthetic_run hostile = {
         .task = "<script>alert('task')</script>",
@@ -82,8 +73,8 @@ int main(int count, char **arguments)
         .problems = 4,
         .half = 60,
         .prompt = "<img src=x onerror=alert(1)> & \"quoted\" 'too' \x01\x1b[31m ]]> <!-- é"};
-    snprintf(place, sizeof place, "%s/hostile", folder);
+    const char *place = synthetic_path(folder, "hostile");
     synthetic_run(place, &hostile);
-    make(output, "hostile", place);
-    return failed;
+    make(output, "hostile.html", place);
+    return check_report();
 }

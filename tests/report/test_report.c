@@ -82,22 +82,11 @@ static void check_scales(void)
     CHECK(low < 0 && high > 0);
 }
 
-static const struct synthetic_run quick = {
-    .task = "index", .seed = 1, .steps = 600, .done = 600, .evaluate_every = 100, .problems = 128};
 static const char *const names[] = {"rope", "roper"};
-
-static struct collection collected(const char *folder)
-{
-    struct collection collection;
-    rotary_error error = {0};
-    if (!CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK))
-        printf("    %s\n", error.message);
-    return collection;
-}
 
 static void check_series(const char *folder)
 {
-    struct collection collection = collected(folder);
+    struct collection collection = synthetic_read(folder);
     struct series series;
     rotary_error error;
     check_about("series of right answers");
@@ -121,15 +110,14 @@ static void check_series(const char *folder)
     collection_free(&collection);
 
     check_about("series of many losses");
-    struct synthetic_run run = quick;
+    struct synthetic_run run = synthetic_quick;
     run.position = "rope";
     run.steps = 12000;
     run.done = 9000;
     run.half = 5000;
-    char place[2 * SYNTHETIC_PATH];
-    snprintf(place, sizeof place, "%s/long", folder);
+    const char *place = synthetic_path(folder, "long");
     synthetic_run(place, &run);
-    collection = collected(place);
+    collection = synthetic_read(place);
     CHECK_INT(series_create(&series, &collection, SERIES_TRAINING_LOSS, &error), ROTARY_OK);
     CHECK_INT(series.count, 1); /* no mean of a single run */
     CHECK(!series.curves[0].finished);
@@ -150,10 +138,10 @@ static void check_series(const char *folder)
 static char *page_of(const char *folder)
 {
     rotary_error error = {0};
-    char path[2 * SYNTHETIC_PATH], *text = NULL;
+    const char *path = synthetic_path(folder, "report.html");
+    char *text = NULL;
     size_t count;
-    snprintf(path, sizeof path, "%s/report.html", folder);
-    struct collection collection = collected(folder);
+    struct collection collection = synthetic_read(folder);
     if (!CHECK_INT(report_write(&collection, path, &error), ROTARY_OK))
         printf("    %s\n", error.message);
     collection_free(&collection);
@@ -174,7 +162,7 @@ static void check_whole(const char *folder)
     check_about("a comparison");
     char *page = page_of(folder), *again = page_of(folder), *sentence;
     CHECK_TEXT(again, page); /* records in, page out: nothing else shows */
-    struct collection collection = collected(folder);
+    struct collection collection = synthetic_read(folder);
     rotary_error error;
     CHECK_INT(comparison_verdict(collection.comparison, 1, &sentence, &error), ROTARY_OK);
     CHECK(strstr(page, sentence) != NULL);
@@ -196,24 +184,16 @@ static void check_whole(const char *folder)
 
 static void check_parts(const char *folder)
 {
-    char place[2 * SYNTHETIC_PATH];
     check_about("a single run");
-    snprintf(place, sizeof place, "%s/rope-1", folder);
-    char *page = page_of(place);
+    char *page = page_of(synthetic_path(folder, "rope-1"));
     CHECK_INT(occurrences(page, "<figure"), 3); /* nothing to put side by side */
     CHECK(strstr(page, "One run of 600 steps.") != NULL && strstr(page, "difference") == NULL);
     free(page);
 
     check_about("an unfinished comparison");
-    struct synthetic_run run = quick;
-    run.position = "roper";
-    run.seed = 3;
-    run.half = 400;
-    run.done = 210;
-    snprintf(place, sizeof place, "%s/roper-3", folder);
-    synthetic_run(place, &run);
+    synthetic_stop(folder, 3, 210, false);
     page = page_of(folder);
-    struct collection collection = collected(folder);
+    struct collection collection = synthetic_read(folder);
     struct series series;
     rotary_error error = {0};
     CHECK_INT(series_create(&series, &collection, SERIES_EXACT_MATCH, &error), ROTARY_OK);
@@ -228,21 +208,19 @@ static void check_parts(const char *folder)
     free(page);
 
     check_about("a run that diverged");
-    synthetic_append(place, "metrics.jsonl", "{\"step\":211,\"diverged\":\"loss\"}\n");
+    synthetic_stop(folder, 3, 210, true);
     page = page_of(folder);
     CHECK(strstr(page, "runs are finished") == NULL);
     CHECK(strstr(page, "roper: 1 of 3 runs diverged and has no score: seed 3 at step 211.") != NULL);
     CHECK_INT(occurrences(page, "<td>diverged</td>"), 1);
     free(page);
-    synthetic_run(place, &run);
 
     check_about("damage");
-    synthetic_append(place, "metrics.jsonl", "no JSON\n{}\n");
+    synthetic_append(synthetic_path(folder, "roper-3"), "metrics.jsonl", "no JSON\n{}\n");
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "metrics.jsonl, line ") != NULL);
     CHECK_INT(collection_read(&collection, &(const char *){"/no/such/folder"}, 1, &error), ROTARY_IO_ERROR);
-    snprintf(place, sizeof place, "%s/rope-1", folder);
-    collection = collected(place);
+    collection = synthetic_read(synthetic_path(folder, "rope-1"));
     CHECK_INT(report_write(&collection, "/no/such/folder/page.html", &error), ROTARY_IO_ERROR);
     collection_free(&collection);
 }
@@ -250,13 +228,12 @@ static void check_parts(const char *folder)
 static void check_hostile(const char *folder)
 {
     check_about("hostile text");
-    struct synthetic_run run = quick;
+    struct synthetic_run run = synthetic_quick;
     run.position = "</svg><b onclick=\"x\">";
     run.task = "<script>alert(1)</script>";
     run.prompt = "<img src=x onerror=alert(2)>\x01";
     run.half = 300;
-    char place[2 * SYNTHETIC_PATH];
-    snprintf(place, sizeof place, "%s/hostile", folder);
+    const char *place = synthetic_path(folder, "hostile");
     synthetic_run(place, &run);
     char *page = page_of(place);
     CHECK(strstr(page, "<script") == NULL && strstr(page, "<img") == NULL &&
@@ -270,7 +247,7 @@ static void check_hostile(const char *folder)
 int main(void)
 {
     const char *folder = scratch_folder();
-    synthetic_comparison(folder, &quick, 3, 2, names, (double[]){530, 380});
+    synthetic_comparison(folder, &synthetic_quick, 3, 2, names, (double[]){530, 380});
     check_html();
     check_scales();
     check_series(folder);

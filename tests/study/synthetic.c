@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "study/synthetic.h"
 
+#include "support/check.h"
+
 #include "base/random.h"
 
 #include <jansson.h>
@@ -9,6 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+const struct synthetic_run synthetic_quick = {
+    .task = "index", .seed = 1, .steps = 600, .done = 600, .evaluate_every = 100, .problems = 128};
+
+enum { PATH_BYTES = 2048, PATH_BUFFERS = 16 };
+
+const char *synthetic_path(const char *folder, const char *name)
+{
+    static char buffers[PATH_BUFFERS][PATH_BYTES];
+    static unsigned next;
+    char *buffer = buffers[next++ % PATH_BUFFERS];
+    snprintf(buffer, PATH_BYTES, "%s/%s", folder, name);
+    return buffer;
+}
 
 static void must(bool holds, const char *what)
 {
@@ -20,7 +36,7 @@ static void must(bool holds, const char *what)
 
 static void put(const char *folder, const char *name, const char *mode, const char *text)
 {
-    char path[2 * SYNTHETIC_PATH];
+    char path[PATH_BYTES];
     mkdir(folder, 0777);
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, mode);
@@ -107,6 +123,16 @@ void synthetic_run(const char *folder, const struct synthetic_run *run)
             json_object_set_new(line, "samples", samples_of(run, share));
         put_json(folder, "metrics.jsonl", "a", line);
     }
+    if (run->diverged)
+        put_json(folder, "metrics.jsonl", "a",
+                 json_pack("{s:I, s:s}", "step", (json_int_t)run->done + 1, "diverged", "loss"));
+}
+
+void synthetic_run_of(const char *folder, const struct synthetic_run *run)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s-%lld", run->position, (long long)run->seed);
+    synthetic_run(synthetic_path(folder, name), run);
 }
 
 void synthetic_comparison(const char *folder, const struct synthetic_run *run, int runs, int positions,
@@ -122,12 +148,30 @@ void synthetic_comparison(const char *folder, const struct synthetic_run *run, i
                        "rotary compare index --positions rope,roper --runs 3 --preset quick --out runs/quick",
                        "config", config_of(&one)));
     for (int i = 0; i < runs * positions; i++) {
-        char place[2 * SYNTHETIC_PATH];
         struct rotary_random_key key = {.seed = (uint64_t)(i / positions), .stream = ROTARY_STREAM_TEST};
         one.position = names[i % positions];
         one.seed = run->seed + i / positions;
         one.half = halves[i % positions] + 0.05 * (double)run->steps * (double)rotary_random_normal(key, 0);
-        snprintf(place, sizeof place, "%s/%s-%lld", folder, one.position, (long long)one.seed);
-        synthetic_run(place, &one);
+        synthetic_run_of(folder, &one);
     }
+}
+
+void synthetic_stop(const char *folder, int64_t seed, int64_t done, bool diverged)
+{
+    struct synthetic_run run = synthetic_quick;
+    run.position = "roper";
+    run.seed = seed;
+    run.done = done;
+    run.half = 300;
+    run.diverged = diverged;
+    synthetic_run_of(folder, &run);
+}
+
+struct collection synthetic_read(const char *folder)
+{
+    struct collection collection;
+    rotary_error error = {0};
+    if (!CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_OK))
+        printf("    %s\n", error.message);
+    return collection;
 }

@@ -10,7 +10,6 @@
 
 #include "file/file.h"
 #include "layer/position.h"
-#include "report/comparison_table.h"
 #include "study/collection.h"
 #include "study/comparison_run.h"
 #include "train/checkpoint.h"
@@ -115,9 +114,7 @@ static void check_whole(const char *place)
     CHECK_TEXT(telling.order, "rope-5 roper-5 rope-6 roper-6 "); /* seed by seed */
     CHECK_INT(telling.calls, 4 * 6);
 
-    struct collection collection;
-    rotary_error error;
-    CHECK_INT(collection_read(&collection, &place, 1, &error), ROTARY_OK);
+    struct collection collection = synthetic_read(place);
     CHECK_INT(collection.comparison->encodings[1].run_count, 2);
     CHECK_INT(collection.comparison->encodings[1].difference[MEASURE_LOSS].count, 2);
     CHECK_INT(collection.comparison->problems, 4);
@@ -157,16 +154,9 @@ static void check_interrupted(const char *whole, const char *place)
     CHECK_INT(telling.found, 2);
     CHECK_INT(telling.first_step, 5);
     static const char *const runs[] = {"rope-5", "roper-5", "rope-6", "roper-6"};
-    for (int i = 0; i < 4; i++) {
-        char one[2 * SYNTHETIC_PATH], other[2 * SYNTHETIC_PATH];
-        snprintf(one, sizeof one, "%s/%s", whole, runs[i]);
-        snprintf(other, sizeof other, "%s/%s", place, runs[i]);
-        CHECK(same_file(one, other, "model.safetensors"));
-    }
-    char rope[2 * SYNTHETIC_PATH], roper[2 * SYNTHETIC_PATH];
-    snprintf(rope, sizeof rope, "%s/rope-5", whole);
-    snprintf(roper, sizeof roper, "%s/roper-5", whole);
-    CHECK(!same_file(rope, roper, "model.safetensors"));
+    for (int i = 0; i < 4; i++)
+        CHECK(same_file(synthetic_path(whole, runs[i]), synthetic_path(place, runs[i]), "model.safetensors"));
+    CHECK(!same_file(synthetic_path(whole, runs[0]), synthetic_path(whole, runs[1]), "model.safetensors"));
 }
 
 /* RoPER that turns no value is RoPE: if the two see the same data and start from the same weights, they end
@@ -180,17 +170,12 @@ static void check_shared(const char *place)
     struct compare_call call = call_of(&config, place, &telling);
     call.runs = 3;
     check_status(&call, ROTARY_OK, "");
-    struct collection collection;
-    rotary_error error;
-    CHECK_INT(collection_read(&collection, &place, 1, &error), ROTARY_OK);
+    struct collection collection = synthetic_read(place);
     const struct comparison_encoding *roper = &collection.comparison->encodings[1];
     for (int i = 0; i < 3; i++)
         CHECK_NEAR(roper->differences[MEASURE_LOSS][i], 0, 0);
     CHECK(roper->values[MEASURE_LOSS][0] != roper->values[MEASURE_LOSS][1]);
-    char *sentence;
-    CHECK_INT(comparison_verdict(collection.comparison, 1, &sentence, &error), ROTARY_OK);
-    CHECK(strncmp(sentence, "no difference shown between roper and rope", 42) == 0);
-    free(sentence);
+    CHECK(statistics_verdict(&roper->difference[MEASURE_LOSS], LOWER_IS_BETTER) == VERDICT_NO_DIFFERENCE);
     collection_free(&collection);
 }
 
@@ -226,12 +211,10 @@ static void check_longer(const char *place)
     struct compare_call call = call_of(&config, place, &telling);
     call.runs = 4;
     check_status(&call, ROTARY_OK, "");
-    char run[2 * SYNTHETIC_PATH];
-    snprintf(run, sizeof run, "%s/roper-6", place);
     struct run_config poisoned = config;
     poisoned.model.position = POSITION_ROPER;
     poisoned.train.seed = 6;
-    poison(&poisoned, run);
+    poison(&poisoned, synthetic_path(place, "roper-6"));
 
     check_about("made longer");
     config.train.steps = 9;
@@ -244,9 +227,7 @@ static void check_longer(const char *place)
     telling.stop_step = 8;
     check_status(&call, ROTARY_INTERRUPTED, "stopped in run 1 of 8");
     CHECK_INT(telling.first_step, 7);
-    struct collection collection;
-    rotary_error error;
-    CHECK_INT(collection_read(&collection, &place, 1, &error), ROTARY_OK);
+    struct collection collection = synthetic_read(place);
     CHECK_INT(collection.comparison->unfinished, 8); /* the others do not know yet */
     collection_free(&collection);
 
@@ -262,17 +243,17 @@ static void check_longer(const char *place)
     CHECK_INT(telling.found, 8);
     CHECK_INT(telling.calls, 8);
 
-    CHECK_INT(collection_read(&collection, &place, 1, &error), ROTARY_OK);
+    collection = synthetic_read(place);
     const struct comparison *comparison = collection.comparison;
     CHECK_INT(comparison->unfinished, 0);
     CHECK_INT(comparison->diverged, 1);
     CHECK_INT(comparison->encodings[0].run_count, 4);
     CHECK_INT(comparison->encodings[1].run_count, 3);
     CHECK_INT(comparison->encodings[1].difference[MEASURE_LOSS].count, 3);
-    char *text;
-    CHECK_INT(comparison_text(comparison, &text, &error), ROTARY_OK);
-    CHECK(strstr(text, "\nroper: 1 of 4 runs diverged and has no score: seed 6 at step 7\n") != NULL);
-    free(text);
+    CHECK_INT(comparison->encodings[1].diverged_count, 1);
+    const struct record *diverged = &collection.records[comparison->encodings[1].runs[3]];
+    CHECK_INT(diverged->seed, 6);
+    CHECK_INT(diverged->diverged, 7);
     collection_free(&collection);
 
     check_about("what may not change");
@@ -281,11 +262,9 @@ static void check_longer(const char *place)
     config.train.steps = 9;
     config.train.warmup_steps = 3;
     check_status(&call, ROTARY_INVALID_ARGUMENT, "warmup_steps is 0 in ");
-    char linear[2 * SYNTHETIC_PATH];
-    snprintf(linear, sizeof linear, "%s linear", place);
     config = small_config();
     config.train.schedule = SCHEDULE_LINEAR;
-    call = call_of(&config, linear, &telling);
+    call = call_of(&config, scratch_path("linear"), &telling);
     check_status(&call, ROTARY_OK, "");
     config.train.steps = 7;
     check_status(&call, ROTARY_INVALID_ARGUMENT, "a schedule that is linear leads to its last step");
@@ -328,8 +307,7 @@ static void check_refused(const char *whole)
     CHECK_INT(telling.found, 6);
 
     check_about("what is refused elsewhere");
-    char place[2 * SYNTHETIC_PATH];
-    snprintf(place, sizeof place, "%s/odd", scratch_folder());
+    const char *place = scratch_path("odd");
     call = call_of(&config, place, &telling);
     config.model.value_fraction = 0.4; /* 3 of 8 channels: RoPE does not mind */
     check_status(&call, ROTARY_INVALID_ARGUMENT, "value_fraction");
@@ -344,13 +322,12 @@ static void check_refused(const char *whole)
     check_status(&call, ROTARY_OUT_OF_MEMORY, "rope-5: ");
     config = small_config();
 
-    call = call_of(&config, place, &telling);
-    snprintf(place, sizeof place, "%s/rope-5", whole);
+    call = call_of(&config, synthetic_path(whole, "rope-5"), &telling);
     check_status(&call, ROTARY_INVALID_ARGUMENT, "holds a single run");
-    snprintf(place, sizeof place, "%s/rope-5/config.json", whole); /* a file */
+    call.folder = synthetic_path(whole, "rope-5/config.json"); /* a file */
     check_status(&call, ROTARY_IO_ERROR, "config.json");
-    snprintf(place, sizeof place, "%s/other", scratch_folder());
-    synthetic_write(place, "compare.json", "{\"format\":1}");
+    call.folder = scratch_path("other");
+    synthetic_write(call.folder, "compare.json", "{\"format\":1}");
     check_status(&call, ROTARY_INVALID_ARGUMENT, "format 1");
     CHECK_INT(telling.calls, 0);
 }
