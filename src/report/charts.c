@@ -117,15 +117,16 @@ static void draw_curve(FILE *stream, const struct comparison *comparison, const 
 }
 
 /* An encoding's curve that speaks for it: the mean, or its only run. */
-static const struct series_curve *leading_curve(const struct series *series, int encoding)
+static const struct series_curve *representative_curve(const struct series *series, int encoding)
 {
-    const struct series_curve *leading = NULL;
+    const struct series_curve *representative = NULL;
     for (int i = 0; i < series->count; i++) {
         const struct series_curve *curve = &series->curves[i];
-        if (curve->encoding == encoding && curve->count && (!leading || curve->mean || !leading->finished))
-            leading = curve;
+        if (curve->encoding == encoding && curve->count &&
+            (!representative || curve->mean || !representative->finished))
+            representative = curve;
     }
-    return leading;
+    return representative;
 }
 
 /* Names at the curves' ends, moved apart where they would cover each other. */
@@ -137,13 +138,13 @@ static void draw_names(FILE *stream, const struct comparison *comparison, const 
     for (int placed = 0; placed < comparison->encoding_count; placed++) {
         /* The next from above: how many ends lie above each is counted, which needs no memory to sort in. */
         for (int i = 0; i < comparison->encoding_count; i++) {
-            const struct series_curve *curve = leading_curve(series, i);
+            const struct series_curve *curve = representative_curve(series, i);
             if (!curve)
                 continue;
             double y = svg_place(up, curve->points[curve->count - 1].value);
             int above = 0;
             for (int j = 0; j < comparison->encoding_count; j++) {
-                const struct series_curve *other = leading_curve(series, j);
+                const struct series_curve *other = representative_curve(series, j);
                 double other_y =
                     other ? svg_place(up, other->points[other->count - 1].value) : (double)INFINITY;
                 above += other_y < y || (other_y == y && j < i);
@@ -192,7 +193,8 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
             frame.bottom - frame.top + 8);
     for (int i = 0; i < series->count; i++) {
         const struct series_curve *curve = &series->curves[i];
-        draw_curve(stream, comparison, curve, leading_curve(series, curve->encoding) == curve, across, up);
+        draw_curve(stream, comparison, curve, representative_curve(series, curve->encoding) == curve, across,
+                   up);
     }
     fprintf(stream, "</svg>\n");
     draw_names(stream, comparison, series, frame, up);
@@ -209,11 +211,11 @@ static struct svg_frame rows_frame(const struct comparison *comparison, int rows
 }
 
 /* How far above or below its row a dot stands, so that equal values do not hide each other. */
-static double offset_of(const double *values, int at, double reach)
+static double row_offset(const double *values, int at, double min_distance)
 {
     int before = 0;
     for (int i = 0; i < at; i++)
-        before += fabs(values[i] - values[at]) < reach;
+        before += fabs(values[i] - values[at]) < min_distance;
     return (before % 2 ? -1 : 1) * 7.0 * ((before + 1) / 2 % 3);
 }
 
@@ -234,7 +236,7 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
     svg_round_range(&range.low, &range.high);
     struct svg_frame frame = rows_frame(comparison, comparison->encoding_count, 6);
     struct svg_scale across = {range.low, range.high, frame.left + 8, frame.right - 8};
-    double reach = (range.high - range.low) * 10 / (frame.right - frame.left);
+    double min_distance = (range.high - range.low) * 10 / (frame.right - frame.left);
 
     svg_begin(stream, (int)frame.bottom + ROWS_BELOW, scores_name(measure));
     svg_axis_below(stream, frame, across, scores_name(measure));
@@ -253,7 +255,7 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
                      (long long)comparison->records[encoding->runs[j]].seed,
                      html_number(number, value, measure_decimals(measure), 0));
             svg_marker(stream, i, class, svg_place(across, value),
-                       y + offset_of(encoding->values[measure], j, reach), 9, title);
+                       y + row_offset(encoding->values[measure], j, min_distance), 9, title);
         }
         if (encoding->run_count < 2 || isnan(statistics->mean))
             continue;
@@ -280,7 +282,7 @@ static struct range range_of_differences(const struct comparison *comparison, en
 }
 
 static void draw_pairs(FILE *stream, const struct comparison_encoding *encoding, int index,
-                       enum measure measure, struct svg_scale across, double y, double reach)
+                       enum measure measure, struct svg_scale across, double y, double min_distance)
 {
     char class[32], title[160], number[HTML_NUMBER_BYTES];
     snprintf(class, sizeof class, "dot %s", svg_encoding_class(index));
@@ -291,7 +293,7 @@ static void draw_pairs(FILE *stream, const struct comparison_encoding *encoding,
         snprintf(title, sizeof title, "seed %lld: %s", (long long)encoding->pair_seeds[i],
                  html_number(number, value, measure_decimals(measure), 1));
         svg_marker(stream, index, class, svg_place(across, value),
-                   y - 11 - fabs(offset_of(encoding->differences[measure], i, reach)) / 2, 8, title);
+                   y - 11 - fabs(row_offset(encoding->differences[measure], i, min_distance)) / 2, 8, title);
     }
 }
 
@@ -300,7 +302,8 @@ void chart_differences(FILE *stream, const struct comparison *comparison, enum m
     struct range range = range_of_differences(comparison, measure);
     struct svg_frame frame = rows_frame(comparison, comparison->encoding_count - 1, 34);
     struct svg_scale across = {range.low, range.high, frame.left + 8, frame.right - 8};
-    double reach = (range.high - range.low) * 8 / (frame.right - frame.left), zero = svg_place(across, 0);
+    double min_distance = (range.high - range.low) * 8 / (frame.right - frame.left),
+           zero = svg_place(across, 0);
     bool higher = measure_direction(measure) == HIGHER_IS_BETTER;
 
     svg_begin(stream, (int)frame.bottom + ROWS_BELOW, "paired differences with 95% intervals");
@@ -321,7 +324,7 @@ void chart_differences(FILE *stream, const struct comparison *comparison, enum m
         const struct paired_difference *difference = &encoding->difference[measure];
         double y = frame.top + (i - 0.5) * ROW_HEIGHT;
         draw_name(stream, comparison, i, 2, y);
-        draw_pairs(stream, encoding, i, measure, across, y, reach);
+        draw_pairs(stream, encoding, i, measure, across, y, min_distance);
         if (isnan(difference->low))
             continue;
         double low = svg_place(across, difference->low), high = svg_place(across, difference->high);

@@ -173,7 +173,7 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
         write_table(stream, comparison, MEASURE_EXACT_MATCH);
         fputc('\n', stream);
     }
-    write_table(stream, comparison, MEASURE_LOSS);
+    write_table(stream, comparison, MEASURE_VALIDATION_LOSS);
     if (comparison->unfinished || comparison->diverged || comparison->encoding_count > 1)
         fputc('\n', stream);
     if (comparison->unfinished)
@@ -223,7 +223,7 @@ static json_t *runs_json(const struct comparison *comparison, const struct compa
         const struct record *record = &comparison->records[encoding->runs[i]];
         int64_t steps = encoding->steps_to_90[i];
         json_t *run = json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)record->seed, "folder", record->folder,
-                                "loss", real(encoding->values[MEASURE_LOSS][i]));
+                                "loss", real(encoding->values[MEASURE_VALIDATION_LOSS][i]));
         if (comparison->has_problems) {
             json_object_set_new(run, "correct", json_integer(record_last_evaluation(record)->correct));
             json_object_set_new(run, "steps_to_90", steps == NOT_REACHED ? json_null() : json_integer(steps));
@@ -250,7 +250,7 @@ static json_t *encoding_json(const struct comparison *comparison, int index)
     json_t *object =
         json_pack("{s:s, s:o, s:o, s:o}", "position", encoding->name, "runs", runs_json(comparison, encoding),
                   "diverged", diverged_json(comparison, encoding), "loss",
-                  measure_json(encoding, MEASURE_LOSS, index == 0));
+                  measure_json(encoding, MEASURE_VALIDATION_LOSS, index == 0));
     if (object && comparison->has_problems) {
         json_object_set_new(object, "exact_match_percent",
                             measure_json(encoding, MEASURE_EXACT_MATCH, index == 0));

@@ -50,11 +50,11 @@ static void write_lede(FILE *stream, const struct collection *collection)
     const struct comparison *comparison = collection->comparison;
     char steps[HTML_NUMBER_BYTES], problems[HTML_NUMBER_BYTES];
     fprintf(stream, "<p class=\"lede\">");
-    if (collection->wanted == 1)
+    if (collection->planned == 1)
         fprintf(stream, "One run of %s steps.", html_count(steps, comparison->steps));
     else
         fprintf(stream, "%d runs of %s steps each, alike but for their position encoding and their seed.",
-                collection->wanted, html_count(steps, comparison->steps));
+                collection->planned, html_count(steps, comparison->steps));
     if (comparison->has_problems)
         fprintf(stream, " Scored on %s problems that never occur in training.",
                 html_count(problems, comparison->problems));
@@ -64,12 +64,12 @@ static void write_lede(FILE *stream, const struct collection *collection)
 static void write_progress(FILE *stream, const struct collection *collection)
 {
     int finished = collection->record_count - collection->comparison->unfinished;
-    if (finished == collection->wanted)
+    if (finished == collection->planned)
         return;
     fprintf(stream,
             "<p class=\"card banner\">%d of %d runs %s finished. Unfinished ones are drawn dashed as far as "
             "they got, and count in no number.</p>\n",
-            finished, collection->wanted, finished == 1 ? "is" : "are");
+            finished, collection->planned, finished == 1 ? "is" : "are");
 }
 
 static void write_divergence(FILE *stream, const struct comparison *comparison)
@@ -86,7 +86,7 @@ static void write_divergence(FILE *stream, const struct comparison *comparison)
 }
 
 /* What a verdict comes down to, for those who read no further. */
-static const char *word_of(enum verdict verdict)
+static const char *verdict_words(enum verdict verdict)
 {
     switch (verdict) {
     case VERDICT_BETTER:
@@ -125,7 +125,7 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
         fprintf(stream, "%s <small>%s</small>",
                 html_number(number, difference->mean, measure_decimals(measure), 1), measure_unit(measure));
     else
-        fputs(word_of(VERDICT_TOO_FEW), stream);
+        fputs(verdict_words(VERDICT_TOO_FEW), stream);
     fputs("</p>\n<p>", stream);
     html_text(stream, page->verdicts[index - 1]);
     fputs(".</p>\n", stream);
@@ -216,7 +216,7 @@ static void write_charts(FILE *stream, const struct page *page)
     enum measure measure = comparison_measure(comparison);
     fputs("<h2>Curves</h2>\n<section class=\"charts\">\n", stream);
     if (comparison->has_problems)
-        write_curves(stream, page, &page->right, SERIES_EXACT_MATCH, "Learning to answer",
+        write_curves(stream, page, &page->exact_match, SERIES_EXACT_MATCH, "Learning to answer",
                      "Whole answers right, in percent of the problems. Dotted: 90%.");
     else
         write_validation(stream, page);
@@ -246,7 +246,7 @@ static void write_numbers(FILE *stream, const struct collection *collection)
     fputs("<h2>Numbers</h2>\n", stream);
     if (comparison->has_problems)
         page_statistics(stream, comparison, MEASURE_EXACT_MATCH);
-    page_statistics(stream, comparison, MEASURE_LOSS);
+    page_statistics(stream, comparison, MEASURE_VALIDATION_LOSS);
     page_runs(stream, collection);
 }
 
@@ -268,7 +268,7 @@ static void write_making(FILE *stream, const struct collection *collection)
               "<li>The interval of the mean difference is Student's, of 95%. Where it holds zero, no "
               "difference is claimed.</li>\n",
               stream);
-    if (collection->wanted > 1)
+    if (collection->planned > 1)
         fputs("<li>W/o worst: the mean of all runs but the worst of each encoding, as the published numbers "
               "have it.</li>\n",
               stream);

@@ -11,7 +11,7 @@
 
 struct page {
     const struct collection *collection;
-    struct series right, validation, training;
+    struct series exact_match, validation, training;
     char **verdicts; /* a sentence for each encoding but the first */
 };
 

@@ -13,7 +13,7 @@ static void free_page(struct page *page)
     for (int i = 1; page->verdicts && i < page->collection->comparison->encoding_count; i++)
         free(page->verdicts[i - 1]);
     free(page->verdicts);
-    series_free(&page->right);
+    series_free(&page->exact_match);
     series_free(&page->validation);
     series_free(&page->training);
 }
@@ -24,7 +24,7 @@ static rotary_status fill_page(struct page *page, rotary_error *error)
     page->verdicts = calloc((size_t)comparison->encoding_count + 1, sizeof *page->verdicts);
     if (!page->verdicts)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a report");
-    rotary_status status = series_create(&page->right, page->collection, SERIES_EXACT_MATCH, error);
+    rotary_status status = series_create(&page->exact_match, page->collection, SERIES_EXACT_MATCH, error);
     if (status == ROTARY_OK)
         status = series_create(&page->validation, page->collection, SERIES_VALIDATION_LOSS, error);
     if (status == ROTARY_OK)

@@ -13,19 +13,19 @@ static rotary_status no_memory(rotary_error *error)
 }
 
 /* Which share of the run a step falls into, 0 ... SERIES_POINTS - 1. */
-static int64_t share_of(const struct record *record, int64_t step)
+static int64_t bin_of(const struct record *record, int64_t step)
 {
-    int64_t share = (step - 1) * SERIES_POINTS / (record->steps > 0 ? record->steps : 1);
-    return share < SERIES_POINTS ? share : SERIES_POINTS - 1;
+    int64_t bin = (step - 1) * SERIES_POINTS / (record->steps > 0 ? record->steps : 1);
+    return bin < SERIES_POINTS ? bin : SERIES_POINTS - 1;
 }
 
 /* A point of each share of the steps: the mean of its losses, at the last of its steps. */
 static void average_losses(struct series_curve *curve, const struct record *record)
 {
     for (int64_t i = 0; i < record->point_count;) {
-        int64_t share = share_of(record, record->points[i].step), first = i;
+        int64_t bin = bin_of(record, record->points[i].step), first = i;
         double sum = 0;
-        for (; i < record->point_count && share_of(record, record->points[i].step) == share; i++)
+        for (; i < record->point_count && bin_of(record, record->points[i].step) == bin; i++)
             sum += record->points[i].loss;
         curve->points[curve->count++] = (struct series_point){.step = (double)record->points[i - 1].step,
                                                               .value = sum / (double)(i - first)};

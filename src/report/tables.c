@@ -108,7 +108,7 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
         else
             fputs("<td>–</td><td>–</td>", stream);
     }
-    write_number(stream, last ? last->loss : (double)NAN, measure_decimals(MEASURE_LOSS));
+    write_number(stream, last ? last->loss : (double)NAN, measure_decimals(MEASURE_VALIDATION_LOSS));
     const char *end = record->diverged ? "diverged" : record_finished(record) ? "finished" : "unfinished";
     fprintf(stream, "<td>%s</td></tr>\n", end);
 }

@@ -68,17 +68,17 @@ static rotary_status add_record(struct collection *collection, const char *folde
     return status;
 }
 
-static rotary_status make_room(struct collection *collection, int wanted, rotary_error *error)
+static rotary_status make_room(struct collection *collection, int planned, rotary_error *error)
 {
-    collection->wanted = wanted;
-    collection->records = calloc((size_t)wanted, sizeof *collection->records);
-    return collection->records
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the records of %d runs", wanted);
+    collection->planned = planned;
+    collection->records = calloc((size_t)planned, sizeof *collection->records);
+    return collection->records ? ROTARY_OK
+                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                             "out of memory for the records of %d runs", planned);
 }
 
 /* A comparison that was made longer has runs that do not know of it yet: they are not finished. */
-static void wait_for(struct record *record, int64_t steps)
+static void want_steps(struct record *record, int64_t steps)
 {
     if (record->steps < steps)
         record->steps = steps;
@@ -88,7 +88,7 @@ static rotary_status read_runs(struct collection *collection, const struct descr
                                const char *folder, rotary_error *error)
 {
     rotary_status status = make_room(collection, description->runs * description->position_count, error);
-    for (int i = 0; status == ROTARY_OK && i < collection->wanted; i++) {
+    for (int i = 0; status == ROTARY_OK && i < collection->planned; i++) {
         char name[FILE_PATH_BYTES], path[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
         snprintf(name, sizeof name, "%s-%lld", description->positions[i % description->position_count],
                  (long long)(description->first_seed + i / description->position_count));
@@ -99,7 +99,7 @@ static rotary_status read_runs(struct collection *collection, const struct descr
             continue;
         status = add_record(collection, path, error);
         if (status == ROTARY_OK)
-            wait_for(&collection->records[collection->record_count - 1], description->steps);
+            want_steps(&collection->records[collection->record_count - 1], description->steps);
     }
     if (status == ROTARY_OK)
         status = comparison_create(&collection->comparison, collection->records, collection->record_count,

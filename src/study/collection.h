@@ -10,9 +10,9 @@
 enum { COMPARE_FORMAT = 2 }; /* "format" in compare.json; another number is another version */
 
 struct collection {
-    json_t *description;      /* compare.json; NULL for plain runs */
-    struct record *records;   /* of a comparison: seed by seed; runs not begun are left out */
-    int record_count, wanted; /* wanted: runs there will be */
+    json_t *description;       /* compare.json; NULL for plain runs */
+    struct record *records;    /* of a comparison: seed by seed; runs not begun are left out */
+    int record_count, planned; /* planned: runs there will be, begun or not */
     struct comparison *comparison;
 };
 

@@ -11,7 +11,7 @@ static const double ninety_percent = 0.9;
 
 enum measure comparison_measure(const struct comparison *comparison)
 {
-    return comparison->has_problems ? MEASURE_EXACT_MATCH : MEASURE_LOSS;
+    return comparison->has_problems ? MEASURE_EXACT_MATCH : MEASURE_VALIDATION_LOSS;
 }
 
 enum direction measure_direction(enum measure measure)
@@ -22,7 +22,7 @@ enum direction measure_direction(enum measure measure)
 static double measure_of(const struct record *record, enum measure measure)
 {
     const struct record_evaluation *last = record_last_evaluation(record);
-    if (measure == MEASURE_LOSS)
+    if (measure == MEASURE_VALIDATION_LOSS)
         return last->loss;
     return last->problems ? 100.0 * (double)last->correct / (double)last->problems : (double)NAN;
 }
@@ -93,8 +93,8 @@ static rotary_status collect(const struct comparison_encoding *encoding, const s
     return ROTARY_OK;
 }
 
-static void pair(struct comparison_encoding *encoding, const struct comparison_encoding *baseline,
-                 const struct record *records)
+static void pair_runs(struct comparison_encoding *encoding, const struct comparison_encoding *baseline,
+                      const struct record *records)
 {
     int pairs = 0;
     for (int i = 0; i < encoding->run_count; i++)
@@ -112,8 +112,9 @@ static void pair(struct comparison_encoding *encoding, const struct comparison_e
 }
 
 /* One block holds everything of one encoding: no encoding has more runs than there are records. */
-static rotary_status sum_up(struct comparison_encoding *encoding, const struct comparison_encoding *baseline,
-                            const struct record *records, int count, rotary_error *error)
+static rotary_status summarize(struct comparison_encoding *encoding,
+                               const struct comparison_encoding *baseline, const struct record *records,
+                               int count, rotary_error *error)
 {
     size_t room = (size_t)count + 1;
     double *block = malloc(room * (2 * MEASURES * sizeof(double) + 2 * sizeof(int64_t) + sizeof(int)));
@@ -148,7 +149,7 @@ static rotary_status sum_up(struct comparison_encoding *encoding, const struct c
         if (diverged)
             statistics->without_worst = diverged == 1 ? statistics->mean : (double)NAN;
     }
-    pair(encoding, baseline, records);
+    pair_runs(encoding, baseline, records);
     return statistics_reached(&encoding->reached, encoding->steps_to_90, runs + diverged, error);
 }
 
@@ -169,7 +170,7 @@ static rotary_status fill(struct comparison *comparison, const struct record *re
             comparison->encodings[comparison->encoding_count++].name = records[i].position;
     }
     for (int i = 0; i < comparison->encoding_count; i++) {
-        status = sum_up(&comparison->encodings[i], &comparison->encodings[0], records, count, error);
+        status = summarize(&comparison->encodings[i], &comparison->encodings[0], records, count, error);
         if (status != ROTARY_OK)
             return status;
     }

@@ -12,7 +12,7 @@
 #include "study/statistics.h"
 
 /* What is measured at the end of a run. Right answers are in percent of the problems. */
-enum measure { MEASURE_EXACT_MATCH, MEASURE_LOSS, MEASURES };
+enum measure { MEASURE_EXACT_MATCH, MEASURE_VALIDATION_LOSS, MEASURES };
 
 struct comparison_encoding {
     const char *name; /* of the position encoding; borrowed */

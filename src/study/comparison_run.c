@@ -118,16 +118,16 @@ static rotary_status open_folder(const struct compare_call *call, int *lock, rot
 }
 
 /* What a run's progress is wrapped in. */
-struct watch {
+struct forwarding {
     const struct compare_call *call;
     struct compare_progress progress;
 };
 
-static void pass_on(void *argument, const struct train_progress *train)
+static void forward_progress(void *argument, const struct train_progress *train)
 {
-    struct watch *watch = argument;
-    watch->progress.train = train;
-    watch->call->progress(watch->call->argument, &watch->progress);
+    struct forwarding *forwarding = argument;
+    forwarding->progress.train = train;
+    forwarding->call->progress(forwarding->call->argument, &forwarding->progress);
 }
 
 /* Names the run that a failure is about, where the sentence does not. */
@@ -161,27 +161,27 @@ static rotary_status train_one(const struct compare_call *call, int index, rotar
     if (status != ROTARY_OK)
         return status;
 
-    struct watch watch = {.call = call,
-                          .progress = {.run = index + 1,
-                                       .runs = call->runs * call->position_count,
-                                       .position = position,
-                                       .seed = config.train.seed}};
+    struct forwarding forwarding = {.call = call,
+                                    .progress = {.run = index + 1,
+                                                 .runs = call->runs * call->position_count,
+                                                 .position = position,
+                                                 .seed = config.train.seed}};
     struct train_call run = {.config = &config,
                              .compute = call->compute,
                              .folder = folder,
                              .resume = true,
-                             .progress = call->progress ? pass_on : NULL,
-                             .argument = &watch,
+                             .progress = call->progress ? forward_progress : NULL,
+                             .argument = &forwarding,
                              .interrupted = call->interrupted};
     struct train_result result;
     status = train(&run, &result, error);
-    watch.progress.diverged = result.diverged;
+    forwarding.progress.diverged = result.diverged;
     if (result.diverged)
         status = ROTARY_OK; /* a result like others: its record says so */
-    bool said = status != ROTARY_OK || (!result.diverged && result.first_step < config.train.steps);
-    if (call->progress && !said)
-        pass_on(&watch, NULL);
-    return fail_in_run(&watch.progress, name, status, error);
+    bool reported = status != ROTARY_OK || (!result.diverged && result.first_step < config.train.steps);
+    if (call->progress && !reported)
+        forward_progress(&forwarding, NULL);
+    return fail_in_run(&forwarding.progress, name, status, error);
 }
 
 rotary_status compare(const struct compare_call *call, rotary_error *error)

@@ -244,12 +244,12 @@ bool record_finished(const struct record *record)
     return record->diverged || (last && last->step >= record->steps);
 }
 
-int64_t record_steps_to(const struct record *record, double share)
+int64_t record_steps_to(const struct record *record, double fraction)
 {
     for (int64_t i = 0; i < record->evaluation_count; i++) {
         const struct record_evaluation *evaluation = &record->evaluations[i];
         /* Divided, not multiplied: the nearest number to 99 / 110 is the nearest to 0.9. */
-        if (evaluation->problems && (double)evaluation->correct / (double)evaluation->problems >= share)
+        if (evaluation->problems && (double)evaluation->correct / (double)evaluation->problems >= fraction)
             return evaluation->step;
     }
     return NOT_REACHED;

@@ -53,6 +53,6 @@ bool record_finished(const struct record *record);
 /* NULL when there is none yet. */
 const struct record_evaluation *record_last_evaluation(const struct record *record);
 /* The first evaluation with at least `share` of its problems right; NOT_REACHED. */
-int64_t record_steps_to(const struct record *record, double share);
+int64_t record_steps_to(const struct record *record, double fraction);
 
 #endif

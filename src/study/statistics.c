@@ -107,11 +107,11 @@ static double student_95(int freedom)
 
 struct paired_difference statistics_paired(const double *differences, int count)
 {
-    double mean = mean_of(differences, count), reach = (double)NAN;
+    double mean = mean_of(differences, count), margin = (double)NAN;
     if (count > 1)
-        reach = student_95(count - 1) * deviation_of(differences, count, mean) / sqrt(count);
+        margin = student_95(count - 1) * deviation_of(differences, count, mean) / sqrt(count);
     return (struct paired_difference){
-        .count = count, .mean = mean, .low = mean - reach, .high = mean + reach};
+        .count = count, .mean = mean, .low = mean - margin, .high = mean + margin};
 }
 
 enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction)

@@ -105,7 +105,7 @@ static void check_no_problems(const char *folder)
 static void check_wording(double mean, double low, double high, int pairs, bool correct, const char *wanted)
 {
     struct comparison_encoding encodings[2] = {{.name = "rope"}, {.name = "roper"}};
-    encodings[1].difference[correct ? MEASURE_EXACT_MATCH : MEASURE_LOSS] =
+    encodings[1].difference[correct ? MEASURE_EXACT_MATCH : MEASURE_VALIDATION_LOSS] =
         (struct paired_difference){.count = pairs, .mean = mean, .low = low, .high = high};
     struct comparison comparison = {.encodings = encodings, .encoding_count = 2, .has_problems = correct};
     char *sentence;

@@ -76,12 +76,12 @@ static json_t *config_of(const struct synthetic_run *run)
     return config;
 }
 
-static double share_at(const struct synthetic_run *run, double step)
+static double fraction_at(const struct synthetic_run *run, double step)
 {
     return 1 / (1 + exp(-(step - run->half) / (0.08 * (double)run->steps)));
 }
 
-static json_t *samples_of(const struct synthetic_run *run, double share)
+static json_t *samples_of(const struct synthetic_run *run, double fraction)
 {
     json_t *samples = json_array();
     for (int i = 0; i < 6; i++) {
@@ -89,7 +89,7 @@ static json_t *samples_of(const struct synthetic_run *run, double share)
         int from = (5 * i) % 13;
         snprintf(prompt, sizeof prompt, "?s='dyjeofuxvejmg'; s[%d:]==", from);
         snprintf(answer, sizeof answer, "'%s'", &"dyjeofuxvejmg"[from]);
-        bool correct = i < 6 * share;
+        bool correct = i < 6 * fraction;
         snprintf(generated, sizeof generated, "%s#", correct ? answer : "'vejvejmg'");
         json_array_append_new(samples,
                               json_pack("{s:s, s:s, s:s, s:b}", "prompt", run->prompt ? run->prompt : prompt,
@@ -106,21 +106,22 @@ void synthetic_run(const char *folder, const struct synthetic_run *run)
                                     .stream = ROTARY_STREAM_TEST,
                                     .step = (uint32_t)rotary_hash(run->position, strlen(run->position))};
     for (int64_t step = 10; step <= run->done; step += 10) {
-        double share = share_at(run, (double)step), noise = (double)rotary_random_normal(key, (uint64_t)step);
-        double loss =
-            1.1 + 1.9 * exp(-(double)step / (0.06 * (double)run->steps)) + 0.8 * (1 - share) + 0.02 * noise;
+        double fraction = fraction_at(run, (double)step),
+               noise = (double)rotary_random_normal(key, (uint64_t)step);
+        double loss = 1.1 + 1.9 * exp(-(double)step / (0.06 * (double)run->steps)) + 0.8 * (1 - fraction) +
+                      0.02 * noise;
         put_json(folder, "metrics.jsonl", "a",
                  json_pack("{s:I, s:f, s:f, s:f, s:f}", "step", (json_int_t)step, "loss", loss,
                            "learning_rate", 0.001, "gradient_norm", 0.7, "tokens_per_second", 51234.5));
         if (step % run->evaluate_every != 0 && step != run->steps)
             continue;
         json_int_t correct =
-            (json_int_t)round((double)run->problems * fmin(1, fmax(0, share + 0.02 * noise)));
+            (json_int_t)round((double)run->problems * fmin(1, fmax(0, fraction + 0.02 * noise)));
         json_t *line = json_pack("{s:I, s:{s:I, s:I, s:f, s:f, s:f}}", "step", (json_int_t)step, "evaluation",
                                  "correct", correct, "problems", (json_int_t)run->problems, "loss",
-                                 loss + 0.01, "accuracy", 0.4 + 0.5 * share, "seconds", 1.1);
+                                 loss + 0.01, "accuracy", 0.4 + 0.5 * fraction, "seconds", 1.1);
         if (run->problems)
-            json_object_set_new(line, "samples", samples_of(run, share));
+            json_object_set_new(line, "samples", samples_of(run, fraction));
         put_json(folder, "metrics.jsonl", "a", line);
     }
     if (run->diverged)

@@ -116,7 +116,7 @@ static void check_whole(const char *place)
 
     struct collection collection = synthetic_read(place);
     CHECK_INT(collection.comparison->encodings[1].run_count, 2);
-    CHECK_INT(collection.comparison->encodings[1].difference[MEASURE_LOSS].count, 2);
+    CHECK_INT(collection.comparison->encodings[1].difference[MEASURE_VALIDATION_LOSS].count, 2);
     CHECK_INT(collection.comparison->problems, 4);
     CHECK_INT(collection.records[0].point_count, 6);
     CHECK_INT(collection.records[0].evaluation_count, 2);
@@ -173,9 +173,10 @@ static void check_shared(const char *place)
     struct collection collection = synthetic_read(place);
     const struct comparison_encoding *roper = &collection.comparison->encodings[1];
     for (int i = 0; i < 3; i++)
-        CHECK_NEAR(roper->differences[MEASURE_LOSS][i], 0, 0);
-    CHECK(roper->values[MEASURE_LOSS][0] != roper->values[MEASURE_LOSS][1]);
-    CHECK(statistics_verdict(&roper->difference[MEASURE_LOSS], LOWER_IS_BETTER) == VERDICT_NO_DIFFERENCE);
+        CHECK_NEAR(roper->differences[MEASURE_VALIDATION_LOSS][i], 0, 0);
+    CHECK(roper->values[MEASURE_VALIDATION_LOSS][0] != roper->values[MEASURE_VALIDATION_LOSS][1]);
+    CHECK(statistics_verdict(&roper->difference[MEASURE_VALIDATION_LOSS], LOWER_IS_BETTER) ==
+          VERDICT_NO_DIFFERENCE);
     collection_free(&collection);
 }
 
@@ -249,7 +250,7 @@ static void check_longer(const char *place)
     CHECK_INT(comparison->diverged, 1);
     CHECK_INT(comparison->encodings[0].run_count, 4);
     CHECK_INT(comparison->encodings[1].run_count, 3);
-    CHECK_INT(comparison->encodings[1].difference[MEASURE_LOSS].count, 3);
+    CHECK_INT(comparison->encodings[1].difference[MEASURE_VALIDATION_LOSS].count, 3);
     CHECK_INT(comparison->encodings[1].diverged_count, 1);
     const struct record *diverged = &collection.records[comparison->encodings[1].runs[3]];
     CHECK_INT(diverged->seed, 6);

@@ -135,7 +135,7 @@ static void check_comparison(const char *folder)
         CHECK_INT(record->seed, i + 1);
         double correct = (double)record_last_evaluation(record)->correct / 1.28;
         CHECK_NEAR(rope->values[MEASURE_EXACT_MATCH][i], correct, 1e-12);
-        CHECK_NEAR(rope->values[MEASURE_LOSS][i], record_last_evaluation(record)->loss, 0);
+        CHECK_NEAR(rope->values[MEASURE_VALIDATION_LOSS][i], record_last_evaluation(record)->loss, 0);
         sum += roper->values[MEASURE_EXACT_MATCH][i] - correct;
     }
     CHECK_NEAR(roper->difference[MEASURE_EXACT_MATCH].mean, sum / 3, 1e-12);
@@ -203,7 +203,7 @@ static void check_unfinished(const char *folder)
     scratch_remove(synthetic_path(folder, "roper-3"));
     struct collection collection = synthetic_read(folder);
     CHECK_INT(collection.record_count, 4);
-    CHECK_INT(collection.wanted, 6);
+    CHECK_INT(collection.planned, 6);
     CHECK_INT(collection.comparison->unfinished, 1);
     CHECK_INT(collection.comparison->encodings[0].run_count, 2);
     CHECK_INT(collection.comparison->encodings[1].run_count, 1);
@@ -260,7 +260,7 @@ static void check_plain_runs(const char *folder)
     rotary_error error = {0};
     check_about("runs of a task without problems");
     CHECK_INT(collection_read(&collection, folders, 3, &error), ROTARY_OK);
-    CHECK(comparison_measure(collection.comparison) == MEASURE_LOSS);
+    CHECK(comparison_measure(collection.comparison) == MEASURE_VALIDATION_LOSS);
     CHECK_TEXT(collection.comparison->encodings[0].name, "rope");
     CHECK_INT(collection.comparison->encodings[0].run_count, 2);
     collection_free(&collection);
@@ -279,9 +279,9 @@ static void check_plain_runs(const char *folder)
         collection_read(&collection, (const char *const[]){folders[1], folders[2], folders[3]}, 3, &error),
         ROTARY_OK);
     const struct comparison_encoding *none = &collection.comparison->encodings[1];
-    CHECK_INT(none->difference[MEASURE_LOSS].count, 1);
+    CHECK_INT(none->difference[MEASURE_VALIDATION_LOSS].count, 1);
     CHECK_INT(none->pair_seeds[0], 3);
-    CHECK_NEAR(none->differences[MEASURE_LOSS][0],
+    CHECK_NEAR(none->differences[MEASURE_VALIDATION_LOSS][0],
                record_last_evaluation(&collection.records[1])->loss -
                    record_last_evaluation(&collection.records[2])->loss,
                0);
