@@ -11,7 +11,7 @@
 enum { CURVES_HEIGHT = 370, ROW_HEIGHT = 52, ROWS_BELOW = 48 };
 static const double letter_width = 8.2, label_distance = 16;
 
-/* What lies lowest and highest of the values given so far. */
+/* The range of the finite values given so far. */
 struct range {
     double low, high;
 };
@@ -26,7 +26,7 @@ static void widen(struct range *range, double value)
     range->high = fmax(range->high, value);
 }
 
-/* No name in a drawing is longer. */
+/* Longer names are cut. */
 enum { NAME_LETTERS = 16, NAME_BYTES = NAME_LETTERS + 4 };
 
 static double name_width(const struct comparison *comparison)
@@ -39,7 +39,7 @@ static double name_width(const struct comparison *comparison)
     return letter_width * (double)(longest > NAME_LETTERS ? NAME_LETTERS : longest);
 }
 
-/* An encoding's name, cut where it is too long, but not within a character. */
+/* Cuts a long name between two UTF-8 characters. */
 static void draw_name(FILE *stream, const struct comparison *comparison, int encoding, double x, double y)
 {
     const char *name = comparison->encodings[encoding].name;
@@ -61,8 +61,8 @@ bool chart_has_curves(const struct series *series)
     return false;
 }
 
-/* A loss falls steeply at first: the frame is made for what comes after the first twentieth of the steps, and
- * the curves enter it from above. */
+/* A loss falls steeply at first. The frame leaves out the first twentieth of the steps: curves enter it from
+ * above. */
 static struct range range_of_curves(const struct series *series, enum series_kind kind, int64_t steps)
 {
     if (kind == SERIES_EXACT_MATCH)
@@ -116,7 +116,7 @@ static void draw_curve(FILE *stream, const struct comparison *comparison, const 
     fprintf(stream, "</title></path>\n");
 }
 
-/* An encoding's curve that speaks for it: the mean, or its only run. */
+/* The curve drawn bold for an encoding: the mean, or its only run. */
 static const struct series_curve *representative_curve(const struct series *series, int encoding)
 {
     const struct series_curve *representative = NULL;
@@ -129,14 +129,14 @@ static const struct series_curve *representative_curve(const struct series *seri
     return representative;
 }
 
-/* Names at the curves' ends, moved apart where they would cover each other. */
+/* Writes names at the ends of curves, moved apart where they would overlap. */
 static void draw_names(FILE *stream, const struct comparison *comparison, const struct series *series,
                        struct svg_frame frame, struct svg_scale up)
 {
     double below = -(double)INFINITY;
     double highest = frame.bottom - 6 - label_distance * (comparison->encoding_count - 1);
     for (int placed = 0; placed < comparison->encoding_count; placed++) {
-        /* The next from above: how many ends lie above each is counted, which needs no memory to sort in. */
+        /* The next from above, found by counting the ends above each, without memory to sort in. */
         for (int i = 0; i < comparison->encoding_count; i++) {
             const struct series_curve *curve = representative_curve(series, i);
             if (!curve)
@@ -162,11 +162,11 @@ static const char *curves_name(enum series_kind kind)
 {
     switch (kind) {
     case SERIES_TRAINING_LOSS:
-        return "training loss, nats a token";
+        return "training loss, nats per token";
     case SERIES_VALIDATION_LOSS:
-        return "held-out loss, nats a token";
+        return "validation loss, nats per token";
     case SERIES_EXACT_MATCH:
-        return "right answers";
+        return "exact match";
     }
     return "";
 }
@@ -187,7 +187,7 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
     svg_axis_below(stream, frame, across, "steps");
     if (kind == SERIES_EXACT_MATCH)
         svg_line(stream, "goal", frame.left, svg_place(up, 90), frame.right, svg_place(up, 90));
-    /* A nested drawing cuts off what lies outside it. */
+    /* A nested <svg> clips what lies outside it. */
     fprintf(stream, "<svg x=\"0\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" viewBox=\"0 %.1f %d %.1f\">\n",
             frame.top - 4, (int)SVG_WIDTH, frame.bottom - frame.top + 8, frame.top - 4, (int)SVG_WIDTH,
             frame.bottom - frame.top + 8);
@@ -201,7 +201,7 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
     svg_end(stream);
 }
 
-/* The frame of a chart with a row for each of `rows` encodings. */
+/* The frame of a chart with one row per encoding. */
 static struct svg_frame rows_frame(const struct comparison *comparison, int rows, double above)
 {
     return (struct svg_frame){.left = 18 + name_width(comparison),
@@ -210,7 +210,7 @@ static struct svg_frame rows_frame(const struct comparison *comparison, int rows
                               .bottom = above + rows * ROW_HEIGHT};
 }
 
-/* How far above or below its row a dot stands, so that equal values do not hide each other. */
+/* Moves a dot above or below its row so that it does not cover an equal value. */
 static double row_offset(const double *values, int at, double min_distance)
 {
     int before = 0;
@@ -221,8 +221,8 @@ static double row_offset(const double *values, int at, double min_distance)
 
 static const char *scores_name(enum measure measure)
 {
-    return measure == MEASURE_EXACT_MATCH ? "right answers at the end, %"
-                                          : "held-out loss at the end, nats a token";
+    return measure == MEASURE_EXACT_MATCH ? "exact match at the end, %"
+                                          : "validation loss at the end, nats per token";
 }
 
 void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure)
@@ -266,7 +266,7 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
     svg_end(stream);
 }
 
-/* Zero, the baseline, is always in sight. */
+/* Includes zero, the baseline. */
 static struct range range_of_differences(const struct comparison *comparison, enum measure measure)
 {
     struct range range = {0, 0};
@@ -308,10 +308,10 @@ void chart_differences(FILE *stream, const struct comparison *comparison, enum m
 
     svg_begin(stream, (int)frame.bottom + ROWS_BELOW, "paired differences with 95% intervals");
     svg_axis_below(stream, frame, across,
-                   measure == MEASURE_EXACT_MATCH ? "difference, points of right answers"
-                                                  : "difference, nats a token");
+                   measure == MEASURE_EXACT_MATCH ? "difference, points of exact match"
+                                                  : "difference, nats per token");
     svg_line(stream, "zero", zero, frame.top - 8, zero, frame.bottom);
-    /* Which way is better is said on the side that has room. */
+    /* The wider side of zero has the words. */
     bool right_side = higher ? range.high >= -range.low : range.high > -range.low;
     const char *words = right_side == higher ? "better" : "worse";
     char side[160];

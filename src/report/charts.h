@@ -9,18 +9,18 @@
 
 #include <stdio.h>
 
-/* Whether there is anything to draw. */
+/* Whether any curve has a finite value. */
 bool chart_has_curves(const struct series *series);
 
-/* Values over steps: runs thin, means bold, each mean named at its end. The steps go to `steps`. */
+/* Values over steps 0 ... `steps`: runs thin; means, or an encoding's only run, bold and named at the end. */
 void chart_curves(FILE *stream, const struct comparison *comparison, const struct series *series,
                   enum series_kind kind, int64_t steps);
 
-/* Where every finished run ended, a row for each encoding, with mean and median. */
+/* The score of every finished run, with mean and median: one row per encoding. */
 void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure);
 
-/* Differences from the first encoding, a row for each other one: every pair, their mean, and its 95%
- * interval. */
+/* Paired differences from the first encoding, with their mean and its 95% interval: one row per other
+ * encoding. */
 void chart_differences(FILE *stream, const struct comparison *comparison, enum measure measure);
 
 #endif

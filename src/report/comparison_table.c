@@ -11,7 +11,7 @@
 
 const char *measure_unit(enum measure measure)
 {
-    return measure == MEASURE_EXACT_MATCH ? "points of right answers" : "nats of held-out loss";
+    return measure == MEASURE_EXACT_MATCH ? "points of exact match" : "nats per token of validation loss";
 }
 
 int measure_decimals(enum measure measure)
@@ -29,11 +29,11 @@ static void write_verdict_of_pairs(FILE *stream, const struct comparison *compar
     double mean = difference->mean, low = difference->low, high = difference->high;
 
     if (pairs == 0) {
-        fprintf(stream, "nothing to say of %s and %s yet: no seed is finished with both", name, baseline);
+        fprintf(stream, "no verdict on %s and %s yet: no seed is finished with both", name, baseline);
         return;
     }
     if (isnan(mean)) {
-        fprintf(stream, "no verdict on %s and %s: the loss of a run is not a number", name, baseline);
+        fprintf(stream, "no verdict on %s and %s: the loss of a run is NaN", name, baseline);
         return;
     }
     enum verdict verdict = statistics_verdict(difference, measure_direction(measure));
@@ -43,14 +43,15 @@ static void write_verdict_of_pairs(FILE *stream, const struct comparison *compar
                 mean, unit, pairs, pairs == 1 ? "" : "s");
         return;
     case VERDICT_NO_DIFFERENCE:
-        fprintf(stream,
-                "no difference shown between %s and %s: %+.*f %s, 95%% interval [%.*f, %.*f] holds zero, %d "
-                "pairs",
-                name, baseline, decimals, mean, unit, decimals, low, decimals, high, pairs);
+        fprintf(
+            stream,
+            "no difference shown between %s and %s: %+.*f %s, 95%% interval [%.*f, %.*f] contains zero, %d "
+            "pairs",
+            name, baseline, decimals, mean, unit, decimals, low, decimals, high, pairs);
         return;
     case VERDICT_BETTER:
     case VERDICT_WORSE:
-        /* The amount by which it is better or worse is positive, and its interval turned with it. */
+        /* The amount by which it is better or worse is positive, and so is its interval. */
         fprintf(stream, "%s %s than %s by %.*f %s: 95%% interval [%.*f, %.*f], %d pairs", name,
                 verdict == VERDICT_BETTER ? "better" : "worse", baseline, decimals, fabs(mean), unit,
                 decimals, fmin(fabs(low), fabs(high)), decimals, fmax(fabs(low), fabs(high)), pairs);
@@ -87,7 +88,7 @@ static void write_number(FILE *stream, int width, int decimals, double value)
         fprintf(stream, "  %*.*f", width, decimals, value);
 }
 
-/* "600 (2 of 3)"; "> 600 (1 of 3)" when half of the runs or more did not get there in all their 600 steps. */
+/* "600 (2 of 3)"; "> 600 (1 of 3)" if half of the runs or more did not reach the goal within 600 steps. */
 static void write_reached(FILE *stream, const struct reached *reached, int64_t steps)
 {
     char text[64] = "-";
@@ -123,9 +124,9 @@ static void write_table(FILE *stream, const struct comparison *comparison, enum 
 {
     int width = name_width(comparison), decimals = measure_decimals(measure);
     if (measure == MEASURE_EXACT_MATCH)
-        fprintf(stream, "right answers, %% of %lld problems\n", (long long)comparison->problems);
+        fprintf(stream, "exact match, %% of %lld problems\n", (long long)comparison->problems);
     else
-        fprintf(stream, "held-out loss, nats a token\n");
+        fprintf(stream, "validation loss, nats per token\n");
     fprintf(stream, "%-*s  runs  %8s  %8s  %8s  %8s  %8s  %9s", width, "encoding", "mean", "median",
             "st. dev.", "min", "max", "w/o worst");
     if (measure == MEASURE_EXACT_MATCH)
@@ -204,10 +205,11 @@ static json_t *measure_json(const struct comparison_encoding *encoding, enum mea
 {
     const struct statistics *statistics = &encoding->statistics[measure];
     const struct paired_difference *difference = &encoding->difference[measure];
-    json_t *object = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", statistics->count, "mean",
-                               real(statistics->mean), "median", real(statistics->median), "deviation",
-                               real(statistics->deviation), "min", real(statistics->min), "max",
-                               real(statistics->max), "without_worst", real(statistics->without_worst));
+    json_t *object =
+        json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", statistics->count, "mean",
+                  real(statistics->mean), "median", real(statistics->median), "standard_deviation",
+                  real(statistics->deviation), "min", real(statistics->min), "max", real(statistics->max),
+                  "without_worst", real(statistics->without_worst));
     if (object && !baseline)
         json_object_set_new(object, "difference",
                             json_pack("{s:i, s:o, s:o, s:o}", "pairs", difference->count, "mean",
@@ -223,10 +225,11 @@ static json_t *runs_json(const struct comparison *comparison, const struct compa
         const struct record *record = &comparison->records[encoding->runs[i]];
         int64_t steps = encoding->steps_to_90[i];
         json_t *run = json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)record->seed, "folder", record->folder,
-                                "loss", real(encoding->values[MEASURE_VALIDATION_LOSS][i]));
+                                "validation_loss", real(encoding->values[MEASURE_VALIDATION_LOSS][i]));
         if (comparison->has_problems) {
             json_object_set_new(run, "correct", json_integer(record_last_evaluation(record)->correct));
-            json_object_set_new(run, "steps_to_90", steps == NOT_REACHED ? json_null() : json_integer(steps));
+            json_object_set_new(run, "steps_to_90_percent",
+                                steps == NOT_REACHED ? json_null() : json_integer(steps));
         }
         json_array_append_new(runs, run);
     }
@@ -249,12 +252,12 @@ static json_t *encoding_json(const struct comparison *comparison, int index)
     const struct comparison_encoding *encoding = &comparison->encodings[index];
     json_t *object =
         json_pack("{s:s, s:o, s:o, s:o}", "position", encoding->name, "runs", runs_json(comparison, encoding),
-                  "diverged", diverged_json(comparison, encoding), "loss",
+                  "diverged", diverged_json(comparison, encoding), "validation_loss",
                   measure_json(encoding, MEASURE_VALIDATION_LOSS, index == 0));
     if (object && comparison->has_problems) {
         json_object_set_new(object, "exact_match_percent",
                             measure_json(encoding, MEASURE_EXACT_MATCH, index == 0));
-        json_object_set_new(object, "steps_to_90",
+        json_object_set_new(object, "steps_to_90_percent",
                             json_pack("{s:i, s:i, s:o}", "runs", encoding->reached.count, "reached",
                                       encoding->reached.reached, "median", real(encoding->reached.median)));
     }
@@ -278,12 +281,12 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
         json_array_append_new(verdicts, json_string(sentence));
         free(sentence);
     }
-    /* jansson's functions pass a NULL on: a missing piece anywhere shows here. */
-    json_t *whole = json_pack("{s:I, s:I, s:i, s:o, s:o}", "problems", (json_int_t)comparison->problems,
-                              "steps", (json_int_t)comparison->steps, "unfinished", comparison->unfinished,
-                              "encodings", encodings, "verdicts", verdicts);
-    if (!whole)
+    /* jansson's functions fail on NULL, so that one NULL anywhere above makes this one. */
+    json_t *made = json_pack("{s:I, s:I, s:i, s:o, s:o}", "problems", (json_int_t)comparison->problems,
+                             "steps", (json_int_t)comparison->steps, "unfinished", comparison->unfinished,
+                             "encodings", encodings, "verdicts", verdicts);
+    if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a comparison as JSON");
-    *object = whole;
+    *object = made;
     return ROTARY_OK;
 }

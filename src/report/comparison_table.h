@@ -9,23 +9,23 @@
 
 #include <stdio.h>
 
-/* The unit of a difference, such as "points of right answers". */
+/* The unit of a difference: such as "points of exact match". */
 const char *measure_unit(enum measure measure);
-/* Enough to tell runs apart: right answers come in steps of a percent or so, losses differ in the third
- * place. */
+/* Enough to tell runs apart: exact match comes in steps of about a percent, losses differ in the third
+ * decimal. */
 int measure_decimals(enum measure measure);
 
 /* One sentence about encoding `index` against the first, such as "roper better than rope by 12.1 points of
- * right answers: 95% interval [3.9, 20.4], 5 pairs". The caller frees *sentence. */
+ * exact match: 95% interval [3.9, 20.4], 5 pairs". The caller frees *sentence. */
 ROTARY_CHECKED rotary_status comparison_verdict(const struct comparison *comparison, int index,
                                                 char **sentence, rotary_error *error);
-/* Writes about the runs of encoding `index` that diverged, of which there is at least one: "2 of 5 runs
- * diverged and have no score: seed 3 at step 120, seed 5 at step 98". */
+/* Writes which runs of encoding `index` diverged, of which there is at least one: "2 of 5 runs diverged and
+ * have no score: seed 3 at step 120, seed 5 at step 98". */
 void comparison_divergence(FILE *stream, const struct comparison *comparison, int index);
-/* The table and the verdicts as plain text, aligned, each line ended. The caller frees *text. */
+/* The table and the verdicts as aligned plain text. The caller frees *text. */
 ROTARY_CHECKED rotary_status comparison_text(const struct comparison *comparison, char **text,
                                              rotary_error *error);
-/* The same and every run's values. What is not defined or infinite is null. */
+/* The same with every run's values; the caller owns *object. What is undefined or infinite is null. */
 ROTARY_CHECKED rotary_status comparison_json(const struct comparison *comparison, json_t **object,
                                              rotary_error *error);
 

@@ -56,7 +56,7 @@ static void write_lede(FILE *stream, const struct collection *collection)
         fprintf(stream, "%d runs of %s steps each, alike but for their position encoding and their seed.",
                 collection->planned, html_count(steps, comparison->steps));
     if (comparison->has_problems)
-        fprintf(stream, " Scored on %s problems that never occur in training.",
+        fprintf(stream, " Evaluated on %s problems that never occur in training.",
                 html_count(problems, comparison->problems));
     fprintf(stream, "</p>\n");
 }
@@ -66,10 +66,11 @@ static void write_progress(FILE *stream, const struct collection *collection)
     int finished = collection->record_count - collection->comparison->unfinished;
     if (finished == collection->planned)
         return;
-    fprintf(stream,
-            "<p class=\"card banner\">%d of %d runs %s finished. Unfinished ones are drawn dashed as far as "
-            "they got, and count in no number.</p>\n",
-            finished, collection->planned, finished == 1 ? "is" : "are");
+    fprintf(
+        stream,
+        "<p class=\"card banner\">%d of %d runs %s finished. Unfinished runs are drawn dashed and are in no "
+        "number.</p>\n",
+        finished, collection->planned, finished == 1 ? "is" : "are");
 }
 
 static void write_divergence(FILE *stream, const struct comparison *comparison)
@@ -81,11 +82,11 @@ static void write_divergence(FILE *stream, const struct comparison *comparison)
         html_text(stream, comparison->encodings[i].name);
         fputs(": ", stream);
         comparison_divergence(stream, comparison, i);
-        fputs(". Drawn dashed, and in no mean and no pair.</p>\n", stream);
+        fputs(". They are drawn dashed and are in no mean and no pair.</p>\n", stream);
     }
 }
 
-/* What a verdict comes down to, for those who read no further. */
+/* The verdict in a few words. */
 static const char *verdict_words(enum verdict verdict)
 {
     switch (verdict) {
@@ -96,7 +97,7 @@ static const char *verdict_words(enum verdict verdict)
     case VERDICT_NO_DIFFERENCE:
         return "no difference shown";
     case VERDICT_TOO_FEW:
-        return "too few runs to say";
+        return "too few runs to tell";
     }
     return "";
 }
@@ -130,7 +131,7 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
     html_text(stream, page->verdicts[index - 1]);
     fputs(".</p>\n", stream);
     if (comparison->has_problems) {
-        fputs("<p>Steps to 90% right, and runs that got there: ", stream);
+        fputs("<p>Steps to 90% exact match, and runs that reached it: ", stream);
         write_reached(stream, comparison, index);
         fputs(", ", stream);
         write_reached(stream, comparison, 0);
@@ -139,7 +140,7 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
     fputs("</div>\n", stream);
 }
 
-/* One encoding alone has no verdict, but a score. */
+/* A single encoding has a score, but no verdict. */
 static void write_score(FILE *stream, const struct comparison *comparison)
 {
     enum measure measure = comparison_measure(comparison);
@@ -153,7 +154,7 @@ static void write_score(FILE *stream, const struct comparison *comparison)
         fprintf(stream, ", mean of %d runs", statistics->count);
     fprintf(stream, "</p>\n<p class=\"big\">%s <small>%s</small></p>\n</div>\n",
             html_number(number, statistics->mean, measure_decimals(measure), 0),
-            measure == MEASURE_EXACT_MATCH ? "% right answers" : "nats a token, held out");
+            measure == MEASURE_EXACT_MATCH ? "% exact match" : "nats per token of validation loss");
 }
 
 static void write_findings(FILE *stream, const struct page *page)
@@ -185,12 +186,12 @@ static void write_curves(FILE *stream, const struct page *page, const struct ser
     open_figure(stream, title);
     chart_curves(stream, page->collection->comparison, series, kind, page->collection->comparison->steps);
     fprintf(stream, "<figcaption>%s%s</figcaption>\n</figure>\n", caption,
-            page->collection->record_count > 1 ? " Thin: each run. Bold: the mean." : "");
+            page->collection->record_count > 1 ? " Thin: runs. Bold: mean." : "");
 }
 
 static void write_validation(FILE *stream, const struct page *page)
 {
-    write_curves(stream, page, &page->validation, SERIES_VALIDATION_LOSS, "Held-out loss",
+    write_curves(stream, page, &page->validation, SERIES_VALIDATION_LOSS, "Validation loss",
                  "On sequences that never occur in training.");
 }
 
@@ -216,27 +217,26 @@ static void write_charts(FILE *stream, const struct page *page)
     enum measure measure = comparison_measure(comparison);
     fputs("<h2>Curves</h2>\n<section class=\"charts\">\n", stream);
     if (comparison->has_problems)
-        write_curves(stream, page, &page->exact_match, SERIES_EXACT_MATCH, "Learning to answer",
-                     "Whole answers right, in percent of the problems. Dotted: 90%.");
+        write_curves(stream, page, &page->exact_match, SERIES_EXACT_MATCH, "Exact match",
+                     "Percent of the problems with an exactly correct answer. Dotted: 90%.");
     else
         write_validation(stream, page);
     if (has_several_scores(comparison)) {
-        open_figure(stream, "Where the runs ended");
+        open_figure(stream, "Final scores");
         chart_scores(stream, comparison, measure);
-        close_figure(stream, "A mark for each run. Solid line: the mean. Dashed line: the median.");
+        close_figure(stream, "One mark per run. Solid line: mean. Dashed line: median.");
     }
     if (has_pairs(comparison)) {
-        open_figure(stream, "Seed by seed");
+        open_figure(stream, "Paired differences");
         chart_differences(stream, comparison, measure);
-        close_figure(
-            stream,
-            "A mark for each seed: how much more the encoding scored than the first one. Below it their mean "
-            "and its 95% interval.");
+        close_figure(stream, "One mark per seed: the encoding's score minus the first encoding's. Below: "
+                             "their mean and its 95% "
+                             "interval.");
     }
     if (comparison->has_problems)
         write_validation(stream, page);
     write_curves(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
-                 "Averaged over shares of the steps; the steep beginning lies above the frame.");
+                 "Averaged over bins of steps. The steep beginning lies above the frame.");
     fputs("</section>\n", stream);
 }
 
@@ -253,7 +253,7 @@ static void write_numbers(FILE *stream, const struct collection *collection)
 static void write_making(FILE *stream, const struct collection *collection)
 {
     const char *command = json_string_value(json_object_get(collection->description, "command"));
-    fputs("<h2>How it was made</h2>\n", stream);
+    fputs("<h2>How the runs were made</h2>\n", stream);
     if (command) {
         fputs("<pre>", stream);
         html_text(stream, command);
@@ -262,22 +262,25 @@ static void write_making(FILE *stream, const struct collection *collection)
     page_configuration(stream, collection);
     fputs("<ul class=\"note\">\n", stream);
     if (collection->comparison->encoding_count > 1)
-        fputs("<li>Runs of one seed see the same data in the same order, and start from the same weights "
-              "wherever parameters agree in name and shape. So differences are taken seed by seed, against "
-              "the first encoding.</li>\n"
-              "<li>The interval of the mean difference is Student's, of 95%. Where it holds zero, no "
-              "difference is claimed.</li>\n",
-              stream);
+        fputs(
+            "<li>Runs of the same seed see the same data in the same order, and their parameters of the same "
+            "name and shape start from the same weights. So differences from the first encoding are taken "
+            "seed by seed.</li>\n"
+            "<li>The 95% interval of the mean difference is Student's. If it contains zero, no difference "
+            "is claimed.</li>\n",
+            stream);
     if (collection->planned > 1)
-        fputs("<li>W/o worst: the mean of all runs but the worst of each encoding, as the published numbers "
-              "have it.</li>\n",
+        fputs("<li>W/o worst: the mean without each encoding's worst run, which is how the published numbers "
+              "are given.</li>\n",
               stream);
     if (collection->comparison->has_problems)
-        fputs("<li>An answer is decoded greedily and counts only if it is right to the last character.</li>\n"
-              "<li>Steps to 90%: the first evaluation with nine of ten answers right. A run that never got "
-              "there counts as slower than any that did; a median that is not reached is written as more "
-              "than all steps.</li>\n",
-              stream);
+        fputs(
+            "<li>Exact match: the answer is generated greedily, and every character has to be "
+            "correct.</li>\n"
+            "<li>Steps to 90%: the first evaluation with at least 90% exact match. A run that never "
+            "reached it counts as slower than any that did. If half of the runs or more did not, the median "
+            "is given as more than all steps.</li>\n",
+            stream);
     fputs("</ul>\n", stream);
 }
 
@@ -299,8 +302,8 @@ void page_write(FILE *stream, const struct page *page)
     write_numbers(stream, collection);
     page_samples(stream, collection);
     write_making(stream, collection);
-    fputs("<footer class=\"note\">Made by rotary from the records of the runs. Nothing on this page is "
-          "loaded from elsewhere.</footer>\n"
+    fputs("<footer class=\"note\">Made by rotary from the records of the runs. This page loads nothing from "
+          "elsewhere.</footer>\n"
           "</main>\n"
           "</body>\n"
           "</html>\n",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The page: what was found first, then the charts, the numbers, the models' answers, and how it all was made.
+ * The page: verdicts, charts, tables, the models' answers, and how the runs were made.
  */
 #ifndef ROTARY_REPORT_PAGE_H
 #define ROTARY_REPORT_PAGE_H
@@ -12,20 +12,20 @@
 struct page {
     const struct collection *collection;
     struct series exact_match, validation, training;
-    char **verdicts; /* a sentence for each encoding but the first */
+    char **verdicts; /* comparison_verdict of each encoding but the first */
 };
 
-/* Writes all of it. What fails to be written shows in the stream. */
+/* Writes the whole page. Errors are the stream's. */
 void page_write(FILE *stream, const struct page *page);
 
-/* The parts made of tables, in order; page_write calls them. */
+/* The tables and answers of the page, in its order. */
 void page_statistics(FILE *stream, const struct comparison *comparison, enum measure measure);
 void page_runs(FILE *stream, const struct collection *collection);
 void page_samples(FILE *stream, const struct collection *collection);
 void page_configuration(FILE *stream, const struct collection *collection);
 
-/* "550 (3 of 3)": the median of the steps, and how many of the runs got there; "> 600 (1 of 3)" where half of
- * them or more did not within all their steps. */
+/* Writes "550 (3 of 3)": the median of the steps, and how many of the runs reached the goal; "> 600 (1 of 3)"
+ * if half of the runs or more did not reach it within `steps`. */
 void page_reached(FILE *stream, const struct reached *reached, int64_t steps);
 
 /* The style sheet. */

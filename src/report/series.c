@@ -12,14 +12,14 @@ static rotary_status no_memory(rotary_error *error)
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the curves of a report");
 }
 
-/* Which share of the run a step falls into, 0 ... SERIES_POINTS - 1. */
+/* The bin of a step, 0 ... SERIES_POINTS - 1. */
 static int64_t bin_of(const struct record *record, int64_t step)
 {
     int64_t bin = (step - 1) * SERIES_POINTS / (record->steps > 0 ? record->steps : 1);
     return bin < SERIES_POINTS ? bin : SERIES_POINTS - 1;
 }
 
-/* A point of each share of the steps: the mean of its losses, at the last of its steps. */
+/* One point per bin that has losses: their mean, at the last of their steps. */
 static void average_losses(struct series_curve *curve, const struct record *record)
 {
     for (int64_t i = 0; i < record->point_count;) {
@@ -79,7 +79,7 @@ static double value_at(const struct series_curve *curve, double step)
     return low < curve->count && curve->points[low].step == step ? curve->points[low].value : (double)NAN;
 }
 
-/* The mean stands only where all finished runs of the encoding have a value. */
+/* Adds the mean of an encoding's finished runs, at the steps where all of them have a value. */
 static rotary_status add_mean(struct series *series, int runs, int encoding, rotary_error *error)
 {
     const struct series_curve *first = NULL;

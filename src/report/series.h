@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Curves over steps, made from records: one of each run, and the mean of each encoding's finished runs.
+ * Curves over steps, made from records: one per run, and one per encoding, the mean of its finished runs.
  */
 #ifndef ROTARY_REPORT_SERIES_H
 #define ROTARY_REPORT_SERIES_H
@@ -17,8 +17,8 @@ struct series_curve {
     struct series_point *points;
     int count;
     int encoding;            /* of the comparison */
-    bool mean;               /* of several runs; else one run, of this seed */
-    bool finished, diverged; /* of which it is at most one */
+    bool mean;               /* of several runs; else one run, with `seed` */
+    bool finished, diverged; /* at most one of them */
     int64_t seed;
 };
 
@@ -27,8 +27,7 @@ struct series {
     int count;
 };
 
-/* Training losses come in so many points at most: each is then the mean of the losses of its share of the
- * steps. */
+/* Training losses are averaged over this many equal bins of the steps. */
 enum { SERIES_POINTS = 240 };
 
 ROTARY_CHECKED rotary_status series_create(struct series *series, const struct collection *collection,

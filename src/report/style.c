@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How the page looks. Colours of encodings are told apart by the colour-blind too (after Okabe and Ito 2008),
- * in light and in dark; shapes and names say the same again.
+ * How the page looks. The encodings' colours suit colour-blind readers (after Okabe and Ito 2008), in light
+ * and in dark; shapes and names repeat what colours say.
  */
 #include "report/page.h"
 
@@ -69,8 +69,8 @@ const char page_style[] =
     ".sample p{margin:0;overflow-wrap:anywhere}.sample .prompt{margin-bottom:8px}\n"
     ".sample .answer{display:grid;grid-template-columns:minmax(6.2em,max-content) 1.3em 1fr;"
     "gap:2px 8px;align-items:baseline;padding:3px 0;border-top:1px solid var(--line)}\n"
-    ".sample .who{font-weight:600}.right{color:var(--good)}.wrong{color:var(--bad)}"
-    ".wanted{color:var(--soft)}\n"
+    ".sample .who{font-weight:600}.correct{color:var(--good)}.incorrect{color:var(--bad)}"
+    ".reference{color:var(--soft)}\n"
     ".sample b{font-weight:700}\n"
     "details{margin:10px 0}summary{cursor:pointer;padding:6px 0;font-weight:600}\n"
     "ul.note{padding-left:1.2em}li{margin:.3em 0}\n"

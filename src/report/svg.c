@@ -11,7 +11,7 @@ double svg_place(struct svg_scale scale, double value)
     return scale.from + (value - scale.low) / (scale.high - scale.low) * (scale.to - scale.from);
 }
 
-/* The least of 1, 2, 5 times a power of ten that is no less than `distance`. */
+/* The smallest of 1, 2, 5 times a power of ten that is not below `distance`. */
 static double round_up(double distance)
 {
     double power = pow(10, floor(log10(distance)));
@@ -68,7 +68,7 @@ void svg_text(FILE *stream, const char *class, const char *anchor, double x, dou
     fprintf(stream, "</text>\n");
 }
 
-/* Shapes about one unit across, of about the same weight to the eye. */
+/* Shapes about one unit across that look equally large. */
 static const char *const shapes[SVG_ENCODINGS] = {
     "M-.5 0A.5 .5 0 1 0 .5 0A.5 .5 0 1 0-.5 0Z",                   /* circle */
     "M0-.62L.62 0L0 .62L-.62 0Z",                                  /* diamond */

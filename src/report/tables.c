@@ -57,9 +57,9 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
     char problems[HTML_NUMBER_BYTES];
     fputs("<div class=\"scroll\"><table class=\"sticky\">\n<caption>", stream);
     if (measure == MEASURE_EXACT_MATCH)
-        fprintf(stream, "Right answers, %% of %s problems", html_count(problems, comparison->problems));
+        fprintf(stream, "Exact match, %% of %s problems", html_count(problems, comparison->problems));
     else
-        fputs("Held-out loss, nats a token", stream);
+        fputs("Validation loss, nats per token", stream);
     fprintf(stream,
             "</caption>\n"
             "<thead><tr><th>encoding</th><th>runs</th><th>mean</th><th>median</th>"
@@ -122,15 +122,15 @@ void page_runs(FILE *stream, const struct collection *collection)
                     "<div class=\"scroll\"><table class=\"sticky\">\n"
                     "<thead><tr><th>encoding</th><th>seed</th><th>steps</th>");
     if (comparison->has_problems)
-        fprintf(stream, "<th>right of %s</th><th>steps to 90%%</th>",
+        fprintf(stream, "<th>correct of %s</th><th>steps to 90%%</th>",
                 html_count(problems, comparison->problems));
-    fputs("<th>held-out loss</th><th></th></tr></thead>\n<tbody>\n", stream);
+    fputs("<th>validation loss</th><th></th></tr></thead>\n<tbody>\n", stream);
     for (int i = 0; i < collection->record_count; i++)
         write_run(stream, comparison, &collection->records[i]);
     fputs("</tbody></table></div>\n</details>\n", stream);
 }
 
-/* The run of `encoding` whose answers are shown beside those of `first`: the one of its seed. */
+/* The run of encoding `name` with the seed of `first`, beside whose answers its own are shown. */
 static const struct record *partner_of(const struct collection *collection, const struct record *first,
                                        const char *name)
 {
@@ -147,10 +147,12 @@ static void write_answer(FILE *stream, const struct comparison *comparison, int 
 {
     fprintf(stream, "<p class=\"answer\"><span class=\"who %s\">", svg_encoding_class(index));
     html_text(stream, comparison->encodings[index].name);
-    fputs(sample->correct
-              ? "</span><b class=\"right\" role=\"img\" aria-label=\"right\">✓</b><code class=\"right\">"
-              : "</span><b class=\"wrong\" role=\"img\" aria-label=\"wrong\">✗</b><code class=\"wrong\">",
-          stream);
+    fputs(
+        sample->correct
+            ? "</span><b class=\"correct\" role=\"img\" aria-label=\"correct\">✓</b><code class=\"correct\">"
+            : "</span><b class=\"incorrect\" role=\"img\" aria-label=\"incorrect\">✗</b><code "
+              "class=\"incorrect\">",
+        stream);
     html_text(stream, *sample->generated ? sample->generated : "(nothing)");
     fputs("</code></p>\n", stream);
 }
@@ -162,7 +164,7 @@ static void write_sample(FILE *stream, const struct collection *collection, cons
     const struct record_sample *sample = &first->samples[at];
     fputs("<div class=\"card sample\">\n<p class=\"prompt\"><code>", stream);
     html_text(stream, sample->prompt);
-    fputs("</code></p>\n<p class=\"answer wanted\"><span>wanted</span><b></b><code>", stream);
+    fputs("</code></p>\n<p class=\"answer reference\"><span>reference</span><b></b><code>", stream);
     html_text(stream, sample->answer);
     fputs("</code></p>\n", stream);
     for (int i = 0; i < comparison->encoding_count; i++) {
@@ -184,7 +186,7 @@ void page_samples(FILE *stream, const struct collection *collection)
     fprintf(stream,
             "<h2>Problems and answers</h2>\n"
             "<p class=\"note\">The first problems of the last evaluation with seed %lld, and what the "
-            "model%s wrote.</p>\n"
+            "model%s generated.</p>\n"
             "<section class=\"grid2\">\n",
             (long long)first->seed, collection->comparison->encoding_count > 1 ? "s" : "");
     for (int64_t i = 0; i < first->sample_count; i++)
@@ -201,7 +203,7 @@ static bool is_new_value(const struct collection *collection, int index, const c
     return true;
 }
 
-/* Every value that the runs have for a key, once each. */
+/* The distinct values of a key over all runs. */
 static void write_values(FILE *stream, const struct collection *collection, const char *key)
 {
     const char *separator = "";

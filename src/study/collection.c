@@ -15,11 +15,11 @@ bool collection_is_comparison(const char *folder)
     return file_path(path, folder, "compare.json", NULL) == ROTARY_OK && file_exists(path);
 }
 
-/* What compare.json says is to be compared. `positions` point into it. */
+/* What compare.json describes. `positions` point into it. */
 struct description {
     const char **positions;
     int position_count, runs;
-    int64_t first_seed, steps; /* steps: of a run; 0: not said */
+    int64_t first_seed, steps; /* steps: of a run; 0: not given */
 };
 
 static rotary_status read_description(struct description *description, const json_t *object, const char *path,
@@ -29,10 +29,9 @@ static rotary_status read_description(struct description *description, const jso
     if (!json_is_integer(format))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s: format: wanted %d", path, (int)COMPARE_FORMAT);
     if (json_integer_value(format) != COMPARE_FORMAT)
-        return rotary_fail(
-            error, ROTARY_BAD_FILE,
-            "%s is of format %lld and this program reads format %d: it is a comparison of another version",
-            path, (long long)json_integer_value(format), (int)COMPARE_FORMAT);
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has format %lld, of another version of this program; this one reads format %d",
+                           path, (long long)json_integer_value(format), (int)COMPARE_FORMAT);
     const json_t *positions = json_object_get(object, "positions"), *runs = json_object_get(object, "runs"),
                  *seed = json_object_get(json_object_get(object, "config"), "seed");
     size_t count = json_array_size(positions);
@@ -77,7 +76,7 @@ static rotary_status make_room(struct collection *collection, int planned, rotar
                                              "out of memory for the records of %d runs", planned);
 }
 
-/* A comparison that was made longer has runs that do not know of it yet: they are not finished. */
+/* compare.json may want more steps than the runs were made with: these are then unfinished. */
 static void want_steps(struct record *record, int64_t steps)
 {
     if (record->steps < steps)
@@ -133,9 +132,10 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
         char config[FILE_PATH_BYTES];
         status = file_path(config, folders[i], "config.json", error);
         if (status == ROTARY_OK && !file_exists(config))
-            return rotary_fail(error, ROTARY_IO_ERROR,
-                               "%s holds neither a run nor a comparison: no config.json, no compare.json",
-                               folders[i]);
+            return rotary_fail(
+                error, ROTARY_IO_ERROR,
+                "%s holds neither a run nor a comparison: wanted a config.json or a compare.json",
+                folders[i]);
         if (status == ROTARY_OK)
             status = add_record(collection, folders[i], error);
     }
@@ -150,11 +150,11 @@ rotary_status collection_read(struct collection *collection, const char *const *
     *collection = (struct collection){0};
     if (count < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "no folder was named: wanted a run or a comparison");
+                           "no folder was given: wanted a run or a comparison");
     for (int i = 0; i < count && count > 1; i++)
         if (collection_is_comparison(folders[i]))
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "%s is a comparison: wanted it alone, or runs, such as the folders in it",
+                               "%s is a comparison: wanted no other folder beside it, or the folders of runs",
                                folders[i]);
     rotary_status status = collection_is_comparison(folders[0])
                                ? read_comparison(collection, folders[0], error)

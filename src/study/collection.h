@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The records of a whole comparison, or of a few runs to be put side by side, read from their folders.
+ * The records of a comparison, or of a few runs to compare, read from their folders.
  */
 #ifndef ROTARY_STUDY_COLLECTION_H
 #define ROTARY_STUDY_COLLECTION_H
 
 #include "study/comparison.h"
 
-enum { COMPARE_FORMAT = 2 }; /* "format" in compare.json; another number is another version */
+enum { COMPARE_FORMAT = 2 }; /* "format" in compare.json; no other is read */
 
 struct collection {
     json_t *description;       /* compare.json; NULL for plain runs */
@@ -16,12 +16,12 @@ struct collection {
     struct comparison *comparison;
 };
 
-/* The folders are one comparison, or runs of one task. */
+/* Reads one folder that holds a comparison, or `count` folders of runs of one task. */
 ROTARY_CHECKED rotary_status collection_read(struct collection *collection, const char *const *folders,
                                              int count, rotary_error *error);
 void collection_free(struct collection *collection);
 
-/* Whether the folder holds a comparison: a compare.json. */
+/* Whether the folder holds a compare.json. */
 bool collection_is_comparison(const char *folder);
 
 #endif

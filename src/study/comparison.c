@@ -40,23 +40,22 @@ static rotary_status no_memory(rotary_error *error)
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a comparison");
 }
 
-/* The task and the number of problems must be one, or the scores cannot stand side by side. */
+/* Scores compare only for the same task and number of problems. */
 static rotary_status check_records(struct comparison *comparison, const struct record *records, int count,
                                    rotary_error *error)
 {
     const struct record *scored = NULL;
     for (int i = 0; i < count; i++) {
         if (strcmp(records[i].task, records[0].task) != 0)
-            return rotary_fail(
-                error, ROTARY_INVALID_ARGUMENT,
-                "%s is a run of task %s and %s one of %s: only runs of one task can be compared",
-                records[0].folder, records[0].task, records[i].folder, records[i].task);
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s is a run of task %s and %s one of %s: wanted runs of one task",
+                               records[0].folder, records[0].task, records[i].folder, records[i].task);
         const struct record_evaluation *last = record_last_evaluation(&records[i]);
         if (!last)
             continue;
         if (scored && last->problems != comparison->problems)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "%s was scored on %lld problems and %s on %lld: only the same number compares",
+                               "%s was scored on %lld problems and %s on %lld: wanted the same number",
                                records[i].folder, (long long)last->problems, scored->folder,
                                (long long)comparison->problems);
         comparison->problems = last->problems;
@@ -111,7 +110,7 @@ static void pair_runs(struct comparison_encoding *encoding, const struct compari
         encoding->difference[measure] = statistics_paired(encoding->differences[measure], pairs);
 }
 
-/* One block holds everything of one encoding: no encoding has more runs than there are records. */
+/* One block holds all arrays of an encoding, which has at most as many runs as there are records. */
 static rotary_status summarize(struct comparison_encoding *encoding,
                                const struct comparison_encoding *baseline, const struct record *records,
                                int count, rotary_error *error)

@@ -14,7 +14,7 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
 {
     if (call->position_count < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "no position encoding was named: wanted one or more");
+                           "no position encoding was given: wanted one or more");
     if (call->runs < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "runs is %d: wanted 1 or more", call->runs);
     for (int i = 0; i < call->position_count; i++) {
@@ -25,10 +25,9 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
         for (int j = 0; j < i; j++)
             if (call->positions[i] == call->positions[j])
                 return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                   "%s is named twice: wanted each encoding once",
+                                   "%s is given twice: wanted each encoding once",
                                    position_names[call->positions[i]]);
-        /* What an encoding cannot do, or the last seed cannot be, is better known before others have been
-         * trained. */
+        /* Every encoding, with the last seed, is checked before any is trained. */
         struct run_config config = *call->config;
         config.model.position = call->positions[i];
         config.train.seed += call->runs - 1;
@@ -39,14 +38,14 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
     return ROTARY_OK;
 }
 
-/* compare.json of this call. */
+/* Makes compare.json of this call. */
 static rotary_status describe(const struct compare_call *call, json_t **description, rotary_error *error)
 {
     json_t *config;
     rotary_status status = run_config_to_json(call->config, &config, error);
     if (status != ROTARY_OK)
         return status;
-    json_object_del(config, "position"); /* what differs between the runs is no part of what they share */
+    json_object_del(config, "position"); /* differs between the runs */
     json_t *positions = json_array();
     for (int i = 0; i < call->position_count; i++)
         json_array_append_new(positions, json_string(position_names[call->positions[i]]));
@@ -57,34 +56,32 @@ static rotary_status describe(const struct compare_call *call, json_t **descript
                                       "compare.json: no memory, or a command line that is not UTF-8");
 }
 
-/* Runs made under two configurations would not compare. What the folder says of itself may be outgrown: by
- * more steps, where the schedule allows it, and by other lines, evaluations and checkpoints. */
+/* Refuses a call that would train runs that do not compare with those in the folder. */
 static rotary_status check_same(const struct compare_call *call, const char *path, const json_t *old,
                                 rotary_error *error)
 {
     const json_t *format = json_object_get(old, "format");
     if (!json_is_integer(format) || json_integer_value(format) != COMPARE_FORMAT)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s is of format %lld and this program writes format %d: wanted another folder",
+                           "%s has format %lld, of another version of this program; this one reads format %d",
                            path, (long long)json_integer_value(format), (int)COMPARE_FORMAT);
     struct run_config recorded;
     rotary_status status = run_config_from_json(&recorded, json_object_get(old, "config"), path, error);
     if (status != ROTARY_OK)
         return status;
-    recorded.model.position =
-        call->config->model.position; /* the runs' own, and no part of what they share */
+    recorded.model.position = call->config->model.position; /* compare.json has none */
     status = run_config_same(call->config, &recorded, path, error);
     if (status == ROTARY_OK)
         status = run_config_extends(call->config, &recorded, path, error);
     if (status == ROTARY_OK && call->config->train.steps < recorded.train.steps)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "%s compares runs of %lld steps: wanted as many or more, got %lld; or another folder", path,
+            "%s compares runs of %lld steps, got %lld: wanted as many or more, or another folder", path,
             (long long)recorded.train.steps, (long long)call->config->train.steps);
     return status;
 }
 
-/* Makes the folder ready and keeps other comparisons out of it, or finds that it may not be used. */
+/* Locks the folder and writes compare.json, unless the folder may not be used for this call. */
 static rotary_status open_folder(const struct compare_call *call, int *lock, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
@@ -93,7 +90,7 @@ static rotary_status open_folder(const struct compare_call *call, int *lock, rot
         return status;
     if (file_exists(path))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s holds a single run: wanted a comparison to continue, or another folder",
+                           "%s holds a single run: wanted a comparison to resume, or another folder",
                            call->folder);
     status = file_path(path, call->folder, "compare.json", error);
     if (status != ROTARY_OK)
@@ -117,7 +114,7 @@ static rotary_status open_folder(const struct compare_call *call, int *lock, rot
     return status;
 }
 
-/* What a run's progress is wrapped in. */
+/* Adds a run's place in the comparison to its progress. */
 struct forwarding {
     const struct compare_call *call;
     struct compare_progress progress;
@@ -130,14 +127,14 @@ static void forward_progress(void *argument, const struct train_progress *train)
     forwarding->call->progress(forwarding->call->argument, &forwarding->progress);
 }
 
-/* Names the run that a failure is about, where the sentence does not. */
+/* Puts the run's name into the message of a failure that lacks it. */
 static rotary_status fail_in_run(const struct compare_progress *run, const char *name, rotary_status status,
                                  rotary_error *error)
 {
     if (!error || status == ROTARY_OK)
         return status;
     if (status == ROTARY_INTERRUPTED)
-        return rotary_fail(error, status, "stopped in run %d of %d, %s; the same command goes on from there",
+        return rotary_fail(error, status, "interrupted in run %d of %d, %s; the same command resumes it",
                            run->run, run->runs, name);
     rotary_error inner = *error;
     if (!strstr(inner.message, name))
@@ -177,7 +174,7 @@ static rotary_status train_one(const struct compare_call *call, int index, rotar
     status = train(&run, &result, error);
     forwarding.progress.diverged = result.diverged;
     if (result.diverged)
-        status = ROTARY_OK; /* a result like others: its record says so */
+        status = ROTARY_OK; /* its record says that it diverged */
     bool reported = status != ROTARY_OK || (!result.diverged && result.first_step < config.train.steps);
     if (call->progress && !reported)
         forward_progress(&forwarding, NULL);

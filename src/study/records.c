@@ -37,7 +37,7 @@ static rotary_status read_count(const struct line *line, const json_t *object, c
     return ROTARY_OK;
 }
 
-/* null stands for a number that JSON cannot write: a loss that ran away. */
+/* null stands for NaN or infinity, which JSON cannot hold. */
 static rotary_status read_real(const struct line *line, const json_t *object, const char *key, double *real,
                                rotary_error *error)
 {
@@ -48,7 +48,7 @@ static rotary_status read_real(const struct line *line, const json_t *object, co
     return ROTARY_OK;
 }
 
-/* Room for one more element behind `count`; doubles when the count is a power of two. */
+/* Makes room for one more element; doubles the array when the count is a power of two. */
 static void *grow(void *array, int64_t count, size_t size)
 {
     if (count & (count - 1))
@@ -87,7 +87,7 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
     if (status == ROTARY_OK)
         status = read_count(line, object, "correct", &evaluation.correct, error);
     if (status == ROTARY_OK && evaluation.correct > evaluation.problems)
-        status = bad_line(line, error, "correct", "no more right answers than problems");
+        status = bad_line(line, error, "correct", "at most as many as problems");
     if (status == ROTARY_OK)
         status = read_real(line, object, "loss", &evaluation.loss, error);
     if (status != ROTARY_OK)
@@ -101,7 +101,7 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
     return ROTARY_OK;
 }
 
-/* The samples of this line replace those of an earlier one. */
+/* The samples of this line replace those of an earlier line. */
 static rotary_status read_samples(struct record *record, const struct line *line, rotary_error *error)
 {
     json_t *lines = json_object_get(line->object, "samples");
@@ -121,7 +121,7 @@ static rotary_status read_samples(struct record *record, const struct line *line
         if (!samples[i].prompt || !samples[i].answer || !samples[i].generated || !json_is_boolean(correct)) {
             free(samples);
             return bad_line(line, error, "samples",
-                            "objects of prompt, answer, written (text) and right (boolean)");
+                            "objects of prompt, answer, generated (text) and correct (boolean)");
         }
     }
     free(record->samples);
@@ -141,9 +141,9 @@ static rotary_status read_line(struct record *record, const struct line *line, r
     if (status != ROTARY_OK)
         return status;
     if (step < record->done)
-        return bad_line(line, error, "step", "lines in the order of their steps");
+        return bad_line(line, error, "step", "lines in ascending order of their steps");
     if (record->diverged)
-        return bad_line(line, error, "step", "nothing after the line that says the run diverged");
+        return bad_line(line, error, "step", "no line after the one that says the run diverged");
     record->done = step;
     if (json_is_string(json_object_get(line->object, "diverged"))) {
         record->diverged = step;
@@ -169,7 +169,7 @@ static rotary_status read_metrics(struct record *record, const char *path, rotar
     const char *end;
     for (const char *at = text; status == ROTARY_OK; at = end + 1) {
         end = memchr(at, '\n', bytes - (size_t)(at - text));
-        if (!end) /* what is left, if anything, is a line that was being written when the run was killed */
+        if (!end) /* the rest, if any, is the line of a run killed while writing it */
             break;
         line.number++;
         json_error_t fault;
@@ -248,7 +248,7 @@ int64_t record_steps_to(const struct record *record, double fraction)
 {
     for (int64_t i = 0; i < record->evaluation_count; i++) {
         const struct record_evaluation *evaluation = &record->evaluations[i];
-        /* Divided, not multiplied: the nearest number to 99 / 110 is the nearest to 0.9. */
+        /* A quotient, not a product, so that 99 of 110 is exactly 0.9. */
         if (evaluation->problems && (double)evaluation->correct / (double)evaluation->problems >= fraction)
             return evaluation->step;
     }

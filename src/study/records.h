@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a run left behind: its folder's config.json and metrics.jsonl (src/train/run.h describes both), read
- * back. Nothing here needs the model or the trainer, so reports can be made of runs from elsewhere.
+ * A run's config.json and metrics.jsonl (src/train/run.h describes both), read from its folder. This needs
+ * neither the model nor the trainer, so a report can be made of runs from other machines.
  */
 #ifndef ROTARY_STUDY_RECORDS_H
 #define ROTARY_STUDY_RECORDS_H
@@ -20,7 +20,7 @@ struct record_evaluation {
     double loss;
 };
 
-struct record_sample { /* of the last evaluation that has any; strings belong to the record */
+struct record_sample { /* of the last evaluation that has samples; strings belong to the record */
     const char *prompt, *answer, *generated;
     bool correct;
 };
@@ -29,9 +29,9 @@ struct record {
     char *folder;
     json_t *config;              /* the whole configuration */
     const char *task, *position; /* point into config */
-    int64_t seed, steps;         /* steps: those wanted */
-    int64_t done;                /* the last step a line was written for; 0: none yet */
-    int64_t diverged;            /* the step training ended at because it diverged; 0: it did not */
+    int64_t seed, steps;         /* steps: as configured */
+    int64_t done;                /* the last step that has a line; 0: none yet */
+    int64_t diverged;            /* the step at which training diverged and ended; 0: it did not */
     struct record_point *points;
     int64_t point_count;
     struct record_evaluation *evaluations;
@@ -41,18 +41,18 @@ struct record {
     json_t *sample_lines; /* owns the samples' strings */
 };
 
-/* Reads a run's folder. A last line without its newline is what a killed run leaves and is passed over; any
- * other line that is not what the format says, and steps that go back, are ROTARY_BAD_FILE, the line named by
- * number. A folder without metrics.jsonl yet is a run at step 0. */
+/* Reads a run's folder. A last line without a newline, which a killed run leaves, is ignored. Any other line
+ * that breaks the format, and a step below the one before, is ROTARY_BAD_FILE; the message has the line's
+ * number. A folder without metrics.jsonl is a run at step 0. */
 ROTARY_CHECKED rotary_status record_read(struct record *record, const char *folder, rotary_error *error);
 void record_free(struct record *record);
 
-/* Whether all wanted steps are done and the last evaluation is of the last step, or the run diverged before:
- * nothing more will come of it. */
+/* Whether the run was evaluated after its last step, or diverged. */
 bool record_finished(const struct record *record);
-/* NULL when there is none yet. */
+/* NULL if there is none yet. */
 const struct record_evaluation *record_last_evaluation(const struct record *record);
-/* The first evaluation with at least `share` of its problems right; NOT_REACHED. */
+/* The step of the first evaluation with an exact match of at least `fraction` of its problems, or
+ * NOT_REACHED. */
 int64_t record_steps_to(const struct record *record, double fraction);
 
 #endif

@@ -24,7 +24,7 @@ static double deviation_of(const double *values, int count, double mean)
     return sqrt(square / (count - 1));
 }
 
-/* How many of the values come before `value` in ascending order, ties broken by place. */
+/* The index of values[at] in ascending order; equal values keep their order. */
 static int rank_of(const double *values, int count, int at)
 {
     int rank = 0;
@@ -33,8 +33,8 @@ static int rank_of(const double *values, int count, int at)
     return rank;
 }
 
-/* The middle value, or the mean of the middle two; NaN of none. Infinities are values like others. Runs are
- * few: counting ranks needs no copy to sort. */
+/* The middle value, or the mean of the middle two; NaN of none. Values may be infinite. Runs are few:
+ * counting ranks needs no sorted copy. */
 static double median_of(const double *values, int count)
 {
     double lower = (double)NAN, upper = (double)NAN;
@@ -72,14 +72,14 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
     if (count < 2)
         return;
     int worst = direction == HIGHER_IS_BETTER ? min : max;
-    double sum = 0; /* left to right, not total minus worst: no cancellation */
+    double sum = 0; /* not the total minus the worst, which would cancel */
     for (int i = 0; i < count; i++)
         sum += i == worst ? 0 : values[i];
     statistics->without_worst = sum / (count - 1);
 }
 
-/* How likely Student's t lies within ±tan(angle) √freedom, for whole degrees of freedom: a finite sum
- * (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
+/* The probability that Student's t lies within ±tan(angle) √freedom: a finite sum for whole degrees of
+ * freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
 static double student_within(double angle, int freedom)
 {
     bool odd = freedom % 2;
@@ -91,7 +91,7 @@ static double student_within(double angle, int freedom)
     return odd ? (angle + sin(angle) * sum) * M_2_PI : sin(angle) * sum;
 }
 
-/* The t that is exceeded in size 5 times in 100. */
+/* The t with |t| exceeded with probability 0.05. */
 static double student_95(int freedom)
 {
     double low = 0, high = M_PI_2;
@@ -135,9 +135,9 @@ rotary_status statistics_reached(struct reached *reached, const int64_t *steps, 
     if (!times)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the median of %d runs", count);
     for (int i = 0; i < count; i++) {
-        bool there = steps[i] != NOT_REACHED;
-        reached->reached += there;
-        times[i] = there ? (double)steps[i] : (double)INFINITY;
+        bool got_there = steps[i] != NOT_REACHED;
+        reached->reached += got_there;
+        times[i] = got_there ? (double)steps[i] : (double)INFINITY;
     }
     reached->median = median_of(times, count);
     free(times);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The numbers behind a verdict: what a handful of runs says, and how sure one may be of it.
+ * Summary statistics of a few runs, and the confidence interval of a paired difference.
  */
 #ifndef ROTARY_STUDY_STATISTICS_H
 #define ROTARY_STUDY_STATISTICS_H
@@ -9,38 +9,38 @@
 
 enum direction { HIGHER_IS_BETTER, LOWER_IS_BETTER };
 
-/* What `count` runs scored. A member that is not defined (all without runs; the deviation and the mean
- * without the worst of a single run) is NaN. */
+/* Of the scores of `count` runs. What is undefined is NaN: everything without runs; the deviation and the
+ * mean without the worst of a single run; everything if a score is NaN. */
 struct statistics {
     int count;
     double mean, median;
     double deviation; /* standard deviation, n - 1 in the denominator */
     double min, max;
-    double without_worst; /* mean of all runs but the worst one */
+    double without_worst; /* mean of all runs but the worst */
 };
 void statistics_of(struct statistics *statistics, const double *values, int count, enum direction direction);
 
-/* Differences of runs that shared seed, data and initial weights: encoding minus baseline. [low, high] is the
- * 95% interval of their mean by Student's t ("The probable error of a mean", Biometrika 1908); NaN of fewer
- * than two. */
+/* Differences between runs of the same seed, data and initial weights: encoding minus baseline. [low, high]
+ * is the 95% confidence interval of their mean by Student's t ("The probable error of a mean", Biometrika
+ * 1908); NaN for fewer than two. */
 struct paired_difference {
     int count;
     double mean, low, high;
 };
 struct paired_difference statistics_paired(const double *differences, int count);
 
-/* What an interval allows one to say. Below ENOUGH_PAIRS pairs nothing is claimed: that two scores agree by
- * chance, and leave an interval of no width, is too likely. */
+/* What the interval shows. Fewer than ENOUGH_PAIRS pairs show nothing: two differences may be equal by
+ * chance, and their interval has no width then. */
 enum { ENOUGH_PAIRS = 3 };
 enum verdict { VERDICT_TOO_FEW, VERDICT_NO_DIFFERENCE, VERDICT_BETTER, VERDICT_WORSE };
 enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction);
 
-/* When a run first did something, in steps. NOT_REACHED is kept as it is: a run that never got there is not
- * left out, and counts as slower than any that did. */
+/* The steps after which runs first reached a goal. A run that never did, NOT_REACHED, counts as slower than
+ * every run that did. */
 enum { NOT_REACHED = -1 };
 struct reached {
-    int count, reached; /* runs; runs that got there */
-    double median;      /* infinite when half of the runs or more never got there */
+    int count, reached; /* runs; runs that reached the goal */
+    double median;      /* infinite if half of the runs or more never did */
 };
 ROTARY_CHECKED rotary_status statistics_reached(struct reached *reached, const int64_t *steps, int count,
                                                 rotary_error *error);

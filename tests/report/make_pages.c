@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * make_pages DIR: pages of made-up runs, for whoever wants to look at them: people, parsers, browsers.
+ * make_pages DIR: reports of made-up runs, for people, parsers and browsers to look at.
  *
  *     quick.html       three seeds of two encodings
  *     many.html        ten seeds of five encodings, of a task without problems
- *     unfinished.html  a comparison that was stopped on its way
- *     empty.html       one that has not begun
+ *     unfinished.html  a comparison that was interrupted
+ *     empty.html       a comparison that has not begun
  *     single.html      one run
  *     hostile.html     records full of markup and control characters
  */

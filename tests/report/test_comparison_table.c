@@ -57,12 +57,12 @@ static void check_comparison(const char *folder)
                          (double[]){450, 300});
     check_json(folder);
     char *text = text_of(folder), *sentence;
-    CHECK(strstr(text, "right answers, % of 128 problems\nencoding  runs") == text);
+    CHECK(strstr(text, "exact match, % of 128 problems\nencoding  runs") == text);
     struct collection collection = synthetic_read(folder);
     rotary_error error = {0};
     CHECK_INT(comparison_verdict(collection.comparison, 1, &sentence, &error), ROTARY_OK);
     CHECK(strncmp(sentence, "no difference shown between roper and rope: +", 45) == 0 &&
-          strstr(sentence, " holds zero, 3 pairs") != NULL);
+          strstr(sentence, " contains zero, 3 pairs") != NULL);
     CHECK(strstr(text, sentence) != NULL);
     collection_free(&collection);
     free(sentence);
@@ -83,9 +83,8 @@ static void check_incomplete(const char *folder)
                        "| pair; 1 run diverged\n");
     check_about("roper-1 diverged too");
     synthetic_stop(folder, 1, 20, true);
-    check_says(folder,
-               "2 of 2 runs diverged and have no score: seed 1 at step 21, seed 2 at step 511\n"
-               "|nothing to say of roper and rope yet: no seed is finished with both; 2 runs diverged\n");
+    check_says(folder, "2 of 2 runs diverged and have no score: seed 1 at step 21, seed 2 at step 511\n"
+                       "|no verdict on roper and rope yet: no seed is finished with both; 2 runs diverged\n");
 }
 
 static void check_no_problems(const char *folder)
@@ -97,11 +96,11 @@ static void check_no_problems(const char *folder)
     run.problems = 0;
     synthetic_run(folder, &run);
     char *text = text_of(folder);
-    CHECK(strstr(text, "right answers") == NULL && strstr(text, "held-out loss") == text);
+    CHECK(strstr(text, "exact match") == NULL && strstr(text, "validation loss") == text);
     free(text);
 }
 
-/* The sentence for differences made to order. */
+/* The verdict on given differences. */
 static void check_wording(double mean, double low, double high, int pairs, bool correct, const char *wanted)
 {
     struct comparison_encoding encodings[2] = {{.name = "rope"}, {.name = "roper"}};
@@ -124,23 +123,20 @@ int main(void)
 
     check_about("wording");
     double nan = (double)NAN;
-    check_wording(
-        20.04, 10.16, 40.6, 3, true,
-        "roper better than rope by 20.0 points of right answers: 95% interval [10.2, 40.6], 3 pairs");
-    check_wording(
-        -20.04, -40.6, -10.16, 3, true,
-        "roper worse than rope by 20.0 points of right answers: 95% interval [10.2, 40.6], 3 pairs");
-    check_wording(
-        -0.0078, -0.0123, -0.0011, 9, false,
-        "roper better than rope by 0.0078 nats of held-out loss: 95% interval [0.0011, 0.0123], 9 pairs");
+    check_wording(20.04, 10.16, 40.6, 3, true,
+                  "roper better than rope by 20.0 points of exact match: 95% interval [10.2, 40.6], 3 pairs");
+    check_wording(-20.04, -40.6, -10.16, 3, true,
+                  "roper worse than rope by 20.0 points of exact match: 95% interval [10.2, 40.6], 3 pairs");
+    check_wording(-0.0078, -0.0123, -0.0011, 9, false,
+                  "roper better than rope by 0.0078 nats per token of validation loss: 95% interval [0.0011, "
+                  "0.0123], 9 pairs");
     check_wording(
         1.2, -3, 5.1, 5, true,
-        "no difference shown between roper and rope: +1.2 points of right answers, 95% interval [-3.0, 5.1] "
-        "holds zero, 5 pairs");
+        "no difference shown between roper and rope: +1.2 points of exact match, 95% interval [-3.0, 5.1] "
+        "contains zero, 5 pairs");
     check_wording(3, 2, 4, 2, true,
-                  "too few runs to tell roper from rope: +3.0 points of right answers over 2 pairs");
-    check_wording(nan, nan, nan, 0, true,
-                  "nothing to say of roper and rope yet: no seed is finished with both");
-    check_wording(nan, nan, nan, 4, false, "no verdict on roper and rope: the loss of a run is not a number");
+                  "too few runs to tell roper from rope: +3.0 points of exact match over 2 pairs");
+    check_wording(nan, nan, nan, 0, true, "no verdict on roper and rope yet: no seed is finished with both");
+    check_wording(nan, nan, nan, 4, false, "no verdict on roper and rope: the loss of a run is NaN");
     return check_report();
 }

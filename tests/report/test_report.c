@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of a page by themselves, then what pages say.
+ * The parts of a report, then whole reports.
  */
 #include "report/comparison_table.h"
 #include "report/html.h"
@@ -45,7 +45,7 @@ static void check_html(void)
     CHECK_TEXT(html_count(number, -1234567), "-1,234,567");
 }
 
-/* Ranges of every size and place: ticks are few, lie inside, and are round. */
+/* Ranges of every size and place: ticks are few, inside, and round. */
 static void check_scales(void)
 {
     for (uint64_t i = 0; i < 2000; i++) {
@@ -89,7 +89,7 @@ static void check_series(const char *folder)
     struct collection collection = synthetic_read(folder);
     struct series series;
     rotary_error error;
-    check_about("series of right answers");
+    check_about("series of exact match");
     CHECK_INT(series_create(&series, &collection, SERIES_EXACT_MATCH, &error), ROTARY_OK);
     CHECK_INT(series.count, 8); /* six runs, two means */
     CHECK(series.curves[7].mean && series.curves[7].encoding == 1 && !series.curves[5].mean);
@@ -104,7 +104,7 @@ static void check_series(const char *folder)
 
     check_about("series of losses");
     CHECK_INT(series_create(&series, &collection, SERIES_TRAINING_LOSS, &error), ROTARY_OK);
-    CHECK_INT(series.curves[0].count, 60); /* fewer lines than points allowed: each stands for itself */
+    CHECK_INT(series.curves[0].count, 60); /* fewer lines than bins: one point each */
     CHECK_NEAR(series.curves[0].points[7].value, collection.records[0].points[7].loss, 0);
     series_free(&series);
     collection_free(&collection);
@@ -161,7 +161,7 @@ static void check_whole(const char *folder)
 {
     check_about("a comparison");
     char *page = page_of(folder), *again = page_of(folder), *sentence;
-    CHECK_TEXT(again, page); /* records in, page out: nothing else shows */
+    CHECK_TEXT(again, page); /* a function of the records alone */
     struct collection collection = synthetic_read(folder);
     rotary_error error;
     CHECK_INT(comparison_verdict(collection.comparison, 1, &sentence, &error), ROTARY_OK);
@@ -171,8 +171,9 @@ static void check_whole(const char *folder)
     CHECK(strstr(page, "<th scope=\"row\">position</th><td>rope, roper</td>") != NULL);
     CHECK_INT(occurrences(page, "<figure"), 5);
     CHECK_INT(occurrences(page, "class=\"card sample\""), 6);
-    CHECK_INT(occurrences(page, "aria-label=\"right\"") + occurrences(page, "aria-label=\"wrong\""), 12);
-    CHECK(occurrences(page, "aria-label=\"wrong\"") > 0);
+    CHECK_INT(occurrences(page, "aria-label=\"correct\"") + occurrences(page, "aria-label=\"incorrect\""),
+              12);
+    CHECK(occurrences(page, "aria-label=\"incorrect\"") > 0);
     CHECK(strstr(page, "runs are finished") == NULL);
     CHECK(strstr(page, "http") == NULL && strstr(page, "<script") == NULL && strstr(page, "url(") == NULL);
     CHECK(strstr(page, folder) == NULL);
@@ -186,7 +187,7 @@ static void check_parts(const char *folder)
 {
     check_about("a single run");
     char *page = page_of(synthetic_path(folder, "rope-1"));
-    CHECK_INT(occurrences(page, "<figure"), 3); /* nothing to put side by side */
+    CHECK_INT(occurrences(page, "<figure"), 3); /* nothing to compare */
     CHECK(strstr(page, "One run of 600 steps.") != NULL && strstr(page, "difference") == NULL);
     free(page);
 

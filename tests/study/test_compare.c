@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Comparisons of models so small that they train in a blink: order, continuation, what pairs share, what is
- * refused.
+ * Comparisons of tiny models: order, resuming, what pairs share, what is refused.
  */
 #include "study/synthetic.h"
 #include "support/check.h"
@@ -48,42 +47,42 @@ static struct run_config small_config(void)
 
 static const int rope_and_roper[] = {POSITION_ROPE, POSITION_ROPER};
 
-/* What the progress calls told, and when to interrupt. */
-struct telling {
-    int calls, found, last_run;
-    int64_t first_step; /* told of run `stop_run` */
-    int64_t diverged;   /* the step of the last run that did */
-    char order[256];    /* "rope-5 roper-5 ..." */
+/* What progress calls reported, and when to interrupt. */
+struct observed {
+    int calls, found, last_run; /* found: runs that were finished before */
+    int64_t first_step;         /* of run `stop_run` */
+    int64_t diverged;           /* the step of the last run that did */
+    char order[256];            /* "rope-5 roper-5 ..." */
     int stop_run;
     int64_t stop_step;
     atomic_bool interrupted;
 };
 
-static void listen(void *argument, const struct compare_progress *progress)
+static void observe(void *argument, const struct compare_progress *progress)
 {
-    struct telling *telling = argument;
-    telling->calls++;
-    if (progress->run != telling->last_run) {
-        size_t length = strlen(telling->order);
-        snprintf(telling->order + length, sizeof telling->order - length, "%s-%lld ", progress->position,
+    struct observed *observed = argument;
+    observed->calls++;
+    if (progress->run != observed->last_run) {
+        size_t length = strlen(observed->order);
+        snprintf(observed->order + length, sizeof observed->order - length, "%s-%lld ", progress->position,
                  (long long)progress->seed);
-        telling->last_run = progress->run;
-        if (progress->run == telling->stop_run && progress->train)
-            telling->first_step = progress->train->step;
+        observed->last_run = progress->run;
+        if (progress->run == observed->stop_run && progress->train)
+            observed->first_step = progress->train->step;
     }
     if (!progress->train) {
-        telling->found++;
-        telling->diverged = progress->diverged ? progress->diverged : telling->diverged;
+        observed->found++;
+        observed->diverged = progress->diverged ? progress->diverged : observed->diverged;
         return;
     }
-    if (progress->run == telling->stop_run && progress->train->step == telling->stop_step)
-        atomic_store(&telling->interrupted, true);
+    if (progress->run == observed->stop_run && progress->train->step == observed->stop_step)
+        atomic_store(&observed->interrupted, true);
 }
 
 static struct compare_call call_of(const struct run_config *config, const char *place,
-                                   struct telling *telling)
+                                   struct observed *observed)
 {
-    *telling = (struct telling){0};
+    *observed = (struct observed){0};
     return (struct compare_call){.config = config,
                                  .positions = rope_and_roper,
                                  .position_count = 2,
@@ -91,9 +90,9 @@ static struct compare_call call_of(const struct run_config *config, const char *
                                  .compute = &compute,
                                  .folder = place,
                                  .command = "rotary compare index",
-                                 .progress = listen,
-                                 .argument = telling,
-                                 .interrupted = &telling->interrupted};
+                                 .progress = observe,
+                                 .argument = observed,
+                                 .interrupted = &observed->interrupted};
 }
 
 static void check_status(const struct compare_call *call, rotary_status wanted, const char *words)
@@ -107,12 +106,12 @@ static void check_status(const struct compare_call *call, rotary_status wanted, 
 static void check_whole(const char *place)
 {
     struct run_config config = small_config();
-    struct telling telling;
+    struct observed observed;
     check_about("a comparison");
-    struct compare_call call = call_of(&config, place, &telling);
+    struct compare_call call = call_of(&config, place, &observed);
     check_status(&call, ROTARY_OK, "");
-    CHECK_TEXT(telling.order, "rope-5 roper-5 rope-6 roper-6 "); /* seed by seed */
-    CHECK_INT(telling.calls, 4 * 6);
+    CHECK_TEXT(observed.order, "rope-5 roper-5 rope-6 roper-6 "); /* seed by seed */
+    CHECK_INT(observed.calls, 4 * 6);
 
     struct collection collection = synthetic_read(place);
     CHECK_INT(collection.comparison->encodings[1].run_count, 2);
@@ -123,51 +122,50 @@ static void check_whole(const char *place)
     CHECK_TEXT(json_string_value(json_object_get(collection.description, "command")), "rotary compare index");
     collection_free(&collection);
 
-    check_about("a comparison asked for again");
-    call = call_of(&config, place, &telling);
+    check_about("the same comparison again");
+    call = call_of(&config, place, &observed);
     check_status(&call, ROTARY_OK, "");
-    CHECK_INT(telling.found, 4);
-    CHECK_INT(telling.calls, 4);
+    CHECK_INT(observed.found, 4);
+    CHECK_INT(observed.calls, 4);
 
     check_about("one more seed");
-    call = call_of(&config, place, &telling);
+    call = call_of(&config, place, &observed);
     call.runs = 3;
     check_status(&call, ROTARY_OK, "");
-    CHECK_INT(telling.found, 4);
-    CHECK_INT(telling.calls, 4 + 2 * 6);
+    CHECK_INT(observed.found, 4);
+    CHECK_INT(observed.calls, 4 + 2 * 6);
 }
 
 static void check_interrupted(const char *whole, const char *place)
 {
     struct run_config config = small_config();
-    struct telling telling;
+    struct observed observed;
     check_about("interrupted in the third run");
-    struct compare_call call = call_of(&config, place, &telling);
-    telling.stop_run = 3;
-    telling.stop_step = 4;
-    check_status(&call, ROTARY_INTERRUPTED, "stopped in run 3 of 4, rope-6; the same command goes on");
-    CHECK_TEXT(telling.order, "rope-5 roper-5 rope-6 ");
-    check_about("continued");
-    call = call_of(&config, place, &telling);
-    telling.stop_run = 3; /* to be told its first step; step 0 never comes */
+    struct compare_call call = call_of(&config, place, &observed);
+    observed.stop_run = 3;
+    observed.stop_step = 4;
+    check_status(&call, ROTARY_INTERRUPTED, "interrupted in run 3 of 4, rope-6; the same command resumes it");
+    CHECK_TEXT(observed.order, "rope-5 roper-5 rope-6 ");
+    check_about("resumed");
+    call = call_of(&config, place, &observed);
+    observed.stop_run = 3; /* for first_step; there is no step 0 to stop at */
     check_status(&call, ROTARY_OK, "");
-    CHECK_INT(telling.found, 2);
-    CHECK_INT(telling.first_step, 5);
+    CHECK_INT(observed.found, 2);
+    CHECK_INT(observed.first_step, 5);
     static const char *const runs[] = {"rope-5", "roper-5", "rope-6", "roper-6"};
     for (int i = 0; i < 4; i++)
         CHECK(same_file(synthetic_path(whole, runs[i]), synthetic_path(place, runs[i]), "model.safetensors"));
     CHECK(!same_file(synthetic_path(whole, runs[0]), synthetic_path(whole, runs[1]), "model.safetensors"));
 }
 
-/* RoPER that turns no value is RoPE: if the two see the same data and start from the same weights, they end
- * as one. */
+/* RoPER that rotates no value channel is RoPE: from the same weights, on the same data, both train alike. */
 static void check_shared(const char *place)
 {
     struct run_config config = small_config();
     config.model.value_fraction = 0;
-    struct telling telling;
+    struct observed observed;
     check_about("RoPER without its rotation");
-    struct compare_call call = call_of(&config, place, &telling);
+    struct compare_call call = call_of(&config, place, &observed);
     call.runs = 3;
     check_status(&call, ROTARY_OK, "");
     struct collection collection = synthetic_read(place);
@@ -180,7 +178,7 @@ static void check_shared(const char *place)
     collection_free(&collection);
 }
 
-/* Puts weights that are no numbers into a run's checkpoint. */
+/* Makes all weights in a run's checkpoint NaN. */
 static void poison(const struct run_config *config, const char *run)
 {
     struct decoder *decoder;
@@ -202,14 +200,13 @@ static void poison(const struct run_config *config, const char *run)
     decoder_destroy(decoder);
 }
 
-/* A comparison is made longer, logs otherwise, and one of its runs diverges on the way: the others go on, and
- * it is a result too. */
+/* A comparison is resumed with more steps and another log_every. One run diverges, the others finish. */
 static void check_longer(const char *place)
 {
     struct run_config config = small_config();
-    struct telling telling;
-    check_about("a comparison to be made longer");
-    struct compare_call call = call_of(&config, place, &telling);
+    struct observed observed;
+    check_about("a comparison of 6 steps");
+    struct compare_call call = call_of(&config, place, &observed);
     call.runs = 4;
     check_status(&call, ROTARY_OK, "");
     struct run_config poisoned = config;
@@ -217,32 +214,32 @@ static void check_longer(const char *place)
     poisoned.train.seed = 6;
     poison(&poisoned, synthetic_path(place, "roper-6"));
 
-    check_about("made longer");
+    check_about("resumed with 9 steps");
     config.train.steps = 9;
     config.train.log_every = 2;
     config.train.evaluate_every = 0;
     config.train.checkpoint_every = 4;
-    call = call_of(&config, place, &telling);
+    call = call_of(&config, place, &observed);
     call.runs = 4;
-    telling.stop_run = 1;
-    telling.stop_step = 8;
-    check_status(&call, ROTARY_INTERRUPTED, "stopped in run 1 of 8");
-    CHECK_INT(telling.first_step, 7);
+    observed.stop_run = 1;
+    observed.stop_step = 8;
+    check_status(&call, ROTARY_INTERRUPTED, "interrupted in run 1 of 8");
+    CHECK_INT(observed.first_step, 7);
     struct collection collection = synthetic_read(place);
-    CHECK_INT(collection.comparison->unfinished, 8); /* the others do not know yet */
+    CHECK_INT(collection.comparison->unfinished, 8); /* their configurations say 6 steps, compare.json 9 */
     collection_free(&collection);
 
-    call = call_of(&config, place, &telling);
+    call = call_of(&config, place, &observed);
     call.runs = 4;
     check_status(&call, ROTARY_OK, "");
-    CHECK_INT(telling.found, 1);
-    CHECK_INT(telling.diverged, 7);
-    CHECK_TEXT(telling.order, "rope-5 roper-5 rope-6 roper-6 rope-7 roper-7 rope-8 roper-8 ");
-    call = call_of(&config, place, &telling);
+    CHECK_INT(observed.found, 1);
+    CHECK_INT(observed.diverged, 7);
+    CHECK_TEXT(observed.order, "rope-5 roper-5 rope-6 roper-6 rope-7 roper-7 rope-8 roper-8 ");
+    call = call_of(&config, place, &observed);
     call.runs = 4;
     check_status(&call, ROTARY_OK, "");
-    CHECK_INT(telling.found, 8);
-    CHECK_INT(telling.calls, 8);
+    CHECK_INT(observed.found, 8);
+    CHECK_INT(observed.calls, 8);
 
     collection = synthetic_read(place);
     const struct comparison *comparison = collection.comparison;
@@ -259,13 +256,13 @@ static void check_longer(const char *place)
 
     check_about("what may not change");
     config.train.steps = 8;
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "compares runs of 9 steps: wanted as many or more, got 8");
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "compares runs of 9 steps, got 8: wanted as many or more");
     config.train.steps = 9;
     config.train.warmup_steps = 3;
     check_status(&call, ROTARY_INVALID_ARGUMENT, "warmup_steps is 0 in ");
     config = small_config();
     config.train.schedule = SCHEDULE_LINEAR;
-    call = call_of(&config, scratch_path("linear"), &telling);
+    call = call_of(&config, scratch_path("linear"), &observed);
     check_status(&call, ROTARY_OK, "");
     config.train.steps = 7;
     check_status(&call, ROTARY_INVALID_ARGUMENT, "a schedule that is linear leads to its last step");
@@ -274,9 +271,9 @@ static void check_longer(const char *place)
 static void check_refused(const char *whole)
 {
     struct run_config config = small_config();
-    struct telling telling;
+    struct observed observed;
     check_about("what is refused");
-    struct compare_call call = call_of(&config, whole, &telling);
+    struct compare_call call = call_of(&config, whole, &observed);
     config.train.learning_rate *= 2;
     check_status(&call, ROTARY_INVALID_ARGUMENT, "learning_rate");
     config = small_config();
@@ -284,7 +281,7 @@ static void check_refused(const char *whole)
     check_status(&call, ROTARY_INVALID_ARGUMENT, "seed");
     config = small_config();
     call.positions = (const int[]){POSITION_ROPE, POSITION_ROPE};
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "rope is named twice");
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "rope is given twice");
     call.positions = (const int[]){POSITION_ROPE, POSITIONS};
     check_status(&call, ROTARY_INVALID_ARGUMENT, "does not exist");
     call.positions = rope_and_roper;
@@ -296,7 +293,7 @@ static void check_refused(const char *whole)
 
     check_about("while another process compares there");
     config.train.steps = 9;
-    call = call_of(&config, whole, &telling);
+    call = call_of(&config, whole, &observed);
     int lock;
     rotary_error error = {0};
     CHECK_INT(folder_lock(whole, &lock, &error), ROTARY_OK);
@@ -304,17 +301,17 @@ static void check_refused(const char *whole)
     folder_unlock(lock);
     config = small_config();
     call.runs = 3;
-    check_status(&call, ROTARY_OK, ""); /* the comparison is not one of 9 steps now */
-    CHECK_INT(telling.found, 6);
+    check_status(&call, ROTARY_OK, ""); /* the call that was refused wrote no compare.json of 9 steps */
+    CHECK_INT(observed.found, 6);
 
     check_about("what is refused elsewhere");
     const char *place = scratch_path("odd");
-    call = call_of(&config, place, &telling);
-    config.model.value_fraction = 0.4; /* 3 of 8 channels: RoPE does not mind */
+    call = call_of(&config, place, &observed);
+    config.model.value_fraction = 0.4; /* 3 of 8 channels: allowed for RoPE */
     check_status(&call, ROTARY_INVALID_ARGUMENT, "value_fraction");
     CHECK(!file_exists(place));
     config = small_config();
-    config.train.seed = 9007199254740991; /* the last there is: not for the second run */
+    config.train.seed = 9007199254740991; /* the last allowed: the second run has none */
     check_status(&call, ROTARY_INVALID_ARGUMENT,
                  "\"seed\" is 9007199254740992, wanted a whole number from 0 to 9007199254740991");
     CHECK(!file_exists(place));
@@ -323,14 +320,14 @@ static void check_refused(const char *whole)
     check_status(&call, ROTARY_OUT_OF_MEMORY, "rope-5: ");
     config = small_config();
 
-    call = call_of(&config, synthetic_path(whole, "rope-5"), &telling);
+    call = call_of(&config, synthetic_path(whole, "rope-5"), &observed);
     check_status(&call, ROTARY_INVALID_ARGUMENT, "holds a single run");
     call.folder = synthetic_path(whole, "rope-5/config.json"); /* a file */
     check_status(&call, ROTARY_IO_ERROR, "config.json");
     call.folder = scratch_path("other");
     synthetic_write(call.folder, "compare.json", "{\"format\":1}");
     check_status(&call, ROTARY_INVALID_ARGUMENT, "format 1");
-    CHECK_INT(telling.calls, 0);
+    CHECK_INT(observed.calls, 0);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records read back, damaged and not; runs put side by side.
+ * Records read back, valid and damaged; comparisons of them.
  */
 #include "study/synthetic.h"
 #include "support/check.h"
@@ -71,7 +71,7 @@ static void check_record(const char *folder)
     record_free(&record);
 }
 
-/* `line` behind good ones is refused, by number, with `why` in the sentence. */
+/* `line` after valid ones is refused, with its number and `why` in the message. */
 static void check_damage(const char *folder, const char *line, const char *why)
 {
     struct record record;
@@ -95,11 +95,11 @@ static void check_damages(const char *folder)
     check_damage(folder, "{\"loss\":1}", "step: wanted a whole number from 0 to 9007199254740991");
     check_damage(folder, "{\"step\":-1}", "step: wanted a whole number");
     check_damage(folder, "{\"step\":9007199254740992,\"loss\":1}", "step: wanted a whole number");
-    check_damage(folder, "{\"step\":20}", "step: wanted lines in the order");
+    check_damage(folder, "{\"step\":20}", "step: wanted lines in ascending order");
     check_damage(folder, "{\"step\":40,\"loss\":\"low\"}", "loss: wanted a number");
     check_damage(folder, "{\"step\":40,\"evaluation\":[]}", "evaluation: wanted an object");
     check_damage(folder, "{\"step\":40,\"evaluation\":{\"problems\":4,\"correct\":5}}",
-                 "no more right answers");
+                 "correct: wanted at most as many");
     check_damage(
         folder,
         "{\"step\":40,\"evaluation\":{\"problems\":4,\"correct\":4,\"loss\":1,\"accuracy\":1,\"seconds\":1},"
@@ -145,8 +145,7 @@ static void check_comparison(const char *folder)
     collection_free(&collection);
 }
 
-/* Runs that diverged are finished, without a score: said, counted as slower than any, and left out of the
- * rest. */
+/* Runs that diverged are finished without a score, and count as slower than any other. */
 static void check_diverged(const char *folder)
 {
     check_about("roper-2 diverged");
@@ -192,7 +191,7 @@ static void check_diverged(const char *folder)
                      "{\"step\":5,\"diverged\":\"loss\"}\n");
     rotary_error error = {0};
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
-    CHECK_WORDS(error.message, "line 2: step: wanted nothing after the line");
+    CHECK_WORDS(error.message, "line 2: step: wanted no line after the one");
 }
 
 static void check_unfinished(const char *folder)
@@ -305,7 +304,7 @@ static void check_plain_runs(const char *folder)
     run.task = "index";
     synthetic_run(folders[1], &run);
     CHECK_INT(collection_read(&collection, folders, 2, &error), ROTARY_INVALID_ARGUMENT);
-    CHECK(strstr(error.message, "only runs of one task") != NULL);
+    CHECK(strstr(error.message, "wanted runs of one task") != NULL);
     CHECK_INT(collection_read(&collection, folders, 0, &error), ROTARY_INVALID_ARGUMENT);
 }
 
