@@ -201,21 +201,45 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
     svg_end(stream);
 }
 
-/* The frame of a chart with one row per encoding. */
-static struct svg_frame rows_frame(const struct comparison *comparison, int rows, double above)
+/* A chart with one row per encoding, from encoding `first` on, over values of one measure. */
+struct row_chart {
+    FILE *stream;
+    const struct comparison *comparison;
+    enum measure measure;
+    int first;
+    struct svg_frame frame;
+    struct svg_scale across;
+};
+
+static struct row_chart row_chart_of(FILE *stream, const struct comparison *comparison, enum measure measure,
+                                     struct range range, int first)
 {
-    return (struct svg_frame){.left = 18 + name_width(comparison),
+    double top = first ? 34 : 6;
+    struct svg_frame frame = {.left = 18 + name_width(comparison),
                               .right = SVG_WIDTH - 22,
-                              .top = above,
-                              .bottom = above + rows * ROW_HEIGHT};
+                              .top = top,
+                              .bottom = top + (comparison->encoding_count - first) * ROW_HEIGHT};
+    return (struct row_chart){.stream = stream,
+                              .comparison = comparison,
+                              .measure = measure,
+                              .first = first,
+                              .frame = frame,
+                              .across = {range.low, range.high, frame.left + 8, frame.right - 8}};
 }
 
-/* Moves a dot above or below its row so that it does not cover an equal value. */
-static double row_offset(const double *values, int at, double min_distance)
+/* The middle of an encoding's row. */
+static double row_y(const struct row_chart *chart, int encoding)
 {
+    return chart->frame.top + (encoding - chart->first + 0.5) * ROW_HEIGHT;
+}
+
+/* Moves a dot `size` wide above or below its row so that it does not cover an equal value. */
+static double row_offset(const struct row_chart *chart, const double *values, int at, double size)
+{
+    double width = (chart->across.high - chart->across.low) * size / (chart->frame.right - chart->frame.left);
     int before = 0;
     for (int i = 0; i < at; i++)
-        before += fabs(values[i] - values[at]) < min_distance;
+        before += fabs(values[i] - values[at]) < width;
     return (before % 2 ? -1 : 1) * 7.0 * ((before + 1) / 2 % 3);
 }
 
@@ -223,6 +247,30 @@ static const char *scores_name(enum measure measure)
 {
     return measure == MEASURE_EXACT_MATCH ? "exact match at the end, %"
                                           : "validation loss at the end, nats per token";
+}
+
+static void draw_scores(const struct row_chart *chart, int index)
+{
+    const struct comparison_encoding *encoding = &chart->comparison->encodings[index];
+    const struct statistics *statistics = &encoding->statistics[chart->measure];
+    const double *values = encoding->values[chart->measure];
+    double y = row_y(chart, index);
+    for (int i = 0; i < encoding->run_count; i++) {
+        char title[160], number[HTML_NUMBER_BYTES];
+        if (!isfinite(values[i]))
+            continue;
+        snprintf(title, sizeof title, "%s, seed %lld: %s", encoding->name,
+                 (long long)chart->comparison->records[encoding->runs[i]].seed,
+                 html_number(number, values[i], measure_decimals(chart->measure), 0));
+        svg_marker(chart->stream, index, svg_place(chart->across, values[i]),
+                   y + row_offset(chart, values, i, 10), 9, title);
+    }
+    if (encoding->run_count < 2 || isnan(statistics->mean))
+        return;
+    double mean = svg_place(chart->across, statistics->mean),
+           median = svg_place(chart->across, statistics->median);
+    svg_line(chart->stream, "mean", mean, y - 20, mean, y + 20);
+    svg_line(chart->stream, "median", median, y - 20, median, y + 20);
 }
 
 void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure)
@@ -234,34 +282,13 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
     if (range.low > range.high)
         return;
     svg_round_range(&range.low, &range.high);
-    struct svg_frame frame = rows_frame(comparison, comparison->encoding_count, 6);
-    struct svg_scale across = {range.low, range.high, frame.left + 8, frame.right - 8};
-    double min_distance = (range.high - range.low) * 10 / (frame.right - frame.left);
+    struct row_chart chart = row_chart_of(stream, comparison, measure, range, 0);
 
-    svg_begin(stream, (int)frame.bottom + ROWS_BELOW, scores_name(measure));
-    svg_axis_below(stream, frame, across, scores_name(measure));
+    svg_begin(stream, (int)chart.frame.bottom + ROWS_BELOW, scores_name(measure));
+    svg_axis_below(stream, chart.frame, chart.across, scores_name(measure));
     for (int i = 0; i < comparison->encoding_count; i++) {
-        const struct comparison_encoding *encoding = &comparison->encodings[i];
-        const struct statistics *statistics = &encoding->statistics[measure];
-        double y = frame.top + (i + 0.5) * ROW_HEIGHT;
-        draw_name(stream, comparison, i, 2, y);
-        char class[32], title[160], number[HTML_NUMBER_BYTES];
-        snprintf(class, sizeof class, "dot %s", svg_encoding_class(i));
-        for (int j = 0; j < encoding->run_count; j++) {
-            double value = encoding->values[measure][j];
-            if (!isfinite(value))
-                continue;
-            snprintf(title, sizeof title, "%s, seed %lld: %s", encoding->name,
-                     (long long)comparison->records[encoding->runs[j]].seed,
-                     html_number(number, value, measure_decimals(measure), 0));
-            svg_marker(stream, i, class, svg_place(across, value),
-                       y + row_offset(encoding->values[measure], j, min_distance), 9, title);
-        }
-        if (encoding->run_count < 2 || isnan(statistics->mean))
-            continue;
-        double mean = svg_place(across, statistics->mean), median = svg_place(across, statistics->median);
-        svg_line(stream, "mean", mean, y - 20, mean, y + 20);
-        svg_line(stream, "median", median, y - 20, median, y + 20);
+        draw_name(stream, comparison, i, 2, row_y(&chart, i));
+        draw_scores(&chart, i);
     }
     svg_end(stream);
 }
@@ -281,60 +308,65 @@ static struct range range_of_differences(const struct comparison *comparison, en
     return range;
 }
 
-static void draw_pairs(FILE *stream, const struct comparison_encoding *encoding, int index,
-                       enum measure measure, struct svg_scale across, double y, double min_distance)
+static void draw_pairs(const struct row_chart *chart, int index)
 {
-    char class[32], title[160], number[HTML_NUMBER_BYTES];
-    snprintf(class, sizeof class, "dot %s", svg_encoding_class(index));
-    for (int i = 0; i < encoding->difference[measure].count; i++) {
-        double value = encoding->differences[measure][i];
-        if (!isfinite(value))
+    const struct comparison_encoding *encoding = &chart->comparison->encodings[index];
+    const double *values = encoding->differences[chart->measure];
+    for (int i = 0; i < encoding->difference[chart->measure].count; i++) {
+        char title[160], number[HTML_NUMBER_BYTES];
+        if (!isfinite(values[i]))
             continue;
         snprintf(title, sizeof title, "seed %lld: %s", (long long)encoding->pair_seeds[i],
-                 html_number(number, value, measure_decimals(measure), 1));
-        svg_marker(stream, index, class, svg_place(across, value),
-                   y - 11 - fabs(row_offset(encoding->differences[measure], i, min_distance)) / 2, 8, title);
+                 html_number(number, values[i], measure_decimals(chart->measure), 1));
+        svg_marker(chart->stream, index, svg_place(chart->across, values[i]),
+                   row_y(chart, index) - 11 - fabs(row_offset(chart, values, i, 8)) / 2, 8, title);
     }
+}
+
+static void draw_interval(const struct row_chart *chart, int index)
+{
+    const struct paired_difference *difference =
+        &chart->comparison->encodings[index].difference[chart->measure];
+    if (isnan(difference->low))
+        return;
+    double low = svg_place(chart->across, difference->low), high = svg_place(chart->across, difference->high),
+           mean = svg_place(chart->across, difference->mean), y = row_y(chart, index);
+    char class[32];
+    snprintf(class, sizeof class, "interval %s", svg_encoding_class(index));
+    svg_line(chart->stream, class, low, y + 8, high, y + 8);
+    svg_line(chart->stream, class, low, y + 3, low, y + 13);
+    svg_line(chart->stream, class, high, y + 3, high, y + 13);
+    svg_line(chart->stream, "mean", mean, y - 2, mean, y + 18);
+}
+
+/* Says on the wider side of zero whether it is the better one. */
+static void draw_zero(const struct row_chart *chart, struct range range)
+{
+    double zero = svg_place(chart->across, 0), top = chart->frame.top;
+    svg_line(chart->stream, "zero", zero, top - 8, zero, chart->frame.bottom);
+    bool higher = measure_direction(chart->measure) == HIGHER_IS_BETTER;
+    bool right_side = higher ? range.high >= -range.low : range.high > -range.low;
+    char text[160];
+    snprintf(text, sizeof text, right_side ? "%s than %s →" : "← %s than %s",
+             right_side == higher ? "better" : "worse", chart->comparison->encodings[0].name);
+    svg_text(chart->stream, "name", right_side ? "start" : "end", zero + (right_side ? 6 : -6), top - 14,
+             text);
 }
 
 void chart_differences(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
     struct range range = range_of_differences(comparison, measure);
-    struct svg_frame frame = rows_frame(comparison, comparison->encoding_count - 1, 34);
-    struct svg_scale across = {range.low, range.high, frame.left + 8, frame.right - 8};
-    double min_distance = (range.high - range.low) * 8 / (frame.right - frame.left),
-           zero = svg_place(across, 0);
-    bool higher = measure_direction(measure) == HIGHER_IS_BETTER;
+    struct row_chart chart = row_chart_of(stream, comparison, measure, range, 1);
 
-    svg_begin(stream, (int)frame.bottom + ROWS_BELOW, "paired differences with 95% intervals");
-    svg_axis_below(stream, frame, across,
+    svg_begin(stream, (int)chart.frame.bottom + ROWS_BELOW, "paired differences with 95% intervals");
+    svg_axis_below(stream, chart.frame, chart.across,
                    measure == MEASURE_EXACT_MATCH ? "difference, points of exact match"
                                                   : "difference, nats per token");
-    svg_line(stream, "zero", zero, frame.top - 8, zero, frame.bottom);
-    /* The wider side of zero has the words. */
-    bool right_side = higher ? range.high >= -range.low : range.high > -range.low;
-    const char *words = right_side == higher ? "better" : "worse";
-    char side[160];
-    snprintf(side, sizeof side, right_side ? "%s than %s →" : "← %s than %s", words,
-             comparison->encodings[0].name);
-    svg_text(stream, "name", right_side ? "start" : "end", zero + (right_side ? 6 : -6), frame.top - 14,
-             side);
+    draw_zero(&chart, range);
     for (int i = 1; i < comparison->encoding_count; i++) {
-        const struct comparison_encoding *encoding = &comparison->encodings[i];
-        const struct paired_difference *difference = &encoding->difference[measure];
-        double y = frame.top + (i - 0.5) * ROW_HEIGHT;
-        draw_name(stream, comparison, i, 2, y);
-        draw_pairs(stream, encoding, i, measure, across, y, min_distance);
-        if (isnan(difference->low))
-            continue;
-        double low = svg_place(across, difference->low), high = svg_place(across, difference->high);
-        char class[32];
-        snprintf(class, sizeof class, "interval %s", svg_encoding_class(i));
-        svg_line(stream, class, low, y + 8, high, y + 8);
-        svg_line(stream, class, low, y + 3, low, y + 13);
-        svg_line(stream, class, high, y + 3, high, y + 13);
-        double mean = svg_place(across, difference->mean);
-        svg_line(stream, "mean", mean, y - 2, mean, y + 18);
+        draw_name(stream, comparison, i, 2, row_y(&chart, i));
+        draw_pairs(&chart, i);
+        draw_interval(&chart, i);
     }
     svg_end(stream);
 }

@@ -80,11 +80,10 @@ static const char *const shapes[SVG_ENCODINGS] = {
     "M-.6-.3H.6V.3H-.6Z",                                          /* bar */
 };
 
-void svg_marker(FILE *stream, int encoding, const char *class, double x, double y, double size,
-                const char *title)
+void svg_marker(FILE *stream, int encoding, double x, double y, double size, const char *title)
 {
-    fprintf(stream, "<path class=\"%s\" transform=\"translate(%.1f %.1f) scale(%.3g)\" d=\"%s\"", class, x, y,
-            size, shapes[encoding % SVG_ENCODINGS]);
+    fprintf(stream, "<path class=\"dot %s\" transform=\"translate(%.1f %.1f) scale(%.3g)\" d=\"%s\"",
+            svg_encoding_class(encoding), x, y, size, shapes[encoding % SVG_ENCODINGS]);
     if (!title) {
         fprintf(stream, "/>\n");
         return;

@@ -42,8 +42,7 @@ void svg_line(FILE *stream, const char *class, double x1, double y1, double x2, 
 /* anchor: start, middle, end. */
 void svg_text(FILE *stream, const char *class, const char *anchor, double x, double y, const char *text);
 /* The shape of an encoding, about `size` across; `title` is its tooltip, or NULL. */
-void svg_marker(FILE *stream, int encoding, const char *class, double x, double y, double size,
-                const char *title);
+void svg_marker(FILE *stream, int encoding, double x, double y, double size, const char *title);
 /* Ticks, their numbers, grid lines across the frame, and the axis' name. */
 void svg_axis_below(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *name);
 void svg_axis_left(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *unit,

@@ -65,12 +65,11 @@ static rotary_status check_records(struct comparison *comparison, const struct r
     return ROTARY_OK;
 }
 
-/* The records of one encoding that are finished, and diverged or not, by seed into `runs`; gives their number
- * in *count_found. */
-static rotary_status collect(const struct comparison_encoding *encoding, const struct record *records,
-                             int count, bool diverged, int *runs, int *count_found, rotary_error *error)
+/* Appends the encoding's finished records, either those that diverged or the others, to its runs, by seed. */
+static rotary_status collect(struct comparison_encoding *encoding, const struct record *records, int count,
+                             bool diverged, rotary_error *error)
 {
-    int found = 0;
+    int *runs = encoding->runs + (diverged ? encoding->run_count : 0), found = 0;
     for (int i = 0; i < count; i++) {
         if (strcmp(records[i].position, encoding->name) != 0 || !record_finished(&records[i]) ||
             (records[i].diverged > 0) != diverged)
@@ -88,7 +87,7 @@ static rotary_status collect(const struct comparison_encoding *encoding, const s
         runs[place] = i;
         found++;
     }
-    *count_found = found;
+    *(diverged ? &encoding->diverged_count : &encoding->run_count) = found;
     return ROTARY_OK;
 }
 
@@ -111,9 +110,7 @@ static void pair_runs(struct comparison_encoding *encoding, const struct compari
 }
 
 /* One block holds all arrays of an encoding, which has at most as many runs as there are records. */
-static rotary_status summarize(struct comparison_encoding *encoding,
-                               const struct comparison_encoding *baseline, const struct record *records,
-                               int count, rotary_error *error)
+static rotary_status make_room(struct comparison_encoding *encoding, int count, rotary_error *error)
 {
     size_t room = (size_t)count + 1;
     double *block = malloc(room * (2 * MEASURES * sizeof(double) + 2 * sizeof(int64_t) + sizeof(int)));
@@ -126,16 +123,21 @@ static rotary_status summarize(struct comparison_encoding *encoding,
     encoding->steps_to_90 = (int64_t *)(block + 2 * MEASURES * room);
     encoding->pair_seeds = encoding->steps_to_90 + room;
     encoding->runs = (int *)(encoding->pair_seeds + room);
+    return ROTARY_OK;
+}
 
-    rotary_status status =
-        collect(encoding, records, count, false, encoding->runs, &encoding->run_count, error);
-    int runs = encoding->run_count;
+static rotary_status summarize(struct comparison_encoding *encoding,
+                               const struct comparison_encoding *baseline, const struct record *records,
+                               int count, rotary_error *error)
+{
+    rotary_status status = make_room(encoding, count, error);
     if (status == ROTARY_OK)
-        status =
-            collect(encoding, records, count, true, encoding->runs + runs, &encoding->diverged_count, error);
+        status = collect(encoding, records, count, false, error);
+    if (status == ROTARY_OK)
+        status = collect(encoding, records, count, true, error);
     if (status != ROTARY_OK)
         return status;
-    int diverged = encoding->diverged_count;
+    int runs = encoding->run_count, diverged = encoding->diverged_count;
     for (int i = 0; i < runs + diverged; i++)
         encoding->steps_to_90[i] =
             i < runs ? record_steps_to(&records[encoding->runs[i]], ninety_percent) : NOT_REACHED;
