@@ -15,7 +15,7 @@ struct page {
     char **verdicts; /* comparison_verdict of each encoding but the first */
 };
 
-/* Writes the whole page. Errors are the stream's. */
+/* Errors are the stream's. */
 void page_write(FILE *stream, const struct page *page);
 
 /* The tables and answers of the page, in its order. */

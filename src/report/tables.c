@@ -226,7 +226,7 @@ void page_configuration(FILE *stream, const struct collection *collection)
     json_t *config = collection->records[0].config, *value;
     const char *key;
     fputs("<details>\n"
-          "<summary>The whole configuration</summary>\n"
+          "<summary>Configuration</summary>\n"
           "<div class=\"scroll\"><table class=\"settings\"><tbody>\n",
           stream);
     json_object_foreach (config, key, value) {

@@ -27,7 +27,7 @@ struct record_sample { /* of the last evaluation that has samples; strings belon
 
 struct record {
     char *folder;
-    json_t *config;              /* the whole configuration */
+    json_t *config;              /* all of config.json */
     const char *task, *position; /* point into config */
     int64_t seed, steps;         /* steps: as configured */
     int64_t done;                /* the last step that has a line; 0: none yet */

@@ -41,6 +41,8 @@ static void check_json(const char *folder)
     CHECK_NEAR(json_real_value(json_object_get(json_object_get(encoding, "exact_match_percent"), "mean")),
                roper->statistics[MEASURE_EXACT_MATCH].mean, 0);
     CHECK_INT((int64_t)json_array_size(json_object_get(encoding, "runs")), roper->run_count);
+    CHECK_NEAR(json_real_value(json_object_get(json_object_get(encoding, "validation_loss"), "mean")),
+               roper->statistics[MEASURE_VALIDATION_LOSS].mean, 0);
     json_t *diverged = json_object_get(encoding, "diverged");
     CHECK_INT((int64_t)json_array_size(diverged), roper->diverged_count);
     if (roper->diverged_count)

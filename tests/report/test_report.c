@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of a report, then whole reports.
+ * The parts of a report, then complete reports.
  */
 #include "report/comparison_table.h"
 #include "report/html.h"

@@ -28,7 +28,7 @@ print(" *")
 print(" * Made by goldens.py with numpy %s and scipy %s. Do not edit. */" % (numpy.__version__, scipy.__version__))
 print("static const struct golden {")
 print("    int count;")
-print("    double values[8], mean, median, deviation, least, most, without_least, without_most, low, high;")
+print("    double values[8], mean, median, deviation, min, max, without_min, without_max, low, high;")
 print("} goldens[] = {")
 for case in CASES:
     values = numpy.array(case)

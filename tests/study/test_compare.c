@@ -103,7 +103,7 @@ static void check_status(const struct compare_call *call, rotary_status wanted, 
         printf("    %s\n", error.message);
 }
 
-static void check_whole(const char *place)
+static void check_finished(const char *place)
 {
     struct run_config config = small_config();
     struct observed observed;
@@ -136,7 +136,7 @@ static void check_whole(const char *place)
     CHECK_INT(observed.calls, 4 + 2 * 6);
 }
 
-static void check_interrupted(const char *whole, const char *place)
+static void check_interrupted(const char *finished, const char *place)
 {
     struct run_config config = small_config();
     struct observed observed;
@@ -154,8 +154,10 @@ static void check_interrupted(const char *whole, const char *place)
     CHECK_INT(observed.first_step, 5);
     static const char *const runs[] = {"rope-5", "roper-5", "rope-6", "roper-6"};
     for (int i = 0; i < 4; i++)
-        CHECK(same_file(synthetic_path(whole, runs[i]), synthetic_path(place, runs[i]), "model.safetensors"));
-    CHECK(!same_file(synthetic_path(whole, runs[0]), synthetic_path(whole, runs[1]), "model.safetensors"));
+        CHECK(same_file(synthetic_path(finished, runs[i]), synthetic_path(place, runs[i]),
+                        "model.safetensors"));
+    CHECK(!same_file(synthetic_path(finished, runs[0]), synthetic_path(finished, runs[1]),
+                     "model.safetensors"));
 }
 
 /* RoPER that rotates no value channel is RoPE: from the same weights, on the same data, both train alike. */
@@ -268,12 +270,12 @@ static void check_longer(const char *place)
     check_status(&call, ROTARY_INVALID_ARGUMENT, "a schedule that is linear leads to its last step");
 }
 
-static void check_refused(const char *whole)
+static void check_refused(const char *finished)
 {
     struct run_config config = small_config();
     struct observed observed;
     check_about("what is refused");
-    struct compare_call call = call_of(&config, whole, &observed);
+    struct compare_call call = call_of(&config, finished, &observed);
     config.train.learning_rate *= 2;
     check_status(&call, ROTARY_INVALID_ARGUMENT, "learning_rate");
     config = small_config();
@@ -293,10 +295,10 @@ static void check_refused(const char *whole)
 
     check_about("while another process compares there");
     config.train.steps = 9;
-    call = call_of(&config, whole, &observed);
+    call = call_of(&config, finished, &observed);
     int lock;
     rotary_error error = {0};
-    CHECK_INT(folder_lock(whole, &lock, &error), ROTARY_OK);
+    CHECK_INT(folder_lock(finished, &lock, &error), ROTARY_OK);
     check_status(&call, ROTARY_IO_ERROR, "another process is training in");
     folder_unlock(lock);
     config = small_config();
@@ -320,9 +322,9 @@ static void check_refused(const char *whole)
     check_status(&call, ROTARY_OUT_OF_MEMORY, "rope-5: ");
     config = small_config();
 
-    call = call_of(&config, synthetic_path(whole, "rope-5"), &observed);
+    call = call_of(&config, synthetic_path(finished, "rope-5"), &observed);
     check_status(&call, ROTARY_INVALID_ARGUMENT, "holds a single run");
-    call.folder = synthetic_path(whole, "rope-5/config.json"); /* a file */
+    call.folder = synthetic_path(finished, "rope-5/config.json"); /* a file */
     check_status(&call, ROTARY_IO_ERROR, "config.json");
     call.folder = scratch_path("other");
     synthetic_write(call.folder, "compare.json", "{\"format\":1}");
@@ -335,12 +337,12 @@ int main(void)
     rotary_error error = {0};
     if (!CHECK_INT(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK))
         return check_report();
-    const char *whole = scratch_path("whole");
-    check_whole(whole);
-    check_interrupted(whole, scratch_path("interrupted"));
+    const char *finished = scratch_path("finished");
+    check_finished(finished);
+    check_interrupted(finished, scratch_path("interrupted"));
     check_shared(scratch_path("shared"));
     check_longer(scratch_path("longer"));
-    check_refused(whole);
+    check_refused(finished);
     compute_destroy(&compute);
     return check_report();
 }

@@ -40,7 +40,7 @@ static void check_record(const char *folder)
     CHECK(!record_finished(&record) && record_last_evaluation(&record) == NULL);
     record_free(&record);
 
-    check_about("a whole run");
+    check_about("a finished run");
     synthetic_write(folder, "metrics.jsonl", metrics);
     CHECK_INT(record_read(&record, folder, &error), ROTARY_OK);
     CHECK_TEXT(record.task, "index");
