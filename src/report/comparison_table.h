@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* The unit of a difference: such as "points of exact match". */
+/* The unit of a difference, such as "points of exact match". */
 const char *measure_unit(enum measure measure);
 /* Enough to tell runs apart: exact match comes in steps of about a percent, losses differ in the third
  * decimal. */

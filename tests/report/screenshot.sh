@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# screenshot.sh MAKE_PAGES [DIR]: opens pages in headless Chromium, as wide as a phone and as a desk, in light and dark, and
-# asks what sticks out: the page past the window, or a drawing's text past its card. With DIR, leaves pictures there.
+# screenshot.sh MAKE_PAGES [DIR]: opens pages in headless Chromium, at 390 and 1280 pixels, and fails if a page is wider than
+# its window, or a chart's text lies outside its card. With DIR, leaves screenshots there, light and dark.
 set -eu
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
 [ -n "$chromium" ] || { echo "skipped: there is no Chromium"; exit 77; }

@@ -157,7 +157,7 @@ static int occurrences(const char *text, const char *word)
     return count;
 }
 
-static void check_whole(const char *folder)
+static void check_comparison(const char *folder)
 {
     check_about("a comparison");
     char *page = page_of(folder), *again = page_of(folder), *sentence;
@@ -252,7 +252,7 @@ int main(void)
     check_html();
     check_scales();
     check_series(folder);
-    check_whole(folder);
+    check_comparison(folder);
     check_parts(folder);
     check_hostile(folder);
     return check_report();
