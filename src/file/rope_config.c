@@ -21,8 +21,8 @@ enum { TEXT_BYTES = 256 };
 static rotary_status read_size(const struct rope_reader *reader, const char *const *keys, int64_t *size)
 {
     for (; *keys; keys++)
-        if (rope_reader_value(reader->top, *keys))
-            return rope_reader_integer(reader, *keys, rope_reader_value(reader->top, *keys), 1, size);
+        if (rope_reader_value(reader->text_config, *keys))
+            return rope_reader_integer(reader, *keys, rope_reader_value(reader->text_config, *keys), 1, size);
     return ROTARY_OK;
 }
 
@@ -31,7 +31,7 @@ static rotary_status divide_width(const struct rope_reader *reader, int64_t othe
 {
     static const char *const widths[] = {"hidden_size", "n_embd", "d_model", NULL};
     static const char *const counts[] = {"num_attention_heads", "n_head", "n_heads", NULL};
-    int64_t width = reader->model->width, heads = reader->model->heads;
+    int64_t width = reader->family->hidden_size, heads = reader->family->attention_heads;
     rotary_status status = read_size(reader, widths, &width);
     if (!status)
         status = read_size(reader, counts, &heads);
@@ -62,14 +62,14 @@ static rotary_status read_head_dim(const struct rope_reader *reader,
     static const char *const own[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
     static const char *const full[] = {"global_head_dim",
                                        NULL}; /* Gemma 4's, of layers that see everything */
-    const json_t *part = rope_reader_value(reader->top, "qk_rope_head_dim");
-    const json_t *other = rope_reader_value(reader->top, "qk_nope_head_dim");
-    bool parts = reader->model->rope_head_dim > 0 || other;
+    const json_t *part = rope_reader_value(reader->text_config, "qk_rope_head_dim");
+    const json_t *other = rope_reader_value(reader->text_config, "qk_nope_head_dim");
+    bool parts = reader->family->qk_rope_head_dim > 0 || other;
     bool sees_all = request->layer_type && strcmp(request->layer_type, "full_attention") == 0;
     *head_dim = 0;
-    *rotated = reader->undivided ? 0 : reader->model->rope_head_dim;
+    *rotated = reader->without_mla ? 0 : reader->family->qk_rope_head_dim;
     rotary_status status = ROTARY_OK;
-    if (!reader->undivided)
+    if (!reader->without_mla)
         status = rope_reader_integer(reader, "qk_rope_head_dim", part, 0, rotated);
     if (*rotated > 0 && parts) {
         int64_t still = 0;
@@ -83,12 +83,12 @@ static rotary_status read_head_dim(const struct rope_reader *reader,
     if (!status && sees_all)
         status = read_size(reader, full, head_dim);
     if (!status && *head_dim == 0)
-        *head_dim = reader->head_dim;
+        *head_dim = reader->default_head_dim;
     if (!status && *head_dim == 0)
         status = read_size(reader, own, head_dim);
     /* A head_dim that is null asks for a share of the width. */
-    if (!status && *head_dim == 0 && !json_object_get(reader->top, "head_dim"))
-        *head_dim = *rotated > 0 ? *rotated : reader->model->head_dim;
+    if (!status && *head_dim == 0 && !json_object_get(reader->text_config, "head_dim"))
+        *head_dim = *rotated > 0 ? *rotated : reader->family->head_dim;
     if (status || *head_dim > 0)
         return status;
     return divide_width(reader, request->head_dim, head_dim);
@@ -117,10 +117,10 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t rotated
     static const char *const keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
                                        "rotary_emb_fraction"};
     static const char *const places[] = {"front", "back", NULL};
-    double fraction = reader->fraction > 0 ? reader->fraction : 1;
+    double fraction = reader->default_fraction > 0 ? reader->default_fraction : 1;
     bool parts =
-        rotated > 0 && rotated < plan->head_dim && rope_reader_value(reader->top, "qk_nope_head_dim");
-    int place = reader->model->back || parts;
+        rotated > 0 && rotated < plan->head_dim && rope_reader_value(reader->text_config, "qk_nope_head_dim");
+    int place = reader->family->rotates_last || parts;
     const json_t *value = NULL;
     for (size_t i = 0; !value && i < sizeof keys / sizeof keys[0]; i++) {
         value = rope_reader_find(reader, keys[i]);
@@ -129,9 +129,9 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t rotated
             return rope_reader_refuse(reader, keys[i], value, "a number above 0 and at most 1");
     }
     if (!value && rotated == 0)
-        rotated = reader->model->rotated;
-    rotary_status status =
-        rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->top, "rotary_dim"), 2, &rotated);
+        rotated = reader->family->rotary_dim;
+    rotary_status status = rope_reader_integer(
+        reader, "rotary_dim", rope_reader_value(reader->text_config, "rotary_dim"), 2, &rotated);
     plan->rotary_dim = plan->head_dim;
     if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)
         plan->rotary_fraction = fraction;
@@ -166,14 +166,14 @@ static const struct {
 static rotary_status read_type(const struct rope_reader *reader, struct rope_config *config)
 {
     int type = 0;
-    const char *key = rope_reader_value(reader->rope, "rope_type") ? "rope_type" : "type";
-    const json_t *value = rope_reader_value(reader->rope, key);
-    if (reader->rope == reader->top)
-        value = rope_reader_value(reader->top, key = "rope_type");
-    if (!value && rope_reader_value(reader->rope, "factor"))
+    const char *key = rope_reader_value(reader->parameters, "rope_type") ? "rope_type" : "type";
+    const json_t *value = rope_reader_value(reader->parameters, key);
+    if (reader->parameters == reader->text_config)
+        value = rope_reader_value(reader->text_config, key = "rope_type");
+    if (!value && rope_reader_value(reader->parameters, "factor"))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: \"%s\" has a \"factor\" and no \"rope_type\", wanted both or none",
-                           reader->where, reader->rope_key);
+                           reader->where, reader->parameters_key);
     if (value) {
         const char *text = json_string_value(value);
         json_t *now = NULL;
@@ -223,21 +223,22 @@ static rotary_status read_base(const struct rope_reader *reader, double *base)
 {
     static const char *const keys[] = {"rope_theta", "global_rope_theta", "rotary_emb_base"};
     const char *key = "rope_theta";
-    const json_t *value = rope_reader_value(reader->rope, key);
-    const char *local = reader->local ? rope_layers_local_base(reader, reader->layer_type) : NULL;
+    const json_t *value = rope_reader_value(reader->parameters, key);
+    const char *local = reader->has_local_base ? rope_layers_local_base(reader, reader->layer_type) : NULL;
     if (!value && local)
-        value = rope_reader_value(reader->top, key = local);
-    bool other = reader->local && reader->base > 0; /* than that of the layers that see all */
+        value = rope_reader_value(reader->text_config, key = local);
+    bool other =
+        reader->has_local_base && reader->default_base > 0; /* than that of the layers that see all */
     for (size_t i = 0; !value && !other && i < sizeof keys / sizeof keys[0]; i++)
-        value = rope_reader_value(reader->top, key = keys[i]);
+        value = rope_reader_value(reader->text_config, key = keys[i]);
     if (!value && !other) /* DBRX's */
-        value = rope_reader_value(rope_reader_value(reader->top, "attn_config"), key = "rope_theta");
-    if (reader->base > 0)
-        *base = reader->base;
+        value = rope_reader_value(rope_reader_value(reader->text_config, "attn_config"), key = "rope_theta");
+    if (reader->default_base > 0)
+        *base = reader->default_base;
     rotary_status status = rope_reader_real(reader, key, value, ROPE_READER_POSITIVE, base);
     double times = 1; /* ChatGLM's */
     if (!status)
-        status = rope_reader_real(reader, "rope_ratio", rope_reader_value(reader->top, "rope_ratio"),
+        status = rope_reader_real(reader, "rope_ratio", rope_reader_value(reader->text_config, "rope_ratio"),
                                   ROPE_READER_POSITIVE, &times);
     *base *= times;
     return status;
@@ -247,33 +248,33 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
 {
     char *members = (char *)plan;
     rotary_status status = read_base(reader, &plan->base);
-    plan->max_positions = reader->model->positions;
+    plan->max_positions = reader->family->max_positions;
     if (plan->scaling == ROTARY_SCALING_YARN || plan->scaling == ROTARY_SCALING_LONGROPE)
-        plan->original_positions = reader->model->original;
+        plan->original_positions = reader->family->original_positions;
     for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++) {
         const char *key = reals[i].key;
         const json_t *value =
-            reals[i].beside ? rope_reader_find(reader, key) : rope_reader_value(reader->rope, key);
+            reals[i].beside ? rope_reader_find(reader, key) : rope_reader_value(reader->parameters, key);
         status = rope_reader_real(reader, key, value, reals[i].range, (double *)(members + reals[i].offset));
     }
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
         status = rope_reader_integer(reader, integers[i].key, rope_reader_find(reader, integers[i].key), 1,
                                      (int64_t *)(members + integers[i].offset));
     return status ? status
-                  : rope_reader_boolean(reader, "truncate", rope_reader_value(reader->rope, "truncate"),
+                  : rope_reader_boolean(reader, "truncate", rope_reader_value(reader->parameters, "truncate"),
                                         &plan->truncate);
 }
 
 /* Hunyuan's "dynamic" with an alpha is static: NTK by alpha, whatever its "factor" says. */
 static rotary_status read_alpha(const struct rope_reader *reader, struct rope_config *config)
 {
-    const json_t *alpha = rope_reader_value(reader->rope, "alpha");
+    const json_t *alpha = rope_reader_value(reader->parameters, "alpha");
     if (!alpha)
         return ROTARY_OK;
     if (config->plan.scaling != ROTARY_SCALING_DYNAMIC_NTK)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: \"%s\" has an \"alpha\" with rope_type %s, wanted rope_type dynamic with it",
-                           reader->where, reader->rope_key, config->rope_type);
+                           reader->where, reader->parameters_key, config->rope_type);
     config->plan.scaling = ROTARY_SCALING_NTK;
     config->rope_type = "ntk";
     return rope_reader_real(reader, "alpha", alpha, ROPE_READER_POSITIVE, &config->plan.factor);
@@ -296,7 +297,7 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
                                   : NULL;
     char why[TEXT_BYTES];
     snprintf(why, sizeof why, "rope_type %s", config->rope_type);
-    bool alpha = scaling == ROTARY_SCALING_NTK && rope_reader_value(reader->rope, "alpha");
+    bool alpha = scaling == ROTARY_SCALING_NTK && rope_reader_value(reader->parameters, "alpha");
     for (; !alpha && keys && *keys; keys++)
         if (!rope_reader_find(reader, *keys))
             return rope_reader_refuse_absent(reader, *keys, why);
@@ -389,11 +390,11 @@ static rotary_status read_sections(const struct rope_reader *reader, rotary_rope
     const json_t *sections = rope_reader_find(reader, "mrope_section"),
                  *turns = rope_reader_find(reader, "mrope_interleaved");
     if (!turns)
-        turns = rope_reader_value(reader->rope, "interleaved"); /* Qwen 3 Omni's */
+        turns = rope_reader_value(reader->parameters, "interleaved"); /* Qwen 3 Omni's */
     const json_t *said = rope_reader_find(reader, "axes");
     if (!sections)
         return said ? rope_reader_refuse_absent(reader, "mrope_section", "\"axes\"") : ROTARY_OK;
-    bool in_turn = reader->model->in_turn;
+    bool in_turn = reader->family->interleaved_axes;
     rotary_status status = rope_reader_boolean(reader, "mrope_interleaved", turns, &in_turn);
     int name = in_turn;
     if (!status)
@@ -429,15 +430,15 @@ static rotary_status find_pairing(const struct rope_reader *reader, struct rope_
 {
     static const char *const switches[] = {"rope_interleave", "rotary_emb_interleaved"};
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
-        const json_t *value = rope_reader_value(reader->top, switches[i]);
+        const json_t *value = rope_reader_value(reader->text_config, switches[i]);
         if (!value)
             continue;
         config->pairing_from = switches[i];
         return rope_reader_boolean(reader, switches[i], value, interleaved);
     }
-    if (reader->model->interleaved) {
-        *interleaved = !reader->undivided;
-        config->pairing_from = reader->undivided ? "use_mla" : "model_type";
+    if (reader->family->interleaved_pairs) {
+        *interleaved = !reader->without_mla;
+        config->pairing_from = reader->without_mla ? "use_mla" : "model_type";
     }
     return ROTARY_OK;
 }
@@ -500,7 +501,7 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
                                 rotary_error *error)
 {
     struct rope_reader reader = {.where = where,
-                                 .whole = object,
+                                 .root = object,
                                  .layer_type = request->layer_type,
                                  .ignored = request->ignored,
                                  .error = error};

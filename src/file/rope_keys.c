@@ -118,7 +118,8 @@ static rotary_status refuse(const struct rope_reader *reader, const char *within
 
 rotary_status rope_keys_check(const struct rope_reader *reader)
 {
-    const json_t *const objects[] = {reader->top, reader->rope == reader->top ? NULL : reader->rope};
+    const json_t *const objects[] = {reader->text_config,
+                                     reader->parameters == reader->text_config ? NULL : reader->parameters};
     for (int i = 0; i < 2; i++) {
         json_t *entries = (json_t *)(uintptr_t)objects[i]; /* jansson goes through none that is const */
         const char *key;
@@ -129,7 +130,7 @@ rotary_status rope_keys_check(const struct rope_reader *reader)
             bool known = is_among(key, read_keys) || (beside && is_among(key, read_beside)) ||
                          is_among(key, reader->ignored);
             if (concerns && !known && !json_is_null(value))
-                return refuse(reader, beside ? NULL : reader->rope_key, key);
+                return refuse(reader, beside ? NULL : reader->parameters_key, key);
         }
     }
     return ROTARY_OK;
@@ -137,9 +138,9 @@ rotary_status rope_keys_check(const struct rope_reader *reader)
 
 /* ---- models ---- */
 
-const struct rope_model *rope_keys_model(const char *type)
+const struct rope_family *rope_keys_family(const char *type)
 {
-    const struct rope_model *model = rope_models;
+    const struct rope_family *model = rope_families;
     while (model->type && !(type && strcmp(type, model->type) == 0))
         model++;
     return model;
@@ -220,7 +221,7 @@ static const struct {
 
 static bool turns(const struct rope_reader *reader)
 {
-    json_t *entries = (json_t *)(uintptr_t)reader->top;
+    json_t *entries = (json_t *)(uintptr_t)reader->text_config;
     const char *key;
     json_t *value;
     json_object_foreach (entries, key, value)
@@ -231,10 +232,10 @@ static bool turns(const struct rope_reader *reader)
 
 rotary_status rope_keys_check_model(const struct rope_reader *reader)
 {
-    const char *type = reader->type;
+    const char *type = reader->model_type;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         const char *key = rules[i].key;
-        const json_t *value = rope_reader_value(reader->top, key);
+        const json_t *value = rope_reader_value(reader->text_config, key);
         bool meant = !rules[i].type || (type && strcmp(rules[i].type, type) == 0);
         if (!meant || !rules[i].holds(value) || is_among(key, reader->ignored))
             continue;
@@ -245,8 +246,8 @@ rotary_status rope_keys_check_model(const struct rope_reader *reader)
     }
     if (!type || is_among("model_type", reader->ignored))
         return ROTARY_OK;
-    const char *why_not = reader->model->why_not;
-    if (is_among(type, rope_models_without) && !turns(reader))
+    const char *why_not = reader->family->unsupported;
+    if (is_among(type, rope_families_without_rotation) && !turns(reader))
         why_not = "has no rotary embedding";
     return why_not ? rotary_fail(reader->error, ROTARY_BAD_FILE,
                                  "%s: a model of type \"%.60s\" %s; wanted one that a configuration of RoPE "

@@ -7,7 +7,7 @@
 
 #include "file/rope_reader.h"
 
-/* ROTARY_BAD_FILE for a key of reader->rope, or one of reader->top that begins with "rope" or "rotary", that
+/* ROTARY_BAD_FILE for a key of reader->parameters, or one of reader->text_config that begins with "rope" or "rotary", that
  * is not known and not among reader->ignored; null is as good as absent. */
 ROTARY_CHECKED rotary_status rope_keys_check(const struct rope_reader *reader);
 
@@ -17,6 +17,6 @@ ROTARY_CHECKED rotary_status rope_keys_check_model(const struct rope_reader *rea
 
 /* What models of this type take; for NULL and types that are not known, a model that takes nothing of its
  * own. */
-const struct rope_model *rope_keys_model(const char *type);
+const struct rope_family *rope_keys_family(const char *type);
 
 #endif

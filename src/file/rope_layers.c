@@ -25,7 +25,7 @@ enum { LOCAL_BASES = sizeof local_bases / sizeof local_bases[0] };
 const char *rope_layers_local_base(const struct rope_reader *reader, const char *layer_type)
 {
     for (size_t i = 0; i < LOCAL_BASES; i++)
-        if (rope_reader_value(reader->top, local_bases[i].key) &&
+        if (rope_reader_value(reader->text_config, local_bases[i].key) &&
             (!layer_type || strcmp(layer_type, local_bases[i].layer_type) == 0))
             return local_bases[i].key;
     return NULL;
@@ -54,16 +54,16 @@ static const json_t *find_text(const json_t *object)
 rotary_status rope_layers_find_model(struct rope_reader *reader, json_t **parameters)
 {
     static const char two_bases[] = "{\"full_attention\": {}, \"sliding_attention\": {}}";
-    reader->top = find_text(reader->whole);
-    const json_t *type = rope_reader_value(reader->top, "model_type");
-    reader->type = json_string_value(type ? type : rope_reader_value(reader->whole, "model_type"));
-    reader->model = rope_keys_model(reader->type);
-    reader->undivided = json_is_false(rope_reader_value(reader->top, "use_mla"));
-    const char *text = reader->model->parameters;
+    reader->text_config = find_text(reader->root);
+    const json_t *type = rope_reader_value(reader->text_config, "model_type");
+    reader->model_type = json_string_value(type ? type : rope_reader_value(reader->root, "model_type"));
+    reader->family = rope_keys_family(reader->model_type);
+    reader->without_mla = json_is_false(rope_reader_value(reader->text_config, "use_mla"));
+    const char *text = reader->family->parameters;
     if (!text && rope_layers_local_base(reader, NULL))
         text = two_bases;
     *parameters = text ? json_loads(text, 0, NULL) : NULL;
-    reader->taken = *parameters;
+    reader->defaults = *parameters;
     return text && !*parameters
                ? rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for it", reader->where)
                : ROTARY_OK;
@@ -113,11 +113,11 @@ static rotary_status refuse_layer_type(const struct rope_reader *reader, const j
 /* Chooses the parameters of the type of layer, among the file's and among those the model takes. */
 static rotary_status choose_layer_type(struct rope_reader *reader, const char *layer_type)
 {
-    bool in_file = reader->rope != reader->top && by_layer_type(reader->rope);
-    bool in_model = by_layer_type(reader->taken);
-    const json_t *types = in_file ? reader->rope : reader->taken;
-    if (!in_file && !in_model && reader->rope)
-        reader->taken = NULL;
+    bool in_file = reader->parameters != reader->text_config && by_layer_type(reader->parameters);
+    bool in_model = by_layer_type(reader->defaults);
+    const json_t *types = in_file ? reader->parameters : reader->defaults;
+    if (!in_file && !in_model && reader->parameters)
+        reader->defaults = NULL;
     if (!in_file && !in_model)
         return layer_type ? rotary_fail(reader->error, ROTARY_BAD_FILE,
                                         "%s does not tell types of layers apart, but \"%.60s\" was asked for",
@@ -132,22 +132,23 @@ static rotary_status choose_layer_type(struct rope_reader *reader, const char *l
     const char *key = layer_type;
     if (!key && json_object_size(types) == 1)
         key = json_object_iter_key(json_object_iter(entries));
-    const json_t *of_file = in_file && key ? json_object_get(reader->rope, key) : NULL;
-    const json_t *of_model = in_model && key ? json_object_get(reader->taken, key) : NULL;
+    const json_t *of_file = in_file && key ? json_object_get(reader->parameters, key) : NULL;
+    const json_t *of_model = in_model && key ? json_object_get(reader->defaults, key) : NULL;
     if (!of_file && !of_model)
         return refuse_layer_type(reader, types, layer_type);
     if (!json_is_object(of_file) && !json_is_object(of_model))
         return rope_reader_refuse(reader, key, of_file ? of_file : of_model,
                                   "an object: such layers do not turn");
     for (size_t i = 0; i < LOCAL_BASES; i++)
-        reader->local = reader->local || strcmp(key, local_bases[i].layer_type) == 0;
-    if (!in_file && reader->rope && !json_object_get(reader->taken, "full_attention"))
-        return rope_reader_refuse(reader, reader->rope_key, reader->rope, "an object for each type of layer");
-    reader->taken = json_is_object(of_model) ? of_model : NULL;
+        reader->has_local_base = reader->has_local_base || strcmp(key, local_bases[i].layer_type) == 0;
+    if (!in_file && reader->parameters && !json_object_get(reader->defaults, "full_attention"))
+        return rope_reader_refuse(reader, reader->parameters_key, reader->parameters,
+                                  "an object for each type of layer");
+    reader->defaults = json_is_object(of_model) ? of_model : NULL;
     if (in_file)
-        reader->rope = json_is_object(of_file) ? of_file : NULL;
-    else if (reader->local)
-        reader->rope = NULL;
+        reader->parameters = json_is_object(of_file) ? of_file : NULL;
+    else if (reader->has_local_base)
+        reader->parameters = NULL;
     return ROTARY_OK;
 }
 
@@ -155,34 +156,35 @@ static rotary_status choose_layer_type(struct rope_reader *reader, const char *l
  * and a scaling if the file has none. */
 static void take_from_model(struct rope_reader *reader)
 {
-    json_t *taken = (json_t *)(uintptr_t)reader->taken; /* read for this file alone */
+    json_t *taken = (json_t *)(uintptr_t)reader->defaults; /* read for this file alone */
     double base = json_number_value(json_object_get(taken, "rope_theta"));
     double fraction = json_number_value(json_object_get(taken, "partial_rotary_factor"));
-    reader->base = base > 0 ? base : reader->model->base;
-    reader->fraction = fraction > 0 && !reader->rope ? fraction : reader->model->fraction;
-    reader->head_dim = json_integer_value(json_object_get(taken, "head_dim"));
+    reader->default_base = base > 0 ? base : reader->family->rope_theta;
+    reader->default_fraction =
+        fraction > 0 && !reader->parameters ? fraction : reader->family->partial_rotary_factor;
+    reader->default_head_dim = json_integer_value(json_object_get(taken, "head_dim"));
     json_object_del(taken, "rope_theta");
     json_object_del(taken, "partial_rotary_factor");
     json_object_del(taken, "head_dim");
-    if (!reader->rope && json_object_size(taken) > 0)
-        reader->rope = taken;
+    if (!reader->parameters && json_object_size(taken) > 0)
+        reader->parameters = taken;
 }
 
 rotary_status rope_layers_find_parameters(struct rope_reader *reader)
 {
-    const json_t *scaling = rope_reader_value(reader->top, "rope_scaling");
-    const json_t *parameters = rope_reader_value(reader->top, "rope_parameters");
+    const json_t *scaling = rope_reader_value(reader->text_config, "rope_scaling");
+    const json_t *parameters = rope_reader_value(reader->text_config, "rope_parameters");
     if (scaling && parameters && !json_equal(scaling, parameters))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s has both \"rope_scaling\" and \"rope_parameters\", and they differ; wanted "
                            "one of them",
                            reader->where);
-    reader->rope_key = scaling && !parameters ? "rope_scaling" : "rope_parameters";
-    reader->rope = parameters ? parameters : scaling;
-    if (!reader->rope && rope_reader_value(reader->top, "rope_type"))
-        reader->rope = reader->top;
-    if (reader->rope && !json_is_object(reader->rope))
-        return rope_reader_refuse(reader, reader->rope_key, reader->rope, "an object or null");
+    reader->parameters_key = scaling && !parameters ? "rope_scaling" : "rope_parameters";
+    reader->parameters = parameters ? parameters : scaling;
+    if (!reader->parameters && rope_reader_value(reader->text_config, "rope_type"))
+        reader->parameters = reader->text_config;
+    if (reader->parameters && !json_is_object(reader->parameters))
+        return rope_reader_refuse(reader, reader->parameters_key, reader->parameters, "an object or null");
     rotary_status status = choose_layer_type(reader, reader->layer_type);
     if (!status)
         take_from_model(reader);

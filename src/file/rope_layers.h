@@ -8,7 +8,7 @@
 
 #include "file/rope_reader.h"
 
-/* Finds the text in reader->whole, its type and what models of it take. *parameters, which the reader points
+/* Finds the text in reader->root, its type and what models of it take. *parameters, which the reader points
  * into, is the caller's to give back, whatever is returned. */
 ROTARY_CHECKED rotary_status rope_layers_find_model(struct rope_reader *reader, json_t **parameters);
 

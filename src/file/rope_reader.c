@@ -20,8 +20,8 @@ const json_t *rope_reader_value(const json_t *object, const char *key)
 
 const json_t *rope_reader_find(const struct rope_reader *reader, const char *key)
 {
-    const json_t *value = rope_reader_value(reader->rope, key);
-    return value ? value : rope_reader_value(reader->top, key);
+    const json_t *value = rope_reader_value(reader->parameters, key);
+    return value ? value : rope_reader_value(reader->text_config, key);
 }
 
 rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *key, const json_t *got,

@@ -15,17 +15,17 @@
  * within, the same object if the parameters stand beside the sizes, or NULL if there are none. */
 struct rope_reader {
     const char *where;
-    const json_t *whole, *top, *rope; /* the file; see above */
-    const char *rope_key;             /* where `rope` was found */
-    const char *type;                 /* "model_type"; may be NULL */
-    const struct rope_model *model;   /* what it takes where the file is silent */
-    const char *layer_type;           /* that was asked for, or NULL */
-    const char *const *ignored;       /* keys let pass, NULL-terminated; NULL: none */
-    const json_t *taken;              /* model->parameters; then those of the type of layer; NULL: none */
-    double base, fraction;            /* which they have; 0: none */
-    int64_t head_dim;
-    bool local;     /* the layers that are meant may have a base of their own */
-    bool undivided; /* its heads are not of two parts, though those of its type are */
+    const json_t *root, *text_config, *parameters; /* the file; see above */
+    const char *parameters_key;                    /* where `rope` was found */
+    const char *model_type;                        /* "model_type"; may be NULL */
+    const struct rope_family *family;              /* what it takes where the file is silent */
+    const char *layer_type;                        /* that was asked for, or NULL */
+    const char *const *ignored;                    /* keys let pass, NULL-terminated; NULL: none */
+    const json_t *defaults; /* model->parameters; then those of the type of layer; NULL: none */
+    double default_base, default_fraction; /* which they have; 0: none */
+    int64_t default_head_dim;
+    bool has_local_base; /* the layers that are meant may have a base of their own */
+    bool without_mla;    /* its heads are not of two parts, though those of its type are */
     rotary_error *error;
 };
 
