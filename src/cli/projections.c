@@ -118,10 +118,10 @@ rotary_status projections_make(const struct rotation *rotation, const struct opt
             "%s has no \"num_attention_heads\", which --fused wants (and \"num_key_value_heads\" "
             "where keys have fewer)",
             rotation->path);
-    if (rotation->config.part)
+    if (rotation->config.rope_part_only)
         return rotary_fail(
             error, ROTARY_BAD_FILE,
-            "%s describes only the part of a head that turns; wanted a configuration of the rows that "
+            "%s describes only the rotated part of a head; wanted a configuration of the rows that "
             "--tensor names: \"head_dim\", of both parts, \"rotary_dim\" %lld and \"span\" back",
             rotation->path, (long long)projections->head_dim);
     return ROTARY_OK;

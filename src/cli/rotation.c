@@ -2,6 +2,7 @@
 #include "cli/rotation.h"
 
 #include "base/fail.h"
+#include "huggingface/model_types.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,8 +35,10 @@ rotary_status rotation_make(const struct rotation_options *options, const struct
                             int64_t head_dim, struct rotation *rotation, rotary_error *error)
 {
     struct rotation made = {.path = options->config};
-    struct rope_config_request request = {
-        .layer_type = options->layer_type, .head_dim = head_dim, .ignored = options->ignored.items};
+    struct rope_config_request request = {.layer_type = options->layer_type,
+                                          .head_dim = head_dim,
+                                          .ignored = options->ignored.items,
+                                          .find_family = model_types_find};
     rotary_status status = rope_config_read(options->config, &request, &made.config, error);
     if (status)
         return status;

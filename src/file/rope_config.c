@@ -26,81 +26,87 @@ static rotary_status read_size(const struct rope_reader *reader, const char *con
     return ROTARY_OK;
 }
 
-/* Channels of a head by its width. */
-static rotary_status divide_width(const struct rope_reader *reader, int64_t otherwise, int64_t *head_dim)
+static const char *const query_head_keys[] = {"num_attention_heads", "n_head", "n_heads", NULL};
+
+/* hidden_size / num_attention_heads; `otherwise`, unless 0, where one of them is not known. */
+static rotary_status divide_hidden_size(const struct rope_reader *reader, int64_t otherwise,
+                                        int64_t *head_dim)
 {
-    static const char *const widths[] = {"hidden_size", "n_embd", "d_model", NULL};
-    static const char *const counts[] = {"num_attention_heads", "n_head", "n_heads", NULL};
-    int64_t width = reader->family->hidden_size, heads = reader->family->attention_heads;
-    rotary_status status = read_size(reader, widths, &width);
+    static const char *const keys[] = {"hidden_size", "n_embd", "d_model", NULL};
+    int64_t hidden = reader->family.hidden_size, heads = reader->family.num_attention_heads;
+    rotary_status status = read_size(reader, keys, &hidden);
     if (!status)
-        status = read_size(reader, counts, &heads);
+        status = read_size(reader, query_head_keys, &heads);
     if (status)
         return status;
-    if ((width == 0 || heads == 0) && otherwise == 0)
+    if ((hidden == 0 || heads == 0) && otherwise == 0)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s has no \"head_dim\", wanted that, or \"hidden_size\" and "
                            "\"num_attention_heads\"",
                            reader->where);
-    if (width > 0 && heads > 0 && width % heads != 0)
+    if (hidden > 0 && heads > 0 && hidden % heads != 0)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: \"hidden_size\" is %lld, wanted a multiple of \"num_attention_heads\", %lld, "
                            "or a \"head_dim\"",
-                           reader->where, (long long)width, (long long)heads);
-    *head_dim = width > 0 && heads > 0 ? width / heads : otherwise;
+                           reader->where, (long long)hidden, (long long)heads);
+    *head_dim = hidden > 0 && heads > 0 ? hidden / heads : otherwise;
     return ROTARY_OK;
 }
 
-/* Channels of a head, and how many of them turn, 0 where nothing is said of that. In heads of two parts, one
- * that does not turn and one behind it that does, the one that turns is a head, unless whole heads are asked
- * for. */
-static rotary_status read_head_dim(const struct rope_reader *reader,
-                                   const struct rope_config_request *request, struct rope_config *config,
-                                   int64_t *rotated)
+/* The channels of MLA's heads, qk_nope_head_dim unrotated ones before qk_rope_head_dim rotated ones. The
+ * plan's head is the rotated part alone, unless the tensors have all channels. */
+static rotary_status read_mla_head_dim(const struct rope_reader *reader, int64_t rotary_dim,
+                                       struct rope_config *config)
 {
-    int64_t *head_dim = &config->plan.head_dim;
-    static const char *const own[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
-    static const char *const full[] = {"global_head_dim",
-                                       NULL}; /* Gemma 4's, of layers that see everything */
-    const json_t *part = rope_reader_value(reader->text_config, "qk_rope_head_dim");
-    const json_t *other = rope_reader_value(reader->text_config, "qk_nope_head_dim");
-    bool parts = reader->family->qk_rope_head_dim > 0 || other;
-    bool sees_all = request->layer_type && strcmp(request->layer_type, "full_attention") == 0;
-    *head_dim = 0;
-    *rotated = reader->without_mla ? 0 : reader->family->qk_rope_head_dim;
-    rotary_status status = ROTARY_OK;
-    if (!reader->without_mla)
-        status = rope_reader_integer(reader, "qk_rope_head_dim", part, 0, rotated);
-    if (*rotated > 0 && parts) {
-        int64_t still = 0;
-        if (!status)
-            status = rope_reader_integer(reader, "qk_nope_head_dim", other, 0, &still);
-        bool whole = other && request->head_dim == *rotated + still;
-        config->part = !whole && !(other && still == 0);
-        *head_dim = *rotated + (whole ? still : 0);
-        return status;
-    }
-    if (!status && sees_all)
-        status = read_size(reader, full, head_dim);
-    if (!status && *head_dim == 0)
-        *head_dim = reader->default_head_dim;
-    if (!status && *head_dim == 0)
-        status = read_size(reader, own, head_dim);
-    /* A head_dim that is null asks for a share of the width. */
-    if (!status && *head_dim == 0 && !json_object_get(reader->text_config, "head_dim"))
-        *head_dim = *rotated > 0 ? *rotated : reader->family->head_dim;
-    if (status || *head_dim > 0)
-        return status;
-    return divide_width(reader, request->head_dim, head_dim);
+    const json_t *value = rope_reader_value(reader->text_config, "qk_nope_head_dim");
+    int64_t nope = 0;
+    rotary_status status = rope_reader_integer(reader, "qk_nope_head_dim", value, 0, &nope);
+    bool all_channels = value && reader->request->head_dim == rotary_dim + nope;
+    config->rope_part_only = !all_channels && !(value && nope == 0);
+    config->plan.head_dim = rotary_dim + (all_channels ? nope : 0);
+    return status;
 }
 
-/* How many heads there are: of keys as many as of queries where nothing else is said. */
+/* The channels of a head, and how many of them rotate as far as qk_rope_head_dim says; else *rotary_dim is 0.
+ */
+static rotary_status read_head_dim(const struct rope_reader *reader, struct rope_config *config,
+                                   int64_t *rotary_dim)
+{
+    int64_t *head_dim = &config->plan.head_dim;
+    static const char *const keys[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
+    static const char *const global_keys[] = {"global_head_dim", NULL}; /* Gemma 4's full attention */
+    const char *layer_type = reader->request->layer_type;
+    rotary_status status = ROTARY_OK;
+    *head_dim = 0;
+    *rotary_dim = reader->without_mla ? 0 : reader->family.qk_rope_head_dim;
+    if (!reader->without_mla)
+        status =
+            rope_reader_integer(reader, "qk_rope_head_dim",
+                                rope_reader_value(reader->text_config, "qk_rope_head_dim"), 0, rotary_dim);
+    bool mla =
+        reader->family.qk_rope_head_dim > 0 || rope_reader_value(reader->text_config, "qk_nope_head_dim");
+    if (!status && *rotary_dim > 0 && mla)
+        return read_mla_head_dim(reader, *rotary_dim, config);
+    if (!status && layer_type && strcmp(layer_type, "full_attention") == 0)
+        status = read_size(reader, global_keys, head_dim);
+    if (!status && *head_dim == 0)
+        *head_dim = reader->defaults.head_dim;
+    if (!status && *head_dim == 0)
+        status = read_size(reader, keys, head_dim);
+    /* A head_dim that is null asks for hidden_size / num_attention_heads. */
+    if (!status && *head_dim == 0 && !json_object_get(reader->text_config, "head_dim"))
+        *head_dim = *rotary_dim > 0 ? *rotary_dim : reader->family.head_dim;
+    if (status || *head_dim > 0)
+        return status;
+    return divide_hidden_size(reader, reader->request->head_dim, head_dim);
+}
+
+/* Query heads and key heads; where the file does not say, there are as many key heads as query heads. */
 static rotary_status read_heads(const struct rope_reader *reader, struct rope_config *config)
 {
-    static const char *const queries[] = {"num_attention_heads", "n_head", "n_heads", NULL};
     static const char *const keys[] = {"num_key_value_heads", "num_kv_heads", "n_head_kv",
                                        "multi_query_group_num", NULL};
-    rotary_status status = read_size(reader, queries, &config->query_heads);
+    rotary_status status = read_size(reader, query_head_keys, &config->query_heads);
     config->key_heads = config->query_heads;
     if (!status)
         status = read_size(reader, keys, &config->key_heads);
@@ -111,41 +117,56 @@ static rotary_status read_heads(const struct rope_reader *reader, struct rope_co
     return status;
 }
 
-/* How many channels of a head turn: by what is known of its parts, by its number, by its share. */
-static rotary_status read_span(const struct rope_reader *reader, int64_t rotated, rotary_rope_config *plan)
+/* The share of a head that rotates. *given: the file says, not the family. */
+static rotary_status read_fraction(const struct rope_reader *reader, double *fraction, bool *given)
 {
     static const char *const keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
                                        "rotary_emb_fraction"};
-    static const char *const places[] = {"front", "back", NULL};
-    double fraction = reader->default_fraction > 0 ? reader->default_fraction : 1;
-    bool parts =
-        rotated > 0 && rotated < plan->head_dim && rope_reader_value(reader->text_config, "qk_nope_head_dim");
-    int place = reader->family->rotates_last || parts;
-    const json_t *value = NULL;
-    for (size_t i = 0; !value && i < sizeof keys / sizeof keys[0]; i++) {
-        value = rope_reader_find(reader, keys[i]);
-        fraction = value ? json_number_value(value) : fraction;
-        if (value && (!json_is_number(value) || !(fraction > 0 && fraction <= 1)))
+    *fraction = reader->defaults.partial_rotary_factor > 0 ? reader->defaults.partial_rotary_factor : 1;
+    *given = false;
+    for (size_t i = 0; !*given && i < sizeof keys / sizeof keys[0]; i++) {
+        const json_t *value = rope_reader_find(reader, keys[i]);
+        *given = value != NULL;
+        *fraction = value ? json_number_value(value) : *fraction;
+        if (value && (!json_is_number(value) || !(*fraction > 0 && *fraction <= 1)))
             return rope_reader_refuse(reader, keys[i], value, "a number above 0 and at most 1");
     }
-    if (!value && rotated == 0)
-        rotated = reader->family->rotary_dim;
-    rotary_status status = rope_reader_integer(
-        reader, "rotary_dim", rope_reader_value(reader->text_config, "rotary_dim"), 2, &rotated);
+    return ROTARY_OK;
+}
+
+const char *const rope_config_spans[] = {"front", "back", NULL};
+
+/* Which channels of a head rotate. Their number is qk_rope_head_dim, rotary_dim, or a share of the head, in
+ * this order. */
+static rotary_status read_span(const struct rope_reader *reader, int64_t rotary_dim, rotary_rope_config *plan)
+{
+    bool mla_back = rotary_dim > 0 && rotary_dim < plan->head_dim &&
+                    rope_reader_value(reader->text_config, "qk_nope_head_dim");
+    int span = reader->family.span == 1 || mla_back;
+    double fraction;
+    bool given;
+    rotary_status status = read_fraction(reader, &fraction, &given);
+    if (status)
+        return status;
+    if (!given && rotary_dim == 0)
+        rotary_dim = reader->family.rotary_dim;
+    status = rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->text_config, "rotary_dim"),
+                                 2, &rotary_dim);
     plan->rotary_dim = plan->head_dim;
     if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)
         plan->rotary_fraction = fraction;
-    else if (rotated > 0)
-        plan->rotary_dim = rotated;
+    else if (rotary_dim > 0)
+        plan->rotary_dim = rotary_dim;
     else if (fraction < 1)
         plan->rotary_dim = (int64_t)((double)plan->head_dim * fraction);
     if (!status && (plan->rotary_dim < 2 || plan->rotary_dim > plan->head_dim || plan->rotary_dim % 2 != 0))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                           "%s: %lld of a head's %lld channels would turn, wanted an even number of them",
+                           "%s: %lld of a head's %lld channels would rotate, wanted an even number of them",
                            reader->where, (long long)plan->rotary_dim, (long long)plan->head_dim);
     if (!status)
-        status = rope_reader_choice(reader, "span", rope_reader_find(reader, "span"), places, &place);
-    if (!status && place == 1)
+        status =
+            rope_reader_choice(reader, "span", rope_reader_find(reader, "span"), rope_config_spans, &span);
+    if (!status && span == 1)
         plan->rotary_start = plan->head_dim - plan->rotary_dim;
     return status;
 }
@@ -190,11 +211,11 @@ static rotary_status read_type(const struct rope_reader *reader, struct rope_con
     return ROTARY_OK;
 }
 
-/* Numbers that one key gives one member. What holds for scaling alone is not looked for beside the sizes,
- * where a model may mean something else by it. */
+/* A number of the file, and the plan's member that it sets. Numbers of a scaling are not looked for in
+ * text_config, where models may mean something else by them. */
 struct number {
     const char *key;
-    bool beside;
+    bool in_text_config;
     enum rope_reader_range range;
     size_t offset;
 };
@@ -224,23 +245,24 @@ static rotary_status read_base(const struct rope_reader *reader, double *base)
     static const char *const keys[] = {"rope_theta", "global_rope_theta", "rotary_emb_base"};
     const char *key = "rope_theta";
     const json_t *value = rope_reader_value(reader->parameters, key);
-    const char *local = reader->has_local_base ? rope_layers_local_base(reader, reader->layer_type) : NULL;
+    const char *local =
+        reader->local_layers ? rope_layers_local_base(reader, reader->request->layer_type) : NULL;
     if (!value && local)
         value = rope_reader_value(reader->text_config, key = local);
-    bool other =
-        reader->has_local_base && reader->default_base > 0; /* than that of the layers that see all */
-    for (size_t i = 0; !value && !other && i < sizeof keys / sizeof keys[0]; i++)
+    /* Local layers do not use the base of full attention. */
+    bool own_base = reader->local_layers && reader->defaults.rope_theta > 0;
+    for (size_t i = 0; !value && !own_base && i < sizeof keys / sizeof keys[0]; i++)
         value = rope_reader_value(reader->text_config, key = keys[i]);
-    if (!value && !other) /* DBRX's */
+    if (!value && !own_base) /* DBRX's */
         value = rope_reader_value(rope_reader_value(reader->text_config, "attn_config"), key = "rope_theta");
-    if (reader->default_base > 0)
-        *base = reader->default_base;
+    if (reader->defaults.rope_theta > 0)
+        *base = reader->defaults.rope_theta;
     rotary_status status = rope_reader_real(reader, key, value, ROPE_READER_POSITIVE, base);
-    double times = 1; /* ChatGLM's */
+    double ratio = 1; /* ChatGLM's */
     if (!status)
         status = rope_reader_real(reader, "rope_ratio", rope_reader_value(reader->text_config, "rope_ratio"),
-                                  ROPE_READER_POSITIVE, &times);
-    *base *= times;
+                                  ROPE_READER_POSITIVE, &ratio);
+    *base *= ratio;
     return status;
 }
 
@@ -248,13 +270,13 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
 {
     char *members = (char *)plan;
     rotary_status status = read_base(reader, &plan->base);
-    plan->max_positions = reader->family->max_positions;
+    plan->max_positions = reader->family.max_position_embeddings;
     if (plan->scaling == ROTARY_SCALING_YARN || plan->scaling == ROTARY_SCALING_LONGROPE)
-        plan->original_positions = reader->family->original_positions;
+        plan->original_positions = reader->family.original_max_position_embeddings;
     for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++) {
         const char *key = reals[i].key;
-        const json_t *value =
-            reals[i].beside ? rope_reader_find(reader, key) : rope_reader_value(reader->parameters, key);
+        const json_t *value = reals[i].in_text_config ? rope_reader_find(reader, key)
+                                                      : rope_reader_value(reader->parameters, key);
         status = rope_reader_real(reader, key, value, reals[i].range, (double *)(members + reals[i].offset));
     }
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
@@ -265,7 +287,7 @@ static rotary_status read_numbers(const struct rope_reader *reader, rotary_rope_
                                         &plan->truncate);
 }
 
-/* Hunyuan's "dynamic" with an alpha is static: NTK by alpha, whatever its "factor" says. */
+/* Hunyuan's "dynamic" with an alpha is static NTK with the factor alpha; its "factor" is not used. */
 static rotary_status read_alpha(const struct rope_reader *reader, struct rope_config *config)
 {
     const json_t *alpha = rope_reader_value(reader->parameters, "alpha");
@@ -273,14 +295,14 @@ static rotary_status read_alpha(const struct rope_reader *reader, struct rope_co
         return ROTARY_OK;
     if (config->plan.scaling != ROTARY_SCALING_DYNAMIC_NTK)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                           "%s: \"%s\" has an \"alpha\" with rope_type %s, wanted rope_type dynamic with it",
+                           "%s: \"%s\" has an \"alpha\" with rope_type %s, wanted rope_type dynamic",
                            reader->where, reader->parameters_key, config->rope_type);
     config->plan.scaling = ROTARY_SCALING_NTK;
     config->rope_type = "ntk";
     return rope_reader_real(reader, "alpha", alpha, ROPE_READER_POSITIVE, &config->plan.factor);
 }
 
-/* What a type cannot do without. */
+/* Whether what the type needs is there. */
 static rotary_status check_type(const struct rope_reader *reader, const struct rope_config *config)
 {
     static const char *const llama3[] = {"factor", "low_freq_factor", "high_freq_factor",
@@ -295,19 +317,19 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
                                       scaling == ROTARY_SCALING_DYNAMIC_NTK
                                   ? factor
                                   : NULL;
-    char why[TEXT_BYTES];
-    snprintf(why, sizeof why, "rope_type %s", config->rope_type);
+    char needed_by[TEXT_BYTES];
+    snprintf(needed_by, sizeof needed_by, "rope_type %s", config->rope_type);
     bool alpha = scaling == ROTARY_SCALING_NTK && rope_reader_value(reader->parameters, "alpha");
     for (; !alpha && keys && *keys; keys++)
         if (!rope_reader_find(reader, *keys))
-            return rope_reader_refuse_absent(reader, *keys, why);
+            return rope_reader_refuse_absent(reader, *keys, needed_by);
     bool lengths = scaling == ROTARY_SCALING_DYNAMIC_NTK || scaling == ROTARY_SCALING_YARN ||
                    scaling == ROTARY_SCALING_LONGROPE;
     if (lengths && plan->original_positions == 0 && plan->max_positions == 0)
-        return rope_reader_refuse_absent(reader, "max_position_embeddings", why);
+        return rope_reader_refuse_absent(reader, "max_position_embeddings", needed_by);
     if (scaling == ROTARY_SCALING_YARN && plan->factor == 0 &&
         (plan->original_positions == 0 || plan->max_positions == 0))
-        return rope_reader_refuse_absent(reader, "factor", why);
+        return rope_reader_refuse_absent(reader, "factor", needed_by);
     if (scaling == ROTARY_SCALING_LLAMA3 && plan->low_frequency_factor > plan->high_frequency_factor)
         return rope_reader_refuse(reader, "low_freq_factor", rope_reader_find(reader, "low_freq_factor"),
                                   "at most \"high_freq_factor\"");
@@ -316,14 +338,14 @@ static rotary_status check_type(const struct rope_reader *reader, const struct r
 
 /* ---- lists ---- */
 
-/* A list of the file, and where the plan has it. */
+/* A list of the file, and the plan's member that points to its numbers. */
 struct list {
     const char *key;
     const double **member;
-    bool wanted;
+    bool used;
 };
 
-/* One number a pair. */
+/* Whether there is one number per pair. */
 static rotary_status check_list(const struct rope_reader *reader, const char *key, size_t pairs)
 {
     const json_t *value = rope_reader_find(reader, key);
@@ -363,10 +385,10 @@ static rotary_status read_lists(const struct rope_reader *reader, struct rope_co
     };
     enum { LISTS = sizeof lists / sizeof lists[0] };
     for (size_t i = 0; i < LISTS; i++) {
-        if (!lists[i].wanted || !rope_reader_find(reader, lists[i].key))
+        if (!lists[i].used || !rope_reader_find(reader, lists[i].key))
             continue;
         rotary_status status = check_list(reader, lists[i].key, pairs);
-        /* Not before a list has so many numbers: the file must not make it take gigabytes. */
+        /* Only once a list has so many numbers, so that a small file cannot ask for gigabytes. */
         if (!status && !config->numbers)
             config->numbers = calloc(LISTS * pairs, sizeof *config->numbers);
         if (!status && !config->numbers)
@@ -383,60 +405,72 @@ static rotary_status read_lists(const struct rope_reader *reader, struct rope_co
 
 /* ---- several axes ---- */
 
-static rotary_status read_sections(const struct rope_reader *reader, rotary_rope_config *plan)
+const char *const rope_config_axes[] = {"sections", "interleaved", "separate", NULL};
+
+/* How M-RoPE's axes share the pairs of a head. */
+static rotary_status read_axes(const struct rope_reader *reader, rotary_axes *axes)
 {
-    static const char *const names[] = {"sections", "interleaved", "separate", NULL};
-    static const rotary_axes axes[] = {ROTARY_AXES_SECTIONS, ROTARY_AXES_INTERLEAVED, ROTARY_AXES_SEPARATE};
-    const json_t *sections = rope_reader_find(reader, "mrope_section"),
-                 *turns = rope_reader_find(reader, "mrope_interleaved");
-    if (!turns)
-        turns = rope_reader_value(reader->parameters, "interleaved"); /* Qwen 3 Omni's */
-    const json_t *said = rope_reader_find(reader, "axes");
-    if (!sections)
-        return said ? rope_reader_refuse_absent(reader, "mrope_section", "\"axes\"") : ROTARY_OK;
-    bool in_turn = reader->family->interleaved_axes;
-    rotary_status status = rope_reader_boolean(reader, "mrope_interleaved", turns, &in_turn);
-    int name = in_turn;
+    static const rotary_axes values[] = {ROTARY_AXES_SECTIONS, ROTARY_AXES_INTERLEAVED, ROTARY_AXES_SEPARATE};
+    const json_t *key = rope_reader_find(reader, "mrope_interleaved");
+    if (!key)
+        key = rope_reader_value(reader->parameters, "interleaved"); /* Qwen 3 Omni's */
+    int index = reader->family.axes;
+    bool interleaved = index == 1;
+    rotary_status status = rope_reader_boolean(reader, "mrope_interleaved", key, &interleaved);
+    if (key)
+        index = interleaved;
     if (!status)
-        status = rope_reader_choice(reader, "axes", said, names, &name);
-    if (status)
-        return status;
-    plan->axes = axes[name];
-    size_t count = json_array_size(sections), max = name == 1 ? 3 : ROTARY_MAX_AXES;
-    char wanted[TEXT_BYTES];
-    snprintf(wanted, sizeof wanted,
-             "a list of 1 to %zu whole numbers, together %lld, half of the rotary "
-             "channels",
-             max, (long long)plan->rotary_dim / 2);
-    if (!json_is_array(sections) || count < 1 || count > max)
-        return rope_reader_refuse(reader, "mrope_section", sections, wanted);
-    int64_t left = plan->rotary_dim / 2;
-    for (size_t i = 0; i < count; i++) {
-        const json_t *section = json_array_get(sections, i);
-        if (!json_is_integer(section) || json_integer_value(section) < 0 ||
-            json_integer_value(section) > left)
-            return rope_reader_refuse(reader, "mrope_section", sections, wanted);
-        plan->sections[i] = json_integer_value(section);
-        left -= plan->sections[i];
-    }
-    return left == 0 ? ROTARY_OK : rope_reader_refuse(reader, "mrope_section", sections, wanted);
+        status =
+            rope_reader_choice(reader, "axes", rope_reader_find(reader, "axes"), rope_config_axes, &index);
+    *axes = values[index];
+    return status;
 }
 
-/* ---- our own choices ---- */
+static rotary_status read_sections(const struct rope_reader *reader, rotary_rope_config *plan)
+{
+    const json_t *sections = rope_reader_find(reader, "mrope_section");
+    if (!sections)
+        return rope_reader_find(reader, "axes")
+                   ? rope_reader_refuse_absent(reader, "mrope_section", "\"axes\"")
+                   : ROTARY_OK;
+    rotary_status status = read_axes(reader, &plan->axes);
+    if (status)
+        return status;
+    int64_t pairs = plan->rotary_dim / 2, remaining = pairs;
+    size_t count = json_array_size(sections),
+           max = plan->axes == ROTARY_AXES_INTERLEAVED ? 3 : ROTARY_MAX_AXES;
+    char wanted[TEXT_BYTES];
+    snprintf(wanted, sizeof wanted,
+             "a list of 1 to %zu whole numbers, together %lld, half of the rotary channels", max,
+             (long long)pairs);
+    if (!json_is_array(sections) || count < 1 || count > max)
+        return rope_reader_refuse(reader, "mrope_section", sections, wanted);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *section = json_array_get(sections, i);
+        int64_t value = json_integer_value(section);
+        if (!json_is_integer(section) || value < 0 || value > remaining)
+            return rope_reader_refuse(reader, "mrope_section", sections, wanted);
+        plan->sections[i] = value;
+        remaining -= value;
+    }
+    return remaining == 0 ? ROTARY_OK : rope_reader_refuse(reader, "mrope_section", sections, wanted);
+}
 
-/* Without "pairing" of ours: a model's own switch, or what models of its type are known to do. */
+/* ---- rotary's own keys ---- */
+
+/* Finds the pairing where the file has no "pairing": by a key of the model's own, or by its family. */
 static rotary_status find_pairing(const struct rope_reader *reader, struct rope_config *config,
                                   bool *interleaved)
 {
-    static const char *const switches[] = {"rope_interleave", "rotary_emb_interleaved"};
-    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
-        const json_t *value = rope_reader_value(reader->text_config, switches[i]);
+    static const char *const keys[] = {"rope_interleave", "rotary_emb_interleaved"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const json_t *value = rope_reader_value(reader->text_config, keys[i]);
         if (!value)
             continue;
-        config->pairing_from = switches[i];
-        return rope_reader_boolean(reader, switches[i], value, interleaved);
+        config->pairing_from = keys[i];
+        return rope_reader_boolean(reader, keys[i], value, interleaved);
     }
-    if (reader->family->interleaved_pairs) {
+    if (reader->family.pairing == 1) {
         *interleaved = !reader->without_mla;
         config->pairing_from = reader->without_mla ? "use_mla" : "model_type";
     }
@@ -450,13 +484,13 @@ static rotary_status read_choices(const struct rope_reader *reader, struct rope_
     rotary_rope_config *plan = &config->plan;
     static const char *const angles[] = {"f64", "f32", NULL};
     static const char *const tables[] = {"f32", "f16", "bf16", NULL}; /* of rotary_dtype */
-    const json_t *said = rope_reader_find(reader, "pairing");
+    const json_t *value = rope_reader_find(reader, "pairing");
     bool interleaved = false;
-    config->pairing_from = said ? "pairing" : "default";
-    rotary_status status = said ? ROTARY_OK : find_pairing(reader, config, &interleaved);
+    config->pairing_from = value ? "pairing" : "default";
+    rotary_status status = value ? ROTARY_OK : find_pairing(reader, config, &interleaved);
     int pairing = interleaved, angle = 0, table = 0;
     if (!status)
-        status = rope_reader_choice(reader, "pairing", said, rope_config_pairings, &pairing);
+        status = rope_reader_choice(reader, "pairing", value, rope_config_pairings, &pairing);
     if (!status)
         status = rope_reader_choice(reader, "angles", rope_reader_find(reader, "angles"), angles, &angle);
     if (!status)
@@ -467,20 +501,19 @@ static rotary_status read_choices(const struct rope_reader *reader, struct rope_
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
-static rotary_status read_rotation(const struct rope_reader *reader,
-                                   const struct rope_config_request *request, struct rope_config *config)
+static rotary_status read_rotation(const struct rope_reader *reader, struct rope_config *config)
 {
     rotary_rope_config *plan = &config->plan;
-    int64_t rotated = 0;
+    int64_t rotary_dim = 0;
     rotary_status status = read_type(reader, config);
     if (!status)
-        status = read_head_dim(reader, request, config, &rotated);
+        status = read_head_dim(reader, config, &rotary_dim);
     if (!status)
         status = read_heads(reader, config);
     if (!status)
-        status = read_span(reader, rotated, plan);
+        status = read_span(reader, rotary_dim, plan);
     if (!status)
         status = read_numbers(reader, plan);
     if (!status)
@@ -500,15 +533,10 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
                                 const struct rope_config_request *request, struct rope_config *config,
                                 rotary_error *error)
 {
-    struct rope_reader reader = {.where = where,
-                                 .root = object,
-                                 .layer_type = request->layer_type,
-                                 .ignored = request->ignored,
-                                 .error = error};
+    struct rope_reader reader = {.where = where, .request = request, .root = object, .error = error};
     struct rope_config made = {.rope_type = rope_config_types[0]};
-    json_t *parameters;
     rotary_rope_config_default(&made.plan);
-    rotary_status status = rope_layers_find_model(&reader, &parameters);
+    rotary_status status = rope_layers_find_family(&reader);
     if (!status)
         status = rope_keys_check_model(&reader);
     if (!status)
@@ -516,8 +544,9 @@ rotary_status rope_config_parse(const json_t *object, const char *where,
     if (!status)
         status = rope_keys_check(&reader);
     if (!status)
-        status = read_rotation(&reader, request, &made);
-    json_decref(parameters);
+        status = read_rotation(&reader, &made);
+    json_decref(reader.family_parameters);
+    rope_family_free(&reader.family);
     if (status) {
         rope_config_free(&made);
         return status;
@@ -542,4 +571,12 @@ void rope_config_free(struct rope_config *config)
 {
     free(config->numbers);
     *config = (struct rope_config){0};
+}
+
+void rope_family_free(struct rope_family *family)
+{
+    json_decref(family->rope_parameters);
+    json_decref(family->required);
+    json_decref(family->refused);
+    *family = (struct rope_family){0};
 }

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What rope_config.c reads, wherever it stands. */
-static const char *const read_keys[] = {
+/* Keys that are read among the parameters and beside them. */
+static const char *const parameter_keys[] = {
     "rope_type",
     "type",
     "rope_theta",
@@ -47,16 +47,16 @@ static const char *const read_keys[] = {
     "inverse_frequencies",
     "xpos_scale",
     "xpos_origin",
-    /* Known to change no angle: whether the model was tuned with its scaling, and what Mistral multiplies its
-     * queries by, position by position, after the turn. */
+    /* These change no angle: whether the model was fine-tuned with its scaling, and the factor by which
+     * Mistral scales each position's rotated query. */
     "finetuned",
     "llama_4_scaling_beta",
     NULL,
 };
 
-/* What is read beside the parameters only, and has their name in its own. Which layers turn is not looked at,
- * nor that values do. */
-static const char *const read_beside[] = {
+/* Keys of text_config alone, with a word that names a rotation. Which layers rotate, and whether values
+ * rotate too, is not checked. */
+static const char *const text_config_keys[] = {
     "rope_scaling",
     "rope_parameters",
     "rope_local_base_freq",
@@ -94,7 +94,8 @@ static bool is_among(const char *key, const char *const *keys)
     return false;
 }
 
-/* Whether one of its words begins with "rope" or "rotary", as in "qk_rope_head_dim"; "property" has none. */
+/* Whether a word of the key begins with "rope" or "rotary", as in "qk_rope_head_dim"; not so in "property".
+ */
 static bool names_rotation(const char *key)
 {
     for (const char *word = key; word; word = strchr(word, '_')) {
@@ -107,7 +108,7 @@ static bool names_rotation(const char *key)
 
 static rotary_status refuse(const struct rope_reader *reader, const char *within, const char *key)
 {
-    const char *nearest = settings_nearest(key, read_keys);
+    const char *nearest = settings_nearest(key, parameter_keys);
     return rotary_fail(
         reader->error, ROTARY_BAD_FILE,
         "%s: %s%s%s has the key \"%.60s\", which is not known and may change the angles%s%s%s; "
@@ -116,110 +117,124 @@ static rotary_status refuse(const struct rope_reader *reader, const char *within
         nearest ? " (did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?)" : "", key);
 }
 
+/* A key of `object` that is neither known nor ignored, other than null; NULL if there is none. */
+static const char *find_unknown(const struct rope_reader *reader, const json_t *object,
+                                bool (*is_known)(const char *key))
+{
+    json_t *entries = (json_t *)(uintptr_t)object; /* jansson cannot iterate over a const object */
+    const char *key;
+    json_t *value;
+    json_object_foreach (entries, key, value)
+        if (!is_known(key) && !is_among(key, reader->request->ignored) && !json_is_null(value))
+            return key;
+    return NULL;
+}
+
+static bool is_known_parameter(const char *key)
+{
+    return is_among(key, parameter_keys);
+}
+
+static bool is_known_of_model(const char *key)
+{
+    return !names_rotation(key) || is_known_parameter(key) || is_among(key, text_config_keys);
+}
+
 rotary_status rope_keys_check(const struct rope_reader *reader)
 {
-    const json_t *const objects[] = {reader->text_config,
-                                     reader->parameters == reader->text_config ? NULL : reader->parameters};
-    for (int i = 0; i < 2; i++) {
-        json_t *entries = (json_t *)(uintptr_t)objects[i]; /* jansson goes through none that is const */
-        const char *key;
-        json_t *value;
-        json_object_foreach (entries, key, value) {
-            bool beside = i == 0;
-            bool concerns = !beside || names_rotation(key);
-            bool known = is_among(key, read_keys) || (beside && is_among(key, read_beside)) ||
-                         is_among(key, reader->ignored);
-            if (concerns && !known && !json_is_null(value))
-                return refuse(reader, beside ? NULL : reader->parameters_key, key);
-        }
-    }
-    return ROTARY_OK;
+    const char *key = find_unknown(reader, reader->text_config, is_known_of_model);
+    if (key)
+        return refuse(reader, NULL, key);
+    if (reader->parameters != reader->text_config)
+        key = find_unknown(reader, reader->parameters, is_known_parameter);
+    return key ? refuse(reader, reader->parameters_key, key) : ROTARY_OK;
 }
 
 /* ---- models ---- */
 
-const struct rope_family *rope_keys_family(const char *type)
-{
-    const struct rope_family *model = rope_families;
-    while (model->type && !(type && strcmp(type, model->type) == 0))
-        model++;
-    return model;
-}
+/* What a key must not be. */
+enum refused {
+    REFUSED_TRUE,
+    REFUSED_FALSE,
+    REFUSED_NOT_TRUE,
+    REFUSED_PRESENT,
+    REFUSED_NOT_ROTARY,
+    REFUSED_UNEVEN
+};
 
-/* Whether a list has different numbers; 0 is that of layers that do not turn. */
+/* Keys by which a model says that it rotates in another way, or not at all. */
+static const struct {
+    const char *key;
+    enum refused refused;
+    const char *wanted;
+} rules[] = {
+    {"position_encoding_2d", REFUSED_TRUE, "false: one half of each head rotates by the number of its block"},
+    {"use_dynamic_ntk", REFUSED_TRUE, "false: its base grows in steps beyond the original context"},
+    {"alibi", REFUSED_TRUE, "false: ALiBi has no rotation"},
+    {"use_alibi", REFUSED_TRUE, "false: ALiBi has no rotation"},
+    {"position_embedding_type", REFUSED_NOT_ROTARY, "rotary or rope"},
+    {"rotary", REFUSED_NOT_TRUE, "true"},
+    {"rope", REFUSED_NOT_TRUE, "true"},
+    {"original_rope", REFUSED_NOT_TRUE, "true"},
+    {"use_rope", REFUSED_FALSE, "true: the model has no rotation"},
+    {"use_rotary_pos_emb", REFUSED_FALSE, "true: the model has no rotation"},
+    {"use_mem_rope", REFUSED_FALSE, "true: the model has no rotation"},
+    {"partial_rotary_factors", REFUSED_PRESENT, "one \"partial_rotary_factor\" for all layers"},
+    {"layer_rope_theta", REFUSED_UNEVEN, "one base for all layers"},
+};
+
+/* Whether a list has different bases; 0 is that of layers without rotation. */
 static bool is_uneven(const json_t *list)
 {
     double first = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {
         double number = json_number_value(json_array_get(list, i));
-        if (first > 0 && number > 0 && number != first) /* written alike */
+        if (first > 0 && number > 0 && number != first)
             return true;
         first = first > 0 ? first : number;
     }
     return false;
 }
 
-static bool is_true(const json_t *value)
-{
-    return json_is_true(value);
-}
-
-static bool is_false(const json_t *value)
-{
-    return json_is_false(value);
-}
-
-static bool is_not_true(const json_t *value)
-{
-    return value && !json_is_true(value);
-}
-
-static bool is_absent(const json_t *value)
-{
-    return value == NULL;
-}
-
-static bool is_there(const json_t *value)
-{
-    return value != NULL;
-}
-
-static bool is_not_rotary(const json_t *value)
+static bool is_refused(enum refused refused, const json_t *value)
 {
     const char *text = json_string_value(value);
-    return text && !strstr(text, "rope") && !strstr(text, "rotary"); /* Cohere 2's is "rope_gptj" */
+    switch (refused) {
+    case REFUSED_TRUE:
+        return json_is_true(value);
+    case REFUSED_FALSE:
+        return json_is_false(value);
+    case REFUSED_NOT_TRUE:
+        return value && !json_is_true(value);
+    case REFUSED_PRESENT:
+        return value != NULL;
+    case REFUSED_NOT_ROTARY:
+        return text && !strstr(text, "rope") && !strstr(text, "rotary"); /* Cohere 2's is "rope_gptj" */
+    case REFUSED_UNEVEN:
+        return is_uneven(value);
+    }
+    return false;
 }
 
-/* Keys by which a model says that it turns in another way, or not at all. */
-static const struct {
-    const char *type; /* of the models that are meant; NULL: all */
+/* What the family's `rules` say: keys it must have (`present` is true), or must not have. */
+static rotary_status check_presence(const struct rope_reader *reader, json_t *rules_of_family, bool present)
+{
     const char *key;
-    bool (*holds)(const json_t *value);
-    const char *wanted;
-} rules[] = {
-    {NULL, "position_encoding_2d", is_true, "false: half of each head turns by block, not by place"},
-    {NULL, "use_dynamic_ntk", is_true, "false: its base grows in steps beyond the first context"},
-    {NULL, "alibi", is_true, "false: slopes are no rotation"},
-    {NULL, "use_alibi", is_true, "false: slopes are no rotation"},
-    {NULL, "position_embedding_type", is_not_rotary, "rotary or rope"},
-    {NULL, "rotary", is_not_true, "true"},
-    {NULL, "rope", is_not_true, "true"},
-    {NULL, "original_rope", is_not_true, "true"},
-    {NULL, "use_rope", is_false, "true: it does not turn"},
-    {NULL, "use_rotary_pos_emb", is_false, "true: it does not turn"},
-    {NULL, "use_mem_rope", is_false, "true: it does not turn"},
-    {NULL, "partial_rotary_factors", is_there, "one share for all layers"},
-    {NULL, "layer_rope_theta", is_uneven, "one base for all layers"},
-    {"baichuan", "max_position_embeddings", is_absent, "it: the 13B, which has none, does not turn"},
-    {"esm", "position_embedding_type", is_absent, "rotary"},
-    {"granitemoehybrid", "position_embedding_type", is_absent, "rope"},
-    {"modernbert", "rope_scaling", is_there, "rope_parameters for each type of layer"},
-    {"modernbert-decoder", "rope_scaling", is_there, "rope_parameters for each type of layer"},
-    {"zamba2", "use_mem_rope", is_absent, "true"},
-    {"zamba2", "attention_head_dim", is_absent, "it"},
-};
+    json_t *wanted;
+    json_object_foreach (rules_of_family, key, wanted) {
+        const json_t *value = rope_reader_value(reader->text_config, key);
+        if ((value != NULL) == present || is_among(key, reader->request->ignored))
+            continue;
+        return value ? rope_reader_refuse(reader, key, value, json_string_value(wanted))
+                     : rotary_fail(reader->error, ROTARY_BAD_FILE,
+                                   "%s has no \"%s\", wanted %s, or --ignore %s", reader->where, key,
+                                   json_string_value(wanted), key);
+    }
+    return ROTARY_OK;
+}
 
-static bool turns(const struct rope_reader *reader)
+/* Whether a key of the model names a rotation. */
+static bool has_rotation_key(const struct rope_reader *reader)
 {
     json_t *entries = (json_t *)(uintptr_t)reader->text_config;
     const char *key;
@@ -232,26 +247,24 @@ static bool turns(const struct rope_reader *reader)
 
 rotary_status rope_keys_check_model(const struct rope_reader *reader)
 {
-    const char *type = reader->model_type;
+    const struct rope_family *family = &reader->family;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        const char *key = rules[i].key;
-        const json_t *value = rope_reader_value(reader->text_config, key);
-        bool meant = !rules[i].type || (type && strcmp(rules[i].type, type) == 0);
-        if (!meant || !rules[i].holds(value) || is_among(key, reader->ignored))
-            continue;
-        return value ? rope_reader_refuse(reader, key, value, rules[i].wanted)
-                     : rotary_fail(reader->error, ROTARY_BAD_FILE,
-                                   "%s has no \"%s\", wanted %s, or --ignore %s", reader->where, key,
-                                   rules[i].wanted, key);
+        const json_t *value = rope_reader_value(reader->text_config, rules[i].key);
+        if (is_refused(rules[i].refused, value) && !is_among(rules[i].key, reader->request->ignored))
+            return rope_reader_refuse(reader, rules[i].key, value, rules[i].wanted);
     }
-    if (!type || is_among("model_type", reader->ignored))
-        return ROTARY_OK;
-    const char *why_not = reader->family->unsupported;
-    if (is_among(type, rope_families_without_rotation) && !turns(reader))
-        why_not = "has no rotary embedding";
-    return why_not ? rotary_fail(reader->error, ROTARY_BAD_FILE,
-                                 "%s: a model of type \"%.60s\" %s; wanted one that a configuration of RoPE "
-                                 "can be, or --ignore model_type",
-                                 reader->where, type, why_not)
-                   : ROTARY_OK;
+    rotary_status status = check_presence(reader, family->required, true);
+    if (!status)
+        status = check_presence(reader, family->refused, false);
+    if (status || !reader->model_type || is_among("model_type", reader->request->ignored))
+        return status;
+    const char *unsupported = family->unsupported;
+    if (family->without_rotation && !has_rotation_key(reader))
+        unsupported = "has no rotary embedding";
+    return unsupported[0]
+               ? rotary_fail(reader->error, ROTARY_BAD_FILE,
+                             "%s: a model of type \"%.60s\" %s; wanted one whose rotation RoPE can "
+                             "express, or --ignore model_type",
+                             reader->where, reader->model_type, unsupported)
+               : ROTARY_OK;
 }

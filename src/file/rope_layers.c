@@ -2,7 +2,6 @@
 #include "file/rope_layers.h"
 
 #include "base/fail.h"
-#include "file/rope_keys.h"
 #include "file/settings.h"
 
 #include <stdint.h>
@@ -31,50 +30,51 @@ const char *rope_layers_local_base(const struct rope_reader *reader, const char 
     return NULL;
 }
 
-/* Models of several parts keep the text's sizes and rotation one level down, or two. */
-static const json_t *find_text(const json_t *object)
+/* Models of several modalities have the language model's sizes and rotation one level down, or two. */
+static const json_t *find_text_config(const json_t *object)
 {
     static const char *const sizes[] = {"head_dim", "num_attention_heads", "n_head", "qk_rope_head_dim"};
-    static const char *const parts[] = {"text_config", "llm_config", "language_config", "thinker_config"};
-    enum { SIZES = sizeof sizes / sizeof sizes[0], PARTS = sizeof parts / sizeof parts[0], DEEPEST = 2 };
-    for (int depth = 0; depth < DEEPEST; depth++) {
+    static const char *const models[] = {"text_config", "llm_config", "language_config", "thinker_config"};
+    enum { SIZES = sizeof sizes / sizeof sizes[0], MODELS = sizeof models / sizeof models[0], MAX_DEPTH = 2 };
+    for (int depth = 0; depth < MAX_DEPTH; depth++) {
         for (int i = 0; i < SIZES; i++)
             if (rope_reader_value(object, sizes[i]))
                 return object;
-        const json_t *part = NULL;
-        for (int i = 0; !json_is_object(part) && i < PARTS; i++)
-            part = rope_reader_value(object, parts[i]);
-        if (!json_is_object(part))
+        const json_t *inner = NULL;
+        for (int i = 0; !json_is_object(inner) && i < MODELS; i++)
+            inner = rope_reader_value(object, models[i]);
+        if (!json_is_object(inner))
             return object;
-        object = part;
+        object = inner;
     }
     return object;
 }
 
-rotary_status rope_layers_find_model(struct rope_reader *reader, json_t **parameters)
+rotary_status rope_layers_find_family(struct rope_reader *reader)
 {
-    static const char two_bases[] = "{\"full_attention\": {}, \"sliding_attention\": {}}";
-    reader->text_config = find_text(reader->root);
+    reader->text_config = find_text_config(reader->root);
     const json_t *type = rope_reader_value(reader->text_config, "model_type");
     reader->model_type = json_string_value(type ? type : rope_reader_value(reader->root, "model_type"));
-    reader->family = rope_keys_family(reader->model_type);
     reader->without_mla = json_is_false(rope_reader_value(reader->text_config, "use_mla"));
-    const char *text = reader->family->parameters;
-    if (!text && rope_layers_local_base(reader, NULL))
-        text = two_bases;
-    *parameters = text ? json_loads(text, 0, NULL) : NULL;
-    reader->defaults = *parameters;
-    return text && !*parameters
-               ? rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for it", reader->where)
-               : ROTARY_OK;
+    rotary_status status = ROTARY_OK;
+    if (reader->model_type && reader->request->find_family)
+        status = reader->request->find_family(reader->model_type, &reader->family, reader->error);
+    bool two_bases = !reader->family.rope_parameters && rope_layers_local_base(reader, NULL);
+    if (status || !(reader->family.rope_parameters || two_bases))
+        return status;
+    reader->family_parameters = two_bases ? json_pack("{s:{}, s:{}}", "full_attention", "sliding_attention")
+                                          : json_deep_copy(reader->family.rope_parameters);
+    return reader->family_parameters
+               ? ROTARY_OK
+               : rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for it", reader->where);
 }
 
 /* ---- the parameters ---- */
 
-/* Whether the parameters are given for each type of layer: then all there is are objects. */
-static bool by_layer_type(const json_t *parameters)
+/* Whether the parameters are given for each layer type: then all entries are objects. */
+static bool is_by_layer_type(const json_t *parameters)
 {
-    json_t *entries = (json_t *)(uintptr_t)parameters; /* jansson goes through none that is const */
+    json_t *entries = (json_t *)(uintptr_t)parameters; /* jansson cannot iterate over a const object */
     const char *key;
     json_t *entry;
     json_object_foreach (entries, key, entry)
@@ -102,72 +102,83 @@ static rotary_status refuse_layer_type(const struct rope_reader *reader, const j
     }
     if (!layer_type)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                           "%s: types of layers turn differently; wanted --layer-type with one of %s",
+                           "%s: layer types have different rotations; wanted --layer-type with one of %s",
                            reader->where, list);
     char hint[SETTINGS_HINT_BYTES];
-    return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                       "%s has no type of layer \"%.60s\", wanted one of %s%s", reader->where, layer_type,
-                       list, settings_hint(layer_type, names, hint));
+    return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s has no layer type \"%.60s\", wanted one of %s%s",
+                       reader->where, layer_type, list, settings_hint(layer_type, names, hint));
 }
 
-/* Chooses the parameters of the type of layer, among the file's and among those the model takes. */
-static rotary_status choose_layer_type(struct rope_reader *reader, const char *layer_type)
+/* Replaces reader->family_parameters by its entry `key`; NULL: by nothing. */
+static void narrow_family_parameters(struct rope_reader *reader, const char *key)
 {
-    bool in_file = reader->parameters != reader->text_config && by_layer_type(reader->parameters);
-    bool in_model = by_layer_type(reader->defaults);
-    const json_t *types = in_file ? reader->parameters : reader->defaults;
-    if (!in_file && !in_model && reader->parameters)
-        reader->defaults = NULL;
-    if (!in_file && !in_model)
-        return layer_type ? rotary_fail(reader->error, ROTARY_BAD_FILE,
-                                        "%s does not tell types of layers apart, but \"%.60s\" was asked for",
-                                        reader->where, layer_type)
-                          : ROTARY_OK;
+    json_t *entry = key ? json_incref(json_object_get(reader->family_parameters, key)) : NULL;
+    json_decref(reader->family_parameters);
+    reader->family_parameters = entry;
+}
+
+/* Narrows the parameters of file and family to those of the requested layer type. */
+static rotary_status choose_layer_type(struct rope_reader *reader)
+{
+    const char *layer_type = reader->request->layer_type;
+    bool in_file = reader->parameters != reader->text_config && is_by_layer_type(reader->parameters);
+    bool in_family = is_by_layer_type(reader->family_parameters);
+    const json_t *types = in_file ? reader->parameters : reader->family_parameters;
+    if (!in_file && !in_family && reader->parameters)
+        narrow_family_parameters(reader, NULL);
+    if (!in_file && !in_family)
+        return layer_type
+                   ? rotary_fail(reader->error, ROTARY_BAD_FILE,
+                                 "%s has one rotation for all layer types, but \"%.60s\" was requested",
+                                 reader->where, layer_type)
+                   : ROTARY_OK;
     json_t *entries = (json_t *)(uintptr_t)types;
-    const char *beside;
+    const char *name;
     json_t *entry;
-    json_object_foreach (entries, beside, entry)
+    json_object_foreach (entries, name, entry)
         if (!json_is_object(entry) && !json_is_null(entry))
-            return rope_reader_refuse(reader, beside, entry, "an object, as other types of layer have");
+            return rope_reader_refuse(reader, name, entry, "an object, as other layer types have");
     const char *key = layer_type;
     if (!key && json_object_size(types) == 1)
         key = json_object_iter_key(json_object_iter(entries));
     const json_t *of_file = in_file && key ? json_object_get(reader->parameters, key) : NULL;
-    const json_t *of_model = in_model && key ? json_object_get(reader->defaults, key) : NULL;
-    if (!of_file && !of_model)
+    const json_t *of_family = in_family && key ? json_object_get(reader->family_parameters, key) : NULL;
+    if (!of_file && !of_family)
         return refuse_layer_type(reader, types, layer_type);
-    if (!json_is_object(of_file) && !json_is_object(of_model))
-        return rope_reader_refuse(reader, key, of_file ? of_file : of_model,
-                                  "an object: such layers do not turn");
+    if (!json_is_object(of_file) && !json_is_object(of_family))
+        return rope_reader_refuse(reader, key, of_file ? of_file : of_family,
+                                  "an object: these layers have no rotation");
     for (size_t i = 0; i < LOCAL_BASES; i++)
-        reader->has_local_base = reader->has_local_base || strcmp(key, local_bases[i].layer_type) == 0;
-    if (!in_file && reader->parameters && !json_object_get(reader->defaults, "full_attention"))
+        reader->local_layers = reader->local_layers || strcmp(key, local_bases[i].layer_type) == 0;
+    if (!in_file && reader->parameters && !json_object_get(reader->family_parameters, "full_attention"))
         return rope_reader_refuse(reader, reader->parameters_key, reader->parameters,
-                                  "an object for each type of layer");
-    reader->defaults = json_is_object(of_model) ? of_model : NULL;
+                                  "an object for each layer type");
     if (in_file)
         reader->parameters = json_is_object(of_file) ? of_file : NULL;
-    else if (reader->has_local_base)
+    else if (reader->local_layers)
         reader->parameters = NULL;
+    narrow_family_parameters(reader, json_is_object(of_family) ? key : NULL);
     return ROTARY_OK;
 }
 
-/* What the model takes where the file says nothing: numbers, which the file's go before wherever they stand,
- * and a scaling if the file has none. */
-static void take_from_model(struct rope_reader *reader)
+/* Takes defaults from the family's parameters. Its numbers are defaults of single keys, wherever the file may
+ * have them; its scaling is the default of a file without parameters. */
+static void set_defaults(struct rope_reader *reader)
 {
-    json_t *taken = (json_t *)(uintptr_t)reader->defaults; /* read for this file alone */
-    double base = json_number_value(json_object_get(taken, "rope_theta"));
-    double fraction = json_number_value(json_object_get(taken, "partial_rotary_factor"));
-    reader->default_base = base > 0 ? base : reader->family->rope_theta;
-    reader->default_fraction =
-        fraction > 0 && !reader->parameters ? fraction : reader->family->partial_rotary_factor;
-    reader->default_head_dim = json_integer_value(json_object_get(taken, "head_dim"));
-    json_object_del(taken, "rope_theta");
-    json_object_del(taken, "partial_rotary_factor");
-    json_object_del(taken, "head_dim");
-    if (!reader->parameters && json_object_size(taken) > 0)
-        reader->parameters = taken;
+    json_t *parameters = reader->family_parameters;
+    double theta = json_number_value(json_object_get(parameters, "rope_theta"));
+    double fraction = json_number_value(json_object_get(parameters, "partial_rotary_factor"));
+    reader->defaults = (struct rope_defaults){
+        .rope_theta = theta > 0 ? theta : reader->family.rope_theta,
+        .partial_rotary_factor =
+            fraction > 0 && !reader->parameters ? fraction : reader->family.partial_rotary_factor,
+        .head_dim = json_integer_value(json_object_get(parameters, "head_dim")),
+    };
+    json_object_del(parameters, "rope_theta");
+    json_object_del(parameters, "partial_rotary_factor");
+    json_object_del(parameters, "head_dim");
+    if (!reader->parameters && json_object_size(parameters) > 0)
+        reader->parameters = parameters;
 }
 
 rotary_status rope_layers_find_parameters(struct rope_reader *reader)
@@ -185,8 +196,8 @@ rotary_status rope_layers_find_parameters(struct rope_reader *reader)
         reader->parameters = reader->text_config;
     if (reader->parameters && !json_is_object(reader->parameters))
         return rope_reader_refuse(reader, reader->parameters_key, reader->parameters, "an object or null");
-    rotary_status status = choose_layer_type(reader, reader->layer_type);
+    rotary_status status = choose_layer_type(reader);
     if (!status)
-        take_from_model(reader);
+        set_defaults(reader);
     return status;
 }

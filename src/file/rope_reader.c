@@ -35,10 +35,11 @@ rotary_status rope_reader_refuse(const struct rope_reader *reader, const char *k
     return status;
 }
 
-rotary_status rope_reader_refuse_absent(const struct rope_reader *reader, const char *key, const char *why)
+rotary_status rope_reader_refuse_absent(const struct rope_reader *reader, const char *key,
+                                        const char *needed_by)
 {
-    return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s has no \"%s\", which %s wants", reader->where, key,
-                       why);
+    return rotary_fail(reader->error, ROTARY_BAD_FILE, "%s has no \"%s\", which %s needs", reader->where, key,
+                       needed_by);
 }
 
 rotary_status rope_reader_real(const struct rope_reader *reader, const char *key, const json_t *value,

@@ -515,7 +515,7 @@ write_safetensors("parts.safetensors", {"a.q_proj.weight": ("I16", [48, 3], rows
 parts = config({"num_attention_heads": 4, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4}, "parts.json")
 gates = config({"num_attention_heads": 4, "head_dim": 6}, "gates.json")
 for refused, text, turns in [
-        (parts, 'parts.json describes only the part of a head that turns; wanted a configuration of the rows',
+        (parts, 'parts.json describes only the rotated part of a head; wanted a configuration of the rows',
          {"rotary_dim": 4, "span": "back"}),
         (gates, 'has shape [48, 3], wanted 24 rows, those of 4 query heads of 6 channels, as gates.json has them; if',
          {"rotary_dim": 6})]:
@@ -594,7 +594,7 @@ refuses(2, "frequencies wants --config FILE", "frequencies")
 refuses(1, "cannot open absent.json", "frequencies", "--config", "absent.json")
 refuses(1, 'unknown.json: "rope_type" is "yrn", wanted', "frequencies", "--config", "unknown.json")
 refuses(2, '--compat is "hugingface"', "frequencies", "--config", rotation, "--compat", "hugingface")
-refuses(1, "does not tell types of layers apart", "frequencies", "--config", rotation, "--layer-type", "full")
+refuses(1, "has one rotation for all layer types", "frequencies", "--config", rotation, "--layer-type", "full")
 refuses(2, "apply wants --input FILE and --output FILE", "apply", "--config", rotation)
 refuses(2, "apply wants --config FILE, or --cos FILE", "apply", *io)
 refuses(2, "--cos and --sin want each other", "apply", *io, "--cos", "c.npy")

@@ -3,6 +3,7 @@
  * Configurations in all their spellings, and what is said of wrong ones.
  */
 #include "file/rope_config.h"
+#include "huggingface/model_types.h"
 #include "support/check.h"
 
 #include <stdio.h>
@@ -16,6 +17,7 @@ static rotary_status parse_for(const char *text, struct rope_config_request requ
     check_about("%s", text);
     if (!CHECK(object != NULL))
         return ROTARY_OUT_OF_MEMORY;
+    request.find_family = model_types_find;
     rotary_status status = rope_config_parse(object, "config.json", &request, config, error);
     json_decref(object);
     return status;
@@ -528,7 +530,7 @@ static void test_ignored_models(void)
                                         "{\"head_dim\": 8, \"use_dynamic_ntk\": true}"};
     static const char *const ignored[] = {"model_type", "use_dynamic_ntk", NULL};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct rope_config_request request = {.ignored = ignored};
+        struct rope_config_request request = {.ignored = ignored, .find_family = model_types_find};
         struct rope_config config;
         rotary_error error = {0};
         json_t *object = json_loads(texts[i], 0, NULL);
@@ -566,8 +568,8 @@ static void test_refusals(void)
         {"{\"head_dim\": 0}", NULL, "config.json: \"head_dim\" is 0, wanted a whole number from 1 up"},
         {"{\"head_dim\": 1e300}", NULL, "\"head_dim\" is 1e300, wanted"},
         {"{\"head_dim\": true}", NULL, "\"head_dim\" is true, wanted"},
-        {"{\"head_dim\": 7}", NULL, "7 of a head's 7 channels would turn, wanted an even number"},
-        {"{\"head_dim\": 8, \"rotary_dim\": 10}", NULL, "10 of a head's 8 channels would turn"},
+        {"{\"head_dim\": 7}", NULL, "7 of a head's 7 channels would rotate, wanted an even number"},
+        {"{\"head_dim\": 8, \"rotary_dim\": 10}", NULL, "10 of a head's 8 channels would rotate"},
         {"{\"hidden_size\": 9, \"num_attention_heads\": 2}", NULL, "\"hidden_size\" is 9, wanted a multiple"},
         {"{\"head_dim\": 8, \"rope_theta\": \"10000\"}", NULL,
          "\"rope_theta\" is \"10000\", wanted a number above 0"},
@@ -582,7 +584,7 @@ static void test_refusals(void)
          "\"rope_type\" is 3, wanted default"},
         {"{\"head_dim\": 8, \"rope_scaling\": {\"factor\": 2}}", NULL, "\"factor\" and no \"rope_type\""},
         {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\"}}", NULL,
-         "has no \"factor\", which rope_type linear wants"},
+         "has no \"factor\", which rope_type linear needs"},
         {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\", \"factor\": -1}}", NULL,
          "\"factor\" is -1, wanted"},
         {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2}}", NULL,
@@ -611,11 +613,11 @@ static void test_refusals(void)
         {"{\"head_dim\": 8, \"rope_parameters\": {\"full\": {\"rope_theta\": 2}, \"sliding\": "
          "{\"rope_theta\": 3}}}",
          NULL,
-         "config.json: types of layers turn differently; wanted --layer-type with one of full, "
+         "config.json: layer types have different rotations; wanted --layer-type with one of full, "
          "sliding"},
         {"{\"head_dim\": 8, \"rope_parameters\": {\"full\": {\"rope_theta\": 2}, \"sliding\": "
          "{\"rope_theta\": 3}}}",
-         "slidng", "has no type of layer \"slidng\", wanted one of full, sliding; did you mean \"sliding\"?"},
+         "slidng", "has no layer type \"slidng\", wanted one of full, sliding; did you mean \"sliding\"?"},
         {"{\"head_dim\": 8, \"position_encoding_2d\": true}", NULL,
          "\"position_encoding_2d\" is true, wanted false"},
         {"{\"head_dim\": 8, \"use_dynamic_ntk\": true}", NULL, "\"use_dynamic_ntk\" is true, wanted false"},
@@ -637,7 +639,7 @@ static void test_refusals(void)
         {"{\"model_type\": \"baichuan\", \"head_dim\": 8, \"model_max_length\": 4096}", NULL,
          "has no \"max_position_embeddings\""},
         {"{\"model_type\": \"modernbert\", \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2}}",
-         "full_attention", "wanted rope_parameters for each type of layer"},
+         "full_attention", "wanted \"rope_parameters\" for each layer type"},
         {"{\"model_type\": \"granite_swa\", \"layer_rope_theta\": [1e4, 0, 2e4]}", NULL,
          "\"layer_rope_theta\" is [1e4,0,2e4], wanted one base"},
         {"{\"head_dim\": 8, \"partial_rotary_factors\": [0.5, 1]}", NULL, "\"partial_rotary_factors\" is"},
@@ -646,17 +648,18 @@ static void test_refusals(void)
          "a model of type \"bert\" has no rotary embedding"},
         {"{\"model_type\": \"clip\", \"text_config\": {\"model_type\": \"clip_text_model\"}}", NULL,
          "a model of type \"clip_text_model\" has no rotary embedding"},
-        {"{\"model_type\": \"nanochat\"}", NULL, "a model of type \"nanochat\" turns backwards"},
-        {"{\"model_type\": \"pixtral\", \"head_dim\": 64}", NULL, "\"pixtral\" turns by place in an image"},
+        {"{\"model_type\": \"nanochat\"}", NULL, "a model of type \"nanochat\" rotates backwards"},
+        {"{\"model_type\": \"pixtral\", \"head_dim\": 64}", NULL,
+         "\"pixtral\" rotates by position in an image"},
         {"{\"model_type\": \"ernie4_5_vl_moe\", \"text_config\": {\"rope_theta\": 5}}", NULL,
-         "has height and width in turn before time"},
-        {"{\"model_type\": \"gemma3_text\"}", NULL, "types of layers turn differently"},
-        {"{\"head_dim\": 8, \"rope_local_base_freq\": 5}", NULL, "types of layers turn differently"},
+         "interleaves height and width before time"},
+        {"{\"model_type\": \"gemma3_text\"}", NULL, "layer types have different rotations"},
+        {"{\"head_dim\": 8, \"rope_local_base_freq\": 5}", NULL, "layer types have different rotations"},
         {"{\"model_type\": \"beam\"}", "full_attention",
-         "\"full_attention\" is null, wanted an object: such layers do not turn"},
+         "\"full_attention\" is null, wanted an object: these layers have no rotation"},
         {"{\"model_type\": \"deepseek_v4\", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 16}}", "main",
-         "wanted an object for each type of layer"},
-        {"{\"head_dim\": 8}", "full_attention", "config.json does not tell types of layers apart"},
+         "wanted an object for each layer type"},
+        {"{\"head_dim\": 8}", "full_attention", "config.json has one rotation for all layer types"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rope_config config = {0};

@@ -5,6 +5,7 @@
 #include "file/npy.h"
 #include "file/rope_config.h"
 #include "file/safetensors.h"
+#include "huggingface/model_types.h"
 #include "train/run.h"
 
 #include <math.h>
@@ -128,7 +129,7 @@ static bool read_rope(const char *path)
     bool accepted = false;
     for (int i = 0; i < 3; i++) {
         rotary_error error = {0};
-        struct rope_config_request request = {.layer_type = layer_types[i], .head_dim = 0};
+        struct rope_config_request request = {.layer_type = layer_types[i], .find_family = model_types_find};
         struct rope_config config;
         if (refused(rope_config_read(path, &request, &config, &error), &error))
             continue;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What models take where their config.json is silent: the defaults of every class of transformers that turns its heads.
+"""The defaults of every model type of transformers with a rotary embedding, for keys that a config.json does not have.
 
-Writes src/file/rope_models.c. Made with torch 2.15.0 and transformers 5.23.0:
+Writes src/huggingface/model_types.json. Made with torch 2.15.0 and transformers 5.23.0:
 
-    python3 tests/golden/make_rope_models.py > src/file/rope_models.c
+    python3 tests/golden/make_rope_models.py > src/huggingface/model_types.json
 """
 import glob
 import importlib
@@ -13,48 +13,64 @@ import json
 import os
 import re
 import sys
-import textwrap
 
 import torch
 import transformers
 from transformers import PreTrainedConfig
 
 ROOT = os.path.dirname(transformers.__file__) + "/models/"
-PLACE = "turns by place in an image"
-NOTHING = "has no rotary embedding"  # though its file or its code speaks of one
-REFUSED = {  # its rotation is no configuration of a plan
-    "clvp": "turns values too, and a width of its own",
-    "dinov3_vit": PLACE, "efficientloftr": PLACE, "eomt_dinov3": PLACE, "llama4_vision_model": PLACE, "neomme": PLACE,
-    "sapiens2": PLACE, "vjepa2": PLACE, "lightglue": "turns by places it has learned",
-    "esmfold2": "turns by place in space",
-    "ernie4_5_vl_moe_text": "has height and width in turn before time, an order of axes that is none of a plan's",
+IMAGE = "rotates by position in an image"
+NOTHING = "has no rotary embedding"  # though its file or its code mentions one
+BEFORE = "rotates before its query and key projections"
+UNSUPPORTED = {  # no plan can have its rotation
+    "clvp": "rotates values too, and a number of channels of its own",
+    "dinov3_vit": IMAGE, "efficientloftr": IMAGE, "eomt_dinov3": IMAGE, "llama4_vision_model": IMAGE, "neomme": IMAGE,
+    "sapiens2": IMAGE, "vjepa2": IMAGE, "lightglue": "rotates by a learned projection of positions",
+    "esmfold2": "rotates by position in space",
+    "ernie4_5_vl_moe_text": "interleaves height and width before time, an order of axes that no plan has",
     "mistral_large4_text": "multiplies its frequencies by a weight",
     "canary_decoder": NOTHING, "git": NOTHING, "glm5_next_text": NOTHING, "inkling2_text": NOTHING, "jamba": NOTHING,
     "kimi_linear": NOTHING, "layoutxlm": NOTHING, "mpt": NOTHING, "nemotron_h": NOTHING,
-    "musicflamingo": "turns by time in seconds",
-    "nanochat": "turns backwards",
-    "seamless_m4t": "turns before it projects", "wav2vec2-bert": "turns before it projects",
-    "wav2vec2-conformer": "turns before it projects",
+    "musicflamingo": "rotates by time in seconds",
+    "nanochat": "rotates backwards",
+    "seamless_m4t": BEFORE, "wav2vec2-bert": BEFORE, "wav2vec2-conformer": BEFORE,
 }
 # Models that have no rotary embedding class in transformers, or that run by code of their own.
 MORE = {
-    "chatglm": {"fraction": 0.5, "interleaved": True},
-    "cohere_compass_text": {"in_turn": True, "width": 8192, "heads": 64, "positions": 8192},
-    "codegen": {"interleaved": True, "turned": 64, "width": 4096, "heads": 16, "positions": 2048},
-    "dots3_note_audio_encoder": {"fraction": 0.5, "width": 1280, "heads": 20, "positions": 6000},
-    "dots3_note_text": {"interleaved": True, "rope_head_dim": 64, "parameters": {
+    "chatglm": {"partial_rotary_factor": 0.5, "pairing": "interleaved"},
+    "cohere_compass_text": {"axes": "interleaved", "hidden_size": 8192, "num_attention_heads": 64,
+                            "max_position_embeddings": 8192},
+    "codegen": {"pairing": "interleaved", "rotary_dim": 64, "hidden_size": 4096, "num_attention_heads": 16,
+                "max_position_embeddings": 2048},
+    "dots3_note_audio_encoder": {"partial_rotary_factor": 0.5, "hidden_size": 1280, "num_attention_heads": 20,
+                                 "max_position_embeddings": 6000},
+    "dots3_note_text": {"pairing": "interleaved", "qk_rope_head_dim": 64, "rope_parameters": {
         "indexed_attention": {"rope_theta": 8e7}, "sliding_attention": {"rope_theta": 5e4}}},
-    "esm": {"width": 768, "heads": 12, "positions": 1026},
-    "gradium_phonon_tts": {"width": 768, "heads": 12},
-    "gptj": {"interleaved": True, "turned": 64, "width": 4096, "heads": 16, "positions": 2048},
-    "kimi_k2": {"interleaved": True, "rope_head_dim": 64, "width": 7168, "heads": 64, "positions": 4096},
-    "pocket_tts": {"width": 1024, "heads": 16},
-    "roformer": {"interleaved": True, "width": 768, "heads": 12, "positions": 1536},
+    "esm": {"hidden_size": 768, "num_attention_heads": 12, "max_position_embeddings": 1026},
+    "gradium_phonon_tts": {"hidden_size": 768, "num_attention_heads": 12},
+    "gptj": {"pairing": "interleaved", "rotary_dim": 64, "hidden_size": 4096, "num_attention_heads": 16,
+             "max_position_embeddings": 2048},
+    "kimi_k2": {"pairing": "interleaved", "qk_rope_head_dim": 64, "hidden_size": 7168, "num_attention_heads": 64,
+                "max_position_embeddings": 4096},
+    "pocket_tts": {"hidden_size": 1024, "num_attention_heads": 16},
+    "roformer": {"pairing": "interleaved", "hidden_size": 768, "num_attention_heads": 12,
+                 "max_position_embeddings": 1536},
 }
-NEIGHBOURS = re.compile(r"\.\.\.,\s*(0?::2|1::2)\]|view_as_complex|-1, (1, )?2\)")
+# Keys that a config.json must have, or must not have, and what is wanted.
+LAYERS = {"rope_scaling": "\"rope_parameters\" for each layer type"}
+RULES = {
+    "baichuan": {"required": {"max_position_embeddings": "a 7B model: the 13B, which has none, uses ALiBi"}},
+    "esm": {"required": {"position_embedding_type": "rotary"}},
+    "granitemoehybrid": {"required": {"position_embedding_type": "rope"}},
+    "modernbert": {"refused": LAYERS}, "modernbert-decoder": {"refused": LAYERS},
+    "zamba2": {"required": {"use_mem_rope": "true", "attention_head_dim": "the channels of a head"}},
+}
+INTERLEAVED = re.compile(r"\.\.\.,\s*(0?::2|1::2)\]|view_as_complex|-1, (1, )?2\)")
 BACK = ("deepseek_v4",)
-DEFAULT = {"head_dim": 0, "rope_head_dim": 0, "turned": 0, "width": 0, "heads": 0, "positions": 0, "original": 0,
-           "base": 1e4, "fraction": 1.0, "interleaved": False, "back": False, "in_turn": False, "parameters": None, "why_not": None}
+DEFAULT = {"head_dim": 0, "qk_rope_head_dim": 0, "rotary_dim": 0, "hidden_size": 0, "num_attention_heads": 0,
+           "max_position_embeddings": 0, "original_max_position_embeddings": 0, "rope_theta": 1e4,
+           "partial_rotary_factor": 1.0, "pairing": "half", "span": "front", "axes": "sections", "rope_parameters": None,
+           "unsupported": None, "required": None, "refused": None}
 
 
 def modules(kind):
@@ -67,29 +83,29 @@ def modules(kind):
 
 
 def rotary_classes():
-    """Of each class of configurations, the rotary embedding that takes it."""
+    """The rotary embedding that takes each class of configurations."""
     classes = {}
     for name, code in modules("modeling"):
         for cls in vars(code).values():
             if not (inspect.isclass(cls) and cls.__module__ == code.__name__ and "Rotary" in cls.__name__):
                 continue
-            taken = inspect.signature(cls.__init__).parameters.get("config")
-            taken = taken and (getattr(code, taken.annotation, None) if isinstance(taken.annotation, str) else taken.annotation)
-            if inspect.isclass(taken) and issubclass(taken, PreTrainedConfig):
-                classes[taken] = cls
-                for part in getattr(taken, "sub_configs", {}).values():
+            config = inspect.signature(cls.__init__).parameters.get("config")
+            kind = config and (getattr(code, config.annotation, None) if isinstance(config.annotation, str) else config.annotation)
+            if inspect.isclass(kind) and issubclass(kind, PreTrainedConfig):
+                classes[kind] = cls
+                for inner in getattr(kind, "sub_configs", {}).values():
                     if "Vision" not in cls.__name__:
-                        classes.setdefault(part, cls)
+                        classes.setdefault(inner, cls)
     return classes
 
 
-def pairs_neighbours(source):
+def pairs_interleave(source):
     functions = re.findall(r"^def (?:rotate_half|rotate_every|apply_rotary|_apply_rotary|rotate_half_\w+|apply_rotary_emb)\w*\(.*?(?=^\S)",
                            re.sub(r'""".*?"""', "", source, flags=re.S).replace("\n) ->", "\n ) ->"), re.S | re.M)
-    return any(NEIGHBOURS.search(text) for text in functions)
+    return any(INTERLEAVED.search(text) for text in functions)
 
 
-def keyed(parameters):
+def by_layer_type(parameters):
     return any(isinstance(entry, dict) for entry in parameters.values())
 
 
@@ -104,62 +120,63 @@ def row_of(kind, rotary, source):
     names = getattr(kind, "attribute_map", {})
     width, heads = (names.get(key, key) for key in ("hidden_size", "num_attention_heads"))
     more = {"num_key_value_heads": 4} if hasattr(kind, "num_key_value_heads") else {}
-    whole, config = kind(), kind(**{width: 128, heads: 4}, **more)
+    full, config = kind(), kind(**{width: 128, heads: 4}, **more)
     row = dict(DEFAULT, type=kind.model_type)
-    for key, name in (("width", "hidden_size"), ("heads", "num_attention_heads"), ("positions", "max_position_embeddings"),
-                      ("original", "original_max_position_embeddings")):
-        value = attribute(whole, name)
+    for key in ("hidden_size", "num_attention_heads", "max_position_embeddings", "original_max_position_embeddings"):
+        value = attribute(full, key)
         row[key] = value if isinstance(value, int) else 0
     parameters = json.loads(json.dumps(config.rope_parameters))
     made = rotary(config) if rotary else None
 
-    def turned(layer):
+    def rotary_dim(layer):
         frequencies = getattr(made, f"{layer}_inv_freq" if layer else "inv_freq", None)
         return 2 * frequencies.numel() if frequencies is not None else 0
 
     def shared(layer, entry):
-        """Channels of the head of which a share turns."""
+        """Channels of the head, rotated and not."""
         share = 1.0 if entry["rope_type"] == "proportional" else entry.get("partial_rotary_factor", 1.0)
-        return int(turned(layer) / share + 0.5)
+        return int(rotary_dim(layer) / share + 0.5)
 
     head = attribute(config, "head_dim") or 32
-    if attribute(config, "head_dim") is None and keyed(parameters) and turned("sliding_attention"):
+    if attribute(config, "head_dim") is None and by_layer_type(parameters) and rotary_dim("sliding_attention"):
         head = shared("sliding_attention", parameters["sliding_attention"])
-    if hasattr(whole, "qk_rope_head_dim") and hasattr(whole, "qk_nope_head_dim"):
-        row["rope_head_dim"] = whole.qk_rope_head_dim
+    if hasattr(full, "qk_rope_head_dim") and hasattr(full, "qk_nope_head_dim"):
+        row["qk_rope_head_dim"] = full.qk_rope_head_dim
     elif head != 32 and kind.model_type != "zamba2":  # whose heads are 2 hidden_size / num_attention_heads
         row["head_dim"] = head
     if kind.model_type in BACK:
-        row["back"] = True
-    if keyed(parameters):
+        row["span"] = "back"
+    if by_layer_type(parameters):
         for layer, entry in parameters.items():
             if entry is None:
                 continue
-            if not row["rope_head_dim"] and turned(layer) and abs(shared(layer, entry) - head) > 2:
+            if not row["qk_rope_head_dim"] and rotary_dim(layer) and abs(shared(layer, entry) - head) > 2:
                 entry["head_dim"] = shared(layer, entry)
             if entry["rope_type"] == "default":
                 del entry["rope_type"]
-        row["parameters"] = parameters
-        layer = next((layer for layer, entry in parameters.items() if entry and turned(layer)), None)
+        row["rope_parameters"] = parameters
+        layer = next((layer for layer, entry in parameters.items() if entry and rotary_dim(layer)), None)
         bare = {layer: entry and {"rope_type": "default", "rope_theta": 1e4} for layer, entry in parameters.items()}
-        if layer and not row["rope_head_dim"]:
+        if layer and not row["qk_rope_head_dim"]:
             plain = rotary(kind(**{width: 128, heads: 4}, **more, rope_parameters=bare))
             if 2 * getattr(plain, f"{layer}_inv_freq").numel() != parameters[layer].get("head_dim", head):
-                row["fraction"] = parameters[layer]["partial_rotary_factor"]
+                row["partial_rotary_factor"] = parameters[layer]["partial_rotary_factor"]
     else:
         bare = {key: parameters[key] for key in ("rope_type", "mrope_section") if key in parameters}
         given = {"rope_theta": parameters["rope_theta"]}
         given |= kind(**{width: 128, heads: 4}, **more, rope_parameters=dict(bare, rope_type="default")).rope_parameters
         share = given.get("partial_rotary_factor", 1.0)
-        row["base"] = float(given["rope_theta"])
-        if made is None or share == 1 or turned(None) == (int(head * share) + 1) // 2 * 2:
-            row["fraction"] = share
+        row["rope_theta"] = float(given["rope_theta"])
+        if made is None or share == 1 or rotary_dim(None) == (int(head * share) + 1) // 2 * 2:
+            row["partial_rotary_factor"] = share
         kept = {key: value for key, value in parameters.items() if key not in ("type", "max_position_embeddings", "mrope_section")
                 and value != given.get(key)}
         if kept:
-            row["parameters"] = {"rope_type": parameters["rope_type"], **kept}
-    row["interleaved"] = pairs_neighbours(source)
-    row["in_turn"] = "mrope_section[dim] * 3" in source or "mrope_section[layer_type]" in source
+            row["rope_parameters"] = {"rope_type": parameters["rope_type"], **kept}
+    if pairs_interleave(source):
+        row["pairing"] = "interleaved"
+    if "mrope_section[dim] * 3" in source or "mrope_section[layer_type]" in source:
+        row["axes"] = "interleaved"
     return row
 
 
@@ -167,9 +184,9 @@ def rows():
     classes, sources = rotary_classes(), {}
     for name, code in modules("modeling"):
         sources[os.path.dirname(code.__file__)] = sources.get(os.path.dirname(code.__file__), "") + open(code.__file__).read()
-    found, parts, without = {}, {}, []
-    for kind, why in REFUSED.items():
-        found[kind] = dict(DEFAULT, type=kind, why_not=why)
+    found, inner, without = {}, {}, []
+    for kind, what in UNSUPPORTED.items():
+        found[kind] = dict(DEFAULT, type=kind, unsupported=what)
     for kind, more in MORE.items():
         found[kind] = dict(DEFAULT, type=kind, **more)
     for _, code in modules("configuration"):
@@ -187,7 +204,7 @@ def rows():
                 continue
             parameters = attribute(config, "rope_parameters")
             if kind.default_rope_type == "axial":
-                found[name] = dict(DEFAULT, type=name, why_not=PLACE)
+                found[name] = dict(DEFAULT, type=name, unsupported=IMAGE)
             elif parameters and (attribute(config, "hidden_size") or kind in classes):
                 try:
                     found[name] = row_of(kind, classes.get(kind), source)
@@ -199,63 +216,38 @@ def rows():
                 except ValueError:  # has several
                     continue
                 if text is not config:
-                    parts[name] = text.model_type
+                    inner[name] = text.model_type
                 elif not re.search(r"rotary|rope\b|rope_|_rope", source, re.I) and source and not kind.sub_configs:
                     if isinstance(attribute(config, "hidden_size"), int) and attribute(config, "num_attention_heads"):
                         without.append(name)
-    for name, part in parts.items():
-        if name not in found and part in found:
-            found[name] = dict(found[part], type=name)
-        elif part in without:
+    for name, kind in inner.items():
+        if name not in found and kind in found:
+            found[name] = dict(found[kind], type=name)
+        elif kind in without:
             without.append(name)
-    whole = (name for name in set(without) - set(found) if not re.search("_(vision|image|audio|mask|det|multi|geometry)|coder$", name))
-    return [found[name] for name in sorted(found)], sorted(whole)
+    for name, rules in RULES.items():
+        found[name] = dict(found.get(name, dict(DEFAULT, type=name)), **rules)
+    models = (name for name in set(without) - set(found)
+              if not re.search("_(vision|image|audio|mask|det|multi|geometry)|coder$", name))
+    return [found[name] for name in sorted(found)], sorted(models)
 
 
-UNBROKEN = "\0"  # a space within a string, until lines are folded
+def text_of(models, without):
+    """A line for each type."""
+    def line(row):
+        return json.dumps({key: value for key, value in row.items() if key != "type" and value != DEFAULT[key]})
 
-
-def written(row):
-    fields = [json.dumps(row["type"])]
-    for key, value in row.items():
-        if key == "type" or value == DEFAULT[key]:
-            continue
-        if isinstance(value, dict):
-            value = json.dumps(json.dumps(value, separators=(",", ":"))).replace(",", '," "')
-        elif isinstance(value, str):
-            value = json.dumps(value).replace(" ", UNBROKEN)
-        elif isinstance(value, bool):
-            value = "true"
-        elif isinstance(value, float):
-            value = f"{value:g}" if float(f"{value:g}") == value else repr(value)
-        fields.append(f".{key}{UNBROKEN}={UNBROKEN}{value}")
-    return "{" + ", ".join(fields) + "},"
+    types = ",\n".join(f"    {json.dumps(row['type'])}: {line(row)}" for row in models)
+    names = ",\n".join(f"    {json.dumps(name)}" for name in without)
+    return f'{{\n  "model_types": {{\n{types}\n  }},\n  "without_rotation": [\n{names}\n  ]\n}}\n'
 
 
 def main():
     torch.set_num_threads(1)
     models, without = rows()
-    print("""/* SPDX-License-Identifier: Apache-2.0
- *
- * Written by tests/golden/make_rope_models.py.
- */
-#include "file/rope_models.h"
-
-#include <stddef.h>
-
-/* clang-format off */""")
-
-    def fold(text):
-        print(textwrap.fill(text, 110, initial_indent="    ", subsequent_indent="        ", break_long_words=False,
-                            break_on_hyphens=False).replace(UNBROKEN, " "))
-
-    print("const struct rope_model rope_models[] = {")
-    for row in models:
-        fold(written(row))
-    print("    {NULL},", "};", "", "const char *const rope_models_without[] = {", sep="\n")
-    fold(", ".join(json.dumps(name) for name in without) + ", NULL")
-    print("};", "/* clang-format on */", sep="\n")
+    sys.stdout.write(text_of(models, without))
     print(f"transformers {transformers.__version__}: {len(models)} models, {len(without)} without", file=sys.stderr)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -15,6 +15,7 @@ BEGIN {
     below["tensor"] = "kernel base"
     below["layer"] = "tensor attention " below["attention"]
     below["model"] = "layer file " below["layer"]
+    below["huggingface"] = "model " below["model"]
     below["text"] = "file base"
     below["task"] = "text model " below["model"]
     below["train"] = "task " below["task"]
@@ -22,7 +23,7 @@ BEGIN {
     below["study"] = "train " below["train"]
     # A page is made from what runs left behind: never through the header that can train.
     below["report"] = "file base study/records.h study/statistics.h study/comparison.h study/collection.h"
-    below["cli"] = "report study benchmark " below["study"]
+    below["cli"] = "report study benchmark huggingface " below["study"]
     for (module in below) {
         allowed[module, module] = 1
         count = split(below[module], names, " ")
