@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/tensor.h"
+#include "huggingface/tensor_names.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -12,52 +13,19 @@ enum { NAME_BYTES = 512 };
 
 const char *const fused_names[] = {"stacked", "grouped", NULL};
 
-/* Hugging Face's names, and Meta's. A norm between projection and rotation has a gain for each channel. */
-static const char *const separate_names[] = {"*.q_proj.weight",
-                                             "*.q_proj.bias",
-                                             "*.k_proj.weight",
-                                             "*.k_proj.bias",
-                                             "*.attention.wq.weight",
-                                             "*.attention.wk.weight",
-                                             "*.q_norm.weight",
-                                             "*.k_norm.weight",
-                                             "*.q_norm.bias",
-                                             "*.k_norm.bias",
-                                             NULL};
-static const char *const fused_patterns[] = {
-    "*.qkv_proj.weight",      "*.qkv_proj.bias",  "*.query_key_value.weight",
-    "*.query_key_value.bias", "*.[Ww]qkv.weight", "*.[Ww]qkv.bias",
-    "*.q_norm.weight",        "*.k_norm.weight",  NULL};
-
-/* What stands beside a weight and is one number, or a few, for each row of it. */
-static const char *const row_companions[] = {
-    "bias", "weight_scale", "weight_scale_inv", "weight_zero_point", "scale", "SCB", NULL};
-
 /* ---- names ---- */
-
-static bool matches(const char *const *patterns, const char *name)
-{
-    for (; *patterns; patterns++)
-        if (fnmatch(*patterns, name, 0) == 0)
-            return true;
-    return false;
-}
 
 bool projections_meant(const struct projections *projections, const char *name)
 {
-    return matches(projections->patterns, name);
-}
-
-static bool is_norm(const char *name)
-{
-    return fnmatch("*norm.weight", name, 0) == 0 || fnmatch("*norm.bias", name, 0) == 0;
+    return tensor_names_match(projections->patterns, name);
 }
 
 /* The first tensor of a name that is one of the patterns; NULL if there is none. */
 static const char *first_of(const struct safetensors *file, const char *const *patterns)
 {
     for (int i = 0; i < safetensors_count(file); i++)
-        if (matches(patterns, safetensors_at(file, i)->name) && !is_norm(safetensors_at(file, i)->name))
+        if (tensor_names_match(patterns, safetensors_at(file, i)->name) &&
+            !tensor_names_is_norm(safetensors_at(file, i)->name))
             return safetensors_at(file, i)->name;
     return NULL;
 }
@@ -66,26 +34,25 @@ static const char *first_of(const struct safetensors *file, const char *const *p
 rotary_status projections_check_patterns(const struct projections *projections,
                                          const struct safetensors *file, rotary_error *error)
 {
-    static const char *const packed[] = {"*.q_proj.qweight", "*.k_proj.qweight", "*.qkv_proj.qweight", NULL};
     const char *path = safetensors_path(file), *other;
     for (const char *const *pattern = projections->patterns; !projections->usual && *pattern; pattern++) {
         const char *const one[] = {*pattern, NULL};
         bool found = false;
         for (int j = 0; !found && j < safetensors_count(file); j++)
-            found = matches(one, safetensors_at(file, j)->name);
+            found = tensor_names_match(one, safetensors_at(file, j)->name);
         if (!found)
             return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor \"%.100s\", wanted at least one",
                                path, *pattern);
     }
     if (!projections->usual)
         return ROTARY_OK;
-    if ((other = first_of(file, packed)) != NULL)
+    if ((other = first_of(file, tensor_names_packed_weights)) != NULL)
         return rotary_fail(
             error, ROTARY_BAD_FILE,
             "%s: tensor \"%.128s\" is packed, several rows or inputs to a number, wanted weights "
             "that are unpacked",
             path, other);
-    if (projections->fused == FUSED_NO && (other = first_of(file, fused_patterns)) != NULL)
+    if (projections->fused == FUSED_NO && (other = first_of(file, tensor_names_fused)) != NULL)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s: tensor \"%.128s\" holds queries, keys and values, wanted --fused stacked or "
                            "--fused grouped",
@@ -104,7 +71,7 @@ rotary_status projections_make(const struct rotation *rotation, const struct opt
                                const char *const *patterns, struct projections *projections,
                                rotary_error *error)
 {
-    const char *const *usual = fused->given ? fused_patterns : separate_names;
+    const char *const *usual = fused->given ? tensor_names_fused : tensor_names_separate;
     *projections = (struct projections){.path = rotation->path,
                                         .fused = fused->given ? (enum fused)(fused->value + 1) : FUSED_NO,
                                         .head_dim = rotation->config.plan.head_dim,
@@ -141,7 +108,7 @@ rotary_status projections_rows(const struct projections *projections, const stru
                                const char *label, struct head_rows *rows, rotary_error *error)
 {
     long long head_dim = (long long)projections->head_dim;
-    bool norm = tensor->name && is_norm(tensor->name);
+    bool norm = tensor->name && tensor_names_is_norm(tensor->name);
     int64_t elements = safetensors_elements(tensor);
     /* A norm has a gain for each channel, of one head or of all. */
     int64_t count = norm ? elements : tensor->dimensions > 0 ? tensor->shape[0] : 0;
@@ -196,7 +163,8 @@ static rotary_status decide_companion(const struct safetensors *file, const stru
     bool has_rows = tensor->dimensions > 0 && tensor->shape[0] == weight->shape[0];
     if (safetensors_elements(tensor) == 1 || strncmp(within, "lora_A.", 7) == 0)
         return ROTARY_OK;
-    if (has_rows && (matches(row_companions, within) || strncmp(within, "lora_B.", 7) == 0)) {
+    if (has_rows &&
+        (tensor_names_match(tensor_names_per_row, within) || strncmp(within, "lora_B.", 7) == 0)) {
         *fate = FATE_MOVES;
         return ROTARY_OK;
     }
