@@ -17,20 +17,26 @@ enum { TEXT_BYTES = 256 };
 
 /* ---- sizes ---- */
 
-/* The first of the NULL-terminated `keys` that is there; else *size stays. */
+/* The integer at `key` of text_config; where it is absent, *integer is left as it is. */
+static rotary_status read_integer(const struct rope_reader *reader, const char *key, int64_t min,
+                                  int64_t *integer)
+{
+    return rope_reader_integer(reader, key, rope_reader_value(reader->text_config, key), min, integer);
+}
+
+/* Likewise, at the first of the NULL-terminated `keys` that is there. */
 static rotary_status read_size(const struct rope_reader *reader, const char *const *keys, int64_t *size)
 {
     for (; *keys; keys++)
         if (rope_reader_value(reader->text_config, *keys))
-            return rope_reader_integer(reader, *keys, rope_reader_value(reader->text_config, *keys), 1, size);
+            return read_integer(reader, *keys, 1, size);
     return ROTARY_OK;
 }
 
 static const char *const query_head_keys[] = {"num_attention_heads", "n_head", "n_heads", NULL};
 
-/* hidden_size / num_attention_heads; `otherwise`, unless 0, where one of them is not known. */
-static rotary_status divide_hidden_size(const struct rope_reader *reader, int64_t otherwise,
-                                        int64_t *head_dim)
+/* hidden_size / num_attention_heads, or the requested head_dim where one of them is not known. */
+static rotary_status divide_hidden_size(const struct rope_reader *reader, int64_t *head_dim)
 {
     static const char *const keys[] = {"hidden_size", "n_embd", "d_model", NULL};
     int64_t hidden = reader->family.hidden_size, heads = reader->family.num_attention_heads;
@@ -39,17 +45,18 @@ static rotary_status divide_hidden_size(const struct rope_reader *reader, int64_
         status = read_size(reader, query_head_keys, &heads);
     if (status)
         return status;
-    if ((hidden == 0 || heads == 0) && otherwise == 0)
+    bool known = hidden > 0 && heads > 0;
+    if (!known && reader->request->head_dim == 0)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s has no \"head_dim\", wanted that, or \"hidden_size\" and "
                            "\"num_attention_heads\"",
                            reader->where);
-    if (hidden > 0 && heads > 0 && hidden % heads != 0)
+    if (known && hidden % heads != 0)
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: \"hidden_size\" is %lld, wanted a multiple of \"num_attention_heads\", %lld, "
                            "or a \"head_dim\"",
                            reader->where, (long long)hidden, (long long)heads);
-    *head_dim = hidden > 0 && heads > 0 ? hidden / heads : otherwise;
+    *head_dim = known ? hidden / heads : reader->request->head_dim;
     return ROTARY_OK;
 }
 
@@ -58,17 +65,16 @@ static rotary_status divide_hidden_size(const struct rope_reader *reader, int64_
 static rotary_status read_mla_head_dim(const struct rope_reader *reader, int64_t rotary_dim,
                                        struct rope_config *config)
 {
-    const json_t *value = rope_reader_value(reader->text_config, "qk_nope_head_dim");
+    bool given = rope_reader_value(reader->text_config, "qk_nope_head_dim") != NULL;
     int64_t nope = 0;
-    rotary_status status = rope_reader_integer(reader, "qk_nope_head_dim", value, 0, &nope);
-    bool all_channels = value && reader->request->head_dim == rotary_dim + nope;
-    config->rope_part_only = !all_channels && !(value && nope == 0);
+    rotary_status status = read_integer(reader, "qk_nope_head_dim", 0, &nope);
+    bool all_channels = given && reader->request->head_dim == rotary_dim + nope;
+    config->rope_part_only = !all_channels && !(given && nope == 0);
     config->plan.head_dim = rotary_dim + (all_channels ? nope : 0);
     return status;
 }
 
-/* The channels of a head, and how many of them rotate as far as qk_rope_head_dim says; else *rotary_dim is 0.
- */
+/* The channels of a head, and how many of them rotate by qk_rope_head_dim; *rotary_dim is 0 without one. */
 static rotary_status read_head_dim(const struct rope_reader *reader, struct rope_config *config,
                                    int64_t *rotary_dim)
 {
@@ -80,9 +86,7 @@ static rotary_status read_head_dim(const struct rope_reader *reader, struct rope
     *head_dim = 0;
     *rotary_dim = reader->without_mla ? 0 : reader->family.qk_rope_head_dim;
     if (!reader->without_mla)
-        status =
-            rope_reader_integer(reader, "qk_rope_head_dim",
-                                rope_reader_value(reader->text_config, "qk_rope_head_dim"), 0, rotary_dim);
+        status = read_integer(reader, "qk_rope_head_dim", 0, rotary_dim);
     bool mla =
         reader->family.qk_rope_head_dim > 0 || rope_reader_value(reader->text_config, "qk_nope_head_dim");
     if (!status && *rotary_dim > 0 && mla)
@@ -98,7 +102,7 @@ static rotary_status read_head_dim(const struct rope_reader *reader, struct rope
         *head_dim = *rotary_dim > 0 ? *rotary_dim : reader->family.head_dim;
     if (status || *head_dim > 0)
         return status;
-    return divide_hidden_size(reader, reader->request->head_dim, head_dim);
+    return divide_hidden_size(reader, head_dim);
 }
 
 /* Query heads and key heads; where the file does not say, there are as many key heads as query heads. */
@@ -150,8 +154,7 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t rotary_
         return status;
     if (!given && rotary_dim == 0)
         rotary_dim = reader->family.rotary_dim;
-    status = rope_reader_integer(reader, "rotary_dim", rope_reader_value(reader->text_config, "rotary_dim"),
-                                 2, &rotary_dim);
+    status = read_integer(reader, "rotary_dim", 2, &rotary_dim);
     plan->rotary_dim = plan->head_dim;
     if (plan->scaling == ROTARY_SCALING_PROPORTIONAL)
         plan->rotary_fraction = fraction;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Keys that are read among the parameters and beside them. */
+/* Keys that are read among the rotation's parameters and in text_config. */
 static const char *const parameter_keys[] = {
     "rope_type",
     "type",

@@ -117,6 +117,33 @@ static void narrow_family_parameters(struct rope_reader *reader, const char *key
     reader->family_parameters = entry;
 }
 
+static rotary_status check_entries(const struct rope_reader *reader, const json_t *types)
+{
+    json_t *entries = (json_t *)(uintptr_t)types;
+    const char *key;
+    json_t *entry;
+    json_object_foreach (entries, key, entry)
+        if (!json_is_object(entry) && !json_is_null(entry))
+            return rope_reader_refuse(reader, key, entry, "an object, as other layer types have");
+    return ROTARY_OK;
+}
+
+/* The requested layer type, or the only one; NULL if there are several and none is requested. */
+static const char *find_layer_type(const struct rope_reader *reader, const json_t *types)
+{
+    if (reader->request->layer_type || json_object_size(types) != 1)
+        return reader->request->layer_type;
+    return json_object_iter_key(json_object_iter((json_t *)(uintptr_t)types));
+}
+
+static bool may_have_local_base(const char *layer_type)
+{
+    for (size_t i = 0; i < LOCAL_BASES; i++)
+        if (strcmp(layer_type, local_bases[i].layer_type) == 0)
+            return true;
+    return false;
+}
+
 /* Narrows the parameters of file and family to those of the requested layer type. */
 static rotary_status choose_layer_type(struct rope_reader *reader)
 {
@@ -132,15 +159,10 @@ static rotary_status choose_layer_type(struct rope_reader *reader)
                                  "%s has one rotation for all layer types, but \"%.60s\" was requested",
                                  reader->where, layer_type)
                    : ROTARY_OK;
-    json_t *entries = (json_t *)(uintptr_t)types;
-    const char *name;
-    json_t *entry;
-    json_object_foreach (entries, name, entry)
-        if (!json_is_object(entry) && !json_is_null(entry))
-            return rope_reader_refuse(reader, name, entry, "an object, as other layer types have");
-    const char *key = layer_type;
-    if (!key && json_object_size(types) == 1)
-        key = json_object_iter_key(json_object_iter(entries));
+    rotary_status status = check_entries(reader, types);
+    if (status)
+        return status;
+    const char *key = find_layer_type(reader, types);
     const json_t *of_file = in_file && key ? json_object_get(reader->parameters, key) : NULL;
     const json_t *of_family = in_family && key ? json_object_get(reader->family_parameters, key) : NULL;
     if (!of_file && !of_family)
@@ -148,8 +170,7 @@ static rotary_status choose_layer_type(struct rope_reader *reader)
     if (!json_is_object(of_file) && !json_is_object(of_family))
         return rope_reader_refuse(reader, key, of_file ? of_file : of_family,
                                   "an object: these layers have no rotation");
-    for (size_t i = 0; i < LOCAL_BASES; i++)
-        reader->local_layers = reader->local_layers || strcmp(key, local_bases[i].layer_type) == 0;
+    reader->local_layers = may_have_local_base(key);
     if (!in_file && reader->parameters && !json_object_get(reader->family_parameters, "full_attention"))
         return rope_reader_refuse(reader, reader->parameters_key, reader->parameters,
                                   "an object for each layer type");
@@ -161,8 +182,8 @@ static rotary_status choose_layer_type(struct rope_reader *reader)
     return ROTARY_OK;
 }
 
-/* Takes defaults from the family's parameters. Its numbers are defaults of single keys, wherever the file may
- * have them; its scaling is the default of a file without parameters. */
+/* Sets the defaults. Numbers of the family's parameters are defaults of single keys; its scaling is the
+ * default of files without parameters. */
 static void set_defaults(struct rope_reader *reader)
 {
     json_t *parameters = reader->family_parameters;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Configurations in all their spellings, and what is said of wrong ones.
+ * Configurations in all their spellings, and the messages for wrong ones.
  */
 #include "file/rope_config.h"
 #include "huggingface/model_types.h"
@@ -40,7 +40,7 @@ static bool reads(const char *text, const char *layer_type, struct rope_config *
 
 /* ---- spellings ---- */
 
-#define PARTS                                                                                                \
+#define MLA                                                                                                  \
     "{\"model_type\": \"deepseek_v3\", \"head_dim\": 64, \"qk_nope_head_dim\": 128, \"qk_rope_head_dim\": "  \
     "64"
 
@@ -48,7 +48,7 @@ static void test_sizes(void)
 {
     static const struct {
         const char *text;
-        int64_t asked, head_dim, rotary_dim, rotary_start;
+        int64_t requested, head_dim, rotary_dim, rotary_start;
         double base;
     } cases[] = {
         {"{\"head_dim\": 128}", 0, 128, 128, 0, 10000},
@@ -64,18 +64,18 @@ static void test_sizes(void)
         {"{\"head_dim\": 8, \"rope_theta\": 3, \"rope_parameters\": {\"rope_theta\": 7}}", 0, 8, 8, 0, 7},
         {"{\"text_config\": {\"head_dim\": 32, \"rope_theta\": 5}, \"rope_scaling\": null}", 0, 32, 32, 0, 5},
         {"{\"hidden_size\": 64, \"num_attention_heads\": 2, \"qk_rope_head_dim\": 16}", 0, 16, 16, 0, 10000},
-        /* A part of a head turns, and tensors have that part or the whole. */
-        {PARTS "}", 0, 64, 64, 0, 10000},
-        {PARTS "}", 64, 64, 64, 0, 10000},
-        {PARTS "}", 128, 64, 64, 0, 10000},
-        {PARTS "}", 192, 192, 64, 128, 10000},
-        {PARTS ", \"span\": \"front\"}", 192, 192, 64, 0, 10000},
-        {PARTS ", \"use_mla\": false}", 192, 64, 64, 0, 10000},
+        /* MLA: the tensors have the rotated part of a head, or all of it. */
+        {MLA "}", 0, 64, 64, 0, 10000},
+        {MLA "}", 64, 64, 64, 0, 10000},
+        {MLA "}", 128, 64, 64, 0, 10000},
+        {MLA "}", 192, 192, 64, 128, 10000},
+        {MLA ", \"span\": \"front\"}", 192, 192, 64, 0, 10000},
+        {MLA ", \"use_mla\": false}", 192, 64, 64, 0, 10000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rope_config config;
         rotary_error error = {0};
-        struct rope_config_request request = {.head_dim = cases[i].asked};
+        struct rope_config_request request = {.head_dim = cases[i].requested};
         if (!CHECK_INT(parse_for(cases[i].text, request, &config, &error), ROTARY_OK))
             continue;
         CHECK_INT(config.plan.head_dim, cases[i].head_dim);
@@ -87,8 +87,8 @@ static void test_sizes(void)
     }
 }
 
-/* One rotation in every place it may stand in. */
-static void test_places(void)
+/* One rotation, by every place and spelling of its keys. */
+static void test_spellings(void)
 {
     static const char *const texts[] = {
         "{\"head_dim\": 8, \"rope_theta\": 9, \"max_position_embeddings\": 256, \"rope_scaling\": {\"type\": "
@@ -215,7 +215,7 @@ static void test_own_keys(void)
     }
 }
 
-/* ---- what single models have ---- */
+/* ---- single models ---- */
 
 static void test_models(void)
 {
@@ -236,7 +236,7 @@ static void test_models(void)
         CHECK_NEAR(config.plan.factor, 4, 0);
         rope_config_free(&config);
     }
-    /* Phi-3.5-MoE: a magnitude for each list. */
+    /* Phi-3.5-MoE: an attention factor for each list. */
     if (reads(
             "{\"head_dim\": 4, \"max_position_embeddings\": 128, \"rope_scaling\": {\"type\": \"longrope\", "
             "\"short_factor\": [1, 1], \"long_factor\": [2, 3], \"short_mscale\": 1.25, \"long_mscale\": "
@@ -247,7 +247,7 @@ static void test_models(void)
         CHECK_NEAR(config.plan.long_attention_factor, 1.5, 0);
         rope_config_free(&config);
     }
-    /* Gemma 3 12B as it was published: 3840 / 16 is not its head_dim, nor 10000 its base. */
+    /* Gemma 3 12B as it was published: its head_dim is not 3840 / 16, nor its base 10000. */
     if (reads("{\"model_type\": \"gemma3\", \"text_config\": {\"model_type\": \"gemma3_text\", "
               "\"hidden_size\": 3840, "
               "\"num_attention_heads\": 16, \"rope_scaling\": {\"factor\": 8.0, \"rope_type\": \"linear\"}}}",
@@ -256,7 +256,7 @@ static void test_models(void)
         CHECK_NEAR(config.plan.base, 1e6, 0);
         rope_config_free(&config);
     }
-    /* ChatGLM3's code halves kv_channels, and its file does not say so. */
+    /* ChatGLM3's code rotates half of kv_channels; its file does not say so. */
     if (reads("{\"model_type\": \"chatglm\", \"hidden_size\": 4096, \"num_attention_heads\": 32, "
               "\"kv_channels\": 128, "
               "\"original_rope\": true, \"rope_ratio\": 50}",
@@ -267,7 +267,7 @@ static void test_models(void)
         CHECK_NEAR(config.plan.base, 500000, 0);
         rope_config_free(&config);
     }
-    /* What the file says goes before what the class takes. */
+    /* The file overrides the defaults of its family. */
     if (reads("{\"model_type\": \"gpt_neox\", \"head_dim\": 64, \"rotary_pct\": 1.0}", NULL, &config)) {
         CHECK_INT(config.plan.rotary_dim, 64);
         rope_config_free(&config);
@@ -282,7 +282,7 @@ static void test_models(void)
         CHECK_NEAR(config.plan.base, 5000, 0);
         rope_config_free(&config);
     }
-    /* Phi-3 within another model, whose files leave out what is its class's. */
+    /* Phi-3 within another model, whose files leave out the defaults of Phi-3. */
     if (reads(
             "{\"model_type\": \"phi3\", \"head_dim\": 4, \"max_position_embeddings\": 131072, "
             "\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1, 1], \"long_factor\": [2, 3]}}",
@@ -321,8 +321,8 @@ static void test_models(void)
     }
 }
 
-/* What the classes of models take where their files are silent; the sizes of these are real ones. */
-static void test_silence(void)
+/* Defaults of families, for files as they were published. */
+static void test_family_defaults(void)
 {
     static const struct {
         const char *text, *layer_type;
@@ -365,7 +365,7 @@ static void test_silence(void)
         {"{\"head_dim\": 8, \"use_rotary_pos_emb\": true, \"rope\": true, \"position_embedding_type\": "
          "\"rope_gptj\"}",
          NULL, 8, 8, 0, 10000, ROTARY_SCALING_NONE, 0},
-        /* Heads of two parts, and of one though the type's are of two. */
+        /* MLA, and heads of other attention in an MLA family. */
         {"{\"model_type\": \"deepseek_v3\", \"hidden_size\": 7168, \"num_attention_heads\": 128}", NULL, 64,
          64, 0, 10000, ROTARY_SCALING_NONE, 0},
         {"{\"model_type\": \"mistral4\", \"head_dim\": 128, \"qk_nope_head_dim\": 64, \"qk_rope_head_dim\": "
@@ -411,13 +411,13 @@ static void test_silence(void)
          "full_attention", 192, 64, 0, 6e6, ROTARY_SCALING_NONE, 0},
         {"{\"head_dim\": 8, \"rope_theta\": 7, \"rope_local_base_freq\": 5}", "full_attention", 8, 8, 0, 7,
          ROTARY_SCALING_NONE, 0},
-        /* Parts of parts. */
+        /* A language model within another model, one level down or two. */
         {"{\"model_type\": \"qwen2_5_omni\", \"thinker_config\": {\"text_config\": {\"hidden_size\": 3584, "
          "\"num_attention_heads\": 28}}}",
          NULL, 128, 128, 0, 1e6, ROTARY_SCALING_NONE, 0},
         {"{\"hidden_size\": 99, \"llm_config\": {\"hidden_size\": 64, \"num_attention_heads\": 2}}", NULL, 32,
          32, 0, 10000, ROTARY_SCALING_NONE, 0},
-        /* Keys that speak of it, and types that others have turned. */
+        /* Keys that name a rotation and change none, and a type without rotation that a file gives one. */
         {"{\"head_dim\": 8, \"layer_property\": 3, \"no_rope_layers\": [1], \"use_rope\": true}", NULL, 8, 8,
          0, 10000, ROTARY_SCALING_NONE, 0},
         {"{\"model_type\": \"bert\", \"head_dim\": 8, \"rope_theta\": 5}", NULL, 8, 8, 0, 5,
@@ -439,8 +439,8 @@ static void test_silence(void)
     }
 }
 
-/* Axes that take pairs in turn, by a key or by the model. */
-static void test_axes_in_turn(void)
+/* Interleaved axes, by a key or by the family. */
+static void test_interleaved_axes(void)
 {
     static const struct {
         const char *text;
@@ -499,30 +499,27 @@ static void test_pairings(void)
     }
 }
 
-/* A key that is not known is let pass where it is named. */
+/* An unknown key is accepted where it is ignored by name. */
 static void test_ignored(void)
 {
     static const char text[] =
         "{\"head_dim\": 8, \"rope_magic\": 3, \"rope_scaling\": {\"type\": \"linear\", "
         "\"factor\": 2, \"gamma\": 1}}";
     const char *const lists[][3] = {{NULL}, {"gamma", NULL}, {"gamma", "rope_magic", NULL}};
-    json_t *object = json_loads(text, 0, NULL);
     for (int count = 0; count <= 2; count++) {
         struct rope_config_request request = {.ignored = lists[count]};
         struct rope_config config;
         rotary_error error = {0};
-        check_about("%d ignored", count);
-        rotary_status status = rope_config_parse(object, "config.json", &request, &config, &error);
+        rotary_status status = parse_for(text, request, &config, &error);
         CHECK_INT(status, count == 2 ? ROTARY_OK : ROTARY_BAD_FILE);
         if (status == ROTARY_OK)
             rope_config_free(&config);
         else
             CHECK(strstr(error.message, "--ignore rope_magic") != NULL);
     }
-    json_decref(object);
 }
 
-/* Models that are refused for what they are pass too. */
+/* So are models that are refused by type or by a known key. */
 static void test_ignored_models(void)
 {
     static const char *const texts[] = {"{\"head_dim\": 8, \"model_type\": \"bert\"}",
@@ -530,23 +527,20 @@ static void test_ignored_models(void)
                                         "{\"head_dim\": 8, \"use_dynamic_ntk\": true}"};
     static const char *const ignored[] = {"model_type", "use_dynamic_ntk", NULL};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct rope_config_request request = {.ignored = ignored, .find_family = model_types_find};
+        struct rope_config_request request = {.ignored = ignored};
         struct rope_config config;
         rotary_error error = {0};
-        json_t *object = json_loads(texts[i], 0, NULL);
-        check_about("%s", texts[i]);
-        if (CHECK_INT(rope_config_parse(object, "config.json", &request, &config, &error), ROTARY_OK))
+        if (CHECK_INT(parse_for(texts[i], request, &config, &error), ROTARY_OK))
             rope_config_free(&config);
-        json_decref(object);
     }
 }
 
-/* ---- what is refused, and what is said of it ---- */
+/* ---- refusals ---- */
 
 static void test_refusals(void)
 {
     static const struct {
-        const char *text, *layer_type, *said;
+        const char *text, *layer_type, *message;
     } cases[] = {
         {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"linear\", \"factor\": 2, \"gamma\": 3}}", NULL,
          "config.json: \"rope_scaling\" has the key \"gamma\", which is not known and may change the angles; "
@@ -643,7 +637,7 @@ static void test_refusals(void)
         {"{\"model_type\": \"granite_swa\", \"layer_rope_theta\": [1e4, 0, 2e4]}", NULL,
          "\"layer_rope_theta\" is [1e4,0,2e4], wanted one base"},
         {"{\"head_dim\": 8, \"partial_rotary_factors\": [0.5, 1]}", NULL, "\"partial_rotary_factors\" is"},
-        {"{\"head_dim\": 8, \"layer_rope_turns\": 3}", NULL, "the model has the key \"layer_rope_turns\""},
+        {"{\"head_dim\": 8, \"layer_rope_phase\": 3}", NULL, "the model has the key \"layer_rope_phase\""},
         {"{\"model_type\": \"bert\", \"hidden_size\": 768, \"num_attention_heads\": 12}", NULL,
          "a model of type \"bert\" has no rotary embedding"},
         {"{\"model_type\": \"clip\", \"text_config\": {\"model_type\": \"clip_text_model\"}}", NULL,
@@ -665,7 +659,7 @@ static void test_refusals(void)
         struct rope_config config = {0};
         rotary_error error = {0};
         CHECK_INT(parse(cases[i].text, cases[i].layer_type, &config, &error), ROTARY_BAD_FILE);
-        if (!CHECK(strstr(error.message, cases[i].said) != NULL))
+        if (!CHECK(strstr(error.message, cases[i].message) != NULL))
             printf("  %s\n", error.message);
         CHECK(strncmp(error.message, "config.json", strlen("config.json")) == 0);
         CHECK(config.numbers == NULL);
@@ -675,13 +669,13 @@ static void test_refusals(void)
 int main(void)
 {
     test_sizes();
-    test_places();
+    test_spellings();
     test_types();
     test_layer_types();
     test_own_keys();
     test_models();
-    test_silence();
-    test_axes_in_turn();
+    test_family_defaults();
+    test_interleaved_axes();
     test_pairings();
     test_ignored();
     test_ignored_models();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fuzz TARGET CORPUS SECONDS [SEED [NUMBER]]: every file of the folder CORPUS as it is, then damaged ones for
- * SECONDS. What a parser must not do: crash, leak, read what is not there (a sanitizer sees these), take ten
- * seconds over one file, or ask for more memory than the file can justify. The file that was read when it
- * happened is left in the working folder as TARGET.input; with NUMBER that one input is made and read.
+ * fuzz TARGET CORPUS SECONDS [SEED [NUMBER]]: reads every file of the folder CORPUS, then damaged ones for
+ * SECONDS. With NUMBER, only that damaged one is read. A parser fails that crashes, leaks or reads out of
+ * bounds (which a sanitizer reports), takes ten seconds over one file, or allocates more memory than the size
+ * of the file can justify. The file it failed on is left in the working folder as TARGET.input.
  */
 #include "fuzz/limit.h"
 #include "fuzz/mutate.h"
@@ -19,8 +19,9 @@
 #include <unistd.h>
 
 enum { MAX_FILES = 256, MAX_SECONDS_PER_FILE = 10 };
-/* What a file of n bytes may ask for: at most so much at once, and so much in all. One byte of JSON can be a
- * value of 24 bytes in an array that doubles, and an empty object, two bytes, is a table of about 300. */
+/* Bytes that a file of n bytes may allocate, in one block and in all: min + n * per_byte. One byte of JSON
+ * can become a value of 24 bytes in an array that doubles, and an empty object, two bytes, a table of about
+ * 300. */
 static const size_t once_min = (size_t)128 << 10, once_per_byte = 128;
 static const size_t total_min = (size_t)1 << 20, total_per_byte = 1024;
 
@@ -33,7 +34,7 @@ struct fuzz {
     int64_t read, accepted;
 };
 
-/* For messages of those who do not know which input it is. */
+/* Of the input that is being read, for messages. */
 static char input_name[128];
 
 void fuzz_fail(const char *format, ...)
@@ -79,7 +80,7 @@ static void load_file(struct fuzz *fuzz, const char *folder, const char *name)
     fclose(file);
 }
 
-/* In the order of their names, so that a number means the same everywhere. */
+/* Sorted by name, so that a number means the same input everywhere. */
 static void load_corpus(struct fuzz *fuzz, const char *folder)
 {
     char *names[MAX_FILES];
@@ -113,7 +114,7 @@ static bool read_one(struct fuzz *fuzz, const struct fuzz_input *input)
     alarm(0);
     if (limit_largest() > once_min + once_per_byte * input->count ||
         limit_total() > total_min + total_per_byte * input->count)
-        fuzz_fail("%zu bytes make it ask for a block of %zu bytes, and %zu in all", input->count,
+        fuzz_fail("%zu bytes make it allocate a block of %zu bytes, and %zu in all", input->count,
                   limit_largest(), limit_total());
     fuzz->read++;
     fuzz->accepted += accepted;
@@ -167,7 +168,7 @@ int main(int count, char **arguments)
         read_one(&fuzz, &fuzz.corpus[i]);
     }
     if (fuzz.accepted == 0)
-        fuzz_fail("no file of the corpus is accepted: nothing behind the first check is reached");
+        fuzz_fail("no file of the corpus is accepted: nothing after the first check is tested");
     struct fuzz_input made = {.bytes = malloc(FUZZ_MAX_BYTES)};
     if (!made.bytes)
         return 2;

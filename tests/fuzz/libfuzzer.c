@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The same targets for libFuzzer, which finds its way by what an input covers; FUZZ_TARGET is one of them.
+ * The same targets for libFuzzer, which is guided by coverage; FUZZ_TARGET is one of them.
  * docs/architecture.md says how to build and run it.
  */
 #include "fuzz/target.h"

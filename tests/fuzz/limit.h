@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How much memory a parser asks for: the linker's --wrap counts what our own code asks of the allocator, and
- * jansson is told to ask here too.
+ * Counts the memory that a parser allocates: the linker's --wrap intercepts the allocations of our own code,
+ * and jansson is given the same functions.
  */
 #ifndef TESTS_FUZZ_LIMIT_H
 #define TESTS_FUZZ_LIMIT_H
 
 #include <stddef.h>
 
-/* From now on, also what jansson asks for. */
+/* Counts jansson's allocations too. */
 void limit_install(void);
-/* Counts from nothing. */
+/* Sets both counts to 0. */
 void limit_reset(void);
-/* The largest single block asked for, and all of them together, freed or not. */
+/* Bytes of the largest block, and of all blocks, freed or not. */
 size_t limit_largest(void);
 size_t limit_total(void);
 

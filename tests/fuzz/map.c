@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A mapped file reaches to the end of its last page, and what lies behind may be mapped too: reading past its
- * end would go unnoticed. So the linker's --wrap brings mmap and munmap here, and the file is read to where
- * an untouchable page follows, but for the few bytes that keep it aligned.
+ * Makes reads past the end of a mapped file fault. A mapping extends to the end of its last page, so that
+ * such reads go unnoticed. The linker's --wrap redirects mmap and munmap here: the file is read into memory
+ * that ends at an inaccessible page, up to a few bytes for alignment.
  */
 #include "support/guard.h"
 

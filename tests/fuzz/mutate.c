@@ -19,14 +19,14 @@ static size_t draw_length(struct rotary_random *random, size_t max)
     return below(random, (reach < max ? reach : max) + 1);
 }
 
-/* Puts `count` bytes, which are not in the input, in the place of `gone` of them at `at`. */
-static void replace(struct fuzz_input *input, size_t at, size_t gone, const void *bytes, size_t count)
+/* Replaces `removed` bytes at `at` by `count` bytes, which must not point into the input. */
+static void replace(struct fuzz_input *input, size_t at, size_t removed, const void *bytes, size_t count)
 {
-    if (input->count - gone + count > FUZZ_MAX_BYTES)
+    if (input->count - removed + count > FUZZ_MAX_BYTES)
         return;
-    memmove(input->bytes + at + count, input->bytes + at + gone, input->count - at - gone);
+    memmove(input->bytes + at + count, input->bytes + at + removed, input->count - at - removed);
     memcpy(input->bytes + at, bytes, count);
-    input->count += count - gone;
+    input->count += count - removed;
 }
 
 static void replace_bits(struct fuzz_input *input, struct rotary_random *random)
@@ -47,7 +47,7 @@ static void replace_bits(struct fuzz_input *input, struct rotary_random *random)
     }
 }
 
-/* A run of digits becomes another number. */
+/* Replaces a run of digits by another number. */
 static void replace_number(struct fuzz_input *input, struct rotary_random *random)
 {
     static const char *const numbers[] = {"0",
@@ -80,33 +80,32 @@ static void insert_word(const struct fuzz_target *target, struct fuzz_input *inp
     while (target->words[count])
         count++;
     const char *word = target->words[below(random, count)];
-    size_t length = strlen(word), gone = below(random, 2) ? length : 0;
-    replace(input, at, gone < input->count - at ? gone : input->count - at, word, length);
+    size_t length = strlen(word), removed = below(random, 2) ? length : 0;
+    replace(input, at, removed < input->count - at ? removed : input->count - at, word, length);
 }
 
-/* Some of a file of the corpus, which may be this one as it was. */
-static void insert_piece(const struct fuzz_input *other, struct fuzz_input *input,
-                         struct rotary_random *random)
+/* Inserts bytes of a file of the corpus, perhaps this one before it was damaged. */
+static void splice(const struct fuzz_input *other, struct fuzz_input *input, struct rotary_random *random)
 {
     size_t from = below(random, other->count + 1), at = below(random, input->count + 1);
     size_t length = draw_length(random, other->count - from);
-    size_t gone = below(random, 2) ? draw_length(random, input->count - at) : 0;
-    replace(input, at, gone, other->bytes + from, length);
+    size_t removed = below(random, 2) ? draw_length(random, input->count - at) : 0;
+    replace(input, at, removed, other->bytes + from, length);
 }
 
-/* The same few bytes again and again: depth, and long names. */
-static void repeat_piece(struct fuzz_input *input, struct rotary_random *random)
+/* Repeats a few bytes, which makes deep nesting and long names. */
+static void repeat_bytes(struct fuzz_input *input, struct rotary_random *random)
 {
-    unsigned char piece[8];
+    unsigned char bytes[8];
     size_t at = below(random, input->count + 1), left = input->count - at;
-    size_t length = 1 + below(random, sizeof piece), times = (size_t)1 << below(random, 13);
+    size_t length = 1 + below(random, sizeof bytes), times = (size_t)1 << below(random, 13);
     if (length > left)
         return;
-    memcpy(piece, input->bytes + at, length);
+    memcpy(bytes, input->bytes + at, length);
     if (input->count + times * length > FUZZ_MAX_BYTES)
         return;
     for (size_t i = 0; i < times; i++)
-        replace(input, at, 0, piece, length);
+        replace(input, at, 0, bytes, length);
 }
 
 static void damage(const struct fuzz_target *target, const struct fuzz_input *other, struct fuzz_input *input,
@@ -124,10 +123,10 @@ static void damage(const struct fuzz_target *target, const struct fuzz_input *ot
         return;
     case 3:
     case 4:
-        insert_piece(other, input, random);
+        splice(other, input, random);
         return;
     case 5:
-        repeat_piece(input, random);
+        repeat_bytes(input, random);
         return;
     case 6:
     case 7:

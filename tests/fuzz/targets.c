@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A failure names itself in one line. */
+/* A refusal must set the error to one line of text. */
 static bool refused(rotary_status status, const rotary_error *error)
 {
     if (status == ROTARY_OK)
@@ -25,7 +25,7 @@ static bool refused(rotary_status status, const rotary_error *error)
     return true;
 }
 
-/* Reads every byte: a sanitizer then knows whether all of them are there. */
+/* Reads every byte, so that a sanitizer reports those out of bounds. */
 static unsigned sum_bytes(const void *data, size_t count)
 {
     unsigned sum = 0;
@@ -34,23 +34,23 @@ static unsigned sum_bytes(const void *data, size_t count)
     return sum;
 }
 
-/* The one place that a sum can go where the compiler must not leave it out. */
+/* Keeps the compiler from removing the sums. */
 static volatile unsigned summed;
 
 /* ---- a run's configuration ---- */
 
-/* A configuration that was accepted is written, and read back as the same. */
+/* An accepted configuration must be the same after it is saved and read back. */
 static void check_round_trip(const struct run_config *config)
 {
     rotary_error error = {0};
     struct run_config again;
     json_t *object, *second;
     if (run_config_to_json(config, &object, &error) ||
-        run_config_from_json(&again, object, "what was written", &error) ||
+        run_config_from_json(&again, object, "the saved configuration", &error) ||
         run_config_to_json(&again, &second, &error))
-        fuzz_fail("an accepted configuration does not come back: %s", error.message);
+        fuzz_fail("an accepted configuration cannot be read back: %s", error.message);
     if (!json_equal(object, second))
-        fuzz_fail("an accepted configuration comes back as another");
+        fuzz_fail("an accepted configuration is another one when read back");
     json_decref(object);
     json_decref(second);
 }
@@ -105,7 +105,7 @@ const struct fuzz_target fuzz_json = {.name = "json", .read = read_json, .words 
 
 enum { MAX_CHANNELS = 512 }; /* of a head that a plan is made for */
 
-/* What the reader accepts, the plan either refuses in a sentence or makes finite numbers of. */
+/* The plan of an accepted configuration is either refused or has finite numbers. */
 static void check_plan(rotary_rope_config config)
 {
     rotary_error error = {0};
@@ -123,13 +123,22 @@ static void check_plan(rotary_rope_config config)
     rotary_rope_destroy(rope);
 }
 
+/* Parses the table of model types once, so that its memory is not charged to each input. */
+static rotary_status find_family(const char *model_type, struct rope_family *family, rotary_error *error)
+{
+    static json_t *table;
+    if (!table)
+        table = json_loads(model_types_json, 0, NULL);
+    return model_types_find_in(table, model_type, family, error);
+}
+
 static bool read_rope(const char *path)
 {
     static const char *const layer_types[] = {NULL, "full_attention", "sliding_attention"};
     bool accepted = false;
     for (int i = 0; i < 3; i++) {
         rotary_error error = {0};
-        struct rope_config_request request = {.layer_type = layer_types[i], .find_family = model_types_find};
+        struct rope_config_request request = {.layer_type = layer_types[i], .find_family = find_family};
         struct rope_config config;
         if (refused(rope_config_read(path, &request, &config, &error), &error))
             continue;
@@ -141,6 +150,9 @@ static bool read_rope(const char *path)
 }
 
 static const char *const rope_words[] = {"\"rope_type\"",
+                                         "\"model_type\"",
+                                         "\"gemma4_text\"",
+                                         "\"text_config\"",
                                          "\"type\"",
                                          "\"linear\"",
                                          "\"dynamic\"",
@@ -191,7 +203,7 @@ static bool read_npy(const char *path)
     return true;
 }
 
-/* The header ends behind the last brace. */
+/* Sets the length of the header to its last brace. */
 static void repair_npy(unsigned char *bytes, size_t count)
 {
     size_t end = count;
@@ -239,7 +251,7 @@ static bool read_safetensors(const char *path)
     return true;
 }
 
-/* The header's length is up to the last brace. */
+/* Sets the length of the header to its last brace. */
 static void repair_safetensors(unsigned char *bytes, size_t count)
 {
     size_t end = count;

@@ -83,7 +83,7 @@ def modules(kind):
 
 
 def rotary_classes():
-    """The rotary embedding that takes each class of configurations."""
+    """The rotary embedding of each class of configurations."""
     classes = {}
     for name, code in modules("modeling"):
         for cls in vars(code).values():

@@ -112,7 +112,7 @@ static void test_values(void)
 static void test_damage(void)
 {
     static const struct {
-        const char *text, *said;
+        const char *text, *message;
     } cases[] = {
         {"[]", "model_types.json: wanted an object \"model_types\" and an array \"without_rotation\""},
         {"{\"model_types\": {\"a\": {}}}", "an array \"without_rotation\""},
@@ -145,8 +145,26 @@ static void test_damage(void)
         if (!CHECK(model_types_find_in(damaged, "a", &family, &error) != ROTARY_OK))
             rope_family_free(&family);
         json_decref(damaged);
-        if (!CHECK(strstr(error.message, cases[i].said) != NULL))
+        if (!CHECK(strstr(error.message, cases[i].message) != NULL))
             printf("  %s\n", error.message);
+    }
+}
+
+/* Without a table of families, a model type has no defaults and no rules. */
+static void test_without_families(void)
+{
+    static const char *const types[] = {"gpt_neox", "nanochat", "bert", "zamba2"};
+    const struct rope_config_request request = {0};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        struct rope_config config;
+        rotary_error error = {0};
+        json_t *object = json_pack("{s:s, s:i}", "model_type", types[i], "head_dim", 64);
+        check_about("%s without families", types[i]);
+        if (CHECK_INT(rope_config_parse(object, "config.json", &request, &config, &error), ROTARY_OK)) {
+            CHECK_INT(config.plan.rotary_dim, 64);
+            rope_config_free(&config);
+        }
+        json_decref(object);
     }
 }
 
@@ -155,5 +173,6 @@ int main(void)
     test_every_type();
     test_values();
     test_damage();
+    test_without_families();
     return check_report();
 }
