@@ -6,7 +6,6 @@
 #include "file/rope_keys.h"
 #include "file/rope_layers.h"
 #include "file/rope_reader.h"
-#include "file/settings.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -106,7 +106,8 @@ static bool names_rotation(const char *key)
     return false;
 }
 
-static rotary_status refuse(const struct rope_reader *reader, const char *within, const char *key)
+/* `within` is the key of the object that has it; NULL: the model. */
+static rotary_status refuse_key(const struct rope_reader *reader, const char *within, const char *key)
 {
     const char *nearest = settings_nearest(key, parameter_keys);
     return rotary_fail(
@@ -144,10 +145,10 @@ rotary_status rope_keys_check(const struct rope_reader *reader)
 {
     const char *key = find_unknown(reader, reader->text_config, is_known_of_model);
     if (key)
-        return refuse(reader, NULL, key);
+        return refuse_key(reader, NULL, key);
     if (reader->parameters != reader->text_config)
         key = find_unknown(reader, reader->parameters, is_known_parameter);
-    return key ? refuse(reader, reader->parameters_key, key) : ROTARY_OK;
+    return key ? refuse_key(reader, reader->parameters_key, key) : ROTARY_OK;
 }
 
 /* ---- models ---- */
@@ -216,7 +217,7 @@ static bool is_refused(enum refused refused, const json_t *value)
     return false;
 }
 
-/* What the family's `rules` say: keys it must have (`present` is true), or must not have. */
+/* Whether the keys of a family's rules are there, as they must (`present`), or absent, as they must. */
 static rotary_status check_presence(const struct rope_reader *reader, json_t *rules_of_family, bool present)
 {
     const char *key;

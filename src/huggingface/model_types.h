@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The defaults of Hugging Face's model types, from model_types.json, which tests/golden/make_rope_models.py
+ * The defaults of Hugging Face's model types, from model_types.json, which tests/golden/make_model_types.py
  * writes and the build embeds.
  */
 #ifndef ROTARY_HUGGINGFACE_MODEL_TYPES_H

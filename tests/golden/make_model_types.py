@@ -4,7 +4,7 @@
 
 Writes src/huggingface/model_types.json. Made with torch 2.15.0 and transformers 5.23.0:
 
-    python3 tests/golden/make_rope_models.py > src/huggingface/model_types.json
+    python3 tests/golden/make_model_types.py > src/huggingface/model_types.json
 """
 import glob
 import importlib
