@@ -450,7 +450,7 @@ static void try_variants(void)
     static const char *const scalings[] = {"none", "linear",   "ntk",    "dynamic ntk",
                                            "yarn", "longrope", "llama3", "proportional"};
     static const char *const others[] = {
-        "mscale", "not truncated", "xpos",      "sections",     "in turn",        "separate",
+        "mscale", "not truncated", "xpos",      "sections",     "alternating",    "separate",
         "f32",    "table bf16",    "table f16", "pair factors", "own frequencies"};
     enum { OTHERS = COUNT(others), IMPLEMENTATIONS = 4 };
     double short_factors[PAIRS], long_factors[PAIRS];
@@ -532,7 +532,7 @@ static void try_variants(void)
 /* ---- attention ---- */
 
 enum encoding {
-    NOT_TURNED,
+    NOT_ROTATED,
     ROPE_HALF,
     ROPE_INTERLEAVED,
     ROPER_HALF,
@@ -540,8 +540,8 @@ enum encoding {
     ROPER_ALONE,
     ENCODINGS
 };
-static const char *const encoding_names[] = {"not turned", "rope half",         "rope interleaved",
-                                             "roper half", "roper interleaved", "values alone"};
+static const char *const encoding_names[] = {"not rotated", "rope half",         "rope interleaved",
+                                             "roper half",  "roper interleaved", "values alone"};
 
 enum mask { FULL, CAUSAL, WINDOW, SOFTCAP, BIAS, SHARED_BIAS, SCALE, MASKS };
 static const char *const mask_names[] = {"full", "causal",      "window", "softcap",
@@ -571,12 +571,12 @@ static bool plans_create(struct plans *plans, struct heads heads, rotary_dtype d
     rotary_pairing pairing = encoding == ROPE_INTERLEAVED || encoding == ROPER_INTERLEAVED
                                  ? ROTARY_PAIRING_INTERLEAVED
                                  : ROTARY_PAIRING_HALF;
-    rotary_rope_config turning = rope_config(heads.head_dim, pairing);
-    if (encoding != NOT_TURNED && encoding != ROPER_ALONE && !(plans->rope = rope_create(&turning)))
+    rotary_rope_config rotation = rope_config(heads.head_dim, pairing);
+    if (encoding != NOT_ROTATED && encoding != ROPER_ALONE && !(plans->rope = rope_create(&rotation)))
         return false;
-    /* Not all channels of a value turn, for once. */
-    turning.rotary_dim = encoding == ROPER_INTERLEAVED ? heads.head_dim / 4 * 2 : 0;
-    if (encoding >= ROPER_HALF && !(plans->value_rope = rope_create(&turning)))
+    /* Here only some channels of a value are rotated. */
+    rotation.rotary_dim = encoding == ROPER_INTERLEAVED ? heads.head_dim / 4 * 2 : 0;
+    if (encoding >= ROPER_HALF && !(plans->value_rope = rope_create(&rotation)))
         return false;
     rotary_attention_config config;
     rotary_attention_config_default(&config);
@@ -801,7 +801,7 @@ static void try_attention(void)
                         }
                         for (int i = 0; i < COUNT(packings); i++) {
                             rotary_attention_shape shape = {.batch = 1, .queries = 75, .keys = i ? 90 : 75};
-                            begin("attention %s packed %d", name, i);
+                            begin("attention %s packed sequences %d", name, i);
                             print_attention(&plans, heads, dtypes[type], (enum mask)mask, shape,
                                             &packings[i]);
                         }
