@@ -9,14 +9,14 @@ const char *const attention_rotation_names[] = {"none", "RoPE", "RoPER", NULL};
 
 /* What the calls read and write; one set of tensors for every rotation. */
 struct tensors {
-    void *fused, *fused_gradient; /* [batch, time, 3, heads, head_dim] */
+    void *qkv, *qkv_gradient; /* [batch, time, 3, heads, head_dim] */
     void *output, *output_gradient;
     float *log_sum_exp;
     void *workspace;
     size_t workspace_bytes;
 };
 
-struct attending {
+struct attention_job {
     struct position_attention position;
     rotary_attention_forward_call forward;
     rotary_attention_backward_call backward;
@@ -24,21 +24,19 @@ struct attending {
 
 static rotary_status run_forward(void *argument, rotary_error *error)
 {
-    const struct attending *attending = argument;
-    return rotary_attention_forward(attending->position.attention, &attending->forward, error);
+    const struct attention_job *job = argument;
+    return rotary_attention_forward(job->position.attention, &job->forward, error);
 }
 
-static rotary_status run_both(void *argument, rotary_error *error)
+static rotary_status run_forward_backward(void *argument, rotary_error *error)
 {
-    const struct attending *attending = argument;
+    const struct attention_job *job = argument;
     rotary_status status = run_forward(argument, error);
-    return status == ROTARY_OK
-               ? rotary_attention_backward(attending->position.attention, &attending->backward, error)
-               : status;
+    return status == ROTARY_OK ? rotary_attention_backward(job->position.attention, &job->backward, error)
+                               : status;
 }
 
-static rotary_status create_attention(struct attending *attending,
-                                      const struct attention_benchmark *benchmark,
+static rotary_status create_attention(struct attention_job *job, const struct attention_benchmark *benchmark,
                                       const struct compute *compute, enum attention_rotation rotation,
                                       rotary_error *error)
 {
@@ -53,7 +51,7 @@ static rotary_status create_attention(struct attending *attending,
                                      .query_key_fraction = 1.0,
                                      .value_fraction = 1.0,
                                      .table_positions = benchmark->time};
-    return position_attention_create(&attending->position, compute, &config, error);
+    return position_attention_create(&job->position, compute, &config, error);
 }
 
 static void carve(struct tensors *tensors, const struct attention_benchmark *benchmark, rotary_dtype dtype,
@@ -61,8 +59,8 @@ static void carve(struct tensors *tensors, const struct attention_benchmark *ben
 {
     int64_t rows = benchmark->batch * benchmark->time, count = rows * benchmark->heads * benchmark->head_dim;
     size_t size = rotary_dtype_size(dtype);
-    tensors->fused = rotary_arena_push(arena, 3 * count, size);
-    tensors->fused_gradient = rotary_arena_push(arena, 3 * count, size);
+    tensors->qkv = rotary_arena_push(arena, 3 * count, size);
+    tensors->qkv_gradient = rotary_arena_push(arena, 3 * count, size);
     tensors->output = rotary_arena_push(arena, count, size);
     tensors->output_gradient = rotary_arena_push(arena, count, size);
     tensors->log_sum_exp = rotary_arena_push(arena, rows * benchmark->heads, sizeof(float));
@@ -70,26 +68,26 @@ static void carve(struct tensors *tensors, const struct attention_benchmark *ben
 }
 
 /* Fills in the calls: queries, keys and values side by side in a row, as a projection leaves them. */
-static void plan_calls(struct attending *attending, const struct attention_benchmark *benchmark,
+static void plan_calls(struct attention_job *job, const struct attention_benchmark *benchmark,
                        const struct tensors *tensors, rotary_dtype dtype)
 {
     int64_t head = benchmark->head_dim, width = benchmark->heads * head, time = benchmark->time;
     size_t part = (size_t)width * rotary_dtype_size(dtype);
-    const char *fused = tensors->fused;
-    char *gradient = tensors->fused_gradient;
+    const char *qkv = tensors->qkv;
+    char *gradient = tensors->qkv_gradient;
     rotary_attention_shape shape = {.batch = benchmark->batch, .queries = time, .keys = time};
-    rotary_attention_const_view query = {fused, 3 * time * width, 3 * width, head}, key = query,
-                                value = query, output = {tensors->output, time * width, width, head},
+    rotary_attention_const_view query = {qkv, 3 * time * width, 3 * width, head}, key = query, value = query,
+                                output = {tensors->output, time * width, width, head},
                                 output_gradient = output;
     rotary_attention_view query_gradient = {gradient, 3 * time * width, 3 * width, head},
                           key_gradient = query_gradient, value_gradient = query_gradient;
-    key.data = fused + part;
-    value.data = fused + 2 * part;
+    key.data = qkv + part;
+    value.data = qkv + 2 * part;
     output_gradient.data = tensors->output_gradient;
     key_gradient.data = gradient + part;
     value_gradient.data = gradient + 2 * part;
-    attending->forward = (rotary_attention_forward_call){
-        .struct_size = sizeof attending->forward,
+    job->forward = (rotary_attention_forward_call){
+        .struct_size = sizeof job->forward,
         .shape = shape,
         .query = query,
         .key = key,
@@ -98,8 +96,8 @@ static void plan_calls(struct attending *attending, const struct attention_bench
         .log_sum_exp = tensors->log_sum_exp,
         .workspace = tensors->workspace,
     };
-    attending->backward = (rotary_attention_backward_call){
-        .struct_size = sizeof attending->backward,
+    job->backward = (rotary_attention_backward_call){
+        .struct_size = sizeof job->backward,
         .shape = shape,
         .query = query,
         .key = key,
@@ -114,42 +112,41 @@ static void plan_calls(struct attending *attending, const struct attention_bench
     };
 }
 
-static rotary_status time_all(struct attention_benchmark *benchmark, struct attending *attending,
-                              struct matmul_limit *product, const struct timing_plan *plan,
-                              rotary_error *error)
+static rotary_status measure(struct attention_benchmark *benchmark, struct attention_job *jobs,
+                             struct matmul_limit *matmul, const struct timing_plan *plan, rotary_error *error)
 {
     /* Large products leave none of the tensors in the caches. Being first, and last in every other round,
      * they meet attention without rotation alone; those whose ratio is taken follow one another. */
-    struct timed items[1 + 2 * ATTENTION_ROTATIONS] = {{.run = matmul_limit_run, .argument = product}};
-    struct timed *forward = &items[1], *both = &items[1 + ATTENTION_ROTATIONS];
+    struct timing_item items[1 + 2 * ATTENTION_ROTATIONS] = {{.run = matmul_limit_run, .argument = matmul}};
+    struct timing_item *forward = &items[1], *forward_backward = &items[1 + ATTENTION_ROTATIONS];
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
-        forward[i] = (struct timed){.run = run_forward, .argument = &attending[i]};
-        both[i] = (struct timed){.run = run_both, .argument = &attending[i]};
+        forward[i] = (struct timing_item){.run = run_forward, .argument = &jobs[i]};
+        forward_backward[i] = (struct timing_item){.run = run_forward_backward, .argument = &jobs[i]};
     }
-    forward[ATTENTION_ROPER].against = &forward[ATTENTION_ROPE];
-    both[ATTENTION_ROPER].against = &both[ATTENTION_ROPE];
+    forward[ATTENTION_ROPER].baseline = &forward[ATTENTION_ROPE];
+    forward_backward[ATTENTION_ROPER].baseline = &forward_backward[ATTENTION_ROPE];
     rotary_status status = timing_run(items, 1 + 2 * ATTENTION_ROTATIONS, plan, &benchmark->rounds, error);
     if (status != ROTARY_OK)
         return status;
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         benchmark->forward[i] = forward[i].timing;
-        benchmark->both[i] = both[i].timing;
+        benchmark->forward_backward[i] = forward_backward[i].timing;
     }
     benchmark->forward_ratio = forward[ATTENTION_ROPER].ratio.median;
-    benchmark->both_ratio = both[ATTENTION_ROPER].ratio.median;
+    benchmark->forward_backward_ratio = forward_backward[ATTENTION_ROPER].ratio.median;
     benchmark->matmul_rate = matmul_limit_operations() / items[0].timing.best;
     return ROTARY_OK;
 }
 
 static rotary_status allocate(struct tensors *tensors, const struct attention_benchmark *benchmark,
-                              const struct attending *attending, rotary_dtype dtype,
+                              const struct attention_job *jobs, rotary_dtype dtype,
                               struct rotary_arena *arena, rotary_error *error)
 {
     rotary_attention_shape shape = {
         .batch = benchmark->batch, .queries = benchmark->time, .keys = benchmark->time};
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
-        size_t forward = rotary_attention_forward_bytes(attending[i].position.attention, shape),
-               backward = rotary_attention_backward_bytes(attending[i].position.attention, shape),
+        size_t forward = rotary_attention_forward_bytes(jobs[i].position.attention, shape),
+               backward = rotary_attention_backward_bytes(jobs[i].position.attention, shape),
                larger = forward > backward ? forward : backward;
         if (larger > tensors->workspace_bytes)
             tensors->workspace_bytes = larger;
@@ -160,7 +157,7 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
         return status;
     carve(tensors, benchmark, dtype, arena);
     int64_t count = benchmark->batch * benchmark->time * benchmark->heads * benchmark->head_dim;
-    benchmark_fill(tensors->fused, dtype, 3 * count, 1);
+    benchmark_fill(tensors->qkv, dtype, 3 * count, 1);
     benchmark_fill(tensors->output_gradient, dtype, count, 2);
     return ROTARY_OK;
 }
@@ -168,27 +165,27 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
 rotary_status benchmark_attention(struct attention_benchmark *benchmark, const struct compute *compute,
                                   const struct timing_plan *plan, rotary_error *error)
 {
-    struct attending attending[ATTENTION_ROTATIONS] = {{.position = {0}}};
+    struct attention_job jobs[ATTENTION_ROTATIONS] = {{.position = {0}}};
     struct tensors tensors = {0};
     struct rotary_arena arena = {0};
-    struct matmul_limit *product = NULL;
+    struct matmul_limit *matmul = NULL;
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < ATTENTION_ROTATIONS && status == ROTARY_OK; i++)
-        status = create_attention(&attending[i], benchmark, compute, (enum attention_rotation)i, error);
+        status = create_attention(&jobs[i], benchmark, compute, (enum attention_rotation)i, error);
     if (status == ROTARY_OK)
-        status = allocate(&tensors, benchmark, attending, compute->storage, &arena, error);
+        status = allocate(&tensors, benchmark, jobs, compute->storage, &arena, error);
     if (status == ROTARY_OK)
-        status = matmul_limit_create(&product, compute, error);
+        status = matmul_limit_create(&matmul, compute, error);
     if (status == ROTARY_OK) {
         for (int i = 0; i < ATTENTION_ROTATIONS; i++)
-            plan_calls(&attending[i], benchmark, &tensors, compute->storage);
+            plan_calls(&jobs[i], benchmark, &tensors, compute->storage);
         benchmark->operations = 2.0 * (double)(benchmark->batch * benchmark->heads * benchmark->time) *
                                 ((double)benchmark->time + 1.0) * (double)benchmark->head_dim;
-        status = time_all(benchmark, attending, product, plan, error);
+        status = measure(benchmark, jobs, matmul, plan, error);
     }
-    matmul_limit_destroy(product);
+    matmul_limit_destroy(matmul);
     for (int i = 0; i < ATTENTION_ROTATIONS; i++)
-        position_attention_destroy(&attending[i].position);
+        position_attention_destroy(&jobs[i].position);
     rotary_arena_free(&arena);
     return status;
 }

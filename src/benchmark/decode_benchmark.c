@@ -5,7 +5,7 @@
 #include "benchmark/limits.h"
 #include "layer/position.h"
 
-struct decoding {
+struct decode_job {
     struct position_attention position;
     rotary_attention_decode_call call;
 };
@@ -21,8 +21,8 @@ struct tensors {
 
 static rotary_status run_decode(void *argument, rotary_error *error)
 {
-    const struct decoding *decoding = argument;
-    return rotary_attention_decode(decoding->position.attention, &decoding->call, error);
+    const struct decode_job *job = argument;
+    return rotary_attention_decode(job->position.attention, &job->call, error);
 }
 
 static void carve(struct tensors *tensors, int64_t batch, rotary_dtype dtype, struct rotary_arena *arena)
@@ -98,28 +98,28 @@ static rotary_attention_decode_call plan_call(const struct decode_benchmark *ben
 rotary_status benchmark_decode(struct decode_benchmark *benchmark, const struct compute *compute,
                                const struct timing_plan *plan, rotary_error *error)
 {
-    struct decoding decoding = {0};
+    struct decode_job job = {0};
     struct tensors tensors = {0};
     struct rotary_arena arena = {0};
-    rotary_status status = create_attention(&decoding.position, benchmark, compute, error);
+    rotary_status status = create_attention(&job.position, benchmark, compute, error);
     if (status == ROTARY_OK)
-        status = allocate(&tensors, benchmark, decoding.position.attention, compute->storage, &arena, error);
+        status = allocate(&tensors, benchmark, job.position.attention, compute->storage, &arena, error);
     if (status == ROTARY_OK) {
         int64_t size = (int64_t)rotary_dtype_size(compute->storage);
-        decoding.call = plan_call(benchmark, &tensors, compute->storage);
+        job.call = plan_call(benchmark, &tensors, compute->storage);
         struct memory_limit reading = {.isa = compute->isa,
                                        .threads = compute->threads,
                                        .dtype = compute->storage,
                                        .data = tensors.cache,
                                        .bytes = 2 * tensors.cache_elements * size};
-        struct timed items[] = {{.run = run_decode, .argument = &decoding},
-                                {.run = memory_limit_read, .argument = &reading}};
+        struct timing_item items[] = {{.run = run_decode, .argument = &job},
+                                      {.run = memory_limit_read, .argument = &reading}};
         status = timing_run(items, 2, plan, &benchmark->rounds, error);
         benchmark->decode = items[0].timing;
         benchmark->read = items[1].timing;
         benchmark->bytes = (double)reading.bytes;
     }
-    position_attention_destroy(&decoding.position);
+    position_attention_destroy(&job.position);
     rotary_arena_free(&arena);
     return status;
 }

@@ -11,7 +11,7 @@
 struct generate_benchmark {
     int64_t problems, tokens; /* given: prompts of one token that are continued at once, by as many tokens */
     double seconds;           /* for all of them, the memory of the cache included */
-    double first;             /* seconds from nothing to a model that is ready to write */
+    double startup_seconds;   /* seconds from nothing to a model that is ready to write */
     double parameters, operations; /* of the model; of the whole, as in benchmark/operations.h */
     struct limits limits;
 };

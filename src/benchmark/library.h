@@ -31,10 +31,10 @@ extern const char *const attention_rotation_names[];
 struct attention_benchmark {
     int64_t batch, heads, time, head_dim; /* given */
     int64_t rounds;                       /* found, as are these */
-    struct timing forward[ATTENTION_ROTATIONS], both[ATTENTION_ROTATIONS];
-    double forward_ratio, both_ratio; /* RoPER's time in RoPE's, median over rounds */
-    double operations;                /* of the forward pass; with the backward 3.5 times as many */
-    double matmul_rate;               /* operations a second of large matrix products alone */
+    struct timing forward[ATTENTION_ROTATIONS], forward_backward[ATTENTION_ROTATIONS];
+    double forward_ratio, forward_backward_ratio; /* RoPER's time in RoPE's, median over rounds */
+    double operations;  /* of the forward pass; with the backward 3.5 times as many */
+    double matmul_rate; /* operations a second of large matrix products alone */
 };
 ROTARY_CHECKED rotary_status benchmark_attention(struct attention_benchmark *benchmark,
                                                  const struct compute *compute,

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum { MATMUL_ROWS = 4096, MATMUL_INNER = 512, MATMUL_COLUMNS = 2048 };
-enum { MEMORY_BYTES = 1 << 28, MEMORY_PIECE = 1 << 16 };
+enum { MEMORY_BYTES = 1 << 28, MEMORY_BLOCK = 1 << 16 };
 
 /* ---- products ---- */
 
@@ -76,50 +76,49 @@ double matmul_limit_operations(void)
 
 rotary_status matmul_limit_run(void *limit, rotary_error *error)
 {
-    struct matmul_limit *product = limit;
-    return matmul_run(product->compute, product->out, product->in, product->weight, NULL, MATMUL_PLAIN,
-                      error);
+    struct matmul_limit *matmul = limit;
+    return matmul_run(matmul->compute, matmul->out, matmul->in, matmul->weight, NULL, MATMUL_PLAIN, error);
 }
 
 /* ---- memory ---- */
 
 /* Bytes of piece `index`: those left, in whole units. */
-static int64_t piece_bytes(const struct memory_limit *memory, int64_t index)
+static int64_t block_bytes(const struct memory_limit *memory, int64_t index)
 {
-    int64_t left = memory->bytes - index * MEMORY_PIECE;
-    if (left >= MEMORY_PIECE)
-        return MEMORY_PIECE;
+    int64_t left = memory->bytes - index * MEMORY_BLOCK;
+    if (left >= MEMORY_BLOCK)
+        return MEMORY_BLOCK;
     return (left + MEMORY_LIMIT_UNIT - 1) / MEMORY_LIMIT_UNIT * MEMORY_LIMIT_UNIT;
 }
 
-static void pass_over(struct memory_limit *memory, rotary_work *work)
+static void for_each_block(struct memory_limit *memory, rotary_work *work)
 {
-    rotary_parallel_for(memory->threads, (memory->bytes + MEMORY_PIECE - 1) / MEMORY_PIECE, work, memory);
+    rotary_parallel_for(memory->threads, (memory->bytes + MEMORY_BLOCK - 1) / MEMORY_BLOCK, work, memory);
 }
 
-static void scale_piece(void *argument, int64_t index, int worker)
+static void scale_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct memory_limit *memory = argument;
     memory_kernels_for(memory->isa)
-        ->scale[memory->dtype]((char *)memory->data + index * MEMORY_PIECE,
-                               piece_bytes(memory, index) / (int64_t)rotary_dtype_size(memory->dtype), 1.0f);
+        ->scale[memory->dtype]((char *)memory->data + index * MEMORY_BLOCK,
+                               block_bytes(memory, index) / (int64_t)rotary_dtype_size(memory->dtype), 1.0f);
 }
 
 rotary_status memory_limit_scale(void *limit, rotary_error *error)
 {
     (void)error;
-    pass_over(limit, scale_piece);
+    for_each_block(limit, scale_block);
     return ROTARY_OK;
 }
 
-static void read_piece(void *argument, int64_t index, int worker)
+static void read_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
     struct memory_limit *memory = argument;
     uint32_t words = memory_kernels_for(memory->isa)
-                         ->read((const char *)memory->data + index * MEMORY_PIECE,
-                                piece_bytes(memory, index) / (int64_t)sizeof(uint32_t));
+                         ->read((const char *)memory->data + index * MEMORY_BLOCK,
+                                block_bytes(memory, index) / (int64_t)sizeof(uint32_t));
     __atomic_xor_fetch(&memory->words, words, __ATOMIC_RELAXED);
 }
 
@@ -128,7 +127,7 @@ rotary_status memory_limit_read(void *limit, rotary_error *error)
     (void)error;
     struct memory_limit *memory = limit;
     memory->words = 0;
-    pass_over(memory, read_piece);
+    for_each_block(memory, read_block);
     return ROTARY_OK;
 }
 
@@ -137,26 +136,26 @@ rotary_status memory_limit_read(void *limit, rotary_error *error)
 rotary_status limits_measure(const struct compute *compute, struct limits *limits, rotary_error *error)
 {
     struct rotary_arena arena = {0};
-    struct matmul_limit *product = NULL;
+    struct matmul_limit *matmul = NULL;
     rotary_arena_push(&arena, MEMORY_BYTES, 1);
     rotary_status status = rotary_arena_allocate(&arena, "the array that memory is timed with", error);
     if (status == ROTARY_OK)
-        status = matmul_limit_create(&product, compute, error);
+        status = matmul_limit_create(&matmul, compute, error);
     if (status == ROTARY_OK) {
         struct memory_limit memory = {.isa = compute->isa,
                                       .threads = compute->threads,
                                       .dtype = ROTARY_F32,
                                       .data = rotary_arena_push(&arena, MEMORY_BYTES, 1),
                                       .bytes = MEMORY_BYTES};
-        struct timed items[] = {{.run = matmul_limit_run, .argument = product},
-                                {.run = memory_limit_scale, .argument = &memory}};
+        struct timing_item items[] = {{.run = matmul_limit_run, .argument = matmul},
+                                      {.run = memory_limit_scale, .argument = &memory}};
         int64_t rounds;
         status =
             timing_run(items, 2, &(struct timing_plan){.seconds = 0.5, .min = 5, .max = 20}, &rounds, error);
-        *limits = (struct limits){.products = matmul_limit_operations() / items[0].timing.best,
-                                  .memory = 2.0 * MEMORY_BYTES / items[1].timing.best};
+        *limits = (struct limits){.matmul_rate = matmul_limit_operations() / items[0].timing.best,
+                                  .memory_rate = 2.0 * MEMORY_BYTES / items[1].timing.best};
     }
-    matmul_limit_destroy(product);
+    matmul_limit_destroy(matmul);
     rotary_arena_free(&arena);
     return status;
 }

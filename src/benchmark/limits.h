@@ -36,8 +36,8 @@ ROTARY_CHECKED rotary_status memory_limit_scale(void *limit, rotary_error *error
 ROTARY_CHECKED rotary_status memory_limit_read(void *limit, rotary_error *error);
 
 struct limits {
-    double products; /* operations a second of large matrix products alone */
-    double memory;   /* bytes a second, read and written, scaling an array too large for any cache */
+    double matmul_rate; /* operations a second of large matrix products alone */
+    double memory_rate; /* bytes a second, read and written, scaling an array too large for any cache */
 };
 
 /* Takes about half a second. */

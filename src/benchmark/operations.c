@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "benchmark/operations.h"
 
-double operations_multiplied(const struct decoder_config *model)
+double operations_matmul_parameters(const struct decoder_config *model)
 {
     double width = (double)model->hidden_size, layers = (double)model->num_hidden_layers,
            context = (double)(model->num_attention_heads * model->head_dim),

@@ -8,7 +8,7 @@
 #include "model/decoder.h"
 
 /* Parameters of all matrices that every token is multiplied with: 2 operations each, forward. */
-double operations_multiplied(const struct decoder_config *model);
+double operations_matmul_parameters(const struct decoder_config *model);
 
 /* Operations of all layers' attention for one query that meets `keys` keys, forward: scores and sums. */
 double operations_attention(const struct decoder_config *model, double keys);

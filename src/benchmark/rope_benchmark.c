@@ -3,15 +3,15 @@
 #include "benchmark/library.h"
 #include "benchmark/limits.h"
 
-struct rotation {
+struct rope_job {
     const rotary_rope *rope;
     rotary_rope_apply_call call;
 };
 
-static rotary_status rotate(void *argument, rotary_error *error)
+static rotary_status run_rope(void *argument, rotary_error *error)
 {
-    const struct rotation *rotation = argument;
-    return rotary_rope_apply(rotation->rope, &rotation->call, error);
+    const struct rope_job *job = argument;
+    return rotary_rope_apply(job->rope, &job->call, error);
 }
 
 static rotary_status create_rope(rotary_rope **rope, const struct rope_benchmark *benchmark,
@@ -40,9 +40,9 @@ rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct comp
         status = create_rope(&rope, benchmark, compute, error);
     if (status == ROTARY_OK) {
         void *data = rotary_arena_push(&arena, bytes + MEMORY_LIMIT_UNIT, 1);
-        struct rotation rotation = {
-            .rope = rope, .call = {.struct_size = sizeof rotation.call, .batch = 1, .time = benchmark->time}};
-        rotation.call.query = (rotary_rope_tensor){
+        struct rope_job job = {.rope = rope,
+                               .call = {.struct_size = sizeof job.call, .batch = 1, .time = benchmark->time}};
+        job.call.query = (rotary_rope_tensor){
             .heads = benchmark->heads,
             .input = {data, benchmark->dtype, 0, row, benchmark->head_dim},
             .output = {data, benchmark->dtype, 0, row, benchmark->head_dim},
@@ -52,8 +52,8 @@ rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct comp
                                        .dtype = benchmark->dtype,
                                        .data = data,
                                        .bytes = bytes};
-        struct timed items[] = {{.run = rotate, .argument = &rotation},
-                                {.run = memory_limit_scale, .argument = &scaling}};
+        struct timing_item items[] = {{.run = run_rope, .argument = &job},
+                                      {.run = memory_limit_scale, .argument = &scaling}};
         status = timing_run(items, 2, plan, &benchmark->rounds, error);
         benchmark->rotate = items[0].timing;
         benchmark->scale = items[1].timing;

@@ -13,11 +13,11 @@ static int by_value(const void *a, const void *b)
 }
 
 /* What `part` of the sorted times are below. */
-static double quantile(const double *sorted, int64_t count, double part)
+static double quantile(const double *sorted, int64_t count, double fraction)
 {
-    double place = part * (double)(count - 1);
-    int64_t below = (int64_t)place, above = below + 1 < count ? below + 1 : below;
-    return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
+    double rank = fraction * (double)(count - 1);
+    int64_t below = (int64_t)rank, above = below + 1 < count ? below + 1 : below;
+    return sorted[below] + (rank - (double)below) * (sorted[above] - sorted[below]);
 }
 
 struct timing timing_of(double *seconds, int64_t count)
@@ -30,12 +30,13 @@ struct timing timing_of(double *seconds, int64_t count)
 }
 
 /* Items' ratios, round by round. */
-static void compare(struct timed *items, int count, const double *seconds, int64_t rounds, double *ratios)
+static void compute_ratios(struct timing_item *items, int count, const double *seconds, int64_t rounds,
+                           double *ratios)
 {
     for (int i = 0; i < count; i++) {
-        if (!items[i].against)
+        if (!items[i].baseline)
             continue;
-        const double *own = seconds + i * rounds, *other = seconds + (items[i].against - items) * rounds;
+        const double *own = seconds + i * rounds, *other = seconds + (items[i].baseline - items) * rounds;
         for (int64_t round = 0; round < rounds; round++)
             ratios[round] = own[round] / other[round];
         items[i].ratio = timing_of(ratios, rounds);
@@ -44,8 +45,8 @@ static void compare(struct timed *items, int count, const double *seconds, int64
 
 /* Runs every item once, in odd rounds backwards; their times go to column `round` of seconds [count, rounds].
  */
-static rotary_status turn(struct timed *items, int count, int64_t round, int64_t rounds, double *seconds,
-                          rotary_error *error)
+static rotary_status run_round(struct timing_item *items, int count, int64_t round, int64_t rounds,
+                               double *seconds, rotary_error *error)
 {
     for (int i = 0; i < count; i++) {
         int item = round % 2 == 0 ? i : count - 1 - i;
@@ -58,15 +59,15 @@ static rotary_status turn(struct timed *items, int count, int64_t round, int64_t
     return ROTARY_OK;
 }
 
-static int64_t plan_rounds(const struct timing_plan *plan, double seconds_a_round)
+static int64_t plan_rounds(const struct timing_plan *plan, double seconds_per_round)
 {
-    double rounds = plan->seconds / (seconds_a_round > 1e-9 ? seconds_a_round : 1e-9);
+    double rounds = plan->seconds / (seconds_per_round > 1e-9 ? seconds_per_round : 1e-9);
     if (!(rounds > (double)plan->min))
         return plan->min;
     return rounds < (double)plan->max ? (int64_t)rounds : plan->max;
 }
 
-rotary_status timing_rounds(struct timed *items, int count, int64_t rounds, rotary_error *error)
+rotary_status timing_rounds(struct timing_item *items, int count, int64_t rounds, rotary_error *error)
 {
     double *seconds = calloc((size_t)((count + 1) * rounds), sizeof *seconds); /* and ratios of one */
     if (!seconds)
@@ -74,23 +75,23 @@ rotary_status timing_rounds(struct timed *items, int count, int64_t rounds, rota
                            (long long)rounds);
     rotary_status status = ROTARY_OK;
     for (int64_t round = 0; round < rounds && status == ROTARY_OK; round++)
-        status = turn(items, count, round, rounds, seconds, error);
+        status = run_round(items, count, round, rounds, seconds, error);
     if (status == ROTARY_OK)
-        compare(items, count, seconds, rounds, seconds + count * rounds);
+        compute_ratios(items, count, seconds, rounds, seconds + count * rounds);
     for (int i = 0; i < count && status == ROTARY_OK; i++)
         items[i].timing = timing_of(seconds + i * rounds, rounds);
     free(seconds);
     return status;
 }
 
-rotary_status timing_run(struct timed *items, int count, const struct timing_plan *plan, int64_t *rounds,
-                         rotary_error *error)
+rotary_status timing_run(struct timing_item *items, int count, const struct timing_plan *plan,
+                         int64_t *rounds, rotary_error *error)
 {
     double trial[TIMING_MAX_ITEMS];
-    rotary_status status = turn(items, count, 0, 1, trial, error);
+    rotary_status status = run_round(items, count, 0, 1, trial, error);
     double begin = rotary_clock();
     if (status == ROTARY_OK)
-        status = turn(items, count, 0, 1, trial, error);
+        status = run_round(items, count, 0, 1, trial, error);
     if (status != ROTARY_OK)
         return status;
     *rounds = plan_rounds(plan, rotary_clock() - begin);

@@ -17,12 +17,12 @@ struct timing {
 };
 
 /* One of the things compared. */
-struct timed {
+struct timing_item {
     rotary_status (*run)(void *argument, rotary_error *error);
     void *argument;
-    const struct timed *against; /* or NULL */
-    struct timing timing;        /* filled in */
-    struct timing ratio;         /* filled in: of its time in that of `against`, round by round */
+    const struct timing_item *baseline; /* or NULL */
+    struct timing timing;               /* filled in */
+    struct timing ratio;                /* filled in: of its time in that of `baseline`, round by round */
 };
 
 /* How long to go on: for `seconds`, but at least `least` and at most `most` rounds. */
@@ -34,11 +34,11 @@ struct timing_plan {
 /* Runs every item `rounds` >= 1 times, in turn from the first to the last and in the next round back, so that
  * no item always follows the same other. At most TIMING_MOST_ITEMS items. Passes on what an item returns if
  * it fails. */
-ROTARY_CHECKED rotary_status timing_rounds(struct timed *items, int count, int64_t rounds,
+ROTARY_CHECKED rotary_status timing_rounds(struct timing_item *items, int count, int64_t rounds,
                                            rotary_error *error);
 
 /* The same after two more rounds, which do not count: the plan and the second of them decide how many do. */
-ROTARY_CHECKED rotary_status timing_run(struct timed *items, int count, const struct timing_plan *plan,
+ROTARY_CHECKED rotary_status timing_run(struct timing_item *items, int count, const struct timing_plan *plan,
                                         int64_t *rounds, rotary_error *error);
 
 /* Sorts `count` >= 1 times. What lies between two of them is interpolated: the median of an even number is

@@ -11,12 +11,12 @@ double benchmark_train_operations(const struct run_config *config)
     const struct decoder_config *model = &config->model;
     double time = (double)config->task.sequence_length,
            tokens = time * (double)(config->train.batch_size * config->train.gradient_accumulation_steps);
-    return tokens *
-           (6.0 * operations_multiplied(model) + 3.5 * operations_attention(model, (time + 1.0) / 2.0));
+    return tokens * (6.0 * operations_matmul_parameters(model) +
+                     3.5 * operations_attention(model, (time + 1.0) / 2.0));
 }
 
 /* A model that takes steps, with a profile of its own. */
-struct trained {
+struct training {
     struct compute compute;
     struct trainer trainer;
     int64_t step; /* the last one taken */
@@ -24,50 +24,50 @@ struct trained {
 
 static rotary_status take_step(void *argument, rotary_error *error)
 {
-    struct trained *trained = argument;
+    struct training *training = argument;
     struct trainer_step taken;
-    return trainer_step(&trained->trainer, ++trained->step, &taken, error);
+    return trainer_step(&training->trainer, ++training->step, &taken, error);
 }
 
 /* Takes the first step too, which touches all memory: what the next model may have is known only then. */
-static rotary_status start(struct trained *trained, struct train_timed *timed, const struct compute *compute,
-                           rotary_error *error)
+static rotary_status start(struct training *training, struct train_benchmark_model *model,
+                           const struct compute *compute, rotary_error *error)
 {
-    trained->compute = *compute;
-    trained->compute.profile = timed->profile;
-    rotary_status status = trainer_create(&trained->trainer, timed->config, &trained->compute, error);
+    training->compute = *compute;
+    training->compute.profile = model->profile;
+    rotary_status status = trainer_create(&training->trainer, model->config, &training->compute, error);
     if (status == ROTARY_OK)
-        status = take_step(trained, error);
+        status = take_step(training, error);
     if (status != ROTARY_OK)
         return status;
-    const struct train_config *train = &timed->config->train;
-    timed->tokens = (double)(timed->config->task.sequence_length * train->batch_size *
+    const struct train_config *train = &model->config->train;
+    model->tokens = (double)(model->config->task.sequence_length * train->batch_size *
                              train->gradient_accumulation_steps);
-    timed->operations = benchmark_train_operations(timed->config);
-    timed->parameters = (double)parameters_total(decoder_parameters(trained->trainer.decoder));
-    if (timed->profile)
-        *timed->profile = (struct profile){0};
+    model->operations = benchmark_train_operations(model->config);
+    model->parameters = (double)parameters_total(decoder_parameters(training->trainer.decoder));
+    if (model->profile)
+        *model->profile = (struct profile){0};
     return ROTARY_OK;
 }
 
 rotary_status benchmark_train(struct train_benchmark *benchmark, const struct compute *compute,
                               rotary_error *error)
 {
-    struct trained trained[TIMING_MAX_ITEMS] = {{.step = 0}};
-    struct timed items[TIMING_MAX_ITEMS] = {{.run = NULL}};
+    struct training training[TIMING_MAX_ITEMS] = {{.step = 0}};
+    struct timing_item items[TIMING_MAX_ITEMS] = {{.run = NULL}};
     double begin = rotary_clock();
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < benchmark->count && status == ROTARY_OK; i++) {
-        items[i] =
-            (struct timed){.run = take_step, .argument = &trained[i], .against = i > 0 ? &items[0] : NULL};
-        status = start(&trained[i], &benchmark->models[i], compute, error);
+        items[i] = (struct timing_item){
+            .run = take_step, .argument = &training[i], .baseline = i > 0 ? &items[0] : NULL};
+        status = start(&training[i], &benchmark->models[i], compute, error);
         if (i == 0)
-            benchmark->first = rotary_clock() - begin;
+            benchmark->first_step_seconds = rotary_clock() - begin;
     }
     if (status == ROTARY_OK)
         status = timing_rounds(items, benchmark->count, benchmark->steps, error);
     for (int i = 0; i < benchmark->count; i++) {
-        trainer_destroy(&trained[i].trainer);
+        trainer_destroy(&training[i].trainer);
         benchmark->models[i].step = items[i].timing;
         benchmark->models[i].ratio = items[i].ratio;
     }

@@ -11,7 +11,7 @@
 #include "train/run.h"
 
 /* A model whose steps are timed. */
-struct train_timed {
+struct train_benchmark_model {
     const struct run_config *config; /* given, checked */
     struct profile *profile;         /* given: where the time of the timed steps goes; may be NULL */
     struct timing step;              /* found, as are these */
@@ -21,10 +21,11 @@ struct train_timed {
 };
 
 struct train_benchmark {
-    struct train_timed models[TIMING_MAX_ITEMS]; /* the first `count` */
+    struct train_benchmark_model models[TIMING_MAX_ITEMS]; /* the first `count` */
     int count;
-    int64_t steps; /* of each, timed; one more before them is not */
-    double first;  /* found, as is this: seconds from nothing to the end of the first model's first step */
+    int64_t steps;             /* of each, timed; one more before them is not */
+    double first_step_seconds; /* found, as is this: seconds from nothing to the end of the first model's
+                                  first step */
     struct limits limits;
 };
 

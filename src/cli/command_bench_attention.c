@@ -29,11 +29,12 @@ static void print_row(const struct attention_benchmark *row, rotary_dtype dtype)
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         printf("  %-6s", attention_rotation_names[i]);
         print_pass("forward", &row->forward[i], row->operations, row->matmul_rate);
-        print_pass("and backward", &row->both[i], both_operations * row->operations, row->matmul_rate);
+        print_pass("and backward", &row->forward_backward[i], both_operations * row->operations,
+                   row->matmul_rate);
         printf("\n");
     }
     printf("  RoPER in RoPE's time, median of pairs: forward %.3f, and backward %.3f\n", row->forward_ratio,
-           row->both_ratio);
+           row->forward_backward_ratio);
 }
 
 static json_t *row_json(const struct attention_benchmark *row, rotary_dtype dtype)
@@ -42,12 +43,12 @@ static json_t *row_json(const struct attention_benchmark *row, rotary_dtype dtyp
         json_pack("{s:[I, I, I, I], s:s, s:I, s:f, s:f, s:f, s:f}", "shape", (json_int_t)row->batch,
                   (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim, "precision",
                   rotary_dtype_name(dtype), "rounds", (json_int_t)row->rounds, "roper_forward_ratio",
-                  row->forward_ratio, "roper_both_ratio", row->both_ratio, "forward_operations",
+                  row->forward_ratio, "roper_both_ratio", row->forward_backward_ratio, "forward_operations",
                   row->operations, "product_rate", row->matmul_rate);
     for (int i = 0; i < ATTENTION_ROTATIONS && object; i++)
         json_object_set_new(object, attention_rotation_names[i],
                             json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),
-                                      "forward_and_backward", bench_timing(&row->both[i])));
+                                      "forward_and_backward", bench_timing(&row->forward_backward[i])));
     return object;
 }
 

@@ -54,9 +54,9 @@ static rotary_status print_json(const struct run_config *config, const struct co
                   task_names[config->task.task], "position", position_names[config->model.position],
                   "precision", rotary_dtype_name(compute->storage), "isa", rotary_isa_name(compute->isa),
                   "threads", compute->threads, "problems", (json_int_t)result->problems, "tokens",
-                  (json_int_t)result->tokens, "seconds", result->seconds, "start_seconds", result->first,
-                  "parameters", result->parameters, "operations", result->operations, "product_rate",
-                  result->limits.products, "memory_rate", result->limits.memory);
+                  (json_int_t)result->tokens, "seconds", result->seconds, "start_seconds",
+                  result->startup_seconds, "parameters", result->parameters, "operations", result->operations,
+                  "product_rate", result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
     if (object && compute->profile)
         json_object_set_new(object, "profile", profile_table_json(compute->profile));
     return result_print_json(object, error);
@@ -69,7 +69,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
     if (invocation->common.json)
         return print_json(config, compute, result, error);
     double written = (double)(result->problems * result->tokens), rate = result->operations / result->seconds,
-           limit = result->limits.products;
+           limit = result->limits.matmul_rate;
     printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %lld texts of %lld tokens\n",
            task_names[config->task.task], position_names[config->model.position],
            rotary_dtype_name(compute->storage), rotary_isa_name(compute->isa), compute->threads,
@@ -80,7 +80,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
     printf("operations         %8.1f GFLOP/s\n", rate / 1e9);
     printf("products alone     %8.1f GFLOP/s: the machine's limit, of which writing reaches %.0f%%\n",
            limit / 1e9, 100.0 * rate / limit);
-    printf("to a ready model   %8.3f s\n", result->first);
+    printf("to a ready model   %8.3f s\n", result->startup_seconds);
     if (compute->profile)
         profile_table_print(compute->profile, "token", (double)result->tokens, &result->limits);
     return ROTARY_OK;

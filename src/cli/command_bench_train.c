@@ -77,14 +77,14 @@ static rotary_status plan(const struct invocation *invocation, struct bench_plan
     if (status != ROTARY_OK)
         return status;
     for (int i = 0; i < plan->benchmark.count; i++)
-        plan->benchmark.models[i] = (struct train_timed){
+        plan->benchmark.models[i] = (struct train_benchmark_model){
             .config = &plan->configs[i], .profile = options->profile ? &plan->profiles[i] : NULL};
     return plan_compute(&invocation->common, plan->configs[0].train.precision, &plan->compute, error);
 }
 
 static json_t *model_json(const struct train_benchmark *result, int model)
 {
-    const struct train_timed *timed = &result->models[model];
+    const struct train_benchmark_model *timed = &result->models[model];
     json_t *object =
         json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "position", position_names[timed->config->model.position],
                   "parameters", timed->parameters, "tokens", timed->tokens, "median_seconds",
@@ -105,11 +105,12 @@ static json_t *model_json(const struct train_benchmark *result, int model)
 static rotary_status print_json(const struct bench_plan *plan, rotary_error *error)
 {
     const struct train_benchmark *result = &plan->benchmark;
-    json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f}", "task", task_names[plan->configs[0].task.task],
-        "precision", rotary_dtype_name(plan->compute.storage), "isa", rotary_isa_name(plan->compute.isa),
-        "threads", plan->compute.threads, "steps", (json_int_t)result->steps, "first_step_seconds",
-        result->first, "product_rate", result->limits.products, "memory_rate", result->limits.memory);
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f}", "task", task_names[plan->configs[0].task.task],
+                  "precision", rotary_dtype_name(plan->compute.storage), "isa",
+                  rotary_isa_name(plan->compute.isa), "threads", plan->compute.threads, "steps",
+                  (json_int_t)result->steps, "first_step_seconds", result->first_step_seconds, "product_rate",
+                  result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
     json_t *models = json_array();
     for (int i = 0; i < result->count; i++)
         json_array_append_new(models, model_json(result, i));
@@ -124,8 +125,8 @@ static rotary_status print_json(const struct bench_plan *plan, rotary_error *err
 static void print_model(const struct bench_plan *plan, int model)
 {
     const struct train_benchmark *result = &plan->benchmark;
-    const struct train_timed *timed = &result->models[model];
-    double rate = timed->operations / timed->step.median, limit = result->limits.products;
+    const struct train_benchmark_model *timed = &result->models[model];
+    double rate = timed->operations / timed->step.median, limit = result->limits.matmul_rate;
     printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens a step\n", model > 0 ? "\n" : "",
            task_names[timed->config->task.task], position_names[timed->config->model.position],
            rotary_dtype_name(plan->compute.storage), rotary_isa_name(plan->compute.isa),
@@ -137,7 +138,7 @@ static void print_model(const struct bench_plan *plan, int model)
     printf("products alone     %8.1f GFLOP/s: the machine's limit, of which training reaches %.0f%%\n",
            limit / 1e9, 100.0 * rate / limit);
     if (model == 0)
-        printf("to the first step  %8.3f s\n", result->first);
+        printf("to the first step  %8.3f s\n", result->first_step_seconds);
     else
         printf("ratio to %-10s%8.3f (median of %lld pairs; quartiles %.3f and %.3f)\n",
                position_names[result->models[0].config->model.position], timed->ratio.median,

@@ -43,7 +43,7 @@ struct train_plan {
 static rotary_status find_run(const char *folder, struct run_config *recorded, rotary_error *error)
 {
     enum folder_state state;
-    rotary_status status = folder_look(folder, &state, error);
+    rotary_status status = folder_inspect(folder, &state, error);
     if (status == ROTARY_OK && state != FOLDER_RUN)
         status = rotary_fail(error, ROTARY_IO_ERROR,
                              "there is no run in %s to go on with: wanted its " FOLDER_CONFIG, folder);
@@ -107,8 +107,8 @@ static rotary_status print_json(const struct invocation *invocation, const struc
         result_evaluation_json(&result->evaluation));
     if (object && profiled->steps > 0) {
         json_object_set_new(object, "profile", profile_table_json(&profiled->profile));
-        json_object_set_new(object, "product_rate", json_real(profiled->limits.products));
-        json_object_set_new(object, "memory_rate", json_real(profiled->limits.memory));
+        json_object_set_new(object, "product_rate", json_real(profiled->limits.matmul_rate));
+        json_object_set_new(object, "memory_rate", json_real(profiled->limits.memory_rate));
     }
     return result_print_json(object, error);
 }

@@ -35,13 +35,13 @@ void profile_table_print(const struct profile *profile, const char *part, double
         const struct profile_row *row = &sorted.rows[i];
         printf("%-54s %10.3f %5.1f%%", row->what, 1e3 * row->seconds / count,
                total > 0.0 ? 100.0 * row->seconds / total : 0.0);
-        print_rate(row->operations, row->seconds, limits->products);
-        print_rate(row->bytes, row->seconds, limits->memory);
+        print_rate(row->operations, row->seconds, limits->matmul_rate);
+        print_rate(row->bytes, row->seconds, limits->memory_rate);
         printf("\n");
     }
     printf("%-54s %10.3f\n", "all of these", 1e3 * total / count);
     printf("limits, measured: products alone %.1f GFLOP/s, a pass over memory %.1f GB/s\n",
-           limits->products / 1e9, limits->memory / 1e9);
+           limits->matmul_rate / 1e9, limits->memory_rate / 1e9);
 }
 
 json_t *profile_table_json(const struct profile *profile)

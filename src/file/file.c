@@ -30,24 +30,24 @@ rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const ch
 }
 
 /* Reads what `descriptor` has left into a growing block, of `capacity` bytes at first. */
-static rotary_status read_rest(int descriptor, const char *path, size_t capacity, size_t max, char **bytes,
-                               size_t *count, rotary_error *error)
+static rotary_status read_rest(int descriptor, const char *path, size_t first_capacity, size_t max,
+                               char **bytes, size_t *count, rotary_error *error)
 {
     char *block = NULL;
-    size_t used = 0, room = 0;
+    size_t used = 0, capacity = 0;
     for (;;) {
-        if (used == room) {
-            size_t wanted = room ? 2 * room : capacity;
-            char *larger = wanted > room && wanted < SIZE_MAX ? realloc(block, wanted + 1) : NULL;
+        if (used == capacity) {
+            size_t wanted = capacity ? 2 * capacity : first_capacity;
+            char *larger = wanted > capacity && wanted < SIZE_MAX ? realloc(block, wanted + 1) : NULL;
             if (!larger) {
                 free(block);
                 return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
                                    "no memory to read %s, which has more than %zu bytes", path, used);
             }
             block = larger;
-            room = wanted;
+            capacity = wanted;
         }
-        ssize_t got = read(descriptor, block + used, room - used);
+        ssize_t got = read(descriptor, block + used, capacity - used);
         if (got == 0)
             break;
         if (got < 0 && errno == EINTR)
@@ -84,8 +84,8 @@ rotary_status file_read(const char *path, size_t max, char **bytes, size_t *coun
     else {
         /* One byte more than the size, so that the end is met without growing. */
         bool sized = S_ISREG(about.st_mode) && about.st_size > 0;
-        size_t capacity = sized ? (size_t)about.st_size + 1 : FIRST_CAPACITY;
-        status = read_rest(descriptor, path, capacity, max, bytes, count, error);
+        size_t first_capacity = sized ? (size_t)about.st_size + 1 : FIRST_CAPACITY;
+        status = read_rest(descriptor, path, first_capacity, max, bytes, count, error);
     }
     close(descriptor);
     return status;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-enum { FIRST_ROOM = 4096 };
+enum { FIRST_CAPACITY = 4096 };
 
 static rotary_status no_memory(struct print *print, rotary_error *error)
 {
@@ -21,13 +21,13 @@ static rotary_status no_memory(struct print *print, rotary_error *error)
 static ssize_t keep(void *cookie, const char *bytes, size_t count)
 {
     struct print *print = cookie;
-    if (count >= print->room - print->count) {
-        size_t room = 2 * (print->room + count);
-        char *larger = realloc(print->text, room);
+    if (count >= print->capacity - print->count) {
+        size_t capacity = 2 * (print->capacity + count);
+        char *larger = realloc(print->text, capacity);
         if (!larger)
             return 0;
         print->text = larger;
-        print->room = room;
+        print->capacity = capacity;
     }
     memcpy(print->text + print->count, bytes, count);
     print->count += count;
@@ -37,7 +37,7 @@ static ssize_t keep(void *cookie, const char *bytes, size_t count)
 
 rotary_status print_begin(struct print *print, rotary_error *error)
 {
-    *print = (struct print){.text = calloc(FIRST_ROOM, 1), .room = FIRST_ROOM};
+    *print = (struct print){.text = calloc(FIRST_CAPACITY, 1), .capacity = FIRST_CAPACITY};
     print->stream = print->text ? fopencookie(print, "w", (cookie_io_functions_t){.write = keep}) : NULL;
     return print->stream ? ROTARY_OK : no_memory(print, error);
 }

@@ -13,7 +13,7 @@ struct print {
     FILE *stream; /* to print to */
     char *text;   /* what print_end leaves: the caller's to free, with a zero byte behind its end */
     size_t count;
-    size_t room;
+    size_t capacity;
 };
 
 /* `print` stays where it is until print_end or print_replace, one of which has to follow. */

@@ -128,13 +128,15 @@ static rotary_status read_tensor(const struct safetensors *file, const char *nam
             return fail_tensor(file, name, "a size in its shape is no number from 0 up", error);
         tensor->shape[i] = json_integer_value(size);
     }
-    const json_t *first = json_array_get(offsets, 0), *behind = json_array_get(offsets, 1);
-    if (json_array_size(offsets) != 2 || !json_is_integer(first) || !json_is_integer(behind) ||
-        json_integer_value(first) < 0 || json_integer_value(behind) < json_integer_value(first))
+    const json_t *begin_value = json_array_get(offsets, 0), *end_value = json_array_get(offsets, 1);
+    if (json_array_size(offsets) != 2 || !json_is_integer(begin_value) || !json_is_integer(end_value) ||
+        json_integer_value(begin_value) < 0 ||
+        json_integer_value(end_value) < json_integer_value(begin_value))
         return fail_tensor(file, name,
                            "its data_offsets are no two numbers from 0 up, the second not below the first",
                            error);
-    uint64_t begin = (uint64_t)json_integer_value(first), end = (uint64_t)json_integer_value(behind), bytes;
+    uint64_t begin = (uint64_t)json_integer_value(begin_value), end = (uint64_t)json_integer_value(end_value),
+             bytes;
     uint64_t data_size = file->size - SAFETENSORS_LENGTH_BYTES - file->header_length;
     if (end > data_size)
         return rotary_fail(error, ROTARY_BAD_FILE,
@@ -157,7 +159,7 @@ static size_t tensor_bytes(const struct safetensor *tensor)
 }
 
 /* By place; of two that start together, the empty one first. */
-static int compare_places(const void *left, const void *right)
+static int compare_offsets(const void *left, const void *right)
 {
     const struct safetensor *a = left, *b = right;
     if (a->data != b->data)
@@ -167,7 +169,7 @@ static int compare_places(const void *left, const void *right)
 }
 
 /* The format wants the tensors side by side: no overlap, no gap, no bytes behind the last. */
-static rotary_status check_places(const struct safetensors *file, rotary_error *error)
+static rotary_status check_offsets(const struct safetensors *file, rotary_error *error)
 {
     const unsigned char *next = file->bytes + SAFETENSORS_LENGTH_BYTES + file->header_length;
     for (int i = 0; i < file->count; i++) {
@@ -216,8 +218,8 @@ static rotary_status read_tensors(struct safetensors *file, rotary_error *error)
         file->count++;
     }
     if (file->count > 0)
-        qsort(file->tensors, (size_t)file->count, sizeof *file->tensors, compare_places);
-    return check_places(file, error);
+        qsort(file->tensors, (size_t)file->count, sizeof *file->tensors, compare_offsets);
+    return check_offsets(file, error);
 }
 
 static rotary_status verify(struct safetensors *file, rotary_error *error)

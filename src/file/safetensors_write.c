@@ -92,8 +92,8 @@ static rotary_status check_tensor(const char *path, const struct safetensor *ten
 }
 
 /* Gives every tensor its place. Larger elements come first, so that every tensor is aligned to its own. */
-static rotary_status place(struct layout *layout, const char *path, const struct safetensor *tensors,
-                           int count, rotary_error *error)
+static rotary_status assign_offsets(struct layout *layout, const char *path, const struct safetensor *tensors,
+                                    int count, rotary_error *error)
 {
     uint64_t offset = 0;
     layout->count = 2;
@@ -169,7 +169,7 @@ static rotary_status make_header(struct layout *layout, const char *path, const 
 }
 
 /* Takes the checksum of all parts and writes it over the zeros in the header. */
-static void seal(struct layout *layout)
+static void write_checksum(struct layout *layout)
 {
     struct checksum checksum;
     checksum_start(&checksum);
@@ -202,17 +202,17 @@ static rotary_status write_by(put_parts *put, const char *path, const struct saf
     rotary_status status = metadata ? check_metadata(path, metadata, error) : ROTARY_OK;
     if (status != ROTARY_OK)
         return status;
-    size_t room = (size_t)count + 2;
-    struct layout layout = {.parts = calloc(room, sizeof *layout.parts),
-                            .offsets = calloc(room, sizeof *layout.offsets)};
+    size_t max_parts = (size_t)count + 2;
+    struct layout layout = {.parts = calloc(max_parts, sizeof *layout.parts),
+                            .offsets = calloc(max_parts, sizeof *layout.offsets)};
     if (!layout.parts || !layout.offsets)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to list %d tensors", path, count);
     if (status == ROTARY_OK)
-        status = place(&layout, path, tensors, count, error);
+        status = assign_offsets(&layout, path, tensors, count, error);
     if (status == ROTARY_OK)
         status = make_header(&layout, path, tensors, count, metadata, error);
     if (status == ROTARY_OK) {
-        seal(&layout);
+        write_checksum(&layout);
         status = put(path, layout.parts, layout.count, error);
     }
     free(layout.header);

@@ -36,27 +36,27 @@ static uint64_t identity(uint64_t left, uint64_t right)
     return rotary_hash(text, (uint64_t)length);
 }
 
-void addition_write(uint64_t left, uint64_t right, struct drawn_problem *problem)
+void addition_example(uint64_t left, uint64_t right, struct example *example)
 {
-    snprintf(problem->prompt, TASK_TEXT_BYTES, "?d=%llu+%llu; ", (unsigned long long)left,
+    snprintf(example->prompt, TASK_TEXT_BYTES, "?d=%llu+%llu; ", (unsigned long long)left,
              (unsigned long long)right);
-    problem->identity = identity(left, right);
-    problem->working[0] = '\0';
+    example->identity = identity(left, right);
+    example->completion[0] = '\0';
     uint64_t a = left, b = right;
     unsigned carry = 0;
     for (int place = 0; a > 0 || b > 0 || carry > 0; place++) {
         unsigned digit_a = (unsigned)(a % 10), digit_b = (unsigned)(b % 10),
                  total = digit_a + digit_b + carry;
-        append(problem->working, "%ue%d+%ue%d+%ue%d==%ue%d and ", digit_a, place, digit_b, place, carry,
+        append(example->completion, "%ue%d+%ue%d+%ue%d==%ue%d and ", digit_a, place, digit_b, place, carry,
                place, total, place);
         carry = total / 10;
         a /= 10;
         b /= 10;
     }
-    append(problem->working, "d==%llu#", (unsigned long long)(left + right));
+    append(example->completion, "d==%llu#", (unsigned long long)(left + right));
 }
 
-static uint64_t draw_operand(const struct task_config *config, struct rotary_random *random)
+static uint64_t random_operand(const struct task_config *config, struct rotary_random *random)
 {
     uint32_t digits = 1 + rotary_random_below(random, (uint32_t)config->addition_digits);
     uint64_t operand = 1 + rotary_random_below(random, 9);
@@ -65,12 +65,12 @@ static uint64_t draw_operand(const struct task_config *config, struct rotary_ran
     return operand;
 }
 
-static void draw(const struct task_config *config, struct rotary_random *random,
-                 struct drawn_problem *problem)
+static void random_example(const struct task_config *config, struct rotary_random *random,
+                           struct example *example)
 {
-    uint64_t left = draw_operand(config, random);
-    uint64_t right = draw_operand(config, random);
-    addition_write(left, right, problem);
+    uint64_t left = random_operand(config, random);
+    uint64_t right = random_operand(config, random);
+    addition_example(left, right, example);
 }
 
 /* Nines plus nines are longest: every place is there, carries, and has a total of two digits. */
@@ -79,9 +79,9 @@ static struct problem_size size(const struct task_config *config)
     uint64_t nines = 0;
     for (int64_t digit = 0; digit < config->addition_digits; digit++)
         nines = 10 * nines + 9;
-    struct drawn_problem longest;
-    addition_write(nines, nines, &longest);
-    return (struct problem_size){(int64_t)strlen(longest.prompt), (int64_t)strlen(longest.working)};
+    struct example longest;
+    addition_example(nines, nines, &longest);
+    return (struct problem_size){(int64_t)strlen(longest.prompt), (int64_t)strlen(longest.completion)};
 }
 
 /* What stands between the last d== and the #. */
@@ -104,4 +104,5 @@ static void alphabet(const struct task_config *config, char alphabet[KIND_ALPHAB
     snprintf(alphabet, KIND_ALPHABET_BYTES, "0123456789e+=and ?;#");
 }
 
-const struct kind kind_addition = {.alphabet = alphabet, .draw = draw, .size = size, .answer = answer};
+const struct kind kind_addition = {
+    .alphabet = alphabet, .random_example = random_example, .size = size, .answer = answer};

@@ -16,28 +16,32 @@ struct workspace {
     struct rotary_arena arena;
     struct problem *problems;
     int32_t *prompt_tokens, *generated_tokens;
-    int64_t together;                     /* held-out sequences run at once */
+    int64_t batch_sequences;              /* held-out sequences run at once */
     int32_t *sequence, *tokens, *targets; /* [time + 1]; [together, time] */
     const int32_t **prompts;              /* [problems] */
     int32_t **continuations;              /* [problems] */
     int64_t *lengths, *generated;         /* [problems] */
 };
 
-static void carve(struct workspace *room, const struct task *task, struct problem_size size, int64_t problems)
+static void carve(struct workspace *workspace, const struct task *task, struct problem_size size,
+                  int64_t problems)
 {
-    struct rotary_arena *arena = &room->arena;
-    room->problems = rotary_arena_push(arena, problems, sizeof *room->problems);
-    room->prompt_tokens = rotary_arena_push(arena, problems * size.prompt, sizeof *room->prompt_tokens);
-    room->generated_tokens =
-        rotary_arena_push(arena, problems * size.working, sizeof *room->generated_tokens);
+    struct rotary_arena *arena = &workspace->arena;
+    workspace->problems = rotary_arena_push(arena, problems, sizeof *workspace->problems);
+    workspace->prompt_tokens =
+        rotary_arena_push(arena, problems * size.prompt, sizeof *workspace->prompt_tokens);
+    workspace->generated_tokens =
+        rotary_arena_push(arena, problems * size.completion, sizeof *workspace->generated_tokens);
     int64_t time = task->config.sequence_length;
-    room->sequence = rotary_arena_push(arena, time + 1, sizeof *room->sequence);
-    room->tokens = rotary_arena_push(arena, room->together * time, sizeof *room->tokens);
-    room->targets = rotary_arena_push(arena, room->together * time, sizeof *room->targets);
-    room->prompts = rotary_arena_push(arena, problems, sizeof *room->prompts);
-    room->continuations = rotary_arena_push(arena, problems, sizeof *room->continuations);
-    room->lengths = rotary_arena_push(arena, problems, sizeof *room->lengths);
-    room->generated = rotary_arena_push(arena, problems, sizeof *room->generated);
+    workspace->sequence = rotary_arena_push(arena, time + 1, sizeof *workspace->sequence);
+    workspace->tokens =
+        rotary_arena_push(arena, workspace->batch_sequences * time, sizeof *workspace->tokens);
+    workspace->targets =
+        rotary_arena_push(arena, workspace->batch_sequences * time, sizeof *workspace->targets);
+    workspace->prompts = rotary_arena_push(arena, problems, sizeof *workspace->prompts);
+    workspace->continuations = rotary_arena_push(arena, problems, sizeof *workspace->continuations);
+    workspace->lengths = rotary_arena_push(arena, problems, sizeof *workspace->lengths);
+    workspace->generated = rotary_arena_push(arena, problems, sizeof *workspace->generated);
 }
 
 static void keep_sample(struct evaluation *evaluation, int64_t index, const struct problem *problem,
@@ -52,74 +56,76 @@ static void keep_sample(struct evaluation *evaluation, int64_t index, const stru
     sample->correct = correct;
 }
 
-static void mark(const struct task *task, const struct workspace *room, struct evaluation *evaluation)
+static void score_problems(const struct task *task, const struct workspace *workspace,
+                           struct evaluation *evaluation)
 {
     for (int64_t i = 0; i < evaluation->problems; i++) {
         char generated[TASK_TEXT_BYTES] = "", answer[TASK_TEXT_BYTES] = "";
-        characters_decode(&task->characters, room->continuations[i], room->generated[i], generated);
+        characters_decode(&task->characters, workspace->continuations[i], workspace->generated[i], generated);
         task_answer(task, generated, answer);
-        bool correct = strcmp(answer, room->problems[i].answer) == 0;
+        bool correct = strcmp(answer, workspace->problems[i].answer) == 0;
         evaluation->correct += correct;
-        keep_sample(evaluation, i, &room->problems[i], generated, answer, correct);
+        keep_sample(evaluation, i, &workspace->problems[i], generated, answer, correct);
     }
 }
 
 static rotary_status solve_problems(const struct task *task, struct decoder *decoder,
                                     const struct evaluation_config *config, struct problem_size size,
-                                    struct workspace *room, struct evaluation *evaluation,
+                                    struct workspace *workspace, struct evaluation *evaluation,
                                     rotary_error *error)
 {
     for (int64_t i = 0; i < evaluation->problems; i++) {
-        task_problem(task, config->seed, i, &room->problems[i]);
-        int32_t *prompt = room->prompt_tokens + i * size.prompt;
-        room->lengths[i] = (int64_t)strlen(room->problems[i].prompt);
-        rotary_status status =
-            characters_encode(&task->characters, room->problems[i].prompt, room->lengths[i], prompt, error);
+        task_problem(task, config->seed, i, &workspace->problems[i]);
+        int32_t *prompt = workspace->prompt_tokens + i * size.prompt;
+        workspace->lengths[i] = (int64_t)strlen(workspace->problems[i].prompt);
+        rotary_status status = characters_encode(&task->characters, workspace->problems[i].prompt,
+                                                 workspace->lengths[i], prompt, error);
         if (status != ROTARY_OK)
             return status;
-        room->prompts[i] = prompt;
-        room->continuations[i] = room->generated_tokens + i * size.working;
+        workspace->prompts[i] = prompt;
+        workspace->continuations[i] = workspace->generated_tokens + i * size.completion;
     }
-    struct generate_config generation = {.max_new_tokens = size.working,
+    struct generate_config generation = {.max_new_tokens = size.completion,
                                          .stop = task->characters.token['#'],
                                          .temperature = config->temperature,
                                          .seed = config->seed};
-    rotary_status status = generate(decoder, &generation, evaluation->problems, room->prompts, room->lengths,
-                                    room->continuations, room->generated, config->interrupted, error);
+    rotary_status status =
+        generate(decoder, &generation, evaluation->problems, workspace->prompts, workspace->lengths,
+                 workspace->continuations, workspace->generated, config->interrupted, error);
     if (status == ROTARY_OK)
-        mark(task, room, evaluation);
+        score_problems(task, workspace, evaluation);
     return status;
 }
 
 /* Sequences first ... first + rows - 1, side by side, each twice: what is read, and what should follow. */
-static void write_validation(const struct task *task, uint64_t seed, int64_t first, int64_t rows,
-                             const struct workspace *room)
+static void fill_validation(const struct task *task, uint64_t seed, int64_t first, int64_t rows,
+                            const struct workspace *workspace)
 {
     int64_t time = task->config.sequence_length;
     size_t bytes = (size_t)time * sizeof(int32_t);
     for (int64_t row = 0; row < rows; row++) {
-        task_validation_sequence(task, seed, first + row, room->sequence);
-        memcpy(room->tokens + row * time, room->sequence, bytes);
-        memcpy(room->targets + row * time, room->sequence + 1, bytes);
+        task_validation_sequence(task, seed, first + row, workspace->sequence);
+        memcpy(workspace->tokens + row * time, workspace->sequence, bytes);
+        memcpy(workspace->targets + row * time, workspace->sequence + 1, bytes);
     }
 }
 
 static rotary_status validation_loss(const struct task *task, struct decoder *decoder,
-                                     const struct evaluation_config *config, struct workspace *room,
+                                     const struct evaluation_config *config, struct workspace *workspace,
                                      struct evaluation *evaluation, rotary_error *error)
 {
     double total = 0;
     int64_t counted = 0, correct = 0;
-    for (int64_t first = 0; first < config->validation_sequences; first += room->together) {
+    for (int64_t first = 0; first < config->validation_sequences; first += workspace->batch_sequences) {
         if (config->interrupted && atomic_load(config->interrupted))
             return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
         int64_t rest = config->validation_sequences - first,
-                rows = rest < room->together ? rest : room->together;
-        write_validation(task, config->seed, first, rows, room);
+                rows = rest < workspace->batch_sequences ? rest : workspace->batch_sequences;
+        fill_validation(task, config->seed, first, rows, workspace);
         struct decoder_batch batch = {.batch = rows,
                                       .time = task->config.sequence_length,
-                                      .tokens = room->tokens,
-                                      .targets = room->targets};
+                                      .tokens = workspace->tokens,
+                                      .targets = workspace->targets};
         struct loss_sums loss = {0};
         rotary_status status = decoder_run(decoder, &batch, &loss, error);
         if (status != ROTARY_OK)
@@ -150,19 +156,19 @@ rotary_status task_evaluate(const struct task *task, struct decoder *decoder,
     }
 
     int64_t max = decoder_max_batch(decoder);
-    struct workspace room = {.together =
-                                 config->validation_sequences < max ? config->validation_sequences : max};
-    carve(&room, task, size, result.problems);
-    rotary_status status = rotary_arena_allocate(&room.arena, "an evaluation", error);
+    struct workspace workspace = {
+        .batch_sequences = config->validation_sequences < max ? config->validation_sequences : max};
+    carve(&workspace, task, size, result.problems);
+    rotary_status status = rotary_arena_allocate(&workspace.arena, "an evaluation", error);
     if (status != ROTARY_OK)
         return status;
-    carve(&room, task, size, result.problems);
+    carve(&workspace, task, size, result.problems);
 
     if (result.problems > 0)
-        status = solve_problems(task, decoder, config, size, &room, &result, error);
+        status = solve_problems(task, decoder, config, size, &workspace, &result, error);
     if (status == ROTARY_OK)
-        status = validation_loss(task, decoder, config, &room, &result, error);
-    rotary_arena_free(&room.arena);
+        status = validation_loss(task, decoder, config, &workspace, &result, error);
+    rotary_arena_free(&workspace.arena);
     if (status == ROTARY_OK) {
         result.seconds = rotary_clock() - start;
         *evaluation = result;

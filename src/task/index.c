@@ -15,27 +15,27 @@
 
 enum { LETTERS = 26 };
 
-void index_write(const char *string, int64_t index, struct drawn_problem *problem)
+void index_example(const char *string, int64_t index, struct example *example)
 {
-    snprintf(problem->prompt, TASK_TEXT_BYTES, "?s='%s'; s[%lld:]==", string, (long long)index);
-    snprintf(problem->working, TASK_TEXT_BYTES, "'%s'#", string + index);
-    problem->identity = rotary_hash(string, strlen(string));
+    snprintf(example->prompt, TASK_TEXT_BYTES, "?s='%s'; s[%lld:]==", string, (long long)index);
+    snprintf(example->completion, TASK_TEXT_BYTES, "'%s'#", string + index);
+    example->identity = rotary_hash(string, strlen(string));
 }
 
-static void draw(const struct task_config *config, struct rotary_random *random,
-                 struct drawn_problem *problem)
+static void random_example(const struct task_config *config, struct rotary_random *random,
+                           struct example *example)
 {
     char string[TASK_TEXT_BYTES / 2]; /* more than index_letters can be */
     for (int64_t i = 0; i < config->index_letters; i++)
         string[i] = (char)('a' + (int)rotary_random_below(random, LETTERS));
     string[config->index_letters] = '\0';
-    index_write(string, rotary_random_below(random, (uint32_t)config->index_letters), problem);
+    index_example(string, rotary_random_below(random, (uint32_t)config->index_letters), example);
 }
 
 static struct problem_size size(const struct task_config *config)
 {
     struct problem_size size = {.prompt = (int64_t)strlen("?s=''; s[:]==") + config->index_letters,
-                                .working = (int64_t)strlen("''#") + config->index_letters};
+                                .completion = (int64_t)strlen("''#") + config->index_letters};
     for (int64_t index = config->index_letters - 1; index >= 0; index = index >= 10 ? index / 10 : -1)
         size.prompt++;
     return size;
@@ -54,4 +54,5 @@ static void alphabet(const struct task_config *config, char alphabet[KIND_ALPHAB
     snprintf(alphabet, KIND_ALPHABET_BYTES, "abcdefghijklmnopqrstuvwxyz0123456789?='; [:]#");
 }
 
-const struct kind kind_index = {.alphabet = alphabet, .draw = draw, .size = size, .answer = answer};
+const struct kind kind_index = {
+    .alphabet = alphabet, .random_example = random_example, .size = size, .answer = answer};

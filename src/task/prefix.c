@@ -26,12 +26,12 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* Where letter number `letter` of the text stands. */
-static int64_t place_of(const int32_t *tokens, int32_t sign, int64_t letter)
+static int64_t position_of_letter(const int32_t *tokens, int32_t separator, int64_t letter)
 {
-    int64_t place = 0;
-    for (;; place++) {
-        if (tokens[place] != sign && letter-- == 0)
-            return place;
+    int64_t position = 0;
+    for (;; position++) {
+        if (tokens[position] != separator && letter-- == 0)
+            return position;
     }
 }
 
@@ -44,27 +44,27 @@ static uint64_t opening_identity(const int32_t *tokens, int64_t count)
     return rotary_hash(opening, (uint64_t)length);
 }
 
-static uint64_t write(const struct task_config *config, struct rotary_random *random, int64_t count,
-                      int32_t *tokens)
+static uint64_t random_sequence(const struct task_config *config, struct rotary_random *random, int64_t count,
+                                int32_t *tokens)
 {
-    const int32_t sign =
+    const int32_t separator =
         (int32_t)config->prefix_letters; /* the letters are tokens 0 ... prefix_letters - 1 */
     int64_t length = 0, letters = 0;
     while (length < count) {
-        int64_t fresh = smaller(config->prefix_random, count - length);
-        for (int64_t i = 0; i < fresh; i++)
+        int64_t random_letters = smaller(config->prefix_random, count - length);
+        for (int64_t i = 0; i < random_letters; i++)
             tokens[length++] = (int32_t)rotary_random_below(random, (uint32_t)config->prefix_letters);
-        letters += fresh;
+        letters += random_letters;
         if (length == count)
             break;
-        tokens[length++] = sign;
+        tokens[length++] = separator;
 
         int64_t copied = smaller(config->prefix_substring, letters);
         int64_t window = rotary_random_below(random, (uint32_t)(letters - copied + 1));
         copied = smaller(copied, count - length);
         letters += copied;
-        for (int64_t from = place_of(tokens, sign, window); copied > 0; from++) {
-            if (tokens[from] == sign)
+        for (int64_t from = position_of_letter(tokens, separator, window); copied > 0; from++) {
+            if (tokens[from] == separator)
                 continue;
             tokens[length++] = tokens[from];
             copied--;
@@ -81,4 +81,4 @@ static void alphabet(const struct task_config *config, char alphabet[KIND_ALPHAB
     alphabet[config->prefix_letters + 1] = '\0';
 }
 
-const struct kind kind_prefix = {.alphabet = alphabet, .write = write};
+const struct kind kind_prefix = {.alphabet = alphabet, .random_sequence = random_sequence};

@@ -18,7 +18,7 @@ enum {
 };
 
 /* What the step of a key says in the stream of held-out data, where nothing depends on a training step. */
-enum { HELD_OUT_SEQUENCES, HELD_OUT_PROBLEMS };
+enum { VALIDATION_SEQUENCES, EVALUATION_PROBLEMS };
 
 #define MEMBER(member) offsetof(struct task_config, member)
 
@@ -62,32 +62,33 @@ static bool is_held_out(uint64_t identity)
 }
 
 /* Draws a problem, or the opening of a sequence of a kind without problems; gives its identity. */
-static uint64_t draw_identity(const struct task *task, struct rotary_random *random,
-                              struct drawn_problem *problem)
+static uint64_t random_identity(const struct task *task, struct rotary_random *random,
+                                struct example *example)
 {
-    if (task->kind->draw) {
-        task->kind->draw(&task->config, random, problem);
-        return problem->identity;
+    if (task->kind->random_example) {
+        task->kind->random_example(&task->config, random, example);
+        return example->identity;
     }
     int32_t tokens[KIND_OPENING_TOKENS];
     int64_t count = task->config.sequence_length + 1;
-    return task->kind->write(&task->config, random, count < KIND_OPENING_TOKENS ? count : KIND_OPENING_TOKENS,
-                             tokens);
+    return task->kind->random_sequence(&task->config, random,
+                                       count < KIND_OPENING_TOKENS ? count : KIND_OPENING_TOKENS, tokens);
 }
 
 /* So that drawing until one belongs to the wanted side always ends. */
 static rotary_status check_variety(const struct task *task, rotary_error *error)
 {
-    for (int side = 0; side < 2; side++) {
-        struct rotary_random random = {.key = {.stream = ROTARY_STREAM_EVALUATE, .step = HELD_OUT_PROBLEMS}};
-        struct drawn_problem problem;
+    for (int held_out = 0; held_out < 2; held_out++) {
+        struct rotary_random random = {
+            .key = {.stream = ROTARY_STREAM_EVALUATE, .step = EVALUATION_PROBLEMS}};
+        struct example example;
         int64_t tries = 0;
-        while (is_held_out(draw_identity(task, &random, &problem)) != (side == 1)) {
+        while (is_held_out(random_identity(task, &random, &example)) != (held_out == 1)) {
             if (++tries == TRIES)
                 return rotary_fail(
                     error, ROTARY_INVALID_ARGUMENT,
                     "task %s has too few different problems in this configuration: none is left for %s",
-                    task_names[task->config.task], side == 1 ? "evaluation" : "training");
+                    task_names[task->config.task], held_out == 1 ? "evaluation" : "training");
         }
     }
     return ROTARY_OK;
@@ -98,12 +99,12 @@ static rotary_status check_size(const struct task *task, rotary_error *error)
     if (!task->kind->size)
         return ROTARY_OK;
     struct problem_size size = task->kind->size(&task->config);
-    if (size.prompt + size.working > task->config.sequence_length)
+    if (size.prompt + size.completion > task->config.sequence_length)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "sequence_length %lld is too short for task %s, whose longest problem takes %lld tokens",
             (long long)task->config.sequence_length, task_names[task->config.task],
-            (long long)(size.prompt + size.working));
+            (long long)(size.prompt + size.completion));
     return ROTARY_OK;
 }
 
@@ -140,13 +141,13 @@ const struct characters *task_characters(const struct task *task)
 }
 
 /* Draws until one belongs to the wanted side. Gives the generator as it was before that draw. */
-static struct rotary_random draw(const struct task *task, struct rotary_random *random, bool held_out,
-                                 struct drawn_problem *problem)
+static struct rotary_random sample_split(const struct task *task, struct rotary_random *random, bool held_out,
+                                         struct example *example)
 {
     struct rotary_random before;
     do
         before = *random;
-    while (is_held_out(draw_identity(task, random, problem)) != held_out);
+    while (is_held_out(random_identity(task, random, example)) != held_out);
     return before;
 }
 
@@ -157,20 +158,20 @@ static void append(const struct task *task, const char *text, int32_t *tokens, i
         tokens[(*length)++] = task->characters.token[(unsigned char)*at];
 }
 
-static void write_sequence(const struct task *task, struct rotary_random random, bool held_out,
-                           int32_t *tokens)
+static void fill_sequence(const struct task *task, struct rotary_random random, bool held_out,
+                          int32_t *tokens)
 {
     const int64_t count = task->config.sequence_length + 1;
-    struct drawn_problem problem;
-    if (!task->kind->draw) {
-        struct rotary_random accepted = draw(task, &random, held_out, &problem);
-        task->kind->write(&task->config, &accepted, count, tokens);
+    struct example example;
+    if (!task->kind->random_example) {
+        struct rotary_random accepted = sample_split(task, &random, held_out, &example);
+        task->kind->random_sequence(&task->config, &accepted, count, tokens);
         return;
     }
     for (int64_t length = 0; length < count;) {
-        draw(task, &random, held_out, &problem);
-        append(task, problem.prompt, tokens, &length, count);
-        append(task, problem.working, tokens, &length, count);
+        sample_split(task, &random, held_out, &example);
+        append(task, example.prompt, tokens, &length, count);
+        append(task, example.completion, tokens, &length, count);
     }
 }
 
@@ -183,26 +184,26 @@ static struct rotary_random random_of(uint64_t seed, uint32_t stream, uint32_t s
 
 void task_sequence(const struct task *task, uint64_t seed, uint32_t step, int64_t row, int32_t *tokens)
 {
-    write_sequence(task, random_of(seed, ROTARY_STREAM_TASK, step, row), false, tokens);
+    fill_sequence(task, random_of(seed, ROTARY_STREAM_TASK, step, row), false, tokens);
 }
 
 void task_validation_sequence(const struct task *task, uint64_t seed, int64_t index, int32_t *tokens)
 {
-    write_sequence(task, random_of(seed, ROTARY_STREAM_EVALUATE, HELD_OUT_SEQUENCES, index), true, tokens);
+    fill_sequence(task, random_of(seed, ROTARY_STREAM_EVALUATE, VALIDATION_SEQUENCES, index), true, tokens);
 }
 
 bool task_has_problems(const struct task *task)
 {
-    return task->kind->draw != NULL;
+    return task->kind->random_example != NULL;
 }
 
 void task_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem)
 {
-    struct rotary_random random = random_of(seed, ROTARY_STREAM_EVALUATE, HELD_OUT_PROBLEMS, index);
-    struct drawn_problem drawn;
-    draw(task, &random, true, &drawn);
-    memcpy(problem->prompt, drawn.prompt, sizeof problem->prompt);
-    task->kind->answer(drawn.working, problem->answer);
+    struct rotary_random random = random_of(seed, ROTARY_STREAM_EVALUATE, EVALUATION_PROBLEMS, index);
+    struct example example;
+    sample_split(task, &random, true, &example);
+    memcpy(problem->prompt, example.prompt, sizeof problem->prompt);
+    task->kind->answer(example.completion, problem->answer);
 }
 
 void task_answer(const struct task *task, const char *generated, char answer[TASK_TEXT_BYTES])

@@ -12,7 +12,7 @@ void batch_carve(struct batch *batch, struct rotary_arena *arena)
     batch->targets = rotary_arena_push(arena, batch->rows * batch->time, sizeof(int32_t));
 }
 
-struct filling {
+struct fill_job {
     const struct batch *batch;
     uint64_t seed;
     uint32_t step;
@@ -22,10 +22,10 @@ struct filling {
 static void fill_row(void *argument, int64_t row, int worker)
 {
     (void)worker;
-    const struct filling *filling = argument;
-    const struct batch *batch = filling->batch;
+    const struct fill_job *job = argument;
+    const struct batch *batch = job->batch;
     int32_t *sequence = batch->sequences + row * (batch->time + 1);
-    task_sequence(batch->task, filling->seed, filling->step, filling->first_row + row, sequence);
+    task_sequence(batch->task, job->seed, job->step, job->first_row + row, sequence);
     size_t bytes = (size_t)batch->time * sizeof(int32_t);
     memcpy(batch->tokens + row * batch->time, sequence, bytes);
     memcpy(batch->targets + row * batch->time, sequence + 1, bytes);
@@ -33,6 +33,6 @@ static void fill_row(void *argument, int64_t row, int worker)
 
 void batch_fill(const struct batch *batch, int threads, uint64_t seed, uint32_t step, int64_t first_row)
 {
-    struct filling filling = {batch, seed, step, first_row};
-    rotary_parallel_for(threads, batch->rows, fill_row, &filling);
+    struct fill_job job = {batch, seed, step, first_row};
+    rotary_parallel_for(threads, batch->rows, fill_row, &job);
 }

@@ -73,7 +73,7 @@ static rotary_status describe(json_t **metadata, const struct run_config *config
                               const struct checkpoint_state *state, rotary_error *error)
 {
     struct run_config lasting = *config;
-    run_config_lasting(&lasting);
+    run_config_fixed(&lasting);
     json_t *object;
     rotary_status status = run_config_to_json(&lasting, &object, error);
     if (status != ROTARY_OK)

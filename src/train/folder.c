@@ -10,17 +10,17 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-rotary_status folder_look(const char *folder, enum folder_state *state, rotary_error *error)
+rotary_status folder_inspect(const char *folder, enum folder_state *state, rotary_error *error)
 {
     static const char *const names[] = {FOLDER_CONFIG, FOLDER_METRICS, FOLDER_MODEL, FOLDER_OPTIMIZER};
-    *state = FOLDER_FREE;
-    for (int i = 0; i < 4 && *state == FOLDER_FREE; i++) {
+    *state = FOLDER_EMPTY;
+    for (int i = 0; i < 4 && *state == FOLDER_EMPTY; i++) {
         char path[FILE_PATH_BYTES];
         rotary_status status = file_path(path, folder, names[i], error);
         if (status != ROTARY_OK)
             return status;
         if (file_exists(path))
-            *state = i == 0 ? FOLDER_RUN : FOLDER_FOREIGN;
+            *state = i == 0 ? FOLDER_RUN : FOLDER_INCOMPLETE;
     }
     return ROTARY_OK;
 }

@@ -14,11 +14,12 @@
 #define FOLDER_NEXT      ".next" /* behind a name: what will replace it */
 
 enum folder_state {
-    FOLDER_FREE,    /* nothing of ours in it, or not there yet */
-    FOLDER_RUN,     /* a config.json: a run */
-    FOLDER_FOREIGN, /* files of a run, but no config.json */
+    FOLDER_EMPTY,      /* nothing of ours in it, or not there yet */
+    FOLDER_RUN,        /* a config.json: a run */
+    FOLDER_INCOMPLETE, /* files of a run, but no config.json */
 };
-ROTARY_CHECKED rotary_status folder_look(const char *folder, enum folder_state *state, rotary_error *error);
+ROTARY_CHECKED rotary_status folder_inspect(const char *folder, enum folder_state *state,
+                                            rotary_error *error);
 
 /* Keeps other processes from training in `folder` until folder_unlock or the end of this process, however it
  * ends. Where the file system has no locks it does nothing. */

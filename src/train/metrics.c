@@ -83,7 +83,7 @@ static rotary_status count_lines(struct metrics *metrics, const char *text, size
                                "%s, line %lld: not a line of metrics, or of an earlier step than the line "
                                "before it",
                                metrics->path, (long long)bad);
-        metrics->kept = end;
+        metrics->valid_bytes = end;
         if (line.diverged) {
             metrics->diverged = line.step;
         } else if (line.evaluated) {
@@ -117,7 +117,7 @@ rotary_status metrics_open(struct metrics *metrics, rotary_error *error)
 {
     metrics->file = open(metrics->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     /* A crash leaves the length before or after, and both are fine: what is cut off was not counted. */
-    if (metrics->file < 0 || ftruncate(metrics->file, (off_t)metrics->kept) != 0)
+    if (metrics->file < 0 || ftruncate(metrics->file, (off_t)metrics->valid_bytes) != 0)
         return rotary_fail(error, ROTARY_IO_ERROR, "cannot write %s: %s", metrics->path, strerror(errno));
     return ROTARY_OK;
 }
@@ -132,14 +132,14 @@ void metrics_close(struct metrics *metrics)
 static rotary_status append(struct metrics *metrics, const char *text, size_t count, rotary_error *error)
 {
     while (count > 0) {
-        ssize_t generated = write(metrics->file, text, count);
-        if (generated < 0 && errno == EINTR)
+        ssize_t written = write(metrics->file, text, count);
+        if (written < 0 && errno == EINTR)
             continue;
-        if (generated < 0)
+        if (written < 0)
             return rotary_fail(error, ROTARY_IO_ERROR, "cannot write to %s: %s", metrics->path,
                                strerror(errno));
-        text += generated;
-        count -= (size_t)generated;
+        text += written;
+        count -= (size_t)written;
     }
     return ROTARY_OK;
 }

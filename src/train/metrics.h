@@ -12,7 +12,7 @@
 struct metrics {
     int file;
     char path[FILE_PATH_BYTES];
-    size_t kept; /* bytes of the lines that count */
+    size_t valid_bytes; /* bytes of the lines that count */
     /* What those lines say last, kept up with what is written. */
     int64_t logged;               /* step of the last line that has a loss; 0: there is none */
     double loss;                  /* of that line; NaN: there is none */

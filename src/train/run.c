@@ -191,7 +191,7 @@ rotary_status run_config_check(struct run_config *config, rotary_error *error)
     return status;
 }
 
-void run_config_lasting(struct run_config *config)
+void run_config_fixed(struct run_config *config)
 {
     struct train_config defaults;
     train_config_default(&defaults);
@@ -218,8 +218,8 @@ rotary_status run_config_same(const struct run_config *config, const struct run_
                               const char *where, rotary_error *error)
 {
     struct run_config lasting = *config, lasting_recorded = *recorded;
-    run_config_lasting(&lasting);
-    run_config_lasting(&lasting_recorded);
+    run_config_fixed(&lasting);
+    run_config_fixed(&lasting_recorded);
     json_t *now, *before;
     rotary_status status = run_config_to_json(&lasting, &now, error);
     if (status != ROTARY_OK)

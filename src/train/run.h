@@ -72,7 +72,7 @@ ROTARY_CHECKED rotary_status run_config_extends(const struct run_config *config,
                                                 const struct run_config *recorded, const char *where,
                                                 rotary_error *error);
 /* Leaves the four keys that may change at their defaults: what is the same for all of a run. */
-void run_config_lasting(struct run_config *config);
+void run_config_fixed(struct run_config *config);
 
 /* config.json of a run's folder, checked; refuses another "format" and a folder that is no run. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,

@@ -45,7 +45,7 @@ static bool is_interrupted(const struct session *session)
 /* ---- beginning ---- */
 
 /* A precision that was left open is written down as what this machine made of it. */
-static rotary_status settle_precision(struct session *session, rotary_error *error)
+static rotary_status resolve_precision(struct session *session, rotary_error *error)
 {
     int used = session->call->compute->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
     int *wanted = &session->config.train.precision;
@@ -58,7 +58,7 @@ static rotary_status settle_precision(struct session *session, rotary_error *err
 }
 
 /* What may change in a run did change. */
-static bool is_replanned(const struct train_config *train, const struct train_config *recorded)
+static bool plan_changed(const struct train_config *train, const struct train_config *recorded)
 {
     return train->steps != recorded->steps || train->log_every != recorded->log_every ||
            train->evaluate_every != recorded->evaluate_every ||
@@ -74,14 +74,14 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
         status = folder_lock(folder, &session->lock, error);
     enum folder_state state;
     if (status == ROTARY_OK)
-        status = folder_look(folder, &state, error);
+        status = folder_inspect(folder, &state, error);
     if (status != ROTARY_OK)
         return status;
     session->writes_config = true;
-    if (state == FOLDER_FOREIGN)
+    if (state == FOLDER_INCOMPLETE)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s holds files of a run but no " FOLDER_CONFIG ": choose another folder", folder);
-    if (state == FOLDER_FREE)
+    if (state == FOLDER_EMPTY)
         return ROTARY_OK;
     if (!session->call->resume)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -93,7 +93,7 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
     if (status == ROTARY_OK)
         status = run_config_extends(&session->config, &recorded, folder, error);
     if (status == ROTARY_OK)
-        session->writes_config = is_replanned(&session->config.train, &recorded.train);
+        session->writes_config = plan_changed(&session->config.train, &recorded.train);
     return status;
 }
 
@@ -157,7 +157,7 @@ static rotary_status take_step(struct session *session, struct train_progress *p
 /* ---- what is written down ---- */
 
 /* What a line has told does not count in the next one's mean. */
-static void begin_mean(struct session *session)
+static void reset_loss_mean(struct session *session)
 {
     session->state.loss_total = 0;
     session->state.loss_counted = 0;
@@ -173,7 +173,7 @@ static rotary_status write_line(struct session *session, const struct train_prog
         .gradient_norm = progress->gradient_norm,
         .tokens_per_second = progress->tokens_per_second,
     };
-    begin_mean(session);
+    reset_loss_mean(session);
     session->stepping = 0;
     session->tokens = 0;
     return metrics_write_line(&session->metrics, &line, error);
@@ -321,7 +321,7 @@ static rotary_status run(struct session *session, rotary_error *error)
 
 /* The checkpoint says how many tokens it trained on since the last line, and that line is on the disk before
  * it; or that of its own step, where it was made up for. */
-static rotary_status join_metrics(struct session *session, rotary_error *error)
+static rotary_status check_metrics(struct session *session, rotary_error *error)
 {
     const struct run_config *config = &session->config;
     int64_t tokens = config->train.batch_size * config->train.gradient_accumulation_steps *
@@ -333,7 +333,7 @@ static rotary_status join_metrics(struct session *session, rotary_error *error)
                            "or more warmup_steps in another folder",
                            (long long)session->metrics.diverged, session->call->folder);
     if (session->metrics.logged == step) {
-        begin_mean(session);
+        reset_loss_mean(session);
         return ROTARY_OK;
     }
     if (session->metrics.logged == wanted)
@@ -346,7 +346,7 @@ static rotary_status join_metrics(struct session *session, rotary_error *error)
 }
 
 /* Finds out where the run stands, changing nothing but a checkpoint that was left half renamed. */
-static rotary_status look_back(struct session *session, struct checkpoint *checkpoint, rotary_error *error)
+static rotary_status find_state(struct session *session, struct checkpoint *checkpoint, rotary_error *error)
 {
     const char *folder = session->call->folder;
     rotary_status status = checkpoint_open(checkpoint, folder, &session->config, error);
@@ -359,7 +359,7 @@ static rotary_status look_back(struct session *session, struct checkpoint *check
                            "%s is at step %lld already, past the %lld steps wanted", folder,
                            (long long)session->state.step, (long long)session->config.train.steps);
     status = metrics_read(&session->metrics, folder, session->state.step, error);
-    return status == ROTARY_OK ? join_metrics(session, error) : status;
+    return status == ROTARY_OK ? check_metrics(session, error) : status;
 }
 
 /* Nothing in the folder changes before everything that can fail for lack of memory is done. */
@@ -376,13 +376,13 @@ static rotary_status set_up(struct session *session, const struct checkpoint *ch
 static rotary_status begin_and_run(struct session *session, rotary_error *error)
 {
     const char *folder = session->call->folder;
-    rotary_status status = settle_precision(session, error);
+    rotary_status status = resolve_precision(session, error);
     if (status == ROTARY_OK)
         status = enter_folder(session, error);
     if (status != ROTARY_OK)
         return status;
     struct checkpoint checkpoint;
-    status = look_back(session, &checkpoint, error);
+    status = find_state(session, &checkpoint, error);
     bool finished = status == ROTARY_OK && is_finished(session);
     if (status == ROTARY_OK && !finished)
         status = set_up(session, &checkpoint, error);

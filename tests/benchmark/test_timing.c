@@ -58,13 +58,13 @@ static void test_timing_of(void)
 }
 
 /* Two rounds come first: one to warm up, one to plan by. Then every other goes back. */
-static void test_turns(void)
+static void test_alternation(void)
 {
     struct log log = {.count = 0};
     struct runner first = {&log, 'a'}, second = {&log, 'b'}, third = {&log, 'c'};
-    struct timed items[] = {{.run = run, .argument = &first},
-                            {.run = run, .argument = &second},
-                            {.run = run, .argument = &third}};
+    struct timing_item items[] = {{.run = run, .argument = &first},
+                                  {.run = run, .argument = &second},
+                                  {.run = run, .argument = &third}};
     rotary_error error;
     int64_t rounds = 0;
     struct timing_plan plan = {.seconds = 0.0, .min = 7, .max = 9};
@@ -93,10 +93,10 @@ static void test_ratio(void)
 {
     struct log log = {.count = 0};
     struct runner first = {&log, 'a'};
-    struct timed items[] = {
+    struct timing_item items[] = {
         {.run = run, .argument = &first}, {.run = run_longer}, {.run = run_longer}, {.run = run_longer}};
-    items[2].against = &items[0];
-    items[3].against = &items[1];
+    items[2].baseline = &items[0];
+    items[3].baseline = &items[1];
     rotary_error error;
     int64_t rounds;
     struct timing_plan plan = {.seconds = 0.0, .min = 9, .max = 9};
@@ -110,13 +110,13 @@ static void test_failure(void)
     rotary_error error;
     int64_t rounds;
     struct timing_plan plan = {.seconds = 0.0, .min = 5, .max = 5};
-    for (int turn = 1; turn <= 14; turn++) {
-        struct log log = {.fails_at = turn};
+    for (int run_number = 1; run_number <= 14; run_number++) {
+        struct log log = {.fails_at = run_number};
         struct runner first = {&log, 'a'}, second = {&log, 'b'};
-        struct timed items[] = {{.run = run, .argument = &first}, {.run = run, .argument = &second}};
+        struct timing_item items[] = {{.run = run, .argument = &first}, {.run = run, .argument = &second}};
         CHECK(timing_run(items, 2, &plan, &rounds, &error) == ROTARY_UNSUPPORTED);
         CHECK_TEXT(error.message, "as it should");
-        CHECK_INT(log.count, turn);
+        CHECK_INT(log.count, run_number);
     }
 }
 
@@ -136,20 +136,20 @@ static void test_operations(void)
     config.task.sequence_length = 5;
     config.train.batch_size = 3;
     config.train.gradient_accumulation_steps = 2;
-    double multiplied = 2 * (4 * 16 + 2 * 32) + 4 * 3;
-    CHECK_NEAR(operations_multiplied(model), multiplied, 0.0);
+    double parameters = 2 * (4 * 16 + 2 * 32) + 4 * 3;
+    CHECK_NEAR(operations_matmul_parameters(model), parameters, 0.0);
     /* Scores and sums, 4 channels each, 2 operations, 2 layers. */
     CHECK_NEAR(operations_attention(model, 7.0), 2 * 2 * 2 * 4 * 7.0, 0.0);
     /* 30 tokens; the mean query meets 3 keys; the backward pass has 5 products of attention for 2. */
-    CHECK_NEAR(benchmark_train_operations(&config), 30 * (6 * multiplied + 3.5 * 32 * 3), 0.0);
+    CHECK_NEAR(benchmark_train_operations(&config), 30 * (6 * parameters + 3.5 * 32 * 3), 0.0);
     model->num_key_value_heads = 1;
-    CHECK_NEAR(operations_multiplied(model), multiplied - 2 * 2 * 4 * 2, 0.0);
+    CHECK_NEAR(operations_matmul_parameters(model), parameters - 2 * 2 * 4 * 2, 0.0);
 }
 
 int main(void)
 {
     test_timing_of();
-    test_turns();
+    test_alternation();
     test_ratio();
     test_failure();
     test_operations();

@@ -25,10 +25,10 @@ for name, kind in zip(["f16", "f32", "f64", "bf16", "i8", "i16", "i32", "i64", "
     array = np.load(f"{folder}/c_{name}.npy")
     wanted = stored(numbers, name, "<" + kind)
     assert array.dtype == wanted.dtype and array.shape == (2, 3, 4) and (array == wanted).all(), name
-    turned = wanted[::-1]
-    np.save(f"{folder}/python_{name}.npy", np.ascontiguousarray(turned))
-    np.save(f"{folder}/fortran_{name}.npy", np.asfortranarray(turned))
-    swapped = turned if kind == "V2" else turned.astype(">" + kind)
+    reversed_axis = wanted[::-1]
+    np.save(f"{folder}/python_{name}.npy", np.ascontiguousarray(reversed_axis))
+    np.save(f"{folder}/fortran_{name}.npy", np.asfortranarray(reversed_axis))
+    swapped = reversed_axis if kind == "V2" else reversed_axis.astype(">" + kind)
     np.save(f"{folder}/big_{name}.npy", swapped)
     np.save(f"{folder}/both_{name}.npy", np.asfortranarray(swapped))
 

@@ -35,10 +35,10 @@ static void store(enum npy_type type, void *data, int index, int value)
 }
 
 /* Element 12 * i + j holds 12 * i + j - 7; with `turned`, the first axis, of two, runs backward. */
-static void fill(enum npy_type type, void *data, bool turned)
+static void fill(enum npy_type type, void *data, bool reversed)
 {
     for (int i = 0; i < 24; i++)
-        store(type, data, i, (turned ? (i + 12) % 24 : i) - 7);
+        store(type, data, i, (reversed ? (i + 12) % 24 : i) - 7);
 }
 
 static void write_all(void)

@@ -243,12 +243,12 @@ static void test_json(void)
     CHECK(refused > 200);
 }
 
-static uint64_t checksum_of(const unsigned char *bytes, size_t count, size_t piece)
+static uint64_t checksum_of(const unsigned char *bytes, size_t count, size_t block)
 {
     struct checksum checksum;
     checksum_start(&checksum);
-    for (size_t at = 0; at < count; at += piece)
-        checksum_add(&checksum, bytes + at, count - at < piece ? count - at : piece);
+    for (size_t at = 0; at < count; at += block)
+        checksum_add(&checksum, bytes + at, count - at < block ? count - at : block);
     return checksum_finish(&checksum);
 }
 
@@ -261,8 +261,8 @@ static void test_checksum(void)
         bytes[i] = (unsigned char)(i * 7 + i / 3);
     for (size_t count = 0; count <= sizeof bytes; count += 43) {
         uint64_t whole = checksum_of(bytes, count, sizeof bytes);
-        for (size_t piece = 1; piece < 70; piece++)
-            CHECK(checksum_of(bytes, count, piece) == whole);
+        for (size_t block = 1; block < 70; block++)
+            CHECK(checksum_of(bytes, count, block) == whole);
     }
     uint64_t whole = checksum_of(bytes, sizeof bytes, sizeof bytes);
     for (size_t bit = 0; bit < 8 * sizeof bytes; bit++) {

@@ -260,32 +260,32 @@ static void test_headers(void)
 /* Headers of random pieces of a good one: never a crash, and what opens is consistent. */
 static void test_shuffled_headers(void)
 {
-    static const char *const pieces[] = {"{",
-                                         "}",
-                                         "[",
-                                         "]",
-                                         ",",
-                                         ":",
-                                         "\"a\"",
-                                         "\"dtype\":\"F32\"",
-                                         "\"shape\":[2,1]",
-                                         "\"data_offsets\":[0,8]",
-                                         "\"__metadata__\":{\"content_hash\":\"",
-                                         "0000000000000000\"}",
-                                         "{\"dtype\":\"BF16\",\"shape\":[4],\"data_offsets\":[0,8]}",
-                                         "\"b\":",
-                                         "\"c\":",
-                                         "-1",
-                                         "1e400",
-                                         "null",
-                                         "{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[8,12]}",
-                                         "\\u0000"};
+    static const char *const fragments[] = {"{",
+                                            "}",
+                                            "[",
+                                            "]",
+                                            ",",
+                                            ":",
+                                            "\"a\"",
+                                            "\"dtype\":\"F32\"",
+                                            "\"shape\":[2,1]",
+                                            "\"data_offsets\":[0,8]",
+                                            "\"__metadata__\":{\"content_hash\":\"",
+                                            "0000000000000000\"}",
+                                            "{\"dtype\":\"BF16\",\"shape\":[4],\"data_offsets\":[0,8]}",
+                                            "\"b\":",
+                                            "\"c\":",
+                                            "-1",
+                                            "1e400",
+                                            "null",
+                                            "{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[8,12]}",
+                                            "\\u0000"};
     struct rotary_random random = {.key = {.seed = 9, .stream = ROTARY_STREAM_TEST}};
     for (int i = 0; i < 1000; i++) {
         char header[2048] = "{";
         int count = 1 + (int)rotary_random_below(&random, 12);
         for (int j = 0; j < count; j++)
-            strcat(header, pieces[rotary_random_below(&random, sizeof pieces / sizeof pieces[0])]);
+            strcat(header, fragments[rotary_random_below(&random, sizeof fragments / sizeof fragments[0])]);
         strcat(header, "}");
         struct safetensors *file;
         rotary_error error;

@@ -15,7 +15,7 @@ static void test_example(void)
 {
     static const struct {
         uint64_t left, right;
-        const char *prompt, *working, *answer;
+        const char *prompt, *completion, *answer;
     } known[] = {
         {77, 38446365, "?d=77+38446365; ",
          "7e0+5e0+0e0==12e0 and 7e1+6e1+1e1==14e1 and 0e2+3e2+1e2==4e2 and 0e3+6e3+0e3==6e3 and "
@@ -28,12 +28,12 @@ static void test_example(void)
         {5, 5, "?d=5+5; ", "5e0+5e0+0e0==10e0 and 0e1+0e1+1e1==1e1 and d==10#", "10"},
     };
     for (int i = 0; i < 3; i++) {
-        struct drawn_problem problem;
+        struct example example;
         char answer[TASK_TEXT_BYTES];
-        addition_write(known[i].left, known[i].right, &problem);
-        CHECK_TEXT(problem.prompt, known[i].prompt);
-        CHECK_TEXT(problem.working, known[i].working);
-        kind_addition.answer(problem.working, answer);
+        addition_example(known[i].left, known[i].right, &example);
+        CHECK_TEXT(example.prompt, known[i].prompt);
+        CHECK_TEXT(example.completion, known[i].completion);
+        kind_addition.answer(example.completion, answer);
         CHECK_TEXT(answer, known[i].answer);
     }
 }
@@ -180,21 +180,22 @@ static void test_size(void)
         struct problem_size size = kind_addition.size(&config), longest = {0};
         struct rotary_random random = {.key = {.seed = 3, .stream = ROTARY_STREAM_TEST}};
         for (int i = 0; i < 200; i++) {
-            struct drawn_problem problem;
-            kind_addition.draw(&config, &random, &problem);
-            int64_t prompt = (int64_t)strlen(problem.prompt), working = (int64_t)strlen(problem.working);
+            struct example example;
+            kind_addition.random_example(&config, &random, &example);
+            int64_t prompt = (int64_t)strlen(example.prompt),
+                    completion = (int64_t)strlen(example.completion);
             longest.prompt = prompt > longest.prompt ? prompt : longest.prompt;
-            longest.working = working > longest.working ? working : longest.working;
-            CHECK(problem.working[working - 1] == '#');
+            longest.completion = completion > longest.completion ? completion : longest.completion;
+            CHECK(example.completion[completion - 1] == '#');
         }
         check_about("%lld digits", (long long)config.addition_digits);
-        CHECK(longest.prompt <= size.prompt && longest.working <= size.working);
-        CHECK(size.prompt < TASK_TEXT_BYTES && size.working < TASK_TEXT_BYTES);
+        CHECK(longest.prompt <= size.prompt && longest.completion <= size.completion);
+        CHECK(size.prompt < TASK_TEXT_BYTES && size.completion < TASK_TEXT_BYTES);
     }
     struct task_config published = config_of(TASK_ADDITION);
     struct problem_size size = kind_addition.size(&published);
-    CHECK_INT(size.prompt + size.working, (int64_t)strlen("?d=99999999+99999999; ") + 22 + 7 * 22 + 22 - 1 +
-                                              (int64_t)strlen("d==199999998#"));
+    CHECK_INT(size.prompt + size.completion, (int64_t)strlen("?d=99999999+99999999; ") + 22 + 7 * 22 + 22 -
+                                                 1 + (int64_t)strlen("d==199999998#"));
     check_about("%s", "");
 }
 

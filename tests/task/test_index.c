@@ -10,15 +10,15 @@
 
 static void test_example(void)
 {
-    struct drawn_problem problem;
-    index_write("dyjeofuxvejmg", 8, &problem);
-    CHECK_TEXT(problem.prompt, "?s='dyjeofuxvejmg'; s[8:]==");
-    CHECK_TEXT(problem.working, "'vejmg'#");
-    index_write("abcdefghijklm", 12, &problem);
-    CHECK_TEXT(problem.prompt, "?s='abcdefghijklm'; s[12:]==");
-    CHECK_TEXT(problem.working, "'m'#");
-    index_write("abcdefghijklm", 0, &problem);
-    CHECK_TEXT(problem.working, "'abcdefghijklm'#");
+    struct example example;
+    index_example("dyjeofuxvejmg", 8, &example);
+    CHECK_TEXT(example.prompt, "?s='dyjeofuxvejmg'; s[8:]==");
+    CHECK_TEXT(example.completion, "'vejmg'#");
+    index_example("abcdefghijklm", 12, &example);
+    CHECK_TEXT(example.prompt, "?s='abcdefghijklm'; s[12:]==");
+    CHECK_TEXT(example.completion, "'m'#");
+    index_example("abcdefghijklm", 0, &example);
+    CHECK_TEXT(example.completion, "'abcdefghijklm'#");
 }
 
 /* Reads "?s='...'; s[i:]==", 13 letters, and gives the index; -1 if it is anything else. */
@@ -126,15 +126,16 @@ static void test_size(void)
         string[config.index_letters] = '\0';
         struct problem_size longest = {0}, size = kind_index.size(&config);
         for (int64_t index = 0; index < config.index_letters; index++) {
-            struct drawn_problem problem;
-            index_write(string, index, &problem);
-            int64_t prompt = (int64_t)strlen(problem.prompt), working = (int64_t)strlen(problem.working);
+            struct example example;
+            index_example(string, index, &example);
+            int64_t prompt = (int64_t)strlen(example.prompt),
+                    completion = (int64_t)strlen(example.completion);
             longest.prompt = prompt > longest.prompt ? prompt : longest.prompt;
-            longest.working = working > longest.working ? working : longest.working;
+            longest.completion = completion > longest.completion ? completion : longest.completion;
         }
         check_about("%lld letters", (long long)config.index_letters);
         CHECK_INT(size.prompt, longest.prompt);
-        CHECK_INT(size.working, longest.working);
+        CHECK_INT(size.completion, longest.completion);
     }
     check_about("%s", "");
 }

@@ -21,7 +21,7 @@ static struct task *published_task(void)
  * them. */
 struct parsed {
     char letters[SEQUENCE + 2];
-    int count, pieces, begin[64], end[64];
+    int count, copies, begin[64], end[64];
 };
 
 static bool parse(const char *text, struct parsed *parsed)
@@ -38,13 +38,13 @@ static bool parse(const char *text, struct parsed *parsed)
         if (*at++ != '>')
             return false;
         int length = parsed->count < SUBSTRING ? parsed->count : SUBSTRING;
-        parsed->begin[parsed->pieces] = parsed->count;
+        parsed->begin[parsed->copies] = parsed->count;
         for (int i = 0; i < length && *at; i++) {
             if (*at == '>')
                 return false;
             parsed->letters[parsed->count++] = *at++;
         }
-        parsed->end[parsed->pieces++] = parsed->count;
+        parsed->end[parsed->copies++] = parsed->count;
     }
     return true;
 }
@@ -86,8 +86,8 @@ static void test_sequences(void)
         if (!CHECK(parse(text, &parsed)))
             continue;
         int copied = 0;
-        for (int piece = 0; piece < parsed.pieces; piece++) {
-            int begin = parsed.begin[piece], end = parsed.end[piece];
+        for (int copy = 0; copy < parsed.copies; copy++) {
+            int begin = parsed.begin[copy], end = parsed.end[copy];
             int length = begin < SUBSTRING ? begin : SUBSTRING, windows = begin - length + 1;
             int found = matches(&parsed, begin, end, 0, windows);
             copied += end - begin;
@@ -102,11 +102,11 @@ static void test_sequences(void)
         }
         int fresh = parsed.count - copied;
         nats += (fresh - 1) * log(4.0); /* the first token is given, not predicted */
-        for (int piece = 0, at = 0; piece <= parsed.pieces; piece++) {
-            int stop = piece < parsed.pieces ? parsed.begin[piece] : parsed.count;
+        for (int copy = 0, at = 0; copy <= parsed.copies; copy++) {
+            int stop = copy < parsed.copies ? parsed.begin[copy] : parsed.count;
             for (; at < stop; at++, total_letters++)
                 letters[parsed.letters[at] - 'a']++;
-            at = piece < parsed.pieces ? parsed.end[piece] : at;
+            at = copy < parsed.copies ? parsed.end[copy] : at;
         }
     }
     check_about("%lld sequences", (long long)sequences);

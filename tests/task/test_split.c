@@ -73,37 +73,37 @@ static void test_disjoint(void)
     small[TASK_PREFIX].prefix_letters = 2;
     small[TASK_PREFIX].prefix_random = 2;
     small[TASK_PREFIX].prefix_substring = 2;
-    static char taught_words[WORDS][WORD_BYTES], kept_words[WORDS][WORD_BYTES];
+    static char trained_words[WORDS][WORD_BYTES], held_out_words[WORDS][WORD_BYTES];
     for (int kind = 0; kind < TASK_KINDS; kind++) {
-        struct words taught = {.word = taught_words}, kept = {.word = kept_words};
+        struct words trained = {.word = trained_words}, held_out = {.word = held_out_words};
         struct task *task = task_of(&small[kind]);
         const int64_t tokens = small[kind].sequence_length + 1;
         char text[TEXT_TOKENS + 1];
         const int64_t sequences = kind == TASK_PREFIX ? 20000 : kind == TASK_INDEX ? 600 : 3000;
         for (int64_t row = 0; row < sequences; row++) {
             text_of(task, 1, row / 100, row % 100, tokens, text);
-            add_sequence(&taught, (enum task_kind)kind, text);
+            add_sequence(&trained, (enum task_kind)kind, text);
         }
         for (int64_t row = 0; row < (kind == TASK_PREFIX ? 500 : 100); row++) {
             text_of(task, 2, -1, row, tokens, text);
-            add_sequence(&kept, (enum task_kind)kind, text);
+            add_sequence(&held_out, (enum task_kind)kind, text);
         }
         for (int64_t index = 0; task_has_problems(task) && index < 500; index++) {
             struct problem problem;
             task_problem(task, 2, index, &problem);
-            add_sequence(&kept, (enum task_kind)kind, problem.prompt);
+            add_sequence(&held_out, (enum task_kind)kind, problem.prompt);
         }
-        int taught_distinct = distinct(&taught), kept_distinct = distinct(&kept);
-        check_about("task %s, %d taught, %d kept", task_names[kind], taught_distinct, kept_distinct);
-        CHECK(kept_distinct >= 5 && taught_distinct > 20 * kept_distinct);
-        for (int i = 0; i < kept.count; i++) {
+        int trained_distinct = distinct(&trained), held_out_distinct = distinct(&held_out);
+        check_about("task %s, %d taught, %d kept", task_names[kind], trained_distinct, held_out_distinct);
+        CHECK(held_out_distinct >= 5 && trained_distinct > 20 * held_out_distinct);
+        for (int i = 0; i < held_out.count; i++) {
             char mirrored[WORD_BYTES];
-            if (bsearch(kept.word[i], taught.word, (size_t)taught.count, WORD_BYTES, compare))
+            if (bsearch(held_out.word[i], trained.word, (size_t)trained.count, WORD_BYTES, compare))
                 CHECK(!"a problem that is held out was taught");
             if (kind != TASK_ADDITION)
                 continue;
-            mirror(kept.word[i], mirrored);
-            if (bsearch(mirrored, taught.word, (size_t)taught.count, WORD_BYTES, compare))
+            mirror(held_out.word[i], mirrored);
+            if (bsearch(mirrored, trained.word, (size_t)trained.count, WORD_BYTES, compare))
                 CHECK(!"the mirror image of a problem that is held out was taught");
         }
         task_destroy(task);
@@ -117,25 +117,25 @@ static void test_tiny_operands(void)
     struct task_config config = config_of(TASK_ADDITION);
     config.addition_digits = 2;
     struct task *task = task_of(&config);
-    bool taught[10][10] = {{false}}, kept[10][10] = {{false}};
+    bool trained[10][10] = {{false}}, held_out[10][10] = {{false}};
     for (int64_t row = 0; row < 1500; row++) {
         char text[TEXT_TOKENS + 1];
         text_of(task, 1, 0, row, TEXT_TOKENS, text);
         for (const char *at = strstr(text, "?d="); at && strlen(at) > 6; at = strstr(at + 1, "?d=")) {
             if (at[4] == '+' && at[6] == ';')
-                taught[at[3] - '0'][at[5] - '0'] = true;
+                trained[at[3] - '0'][at[5] - '0'] = true;
         }
         for (int64_t index = 4 * row; index < 4 * row + 4; index++) {
             struct problem problem;
             task_problem(task, 1, index, &problem);
             if (problem.prompt[4] == '+' && problem.prompt[6] == ';')
-                kept[problem.prompt[3] - '0'][problem.prompt[5] - '0'] = true;
+                held_out[problem.prompt[3] - '0'][problem.prompt[5] - '0'] = true;
         }
     }
     for (int a = 1; a <= 9; a++) {
         for (int b = 1; b <= 9; b++) {
             check_about("%d+%d", a, b);
-            CHECK(taught[a][b] != kept[a][b]);
+            CHECK(trained[a][b] != held_out[a][b]);
         }
     }
     check_about("%s", "");
@@ -184,7 +184,7 @@ static void test_pure(void)
 static void test_pinned(void)
 {
     static const struct {
-        int64_t taught, held_out;
+        int64_t trained, held_out;
     } hashes[TASK_KINDS] = {{-1660580603204249819, 4043536037949188594},
                             {4120088651489951605, -383797130693625939},
                             {-6846964814225062047, 1223251363974842202}};
@@ -194,7 +194,7 @@ static void test_pinned(void)
         char text[TEXT_TOKENS + 1];
         check_about("task %s", task_names[kind]);
         text_of(task, 1, 1, 1, TEXT_TOKENS, text);
-        CHECK_INT((int64_t)rotary_hash(text, TEXT_TOKENS), hashes[kind].taught);
+        CHECK_INT((int64_t)rotary_hash(text, TEXT_TOKENS), hashes[kind].trained);
         text_of(task, 1, -1, 1, TEXT_TOKENS, text);
         CHECK_INT((int64_t)rotary_hash(text, TEXT_TOKENS), hashes[kind].held_out);
         task_destroy(task);

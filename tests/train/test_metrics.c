@@ -104,9 +104,9 @@ static void test_cut(void)
             if (of <= step)
                 min = (size_t)(line - text) + length;
         }
-        for (size_t generated = min; generated <= count; generated += 29) {
-            check_about("step %lld of %zu bytes", (long long)step, generated);
-            write_file(folder, "metrics.jsonl", text, generated);
+        for (size_t written = min; written <= count; written += 29) {
+            check_about("step %lld of %zu bytes", (long long)step, written);
+            write_file(folder, "metrics.jsonl", text, written);
             open_at(&metrics, folder, step);
             CHECK_INT(metrics.evaluated, step / 4 * 4);
             CHECK_INT(metrics.evaluation.correct, step / 4 * 4);
