@@ -7,7 +7,7 @@
 
 const char *const attention_rotation_names[] = {"none", "RoPE", "RoPER", NULL};
 
-/* What the calls read and write; one set of tensors for every rotation. */
+/* Inputs and outputs of the calls, shared by all rotations. */
 struct tensors {
     void *qkv, *qkv_gradient; /* [batch, time, 3, heads, head_dim] */
     void *output, *output_gradient;
@@ -67,7 +67,8 @@ static void carve(struct tensors *tensors, const struct attention_benchmark *ben
     tensors->workspace = rotary_arena_push(arena, (int64_t)tensors->workspace_bytes, 1);
 }
 
-/* Fills in the calls: queries, keys and values side by side in a row, as a projection leaves them. */
+/* Fills in the calls. Each row holds query, key and value side by side, as a fused QKV projection gives them.
+ */
 static void plan_calls(struct attention_job *job, const struct attention_benchmark *benchmark,
                        const struct tensors *tensors, rotary_dtype dtype)
 {
@@ -115,8 +116,8 @@ static void plan_calls(struct attention_job *job, const struct attention_benchma
 static rotary_status measure(struct attention_benchmark *benchmark, struct attention_job *jobs,
                              struct matmul_limit *matmul, const struct timing_plan *plan, rotary_error *error)
 {
-    /* Large products leave none of the tensors in the caches. Being first, and last in every other round,
-     * they meet attention without rotation alone; those whose ratio is taken follow one another. */
+    /* The matmul evicts all tensors from the caches. It is the first item, and the last one in every other
+     * round, so items whose ratio is taken never follow it. */
     struct timing_item items[1 + 2 * ATTENTION_ROTATIONS] = {{.run = matmul_limit_run, .argument = matmul}};
     struct timing_item *forward = &items[1], *forward_backward = &items[1 + ATTENTION_ROTATIONS];
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
@@ -152,7 +153,7 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
             tensors->workspace_bytes = larger;
     }
     carve(tensors, benchmark, dtype, arena);
-    rotary_status status = rotary_arena_allocate(arena, "the tensors of the attention that is timed", error);
+    rotary_status status = rotary_arena_allocate(arena, "the tensors of the attention benchmark", error);
     if (status != ROTARY_OK)
         return status;
     carve(tensors, benchmark, dtype, arena);

@@ -11,7 +11,7 @@ struct decode_job {
 };
 
 struct tensors {
-    void *cache; /* keys of all sequences, then values: [2, batch, capacity, key_value_heads, head_dim] */
+    void *cache; /* keys, then values: [2, batch, capacity, key_value_heads, head_dim] */
     void *query, *key, *value, *output;
     int64_t *lengths;
     void *workspace;
@@ -60,7 +60,7 @@ static rotary_status allocate(struct tensors *tensors, const struct decode_bench
     tensors->cache_elements = capacity * tensors->key_elements;
     tensors->workspace_bytes = rotary_attention_decode_bytes(attention, batch, 1, capacity);
     carve(tensors, batch, dtype, arena);
-    rotary_status status = rotary_arena_allocate(arena, "the caches that are timed", error);
+    rotary_status status = rotary_arena_allocate(arena, "the KV caches of the decode benchmark", error);
     if (status != ROTARY_OK)
         return status;
     carve(tensors, batch, dtype, arena);

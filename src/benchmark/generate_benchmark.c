@@ -8,7 +8,7 @@
 #include "model/generation.h"
 #include "tensor/profile.h"
 
-/* What generate() is given and what it writes to. */
+/* Inputs and outputs of generate(). */
 struct buffers {
     struct rotary_arena arena;
     int32_t *prompt, *generated;
@@ -31,7 +31,7 @@ static rotary_status create_buffers(struct buffers *buffers, int64_t problems, i
                                     int64_t vocabulary, rotary_error *error)
 {
     carve(buffers, problems, tokens);
-    rotary_status status = rotary_arena_allocate(&buffers->arena, "what is written", error);
+    rotary_status status = rotary_arena_allocate(&buffers->arena, "the generated tokens", error);
     if (status != ROTARY_OK)
         return status;
     carve(buffers, problems, tokens);
@@ -70,7 +70,7 @@ rotary_status benchmark_generate(struct generate_benchmark *benchmark, const str
     int64_t positions = config->model.max_position_embeddings;
     if (result.tokens + 1 > positions)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the model has %lld positions: there is no room for %lld tokens behind a first",
+                           "the model has %lld positions, wanted more than the %lld tokens to generate",
                            (long long)positions, (long long)result.tokens);
     double begin = rotary_clock();
     struct decoder *decoder = NULL;
@@ -83,7 +83,7 @@ rotary_status benchmark_generate(struct generate_benchmark *benchmark, const str
         status = run_generation(&result, decoder, compute, error);
     }
     decoder_destroy(decoder);
-    /* The token that is written n-th follows one that meets n keys. */
+    /* The query that gives token n attends to n keys. */
     result.operations = (double)(result.problems * result.tokens) *
                         (2.0 * operations_matmul_parameters(&config->model) +
                          operations_attention(&config->model, 0.5 * ((double)result.tokens + 1.0)));

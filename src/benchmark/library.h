@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How fast librotary is: rotation beside scaling, attention beside matrix products, decoding beside reading
- * the cache. Each is measured by turns with its limit (benchmark/timing.h).
+ * Benchmarks of librotary: rotation against scaling in place, attention against matmul, decoding against
+ * reading the cache. Each is measured in alternating runs with its limit (benchmark/timing.h).
  */
 #ifndef ROTARY_BENCHMARK_LIBRARY_H
 #define ROTARY_BENCHMARK_LIBRARY_H
@@ -11,14 +11,14 @@
 
 #include <rotary/rope.h>
 
-/* A tensor [time, heads, head_dim] turned in place, and scaled in place. */
+/* A tensor [time, heads, head_dim] rotated in place, and scaled in place. */
 struct rope_benchmark {
-    int64_t time, heads, head_dim; /* given, as are these */
+    int64_t time, heads, head_dim; /* inputs, with the next two */
     rotary_dtype dtype;
     rotary_pairing pairing;
-    int64_t rounds; /* found, as are these */
+    int64_t rounds; /* results, with the next ones */
     struct timing rotate, scale;
-    double bytes; /* that each of them moves */
+    double bytes; /* read and written by either */
 };
 ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct compute *compute,
                                             const struct timing_plan *plan, rotary_error *error);
@@ -26,27 +26,27 @@ ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, co
 enum attention_rotation { ATTENTION_NONE, ATTENTION_ROPE, ATTENTION_ROPER, ATTENTION_ROTATIONS };
 extern const char *const attention_rotation_names[];
 
-/* Causal attention in the type the compute stores. Operations count the work under the causal mask alone: 2
- * batch heads time (time + 1) head_dim forward, 2.5 times as much again backward. */
+/* Causal attention in compute->storage. Operations count visible keys alone: 2 batch heads time (time + 1)
+ * head_dim in the forward pass, 2.5 times as many in the backward pass. */
 struct attention_benchmark {
-    int64_t batch, heads, time, head_dim; /* given */
-    int64_t rounds;                       /* found, as are these */
+    int64_t batch, heads, time, head_dim; /* inputs */
+    int64_t rounds;                       /* results, with the next ones */
     struct timing forward[ATTENTION_ROTATIONS], forward_backward[ATTENTION_ROTATIONS];
-    double forward_ratio, forward_backward_ratio; /* RoPER's time in RoPE's, median over rounds */
-    double operations;  /* of the forward pass; with the backward 3.5 times as many */
-    double matmul_rate; /* operations a second of large matrix products alone */
+    double forward_ratio, forward_backward_ratio; /* RoPER's time divided by RoPE's, median over rounds */
+    double operations;  /* of the forward pass; forward and backward have 3.5 times as many */
+    double matmul_rate; /* operations per second of a large matmul alone */
 };
 ROTARY_CHECKED rotary_status benchmark_attention(struct attention_benchmark *benchmark,
                                                  const struct compute *compute,
                                                  const struct timing_plan *plan, rotary_error *error);
 
-/* One new token of each of `batch` sequences, with RoPE, over caches of `length` tokens before it; and
+/* A decode step of one token for each of `batch` sequences, with RoPE and KV caches of `length` tokens; and
  * reading the same caches. */
 struct decode_benchmark {
-    int64_t batch, heads, key_value_heads, length, head_dim; /* given */
-    int64_t rounds;                                          /* found, as are these */
+    int64_t batch, heads, key_value_heads, length, head_dim; /* inputs */
+    int64_t rounds;                                          /* results, with the next ones */
     struct timing decode, read;
-    double bytes; /* of the caches' `length` keys and values */
+    double bytes; /* of `length` keys and values per sequence */
 };
 ROTARY_CHECKED rotary_status benchmark_decode(struct decode_benchmark *benchmark,
                                               const struct compute *compute, const struct timing_plan *plan,

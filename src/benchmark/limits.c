@@ -14,7 +14,7 @@
 enum { MATMUL_ROWS = 4096, MATMUL_INNER = 512, MATMUL_COLUMNS = 2048 };
 enum { MEMORY_BYTES = 1 << 28, MEMORY_BLOCK = 1 << 16 };
 
-/* ---- products ---- */
+/* ---- matmul ---- */
 
 struct matmul_limit {
     const struct compute *compute;
@@ -40,13 +40,13 @@ rotary_status matmul_limit_create(struct matmul_limit **limit, const struct comp
 {
     struct matmul_limit *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the product that is timed");
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the matmul benchmark");
     made->compute = compute;
     carve(made);
-    rotary_status status = rotary_arena_allocate(&made->arena, "the product that is timed", error);
+    rotary_status status = rotary_arena_allocate(&made->arena, "the matmul benchmark", error);
     if (status == ROTARY_OK) {
         carve(made);
-        /* Memory that was never written is one page of zeros, which no product would have to wait for. */
+        /* Pages that were never written share one page of zeros, which is always in the caches. */
         benchmark_fill(made->in.data, made->in.dtype, MATMUL_ROWS * MATMUL_INNER, 1);
         benchmark_fill(made->source, ROTARY_F32, MATMUL_INNER * MATMUL_COLUMNS, 2);
         status = packed_weight_create(&made->weight, compute, MATMUL_INNER, MATMUL_COLUMNS, false, error);
@@ -82,7 +82,7 @@ rotary_status matmul_limit_run(void *limit, rotary_error *error)
 
 /* ---- memory ---- */
 
-/* Bytes of piece `index`: those left, in whole units. */
+/* Bytes of block `index`; the last block is rounded up to whole units. */
 static int64_t block_bytes(const struct memory_limit *memory, int64_t index)
 {
     int64_t left = memory->bytes - index * MEMORY_BLOCK;
@@ -138,7 +138,7 @@ rotary_status limits_measure(const struct compute *compute, struct limits *limit
     struct rotary_arena arena = {0};
     struct matmul_limit *matmul = NULL;
     rotary_arena_push(&arena, MEMORY_BYTES, 1);
-    rotary_status status = rotary_arena_allocate(&arena, "the array that memory is timed with", error);
+    rotary_status status = rotary_arena_allocate(&arena, "the array of the memory benchmark", error);
     if (status == ROTARY_OK)
         status = matmul_limit_create(&matmul, compute, error);
     if (status == ROTARY_OK) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The arithmetic of a model, counted.
+ * Counts of a model's arithmetic operations.
  */
 #ifndef ROTARY_BENCHMARK_OPERATIONS_H
 #define ROTARY_BENCHMARK_OPERATIONS_H
 
 #include "model/decoder.h"
 
-/* Parameters of all matrices that every token is multiplied with: 2 operations each, forward. */
+/* Number of parameters of all matrices that multiply every token: 2 operations each in the forward pass. */
 double operations_matmul_parameters(const struct decoder_config *model);
 
-/* Operations of all layers' attention for one query that meets `keys` keys, forward: scores and sums. */
+/* Operations of all layers' attention for one query that attends to `keys` keys, in the forward pass: scores
+ * and weighted sums of values. */
 double operations_attention(const struct decoder_config *model, double keys);
 
 #endif

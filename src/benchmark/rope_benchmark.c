@@ -34,7 +34,7 @@ rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct comp
     int64_t bytes = count * (int64_t)rotary_dtype_size(benchmark->dtype);
     struct rotary_arena arena = {0};
     rotary_arena_push(&arena, bytes + MEMORY_LIMIT_UNIT, 1);
-    rotary_status status = rotary_arena_allocate(&arena, "the tensor that is turned", error);
+    rotary_status status = rotary_arena_allocate(&arena, "the tensor of the rotation benchmark", error);
     rotary_rope *rope = NULL;
     if (status == ROTARY_OK)
         status = create_rope(&rope, benchmark, compute, error);

@@ -12,7 +12,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What `part` of the sorted times are below. */
+/* The value below which `fraction` of the sorted times are. */
 static double quantile(const double *sorted, int64_t count, double fraction)
 {
     double rank = fraction * (double)(count - 1);
@@ -29,7 +29,7 @@ struct timing timing_of(double *seconds, int64_t count)
                            .upper = quantile(seconds, count, 0.75)};
 }
 
-/* Items' ratios, round by round. */
+/* The ratios of items to their baselines, paired by round. */
 static void compute_ratios(struct timing_item *items, int count, const double *seconds, int64_t rounds,
                            double *ratios)
 {
@@ -43,8 +43,8 @@ static void compute_ratios(struct timing_item *items, int count, const double *s
     }
 }
 
-/* Runs every item once, in odd rounds backwards; their times go to column `round` of seconds [count, rounds].
- */
+/* Runs every item once, in odd rounds from last to first; the times go to column `round` of seconds
+ * [count, rounds]. */
 static rotary_status run_round(struct timing_item *items, int count, int64_t round, int64_t rounds,
                                double *seconds, rotary_error *error)
 {
@@ -69,7 +69,8 @@ static int64_t plan_rounds(const struct timing_plan *plan, double seconds_per_ro
 
 rotary_status timing_rounds(struct timing_item *items, int count, int64_t rounds, rotary_error *error)
 {
-    double *seconds = calloc((size_t)((count + 1) * rounds), sizeof *seconds); /* and ratios of one */
+    double *seconds =
+        calloc((size_t)((count + 1) * rounds), sizeof *seconds); /* times of all items, and ratios of one */
     if (!seconds)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the times of %lld rounds",
                            (long long)rounds);

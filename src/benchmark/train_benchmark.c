@@ -15,11 +15,11 @@ double benchmark_train_operations(const struct run_config *config)
                      3.5 * operations_attention(model, (time + 1.0) / 2.0));
 }
 
-/* A model that takes steps, with a profile of its own. */
+/* A model in training, with its own profile. */
 struct training {
     struct compute compute;
     struct trainer trainer;
-    int64_t step; /* the last one taken */
+    int64_t step; /* the last one done */
 };
 
 static rotary_status take_step(void *argument, rotary_error *error)
@@ -29,7 +29,8 @@ static rotary_status take_step(void *argument, rotary_error *error)
     return trainer_step(&training->trainer, ++training->step, &taken, error);
 }
 
-/* Takes the first step too, which touches all memory: what the next model may have is known only then. */
+/* Creates the trainer and takes the first step, which touches all its memory, so that memory_check for the
+ * next model knows what is left. */
 static rotary_status start(struct training *training, struct train_benchmark_model *model,
                            const struct compute *compute, rotary_error *error)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long a step of training takes, and how long it would take if the machine did nothing but its matrix
- * products.
+ * The time of a training step, and the limits of the machine that it is compared with.
  */
 #ifndef ROTARY_BENCHMARK_TRAIN_BENCHMARK_H
 #define ROTARY_BENCHMARK_TRAIN_BENCHMARK_H
@@ -10,31 +9,29 @@
 #include "benchmark/timing.h"
 #include "train/run.h"
 
-/* A model whose steps are timed. */
+/* One of the models compared. */
 struct train_benchmark_model {
-    const struct run_config *config; /* given, checked */
-    struct profile *profile;         /* given: where the time of the timed steps goes; may be NULL */
-    struct timing step;              /* found, as are these */
-    struct timing ratio;             /* of its steps to the first model's, pair by pair; of the first, 0 */
-    double tokens, parameters;       /* a step reads; the model has */
-    double operations;               /* of a step: benchmark_train_operations */
+    const struct run_config *config; /* input, checked */
+    struct profile *profile;         /* input: profile of the timed steps; may be NULL */
+    struct timing step;              /* result, as are the next ones */
+    struct timing ratio;             /* of its steps to the first model's, paired; of the first model 0 */
+    double tokens, parameters;       /* tokens per step; parameters of the model */
+    double operations;               /* per step: benchmark_train_operations */
 };
 
 struct train_benchmark {
     struct train_benchmark_model models[TIMING_MAX_ITEMS]; /* the first `count` */
     int count;
-    int64_t steps;             /* of each, timed; one more before them is not */
-    double first_step_seconds; /* found, as is this: seconds from nothing to the end of the first model's
-                                  first step */
+    int64_t steps;             /* timed steps per model; a warm-up step comes before them */
+    double first_step_seconds; /* result: until the first model's first step is done */
     struct limits limits;
 };
 
-/* Multiplications and additions of one step: 6 a token for every parameter of a matrix that is multiplied
- * with (2 forward, 4 backward), and causal attention, 2 products forward and 5 backward of head_dim (T + 1) /
- * 2 keys a query. */
+/* Multiplications and additions of one step. Matrices: 6 per parameter and token (2 forward, 4 backward).
+ * Causal attention: 2 matmuls forward and 5 backward, of head_dim with (T + 1) / 2 keys per query. */
 double benchmark_train_operations(const struct run_config *config);
 
-/* Trains the models on their tasks' data, taking steps by turns and writing no file. */
+/* Trains the models on their tasks' data, in alternating steps. Writes no file. */
 ROTARY_CHECKED rotary_status benchmark_train(struct train_benchmark *benchmark, const struct compute *compute,
                                              rotary_error *error);
 

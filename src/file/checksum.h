@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A 64-bit checksum for whole files, at memory speed: it tells corruption, not malice.
+ * A 64-bit checksum of whole files, at memory speed. It detects corruption, not manipulation.
  *
- * The bytes are taken as little-endian 64-bit words, dealt in turn to four lanes; a lane takes a word by
- *     lane = (lane xor word) * odd constant;  lane = lane xor (lane >> 32)
- * which is invertible, so that a change within any one word always changes the result. The last block of 32
- * bytes is filled up with zeros; the number of bytes is mixed in at the end, so that zeros at the end count
- * too.
+ * The bytes are little-endian 64-bit words, distributed round-robin over four lanes. A word updates its lane
+ * by lane = (lane xor word) * odd constant;  lane = lane xor (lane >> 32) which is invertible, so a change of
+ * one word always changes the result. The last block of 32 bytes is padded with zeros. The number of bytes is
+ * mixed in at the end, so that zeros at the end change the result.
  */
 #ifndef ROTARY_FILE_CHECKSUM_H
 #define ROTARY_FILE_CHECKSUM_H
@@ -23,7 +22,7 @@ struct checksum {
 };
 
 void checksum_start(struct checksum *checksum);
-/* How the bytes are cut into calls makes no difference. */
+/* The result does not depend on how the bytes are split over calls. */
 void checksum_add(struct checksum *checksum, const void *bytes, size_t count);
 uint64_t checksum_finish(const struct checksum *checksum);
 

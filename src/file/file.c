@@ -79,10 +79,10 @@ rotary_status file_read(const char *path, size_t max, char **bytes, size_t *coun
     if (fstat(descriptor, &about) != 0)
         status = fail_system(error, "look at", path);
     else if (S_ISREG(about.st_mode) && about.st_size > 0 && (uintmax_t)about.st_size > max)
-        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %jd bytes; at most %zu are read of such a file",
-                             path, (intmax_t)about.st_size, max);
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %jd bytes, wanted at most %zu", path,
+                             (intmax_t)about.st_size, max);
     else {
-        /* One byte more than the size, so that the end is met without growing. */
+        /* One byte more than the size, so that read() reports the end before the block would grow. */
         bool sized = S_ISREG(about.st_mode) && about.st_size > 0;
         size_t first_capacity = sized ? (size_t)about.st_size + 1 : FIRST_CAPACITY;
         status = read_rest(descriptor, path, first_capacity, max, bytes, count, error);
@@ -113,7 +113,7 @@ rotary_status file_write_parts(const char *path, const struct file_part *parts, 
     int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (descriptor < 0)
         return fail_system(error, "create", path);
-    /* A device is written to, but neither synced nor, should that fail, removed. */
+    /* A device is neither synced, nor removed after a failure. */
     struct stat about;
     bool regular = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
     bool good = true;
@@ -144,7 +144,7 @@ rotary_status file_replace_parts(const char *path, const struct file_part *parts
         return file_write_parts(path, parts, count, error);
     if (link && realpath(path, real))
         path = real;
-    /* One fixed name beside each file: what a crash leaves there is overwritten by the next write. */
+    /* One fixed name per file: the next write overwrites what a crash leaves there. */
     char beside[PATH_MAX];
     int length = snprintf(beside, sizeof beside, "%s.partial", path);
     if (length < 0 || (size_t)length >= sizeof beside)
@@ -181,7 +181,7 @@ static rotary_status sync_folder_of(const char *path, rotary_error *error)
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
         return fail_system(error, "open the folder", folder);
-    /* EINVAL: a file system that has nothing to sync in a folder. */
+    /* EINVAL: the file system does not sync folders. */
     bool good = fsync(descriptor) == 0 || errno == EINVAL;
     int reason = errno;
     close(descriptor);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole files, read and replaced. A file is replaced atomically: written beside, synced, renamed, and the
- * folder synced, so that a crash at any moment leaves the old content or the new.
+ * Reading and replacing whole files. A file is replaced atomically: the new content is written to a second
+ * file, synced and renamed, and the folder is synced, so that a crash at any moment leaves the old content or
+ * the new.
  */
 #ifndef ROTARY_FILE_FILE_H
 #define ROTARY_FILE_FILE_H
@@ -9,16 +10,16 @@
 #include <jansson.h>
 #include <rotary/status.h>
 
-/* "<folder>/<name>". ROTARY_INVALID_ARGUMENT if that is too long for the system. */
+/* Makes "<folder>/<name>". ROTARY_INVALID_ARGUMENT if that has FILE_PATH_BYTES or more. */
 enum { FILE_PATH_BYTES = 4096 };
 ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const char *name,
                                        rotary_error *error);
 
-/* Reads all of `path`; the caller frees *bytes, which has a zero byte behind its end. Refuses more than
- * `most` bytes. */
+/* Reads all of `path`; the caller frees *bytes, which are followed by a zero byte. A file of more than `max`
+ * bytes is ROTARY_BAD_FILE. */
 ROTARY_CHECKED rotary_status file_read(const char *path, size_t max, char **bytes, size_t *count,
                                        rotary_error *error);
-/* A link stays and what it leads to is replaced; a device or a pipe is written to. */
+/* Replaces `path` atomically. Of a symbolic link the target is replaced; a device or a pipe is written to. */
 ROTARY_CHECKED rotary_status file_replace(const char *path, const void *bytes, size_t count,
                                           rotary_error *error);
 
@@ -29,24 +30,24 @@ struct file_part {
 /* As file_replace; the content is the parts, one after another. */
 ROTARY_CHECKED rotary_status file_replace_parts(const char *path, const struct file_part *parts, int count,
                                                 rotary_error *error);
-/* Writes and syncs `path` in place, not atomically: for names nobody looks at yet. A failure leaves no file.
- */
+/* Writes and syncs `path` in place, not atomically: for files that are renamed afterwards. A failure leaves
+ * no file. */
 ROTARY_CHECKED rotary_status file_write_parts(const char *path, const struct file_part *parts, int count,
                                               rotary_error *error);
 
-/* Makes a folder and its parents; fine if it is there. Checks that it can be written to. */
+/* Makes a folder and its parents; an existing one is no error. Checks that it is writable. */
 ROTARY_CHECKED rotary_status file_make_folder(const char *path, rotary_error *error);
 bool file_exists(const char *path);
-/* Whether both are there, and one file, whatever it is called. */
+/* Whether both exist and are the same file. */
 bool file_same(const char *a, const char *b);
 /* Renames and syncs the folder. */
 ROTARY_CHECKED rotary_status file_rename(const char *from, const char *to, rotary_error *error);
 
-/* JSON text of `path`; the caller owns the object. Errors name path, line and what was wrong. */
+/* Reads the JSON object in `path`, which the caller owns. Errors say path, line, column and what is wrong. */
 ROTARY_CHECKED rotary_status file_read_json(const char *path, json_t **object, rotary_error *error);
 ROTARY_CHECKED rotary_status file_replace_json(const char *path, const json_t *object, rotary_error *error);
-/* JSON as text that the caller frees: `flags` of json_dumps, numbers with no more digits than reading them
- * back takes. NULL when there is no memory. */
+/* JSON as text, which the caller frees; `flags` are those of json_dumps. Real numbers have the fewest digits
+ * with which all of them are read back exactly. NULL without memory. */
 char *file_json_text(const json_t *value, size_t flags);
 
 #endif

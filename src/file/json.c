@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Far above any configuration or record, far below what would trouble the machine. */
+/* Far more than any configuration or record has, far less than memory. */
 static const size_t max_json_bytes = (size_t)64 << 20;
 
 rotary_status file_read_json(const char *path, json_t **object, rotary_error *error)
@@ -28,15 +28,14 @@ rotary_status file_read_json(const char *path, json_t **object, rotary_error *er
                            wrong.column, wrong.text);
     if (!json_is_object(read)) {
         json_decref(read);
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s holds no JSON object: it starts with something other than {", path);
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s holds no JSON object: it does not start with {", path);
     }
     *object = read;
     return ROTARY_OK;
 }
 
-/* Significant digits, 1 to 17, with which every real number in `value` comes back as it was; at least
- * `digits`. */
+/* The fewest significant digits, from `digits` to 17, with which every real number in `value` is read back
+ * exactly. */
 static int digits_needed(const json_t *value, int digits)
 {
     if (json_is_real(value)) {
@@ -50,7 +49,7 @@ static int digits_needed(const json_t *value, int digits)
         for (size_t i = 0; i < json_array_size(value); i++)
             digits = digits_needed(json_array_get(value, i), digits);
     } else if (json_is_object(value)) {
-        json_t *entries = (json_t *)(uintptr_t)value; /* jansson goes through none that is const */
+        json_t *entries = (json_t *)(uintptr_t)value; /* jansson iterates over no const object */
         const char *key;
         json_t *entry;
         json_object_foreach (entries, key, entry) {

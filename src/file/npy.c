@@ -13,7 +13,7 @@
 static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
 static const struct {
-    const char *name; /* as written; read with any byte order in front */
+    const char *name; /* as written; files may have any byte order before the type */
     size_t size;
 } types[] = {
     [NPY_F16] = {"<f2", 2},  [NPY_F32] = {"<f4", 4}, [NPY_F64] = {"<f8", 8}, [NPY_BF16] = {"<V2", 2},
@@ -38,10 +38,9 @@ static bool count_elements(const struct npy *array, int64_t *elements, int64_t *
     return !__builtin_mul_overflow(product, (int64_t)npy_size(array->type), bytes);
 }
 
-/* ---- the header: a Python dictionary of three entries
- * ---------------------------------------------------------- */
+/* ---- the header: a Python dictionary of three entries ---- */
 
-/* What is left of the header's text, which has a zero byte behind it. */
+/* The rest of the header's text, which ends with a zero byte. */
 struct cursor {
     const char *next;
 };
@@ -108,7 +107,8 @@ static bool read_shape(struct cursor *cursor, struct npy *array)
 
 struct header {
     char type[TEXT_BYTES];
-    bool fortran, swapped; /* order of the axes; order of the bytes, against this machine's */
+    bool fortran,
+        swapped; /* fortran: the first axis varies fastest; swapped: not this machine's byte order */
     struct npy array;
 };
 
@@ -154,7 +154,7 @@ static bool read_dictionary(const char *text, struct header *header)
     return seen == 7 && skip(&cursor, 0);
 }
 
-/* Finds the header's text in the file, and cuts it off as a string of its own. */
+/* Finds and parses the header's text; the numbers begin at byte *data. */
 static rotary_status read_header(const char *path, const char *bytes, size_t count, struct header *header,
                                  size_t *data, rotary_error *error)
 {
@@ -163,7 +163,8 @@ static rotary_status read_header(const char *path, const char *bytes, size_t cou
             error, ROTARY_BAD_FILE,
             "%s is a zip archive, as .npz and PyTorch's .pt files are, wanted one array as .npy", path);
     if (count < PREFIX_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s is no .npy file: it does not start as one", path);
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s is not a .npy file: it does not start with \\x93NUMPY",
+                           path);
     const unsigned char *prefix = (const unsigned char *)bytes;
     if (prefix[6] < 1 || prefix[6] > 2)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s is a .npy file of version %d, wanted 1 or 2", path,
@@ -174,7 +175,7 @@ static rotary_status read_header(const char *path, const char *bytes, size_t cou
         length |= (size_t)prefix[10] << 16 | (size_t)prefix[11] << 24;
     if (start > count || length > count - start)
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s is cut off: its header would have %zu bytes, the file has %zu", path, length,
+                           "%s is truncated: its header would have %zu bytes, the file has %zu", path, length,
                            count);
     char *text = strndup(bytes + start, length);
     if (!text)
@@ -216,7 +217,7 @@ static rotary_status check_header(const char *path, struct header *header, size_
     return ROTARY_OK;
 }
 
-/* ---- the numbers, from a file's order to this machine's ---- */
+/* ---- the numbers: from the file's byte order and axes to this machine's ---- */
 
 static void swap_bytes(unsigned char *bytes, int64_t elements, size_t size)
 {
@@ -228,7 +229,7 @@ static void swap_bytes(unsigned char *bytes, int64_t elements, size_t size)
         }
 }
 
-/* From the first axis running fastest to the last one. */
+/* From Fortran order, in which the first axis varies fastest, to C order. */
 static rotary_status reorder(const char *path, const struct npy *array, char **bytes, rotary_error *error)
 {
     size_t size = npy_size(array->type);
@@ -269,7 +270,7 @@ rotary_status npy_read(const char *path, struct npy *array, rotary_error *error)
     if (status == ROTARY_OK)
         status = check_header(path, &header, count - data, error);
     if (status == ROTARY_OK) {
-        /* To the front of the block, which is aligned for any type. */
+        /* The front of the block is aligned for any type. */
         memmove(bytes, bytes + data, count - data);
         status = convert(path, &header, &bytes, error);
     }
@@ -307,7 +308,7 @@ rotary_status npy_write(const char *path, const struct npy *array, rotary_error 
                          : i + 1 < array->dimensions ? ", "
                                                      : "");
     used += snprintf(header + PREFIX_BYTES + used, sizeof header - PREFIX_BYTES - (size_t)used, "), }");
-    /* Filled up with spaces and a line's end, so that the numbers start aligned. */
+    /* Padded with spaces and a newline, so that the numbers are aligned. */
     size_t total = ((size_t)used + PREFIX_BYTES + HEADER_ALIGNMENT) / HEADER_ALIGNMENT * HEADER_ALIGNMENT;
     memset(header + PREFIX_BYTES + used, ' ', total - PREFIX_BYTES - (size_t)used - 1);
     header[total - 1] = '\n';

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NumPy's .npy files, versions 1 and 2. Files of either byte order, in C or in Fortran order, are read into
- * this machine's order and C order; they are written little-endian, in C order.
+ * NumPy's .npy files, versions 1 and 2. Files of either byte order, in C or Fortran order, are read into this
+ * machine's byte order and C order. Files are written little-endian, in C order.
  */
 #ifndef ROTARY_FILE_NPY_H
 #define ROTARY_FILE_NPY_H
 
 #include <rotary/status.h>
 
-/* NumPy knows no bf16: ml_dtypes' is saved as an untyped value of two bytes, V2. */
+/* NumPy has no bf16: it saves that of ml_dtypes as V2, an untyped value of two bytes. */
 enum npy_type {
     NPY_F16,
     NPY_F32,
@@ -37,7 +37,7 @@ struct npy {
 /* Bytes of one element. */
 size_t npy_size(enum npy_type type);
 
-/* Reads `path`; npy_free gives the data back. */
+/* Reads `path`; the caller frees the data by npy_free. */
 ROTARY_CHECKED rotary_status npy_read(const char *path, struct npy *array, rotary_error *error);
 void npy_free(struct npy *array);
 

@@ -17,7 +17,7 @@ static rotary_status no_memory(struct print *print, rotary_error *error)
     return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the text of a result");
 }
 
-/* 0 tells the stream that it failed. */
+/* Returns 0 on failure. */
 static ssize_t keep(void *cookie, const char *bytes, size_t count)
 {
     struct print *print = cookie;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Text that is printed piece by piece and kept in memory, whole or not at all: a stream of open_memstream
- * passes over the pieces it finds no memory for and says nothing.
+ * A stream that prints to memory and reports when memory runs out; a stream of open_memstream silently drops
+ * what it has no memory for.
  */
 #ifndef ROTARY_FILE_PRINT_H
 #define ROTARY_FILE_PRINT_H
@@ -11,16 +11,16 @@
 
 struct print {
     FILE *stream; /* to print to */
-    char *text;   /* what print_end leaves: the caller's to free, with a zero byte behind its end */
+    char *text;   /* after print_end: the text, followed by a zero byte, which the caller frees */
     size_t count;
     size_t capacity;
 };
 
-/* `print` stays where it is until print_end or print_replace, one of which has to follow. */
+/* Must be followed by print_end or print_replace; until then `print` must not move. */
 ROTARY_CHECKED rotary_status print_begin(struct print *print, rotary_error *error);
-/* Ends the text. ROTARY_OUT_OF_MEMORY, and nothing to free, if any piece of it could not be kept. */
+/* Ends the text. ROTARY_OUT_OF_MEMORY, with nothing to free, if memory ran out at any time. */
 ROTARY_CHECKED rotary_status print_end(struct print *print, rotary_error *error);
-/* Ends the text and replaces a file by it; leaves nothing to free. */
+/* Ends the text, replaces the file `path` by it, and frees it. */
 ROTARY_CHECKED rotary_status print_replace(struct print *print, const char *path, rotary_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading safetensors files. Nothing in the file is believed before it was checked against the rest of it.
+ * Reading safetensors files. Everything in a file is checked before it is used.
  */
 #include "file/safetensors_layout.h"
 
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The limit of the format's own reader. */
+/* The limit of the reference implementation. */
 static const uint64_t max_header_bytes = 100 * 1000 * 1000;
 
 struct safetensors {
@@ -34,7 +34,7 @@ struct safetensors {
 
 static rotary_status map_file(struct safetensors *file, rotary_error *error)
 {
-    /* Without O_NONBLOCK the opening of a pipe would wait for its writer. */
+    /* Without O_NONBLOCK, open() of a pipe would wait for its writer. */
     int descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
         return rotary_fail(error, ROTARY_IO_ERROR, "cannot open %s: %s", file->path, strerror(errno));
@@ -68,13 +68,13 @@ static rotary_status read_header(struct safetensors *file, rotary_error *error)
         length |= (uint64_t)file->bytes[i] << 8 * i;
     if (length > file->size - SAFETENSORS_LENGTH_BYTES)
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s is cut off or is no file of tensors: its header would have %" PRIu64
+                           "%s is truncated or is not a file of tensors: its header would have %" PRIu64
                            " bytes, the file has %zu",
                            file->path, length, file->size);
     if (length > max_header_bytes)
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s: its header would have %" PRIu64 " bytes, at most %" PRIu64 " are read",
-                           file->path, length, max_header_bytes);
+                           "%s: its header would have %" PRIu64 " bytes, wanted at most %" PRIu64, file->path,
+                           length, max_header_bytes);
     file->header_length = (size_t)length;
     json_error_t wrong;
     const char *text = (const char *)file->bytes + SAFETENSORS_LENGTH_BYTES;
@@ -116,8 +116,8 @@ static rotary_status read_tensor(const struct safetensors *file, const char *nam
     *tensor = (struct safetensor){.name = name};
     if (!read_type(json_object_get(entry, "dtype"), file->any_type, tensor))
         return fail_tensor(file, name,
-                           file->any_type ? "its type is none of the format's whose elements are whole bytes"
-                                          : "its type is none of F32, F16, BF16",
+                           file->any_type ? "its type is unknown, or its elements are not whole bytes"
+                                          : "its type is not F32, F16 or BF16",
                            error);
     if (json_array_size(shape) > SAFETENSORS_DIMENSIONS)
         return fail_tensor(file, name, "it has more than 8 dimensions", error);
@@ -125,7 +125,7 @@ static rotary_status read_tensor(const struct safetensors *file, const char *nam
     for (int i = 0; i < tensor->dimensions; i++) {
         const json_t *size = json_array_get(shape, (size_t)i);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
-            return fail_tensor(file, name, "a size in its shape is no number from 0 up", error);
+            return fail_tensor(file, name, "a size in its shape is not an integer from 0 up", error);
         tensor->shape[i] = json_integer_value(size);
     }
     const json_t *begin_value = json_array_get(offsets, 0), *end_value = json_array_get(offsets, 1);
@@ -133,14 +133,14 @@ static rotary_status read_tensor(const struct safetensors *file, const char *nam
         json_integer_value(begin_value) < 0 ||
         json_integer_value(end_value) < json_integer_value(begin_value))
         return fail_tensor(file, name,
-                           "its data_offsets are no two numbers from 0 up, the second not below the first",
+                           "its data_offsets are not two integers from 0 up, the second at least the first",
                            error);
     uint64_t begin = (uint64_t)json_integer_value(begin_value), end = (uint64_t)json_integer_value(end_value),
              bytes;
     uint64_t data_size = file->size - SAFETENSORS_LENGTH_BYTES - file->header_length;
     if (end > data_size)
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s is cut off: tensor \"%.128s\" would end at byte %" PRIu64 " of %" PRIu64
+                           "%s is truncated: tensor \"%.128s\" would end at byte %" PRIu64 " of %" PRIu64
                            " bytes of data",
                            file->path, name, end, data_size);
     if (!safetensors_bytes(tensor, &bytes) || bytes != end - begin)
@@ -154,11 +154,11 @@ static rotary_status read_tensor(const struct safetensors *file, const char *nam
 static size_t tensor_bytes(const struct safetensor *tensor)
 {
     uint64_t bytes = 0;
-    (void)safetensors_bytes(tensor, &bytes); /* it was checked */
+    (void)safetensors_bytes(tensor, &bytes); /* the tensor is valid */
     return (size_t)bytes;
 }
 
-/* By place; of two that start together, the empty one first. */
+/* By offset; of two with the same offset, the empty one first. */
 static int compare_offsets(const void *left, const void *right)
 {
     const struct safetensor *a = left, *b = right;
@@ -168,7 +168,7 @@ static int compare_offsets(const void *left, const void *right)
     return a_bytes < b_bytes ? -1 : a_bytes > b_bytes;
 }
 
-/* The format wants the tensors side by side: no overlap, no gap, no bytes behind the last. */
+/* The format wants contiguous tensors: no overlap, no gap, no bytes after the last. */
 static rotary_status check_offsets(const struct safetensors *file, rotary_error *error)
 {
     const unsigned char *next = file->bytes + SAFETENSORS_LENGTH_BYTES + file->header_length;
@@ -228,7 +228,7 @@ static rotary_status verify(struct safetensors *file, rotary_error *error)
     const char *text = (const char *)file->bytes + SAFETENSORS_LENGTH_BYTES;
     const char *written = safetensors_metadata(file, SAFETENSORS_CHECKSUM);
     if (!written || file->header_length < prefix || memcmp(text, SAFETENSORS_CHECKSUM_PREFIX, prefix) != 0)
-        return ROTARY_OK; /* another program's */
+        return ROTARY_OK; /* written by another program */
     char digits[SAFETENSORS_CHECKSUM_DIGITS + 1] = "";
     if (strlen(written) == SAFETENSORS_CHECKSUM_DIGITS) {
         size_t before = SAFETENSORS_LENGTH_BYTES + prefix, behind = before + SAFETENSORS_CHECKSUM_DIGITS;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Data starts at a multiple of this, so that a mapped file's tensors can be read by wide loads. */
+/* The offset of the data is a multiple of this, so that wide loads of a mapped file are aligned. */
 enum { DATA_ALIGNMENT = 64 };
 
 const char *safetensors_type(const struct safetensor *tensor)
@@ -68,12 +68,11 @@ bool safetensors_bytes(const struct safetensor *tensor, uint64_t *bytes)
     return good;
 }
 
-/* A file in the making. parts[0] and parts[1] are the length and the text of the header, then one part a
- * tensor. */
+/* The parts of a file: length of the header, text of the header, then the tensors. */
 struct layout {
     struct file_part *parts;
     int count;
-    uint64_t *offsets; /* of each tensor's first byte within the data */
+    uint64_t *offsets; /* of each tensor within the data */
     char *header;
     unsigned char length[SAFETENSORS_LENGTH_BYTES];
 };
@@ -86,12 +85,13 @@ static rotary_status check_tensor(const char *path, const struct safetensor *ten
                            path, tensor->name, tensor->dimensions, SAFETENSORS_DIMENSIONS);
     if (!safetensors_bytes(tensor, bytes) || *bytes > INT64_MAX)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s: tensor %s has a type that is none or a size that is negative or too large",
-                           path, tensor->name);
+                           "%s: tensor %s has an unknown type, or a size that is negative or too large", path,
+                           tensor->name);
     return ROTARY_OK;
 }
 
-/* Gives every tensor its place. Larger elements come first, so that every tensor is aligned to its own. */
+/* Assigns every tensor its offset. Tensors of larger elements come first, so that all are aligned to their
+ * elements. */
 static rotary_status assign_offsets(struct layout *layout, const char *path, const struct safetensor *tensors,
                                     int count, rotary_error *error)
 {
@@ -114,7 +114,7 @@ static rotary_status assign_offsets(struct layout *layout, const char *path, con
     return ROTARY_OK;
 }
 
-/* The header's entry of one tensor; NULL without memory or if its name is not UTF-8. */
+/* The header's entry of a tensor; NULL without memory, or if its name is not UTF-8. */
 static json_t *describe(const struct safetensor *tensor, uint64_t offset)
 {
     json_t *shape = json_array();
@@ -168,7 +168,7 @@ static rotary_status make_header(struct layout *layout, const char *path, const 
     return ROTARY_OK;
 }
 
-/* Takes the checksum of all parts and writes it over the zeros in the header. */
+/* Replaces the zeros in the header by the checksum of all parts. */
 static void write_checksum(struct layout *layout)
 {
     struct checksum checksum;
@@ -182,7 +182,7 @@ static void write_checksum(struct layout *layout)
 
 static rotary_status check_metadata(const char *path, const json_t *metadata, rotary_error *error)
 {
-    json_t *entries = (json_t *)(uintptr_t)metadata; /* jansson goes through none that is const */
+    json_t *entries = (json_t *)(uintptr_t)metadata; /* jansson iterates over no const object */
     const char *key;
     json_t *value;
     json_object_foreach (entries, key, value) {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addition, step by step, as people do it on paper (the arithmetic task of the RoPER article):
+ * Addition digit by digit, as done on paper (the arithmetic task of the RoPER article):
  *
  *     ?d=77+38446365; 7e0+5e0+0e0==12e0 and 7e1+6e1+1e1==14e1 and ... and d==38446442#
  *
- * A step at place i is (digit of the left)ei+(digit of the right)ei+(carry in)ei==(total)ei, least
- * significant place first, until both numbers and the carry are spent.
+ * The step at place i is (digit of the left operand)ei+(digit of the right)ei+(carry in)ei==(total)ei. Steps
+ * start at the least significant place and end when no digits and no carry are left.
  *
- * An operand has 1 to addition_digits digits, every length equally often; its first digit is 1 to 9, the
- * others 0 to 9. A problem is held out together with its mirror image: whoever was taught a+b was never asked
- * b+a.
+ * An operand has 1 to addition_digits digits, every length equally likely; its first digit is 1 to 9, the
+ * others 0 to 9. a+b and b+a are held out together.
  */
 #include "task/kind.h"
 
@@ -17,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Appends to a text that is known to have room. */
+/* Appends to a text that has enough capacity. */
 __attribute__((format(printf, 2, 3))) static void append(char text[TASK_TEXT_BYTES], const char *format, ...)
 {
     size_t length = strlen(text);
@@ -73,7 +72,7 @@ static void random_example(const struct task_config *config, struct rotary_rando
     addition_example(left, right, example);
 }
 
-/* Nines plus nines are longest: every place is there, carries, and has a total of two digits. */
+/* The longest example adds nines: every place carries, so every total has two digits. */
 static struct problem_size size(const struct task_config *config)
 {
     uint64_t nines = 0;
@@ -84,7 +83,7 @@ static struct problem_size size(const struct task_config *config)
     return (struct problem_size){(int64_t)strlen(longest.prompt), (int64_t)strlen(longest.completion)};
 }
 
-/* What stands between the last d== and the #. */
+/* The text between the last d== and the #. */
 static void answer(const char *generated, char answer[TASK_TEXT_BYTES])
 {
     answer[0] = '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scoring a decoder: the problems it solves, writing greedily through the cache, and its loss on held-out
- * sequences.
+ * Evaluating a decoder: exact matches of the completions it generates with a KV cache, and the validation
+ * loss.
  */
 #include "base/arena.h"
 #include "base/clock.h"
@@ -11,13 +11,13 @@
 
 #include <string.h>
 
-/* Everything an evaluation needs room for. */
+/* The memory of an evaluation. */
 struct workspace {
     struct rotary_arena arena;
     struct problem *problems;
     int32_t *prompt_tokens, *generated_tokens;
-    int64_t batch_sequences;              /* held-out sequences run at once */
-    int32_t *sequence, *tokens, *targets; /* [time + 1]; [together, time] */
+    int64_t batch_sequences;              /* validation sequences per batch */
+    int32_t *sequence, *tokens, *targets; /* [time + 1]; [batch_sequences, time] */
     const int32_t **prompts;              /* [problems] */
     int32_t **continuations;              /* [problems] */
     int64_t *lengths, *generated;         /* [problems] */
@@ -97,7 +97,8 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
     return status;
 }
 
-/* Sequences first ... first + rows - 1, side by side, each twice: what is read, and what should follow. */
+/* Validation sequences first ... first + rows - 1 as a batch of tokens and of targets, which are shifted by
+ * one. */
 static void fill_validation(const struct task *task, uint64_t seed, int64_t first, int64_t rows,
                             const struct workspace *workspace)
 {

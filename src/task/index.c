@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The end of a string from an index on (the first substring task of the RoPER article):
+ * The suffix of a string from an index on (the first substring task of the RoPER article):
  *
  *     ?s='dyjeofuxvejmg'; s[8:]=='vejmg'#
  *
- * The string has index_letters letters of a to z, each equally often; the index is 0 to index_letters - 1,
- * each equally often, written without padding, so the end is never empty. A string is held out with all its
- * indices.
+ * The string has index_letters letters, uniform over a to z. The index is uniform over 0 to
+ * index_letters - 1, so the suffix is never empty, and has no leading zeros. A string is held out with all
+ * its indices.
  */
 #include "task/kind.h"
 
@@ -25,7 +25,7 @@ void index_example(const char *string, int64_t index, struct example *example)
 static void random_example(const struct task_config *config, struct rotary_random *random,
                            struct example *example)
 {
-    char string[TASK_TEXT_BYTES / 2]; /* more than index_letters can be */
+    char string[TASK_TEXT_BYTES / 2]; /* more than the maximum of index_letters */
     for (int64_t i = 0; i < config->index_letters; i++)
         string[i] = (char)('a' + (int)rotary_random_below(random, LETTERS));
     string[config->index_letters] = '\0';
@@ -41,7 +41,7 @@ static struct problem_size size(const struct task_config *config)
     return size;
 }
 
-/* All that stands before the #, quotes included. */
+/* The text before the #, quotes included. */
 static void answer(const char *generated, char answer[TASK_TEXT_BYTES])
 {
     const char *end = strchr(generated, '#');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one kind of task must be able to do, inside src/task. A kind has problems (addition, index), which are
- * drawn one by one and packed into sequences, or only whole sequences (prefix).
+ * The interface of a kind of task, inside src/task. Some kinds have problems (addition, index): training
+ * sequences are their examples one after another. Others generate sequences without problems (prefix).
  */
 #ifndef ROTARY_TASK_KIND_H
 #define ROTARY_TASK_KIND_H
@@ -15,12 +15,12 @@ struct task {
 };
 
 struct example {
-    char prompt[TASK_TEXT_BYTES];     /* what the model is given */
-    char completion[TASK_TEXT_BYTES]; /* what it is to write, the final # included */
-    uint64_t identity; /* a hash of what makes the problem this one: decides whether it is held out */
+    char prompt[TASK_TEXT_BYTES];     /* given to the model */
+    char completion[TASK_TEXT_BYTES]; /* what the model is to generate, the final # included */
+    uint64_t identity; /* a hash of the problem: decides whether it is held out from training */
 };
 
-/* Characters at most. */
+/* Maximum numbers of characters. */
 struct problem_size {
     int64_t prompt, completion;
 };
@@ -31,15 +31,15 @@ struct kind {
     /* Every character of the task's text, zero-terminated. */
     void (*alphabet)(const struct task_config *config, char alphabet[KIND_ALPHABET_BYTES]);
 
-    /* Of a kind with problems; NULL otherwise. */
+    /* NULL for a kind without problems, as are the next two. */
     void (*random_example)(const struct task_config *config, struct rotary_random *random,
                            struct example *example);
     struct problem_size (*size)(const struct task_config *config);
-    /* The answer that stands in `written`; empty if it was not finished. */
+    /* The answer within `generated`; empty if generation stopped before its end. */
     void (*answer)(const char *generated, char answer[TASK_TEXT_BYTES]);
 
-    /* Of a kind without problems: writes the first `count` tokens of a sequence and returns its identity,
-     * which is the same for every count of at least KIND_OPENING_TOKENS. */
+    /* NULL for a kind with problems. Writes the first `count` tokens of a random sequence and returns its
+     * identity, which is the same for every count of at least KIND_OPENING_TOKENS. */
     uint64_t (*random_sequence)(const struct task_config *config, struct rotary_random *random, int64_t count,
                                 int32_t *tokens);
 };
@@ -48,7 +48,7 @@ enum { KIND_OPENING_TOKENS = 64 };
 
 extern const struct kind kind_addition, kind_index, kind_prefix;
 
-/* The text of one problem, for given operands; what `draw` writes once it has drawn them. */
+/* The example for given operands, as random_example() makes it from random ones. */
 void addition_example(uint64_t left, uint64_t right, struct example *example);
 void index_example(const char *string, int64_t index, struct example *example);
 

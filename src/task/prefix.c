@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Completing a piece of text that was seen before (the second substring task of the RoPER article):
+ * Completing a substring that occurred before (the second substring task of the RoPER article):
  *
  *     [random]>[substring][random]>[substring]...
  *
- * over a small alphabet and the sign >. A round is prefix_random random letters, the sign, and
- * prefix_substring letters copied from what stands before: a window of the sequence so far, its signs left
- * out, each window equally often. While fewer letters than that stand before (the first rounds), all of them
- * are copied.
+ * over a small alphabet and the separator >. A round is prefix_random random letters, the separator, and
+ * prefix_substring letters copied from the letters so far: a window of them, without separators, uniform over
+ * all windows. While there are fewer letters than prefix_substring (the first rounds), all are copied.
  *
- * The article gives no lengths. With 4 letters, 4 random ones and 32 copied ones a round, a sequence of 513
- * has about 0.30 nats a token that nothing can predict: in a full round 4 ln 4 = 5.5 for the random letters
- * and about as much, ln(number of different windows), to see which window is being copied, over 37 tokens.
- * That is just below the losses the article reports (0.306 for the best run). Beginning with 32 random
- * letters instead would give a floor of 0.35, above what it reports, so that cannot be what was trained.
+ * The article gives no lengths. With an alphabet of 4, and 4 random and 32 copied letters per round, the
+ * entropy of a sequence of 513 is about 0.30 nats per token: a full round of 37 tokens has 4 ln 4 = 5.5 nats
+ * for the random letters and about as much, ln(number of different windows), for the choice of the window.
+ * That is just below the losses the article reports (0.306 for the best run). With 32 random letters at the
+ * start it would be 0.35, above what the article reports, so the article cannot have trained on that.
  *
- * A sequence's identity is its opening, which holds enough random letters that nobody can learn which are
- * held out.
+ * A sequence's identity is the hash of its opening, which has so many random letters that no model can learn
+ * which openings are held out.
  */
 #include "task/kind.h"
 
@@ -25,7 +24,7 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Where letter number `letter` of the text stands. */
+/* The position of letter number `letter`, separators not counted. */
 static int64_t position_of_letter(const int32_t *tokens, int32_t separator, int64_t letter)
 {
     int64_t position = 0;

@@ -13,28 +13,29 @@ const char *const task_names[] = {"addition", "index", "prefix", NULL};
 static const struct kind *const kinds[TASK_KINDS] = {&kind_addition, &kind_index, &kind_prefix};
 
 enum {
-    HELD_OUT_ONE_IN = 64, /* of all problems, this share is kept for evaluation */
-    TRIES = 1 << 14,      /* draws after which a configuration counts as having too few problems */
+    HELD_OUT_ONE_IN = 64, /* one problem in so many is held out from training */
+    TRIES = 1 << 14,      /* rejected problems after which a configuration is refused */
 };
 
-/* What the step of a key says in the stream of held-out data, where nothing depends on a training step. */
+/* The `step` of a random key of the evaluation stream, which no training step enters. */
 enum { VALIDATION_SEQUENCES, EVALUATION_PROBLEMS };
 
 #define MEMBER(member) offsetof(struct task_config, member)
 
 static const struct setting table[] = {
-    {"task", SETTING_CHOICE, MEMBER(task), 0, 0, task_names, "what is taught"},
-    {"sequence_length", SETTING_INTEGER, MEMBER(sequence_length), 16, 1 << 20, NULL,
-     "tokens the model reads at once"},
-    {"problems", SETTING_INTEGER, MEMBER(problems), 1, 1 << 16, NULL, "problems an evaluation solves"},
+    {"task", SETTING_CHOICE, MEMBER(task), 0, 0, task_names, "task to train on"},
+    {"sequence_length", SETTING_INTEGER, MEMBER(sequence_length), 16, 1 << 20, NULL, "tokens per sequence"},
+    {"problems", SETTING_INTEGER, MEMBER(problems), 1, 1 << 16, NULL, "problems per evaluation"},
     {"addition_digits", SETTING_INTEGER, MEMBER(addition_digits), 2, 16, NULL,
-     "most digits of a number to add"},
-    {"index_letters", SETTING_INTEGER, MEMBER(index_letters), 2, 99, NULL, "letters of a string to index"},
+     "maximum digits of an operand of the addition task"},
+    {"index_letters", SETTING_INTEGER, MEMBER(index_letters), 2, 99, NULL,
+     "letters of a string of the index task"},
     {"prefix_letters", SETTING_INTEGER, MEMBER(prefix_letters), 2, 26, NULL,
-     "letters of the alphabet of the prefix task"},
-    {"prefix_random", SETTING_INTEGER, MEMBER(prefix_random), 1, 1024, NULL, "random letters of a round"},
+     "size of the alphabet of the prefix task"},
+    {"prefix_random", SETTING_INTEGER, MEMBER(prefix_random), 1, 1024, NULL,
+     "random letters per round of the prefix task"},
     {"prefix_substring", SETTING_INTEGER, MEMBER(prefix_substring), 1, 1 << 16, NULL,
-     "copied letters of a round"},
+     "copied letters per round of the prefix task"},
 };
 
 void task_config_default(struct task_config *config)
@@ -54,14 +55,14 @@ struct settings task_settings(struct task_config *config)
     return (struct settings){table, sizeof table / sizeof table[0], config};
 }
 
-/* Whether what has this identity is kept for evaluation. The low bits of the hash depend on the low bits of
- * the text's bytes alone; the upper half, folded in, depends on all of them. */
+/* Whether the problem or sequence of this identity is held out from training. The low bits of the hash depend
+ * on the low bits of the text's bytes alone; the upper half, folded in, depends on all of them. */
 static bool is_held_out(uint64_t identity)
 {
     return (identity ^ identity >> 32) % HELD_OUT_ONE_IN == 0;
 }
 
-/* Draws a problem, or the opening of a sequence of a kind without problems; gives its identity. */
+/* Makes a random example, or the opening of a random sequence, and returns its identity. */
 static uint64_t random_identity(const struct task *task, struct rotary_random *random,
                                 struct example *example)
 {
@@ -75,7 +76,7 @@ static uint64_t random_identity(const struct task *task, struct rotary_random *r
                                        count < KIND_OPENING_TOKENS ? count : KIND_OPENING_TOKENS, tokens);
 }
 
-/* So that drawing until one belongs to the wanted side always ends. */
+/* Ensures that the loop of sample_split always ends, for training and for evaluation. */
 static rotary_status check_variety(const struct task *task, rotary_error *error)
 {
     for (int held_out = 0; held_out < 2; held_out++) {
@@ -112,8 +113,7 @@ rotary_status task_create(struct task **out, const struct task_config *config, r
 {
     struct task *task = malloc(sizeof *task);
     if (!task)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "a task needs %zu bytes, which cannot be had",
-                           sizeof *task);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a task (%zu bytes)", sizeof *task);
     task->config = *config;
     task->kind = kinds[config->task];
     char alphabet[KIND_ALPHABET_BYTES];
@@ -140,7 +140,8 @@ const struct characters *task_characters(const struct task *task)
     return &task->characters;
 }
 
-/* Draws until one belongs to the wanted side. Gives the generator as it was before that draw. */
+/* Rejection sampling: makes random examples until one is of the wanted split. Returns the generator as it was
+ * before that one. */
 static struct rotary_random sample_split(const struct task *task, struct rotary_random *random, bool held_out,
                                          struct example *example)
 {
@@ -151,7 +152,7 @@ static struct rotary_random sample_split(const struct task *task, struct rotary_
     return before;
 }
 
-/* Appends `text` to *length of at most `count` tokens, cutting what does not fit. */
+/* Appends `text` to the *length tokens, truncated so that they are at most `count`. */
 static void append(const struct task *task, const char *text, int32_t *tokens, int64_t *length, int64_t count)
 {
     for (const char *at = text; *at && *length < count; at++)
@@ -175,7 +176,7 @@ static void fill_sequence(const struct task *task, struct rotary_random random, 
     }
 }
 
-/* Every row has 2^32 numbers of its own. */
+/* Every row has its own 2^32 random numbers. */
 static struct rotary_random random_of(uint64_t seed, uint32_t stream, uint32_t step, int64_t row)
 {
     return (struct rotary_random){.key = {.seed = seed, .stream = stream, .step = step},

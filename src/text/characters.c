@@ -21,7 +21,7 @@ void characters_create(struct characters *characters, const char *alphabet)
     }
 }
 
-/* A byte as a person can read it: itself between quotes, or its number. */
+/* A byte for a message: the character in quotes if it is printable, else its number. */
 static void describe(unsigned char byte, char text[16])
 {
     if (isascii(byte) && isprint(byte))
@@ -39,7 +39,7 @@ rotary_status characters_encode(const struct characters *characters, const char 
             char shown[16];
             describe(byte, shown);
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "%s at place %lld of the text is not in the alphabet \"%.*s\"", shown,
+                               "%s at position %lld of the text is not in the alphabet \"%.*s\"", shown,
                                (long long)(i + 1), (int)characters->count, characters->character);
         }
     }

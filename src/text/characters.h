@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The character tokenizer: one token a character of a fixed alphabet.
+ * The character tokenizer: one token per character of a fixed alphabet.
  */
 #ifndef ROTARY_TEXT_CHARACTERS_H
 #define ROTARY_TEXT_CHARACTERS_H
@@ -10,12 +10,12 @@
 struct characters {
     int32_t count;       /* tokens 0 ... count - 1 */
     char character[256]; /* of a token */
-    int16_t token[256];  /* of a byte; -1: not in the alphabet */
+    int16_t token[256];  /* of a byte; -1 if it is not in the alphabet */
 };
 
-/* The distinct bytes of `alphabet`, in order of first appearance. */
+/* Makes a vocabulary of the distinct bytes of `alphabet`, in order of first appearance. */
 void characters_create(struct characters *characters, const char *alphabet);
-/* ROTARY_INVALID_ARGUMENT names the first byte that is not in the alphabet, and its place. */
+/* ROTARY_INVALID_ARGUMENT says the first byte that is not in the alphabet, and its position from 1. */
 ROTARY_CHECKED rotary_status characters_encode(const struct characters *characters, const char *text,
                                                int64_t bytes, int32_t *tokens, rotary_error *error);
 /* Writes count characters and a terminating zero. */

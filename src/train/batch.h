@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Training data, written by the task straight to where the model reads it.
+ * Batches of training data, which the task writes to the memory that the model reads.
  */
 #ifndef ROTARY_TRAIN_BATCH_H
 #define ROTARY_TRAIN_BATCH_H
@@ -12,14 +12,15 @@ struct batch {
     const struct task *task;
     int64_t rows, time;
     int32_t *sequences; /* [rows, time + 1] */
-    int32_t *tokens;    /* [rows, time]: a sequence without its last token */
-    int32_t *targets;   /* [rows, time]: without its first */
+    int32_t *tokens;    /* [rows, time]: the sequences without their last token */
+    int32_t *targets;   /* [rows, time]: the sequences without their first token */
 };
 
-/* Takes the buffers from an arena (base/arena.h: the same call measures). */
+/* Pushes the buffers onto an arena; base/arena.h says how the same call measures. */
 void batch_carve(struct batch *batch, struct rotary_arena *arena);
 
-/* Sequences first_row ... first_row + rows - 1 of step `step`, made on `threads` threads. Takes no memory. */
+/* Fills the batch with sequences first_row ... first_row + rows - 1 of step `step`, on `threads` threads.
+ * Allocates nothing. */
 void batch_fill(const struct batch *batch, int threads, uint64_t seed, uint32_t step, int64_t first_row);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An array of the table of parameters, and what stands before a name in the file that keeps it. */
+/* An array of the table of parameters, and the prefix of its tensors' names in a file. */
 struct array {
     const char *prefix;
     float *values;
@@ -68,14 +68,14 @@ static rotary_status write_arrays(const char *path, const struct parameters *par
     return status;
 }
 
-/* Both files say what they are of: the format, the step, and the configuration in what lasts of it. */
+/* The metadata of both files: format, step, and the part of the configuration that is fixed for a run. */
 static rotary_status describe(json_t **metadata, const struct run_config *config,
                               const struct checkpoint_state *state, rotary_error *error)
 {
-    struct run_config lasting = *config;
-    run_config_fixed(&lasting);
+    struct run_config fixed = *config;
+    run_config_fixed(&fixed);
     json_t *object;
-    rotary_status status = run_config_to_json(&lasting, &object, error);
+    rotary_status status = run_config_to_json(&fixed, &object, error);
     if (status != ROTARY_OK)
         return status;
     char *text = file_json_text(object, JSON_COMPACT);
@@ -141,7 +141,7 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
         status = describe_loss(metadata, state, error);
     if (status == ROTARY_OK)
         status = write_arrays(paths.optimizer_next, parameters, moments, MOMENTS, metadata, error);
-    /* Half a checkpoint is of no use, and its place may be what is missing. */
+    /* A model alone is no checkpoint; if the disk is full, its space is needed. */
     if (status != ROTARY_OK)
         unlink(paths.model_next);
     json_decref(metadata);
@@ -231,7 +231,8 @@ static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, 
     return read_number(checkpoint->optimizer, path, "loss_counted", 0, &state->loss_counted, error);
 }
 
-/* The model of the optimizer's step: in its place, or still waiting to be renamed. */
+/* Opens the model of the optimizer's step: model.safetensors, or model.safetensors.next if it was not renamed
+ * yet. */
 static rotary_status open_model(struct checkpoint *checkpoint, const struct paths *paths, rotary_error *error)
 {
     int64_t wanted = checkpoint->state.step, step = 0;
@@ -291,7 +292,7 @@ rotary_status checkpoint_open(struct checkpoint *checkpoint, const char *folder,
         return status;
     }
     if (file_exists(paths.model))
-        return rotary_fail(error, ROTARY_BAD_FILE, "there is %s, but no %s to go on from", paths.model,
+        return rotary_fail(error, ROTARY_BAD_FILE, "there is %s, but no %s to resume from", paths.model,
                            paths.optimizer);
     return ROTARY_OK;
 }

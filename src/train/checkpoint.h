@@ -2,45 +2,48 @@
  *
  * Checkpoints: model.safetensors and optimizer.safetensors, replaced together.
  *
- * Both are written beside the old ones, as *.next, and synced. Then the optimizer's is renamed, which is the
- * moment the new checkpoint counts, and then the model's. Whoever is killed between the two leaves an
- * optimizer ahead of its model and the missing half in model.safetensors.next: checkpoint_open finishes the
- * renaming. Whoever is killed earlier leaves .next files that mean nothing and are overwritten.
+ * Both are written as *.next, beside the old ones, and synced. Then optimizer.safetensors.next is renamed,
+ * which commits the new checkpoint, and then model.safetensors.next. A process killed between the two renames
+ * leaves the new model in model.safetensors.next: checkpoint_open finishes the renaming. A process killed
+ * earlier leaves .next files that are ignored and overwritten.
  */
 #ifndef ROTARY_TRAIN_CHECKPOINT_H
 #define ROTARY_TRAIN_CHECKPOINT_H
 
 #include "train/run.h"
 
-/* What resuming needs beside parameters and moments: everything random is a function of seed and step. */
+/* What resuming needs beside parameters and optimizer state. Random numbers are functions of seed and step.
+ */
 struct checkpoint_state {
-    int64_t step; /* done; 0: none, the run is at its start */
-    /* Of the steps since the last line of metrics, for the mean the next line tells. */
+    int64_t step; /* steps done; 0: the run is at its start */
+    /* Sums over the steps since the last line of metrics, for the mean loss of the next line. */
     double loss_total;
     int64_t loss_counted;
-    double gradient_norm; /* of the step, for its line; 0 where an older version did not write it down */
+    double gradient_norm; /* of the step, for its line of metrics */
 };
 
-/* Replaces the folder's checkpoint by this state, the parameters and their moments. When it fails the old one
- * stays. */
+/* Replaces the folder's checkpoint by this state, the parameters and their moments. A failure leaves the old
+ * checkpoint in place. */
 ROTARY_CHECKED rotary_status checkpoint_write(const char *folder, const struct run_config *config,
                                               const struct parameters *parameters,
                                               const struct checkpoint_state *state, rotary_error *error);
 
 struct checkpoint {
     struct checkpoint_state state;
-    struct safetensors *model, *optimizer; /* NULL: there is none */
+    struct safetensors *model, *optimizer; /* NULL if there is no checkpoint */
 };
-/* Finishes a half-done checkpoint and opens it; with none in the folder the state is that of step 0. Damaged
- * files, files of another format, configuration or of different steps are ROTARY_BAD_FILE, and left alone. */
+/* Opens the folder's checkpoint, first finishing an interrupted rename; without a checkpoint the state is
+ * that of step 0. Files that are damaged, of another format or configuration, or of different steps are
+ * ROTARY_BAD_FILE and stay unchanged. */
 ROTARY_CHECKED rotary_status checkpoint_open(struct checkpoint *checkpoint, const char *folder,
                                              const struct run_config *config, rotary_error *error);
-/* Copies values and moments. Every parameter must be there in its shape, and nothing else. */
+/* Copies values and moments. The files must have every parameter in its shape, and no other tensor. */
 ROTARY_CHECKED rotary_status checkpoint_load(const struct checkpoint *checkpoint,
                                              struct parameters *parameters, rotary_error *error);
 void checkpoint_close(struct checkpoint *checkpoint);
 
-/* Copies the values alone, for inference, of a model of this configuration; changes nothing in the folder. */
+/* Copies the values alone, for inference. `config` must be the configuration of the run. Changes nothing in
+ * the folder. */
 ROTARY_CHECKED rotary_status checkpoint_load_model(const char *folder, const struct run_config *config,
                                                    struct parameters *parameters, rotary_error *error);
 

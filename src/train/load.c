@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A trained model, taken from its folder to be used.
+ * Loading a trained model for inference.
  */
 #include "train/checkpoint.h"
 #include "train/memory.h"

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The number a file of a control group holds; SIZE_MAX if there is none, or the word "max". */
+/* The number in a file of a control group; SIZE_MAX if there is no file, or if it holds the word "max". */
 static size_t file_limit(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -43,8 +43,8 @@ size_t memory_group_limit(const char *root, const char *group, const char *name)
     }
 }
 
-/* The least limit of the control groups this process is in, of either version. A container usually sees its
- * own group as the root, whatever it is called outside. */
+/* The minimum limit of the control groups of this process, of version 1 and 2. A container usually sees its
+ * own group as the root, whatever its name outside. */
 static size_t groups_limit(void)
 {
     size_t limit = SIZE_MAX;

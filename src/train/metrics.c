@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What one line tells. */
+/* The values of one line. */
 struct line {
     int64_t step;
     bool evaluated, diverged;
@@ -27,7 +27,7 @@ static bool has_numbers(const json_t *object, const char *const *keys)
     return !*keys;
 }
 
-/* Whether a line of metrics it is. */
+/* Parses a line; false if it is not a line of metrics. */
 static bool read_line(const char *text, size_t length, struct line *line)
 {
     static const char *const of_step[] = {"loss", "learning_rate", "gradient_norm", "tokens_per_second",
@@ -40,7 +40,7 @@ static bool read_line(const char *text, size_t length, struct line *line)
     *line = (struct line){.step = json_integer_value(step), .evaluated = evaluation};
     line->diverged = json_is_string(json_object_get(object, "diverged"));
     if (line->diverged) {
-        /* its step is all there is to know */
+        /* there is only its step */
     } else if (evaluation) {
         good = good && has_numbers(evaluation, of_evaluation);
         line->evaluation = (struct evaluation){
@@ -58,7 +58,7 @@ static bool read_line(const char *text, size_t length, struct line *line)
     return good;
 }
 
-/* Counts the lines of `text` up to the last one of a step up to `step`, noting what they say. */
+/* Reads the lines of `text` up to the last one whose step is at most `step`. */
 static rotary_status count_lines(struct metrics *metrics, const char *text, size_t count, int64_t step,
                                  rotary_error *error)
 {
@@ -116,7 +116,8 @@ rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t 
 rotary_status metrics_open(struct metrics *metrics, rotary_error *error)
 {
     metrics->file = open(metrics->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    /* A crash leaves the length before or after, and both are fine: what is cut off was not counted. */
+    /* A crash leaves the old length or the new one. Both are valid: metrics_read ignores what is truncated.
+     */
     if (metrics->file < 0 || ftruncate(metrics->file, (off_t)metrics->valid_bytes) != 0)
         return rotary_fail(error, ROTARY_IO_ERROR, "cannot write %s: %s", metrics->path, strerror(errno));
     return ROTARY_OK;
@@ -198,9 +199,9 @@ rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
     char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write an evaluation down");
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write an evaluation");
     size_t count = strlen(text);
-    text[count] = '\n'; /* in place of its end, so that the line is one system call */
+    text[count] = '\n'; /* replaces the final zero byte, so that one system call writes the line */
     rotary_status status = append(metrics, text, count + 1, error);
     free(text);
     if (status == ROTARY_OK) {

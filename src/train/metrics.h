@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metrics.jsonl (train/run.h says what its lines are): written line by line, each with one system call, so
- * that a killed process loses none; and cut back when training goes on from an earlier step.
+ * metrics.jsonl; train/run.h documents its lines. Each line is written by one system call, so that a killed
+ * process loses none. When training resumes from an earlier step, the file is truncated to that step.
  */
 #ifndef ROTARY_TRAIN_METRICS_H
 #define ROTARY_TRAIN_METRICS_H
@@ -12,22 +12,22 @@
 struct metrics {
     int file;
     char path[FILE_PATH_BYTES];
-    size_t valid_bytes; /* bytes of the lines that count */
-    /* What those lines say last, kept up with what is written. */
-    int64_t logged;               /* step of the last line that has a loss; 0: there is none */
-    double loss;                  /* of that line; NaN: there is none */
-    int64_t evaluated;            /* step of the last evaluation; 0: there is none */
+    size_t valid_bytes; /* of the lines up to the step of metrics_read */
+    /* The latest values, of the lines read and written. */
+    int64_t logged;               /* step of the last line with a loss; 0: none */
+    double loss;                  /* of that line; NaN: none */
+    int64_t evaluated;            /* step of the last evaluation; 0: none */
     struct evaluation evaluation; /* without its samples */
-    int64_t diverged;             /* the step training ended at for good; 0: it did not */
+    int64_t diverged;             /* step at which training diverged; 0: it did not */
 };
 
-/* Reads what the folder's file says up to step `step`, changing nothing; no file is an empty one. Divergence
- * is noted whatever its step. A line that is not ours, or goes back to an earlier step, with lines behind it
- * that count, is ROTARY_BAD_FILE and named by number. */
+/* Reads the lines of the folder's file up to step `step`, changing nothing; a missing file counts as empty. A
+ * line of divergence is read whatever its step. An invalid line, or one of an earlier step than the line
+ * before it, is ROTARY_BAD_FILE if a line up to `step` follows; the message has its number. */
 ROTARY_CHECKED rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step,
                                           rotary_error *error);
-/* Opens it for appending, making it if need be, after cutting off whatever metrics_read did not count: lines
- * of later steps, and a line that was not finished. */
+/* Opens or creates the file for appending, truncated to valid_bytes: lines of later steps and an unfinished
+ * line are dropped. */
 ROTARY_CHECKED rotary_status metrics_open(struct metrics *metrics, rotary_error *error);
 void metrics_close(struct metrics *metrics);
 
@@ -38,14 +38,14 @@ struct metrics_line {
 /* Allocates nothing. */
 ROTARY_CHECKED rotary_status metrics_write_line(struct metrics *metrics, const struct metrics_line *line,
                                                 rotary_error *error);
-/* With the samples evaluation->samples, all sample_count of them. */
+/* Writes the samples too: evaluation->samples, sample_count of them. */
 ROTARY_CHECKED rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
                                                       const struct evaluation *evaluation,
                                                       rotary_error *error);
-/* The last line of a run whose `what` (such as "loss") is not finite at step `step`. */
+/* Writes that `what`, such as "loss", is not finite at step `step`: the last line of a run that diverged. */
 ROTARY_CHECKED rotary_status metrics_write_divergence(struct metrics *metrics, int64_t step, const char *what,
                                                       rotary_error *error);
-/* Waits until what was written is on the disk. */
+/* Waits until the lines written are on the disk. */
 ROTARY_CHECKED rotary_status metrics_sync(struct metrics *metrics, rotary_error *error);
 
 #endif

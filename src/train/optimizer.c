@@ -30,7 +30,7 @@ bool optimizer_step(const struct optimizer *optimizer, const struct compute *com
         .decoupled = optimizer->kind == OPTIMIZER_ADAMW,
         .gradient_scale = (float)optimizer_clip_scale(*norm, optimizer->max_grad_norm),
     };
-    /* Of the betas that the moments see: near 1 a float's rounding is a large part of what is left of them.
+    /* From the betas rounded to float, as the moments use them: near 1 the rounding is large beside 1 - beta.
      */
     adam.correction1 = (float)(1.0 - pow((double)adam.beta1, (double)step));
     adam.correction2 = (float)(1.0 - pow((double)adam.beta2, (double)step));

@@ -13,32 +13,32 @@ const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 
 #define MEMBER(member) offsetof(struct train_config, member)
 enum { MAX_BATCH = 1 << 20 };
-#define MAX_STEP        4294967295.0       /* data and dropout are drawn by a 32-bit step */
+#define MAX_STEP        4294967295.0       /* random keys of data and dropout have a 32-bit step */
 #define MAX_SEED        9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
 #define MAX_BETA        0.9999999          /* below 1 in f32 */
-#define SMALLEST_FACTOR 1e-20              /* an epsilon that still is one in f32 */
+#define SMALLEST_FACTOR 1e-20              /* of epsilon: not 0 in f32 */
 
 static const struct setting train_table[] = {
     {"steps", SETTING_INTEGER, MEMBER(steps), 1, MAX_STEP, NULL, "updates of the parameters"},
-    {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, MAX_BATCH, NULL, "sequences run at once"},
+    {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, MAX_BATCH, NULL, "sequences per batch"},
     {"gradient_accumulation_steps", SETTING_INTEGER, MEMBER(gradient_accumulation_steps), 1, MAX_BATCH, NULL,
-     "batches whose gradients are summed for one step"},
+     "batches whose gradients are summed per step"},
     {"learning_rate", SETTING_REAL, MEMBER(learning_rate), 0, 1e6, NULL,
-     "the largest; with noam, its factor"},
+     "maximum learning rate; with noam, its factor"},
     {"minimum_learning_rate", SETTING_REAL, MEMBER(minimum_learning_rate), 0, 1e6, NULL,
-     "where linear and cosine end"},
-    {"schedule", SETTING_CHOICE, MEMBER(schedule), 0, 0, schedule_names, "how the learning rate goes on"},
+     "learning rate at the end of linear and cosine"},
+    {"schedule", SETTING_CHOICE, MEMBER(schedule), 0, 0, schedule_names,
+     "the learning rate after the warm-up"},
     {"warmup_steps", SETTING_INTEGER, MEMBER(warmup_steps), 0, MAX_STEP, NULL,
      "steps in which the learning rate rises from 0"},
-    {"optimizer", SETTING_CHOICE, MEMBER(optimizer), 0, 0, optimizer_names,
-     "what turns gradients into updates"},
-    {"beta1", SETTING_REAL, MEMBER(beta1), 0, MAX_BETA, NULL, "memory of the gradients' mean"},
-    {"beta2", SETTING_REAL, MEMBER(beta2), 0, MAX_BETA, NULL, "memory of the gradients' mean square"},
+    {"optimizer", SETTING_CHOICE, MEMBER(optimizer), 0, 0, optimizer_names, "how gradients become updates"},
+    {"beta1", SETTING_REAL, MEMBER(beta1), 0, MAX_BETA, NULL, "decay of the gradients' mean"},
+    {"beta2", SETTING_REAL, MEMBER(beta2), 0, MAX_BETA, NULL, "decay of the gradients' mean square"},
     {"epsilon", SETTING_REAL, MEMBER(epsilon), SMALLEST_FACTOR, 1, NULL,
      "added to the root of the mean square"},
-    {"weight_decay", SETTING_REAL, MEMBER(weight_decay), 0, 1e3, NULL, "of matrices"},
+    {"weight_decay", SETTING_REAL, MEMBER(weight_decay), 0, 1e3, NULL, "of matrices alone"},
     {"max_grad_norm", SETTING_REAL, MEMBER(max_grad_norm), 0, 1e9, NULL,
-     "largest norm of all gradients together; 0: none"},
+     "maximum norm of all gradients together, to which they are clipped; 0: none"},
     {"precision", SETTING_CHOICE, MEMBER(precision), 0, 0, precision_names,
      "of matrix products and stored activations"},
     {"seed", SETTING_INTEGER, MEMBER(seed), 0, MAX_SEED, NULL, "of weights, data, dropout and evaluation"},
@@ -49,7 +49,7 @@ static const struct setting train_table[] = {
     {"checkpoint_every", SETTING_INTEGER, MEMBER(checkpoint_every), 0, MAX_STEP, NULL,
      "steps from one checkpoint to the next; 0: only at the end"},
     {"validation_sequences", SETTING_INTEGER, MEMBER(validation_sequences), 1, MAX_BATCH, NULL,
-     "sequences the loss of an evaluation is taken over"},
+     "sequences of the validation loss"},
 };
 
 static void train_config_default(struct train_config *config)
@@ -93,8 +93,8 @@ rotary_status run_config_to_json(const struct run_config *config, json_t **objec
 {
     json_t *made = json_object();
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write a configuration down");
-    struct run_config copy = *config; /* the tables hold pointers that may write */
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write a configuration");
+    struct run_config copy = *config; /* settings hold pointers that are not const */
     struct settings settings[RUN_SETTINGS];
     run_settings(&copy, settings);
     rotary_status status = settings_write(settings, RUN_SETTINGS, made, error);
@@ -169,7 +169,7 @@ static rotary_status check_training(const struct train_config *train, rotary_err
                            train->minimum_learning_rate, train->learning_rate);
     if ((double)train->steps * (double)train->gradient_accumulation_steps > MAX_STEP)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "steps times accumulation is %.0f batches; at most %.0f can be told apart",
+                           "steps times gradient_accumulation_steps is %.0f batches, wanted at most %.0f",
                            (double)train->steps * (double)train->gradient_accumulation_steps, MAX_STEP);
     return ROTARY_OK;
 }
@@ -217,14 +217,14 @@ static rotary_status say_difference(const char *key, const json_t *recorded, con
 rotary_status run_config_same(const struct run_config *config, const struct run_config *recorded,
                               const char *where, rotary_error *error)
 {
-    struct run_config lasting = *config, lasting_recorded = *recorded;
-    run_config_fixed(&lasting);
-    run_config_fixed(&lasting_recorded);
+    struct run_config fixed = *config, fixed_recorded = *recorded;
+    run_config_fixed(&fixed);
+    run_config_fixed(&fixed_recorded);
     json_t *now, *before;
-    rotary_status status = run_config_to_json(&lasting, &now, error);
+    rotary_status status = run_config_to_json(&fixed, &now, error);
     if (status != ROTARY_OK)
         return status;
-    status = run_config_to_json(&lasting_recorded, &before, error);
+    status = run_config_to_json(&fixed_recorded, &before, error);
     if (status == ROTARY_OK) {
         const char *key;
         json_t *value;
@@ -245,18 +245,18 @@ rotary_status run_config_extends(const struct run_config *config, const struct r
                                  const char *where, rotary_error *error)
 {
     int schedule = recorded->train.schedule;
-    bool leads_to_last = schedule == SCHEDULE_LINEAR || schedule == SCHEDULE_COSINE;
-    if (!leads_to_last || config->train.steps == recorded->train.steps)
+    bool depends_on_steps = schedule == SCHEDULE_LINEAR || schedule == SCHEDULE_COSINE;
+    if (!depends_on_steps || config->train.steps == recorded->train.steps)
         return ROTARY_OK;
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "steps is %lld in %s and %lld now: a schedule that is %s leads to its last step, and "
-                       "what was trained would have gone another way; wanted the same steps, or another "
-                       "folder",
-                       (long long)recorded->train.steps, where, (long long)config->train.steps,
-                       schedule_names[schedule]);
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "steps is %lld in %s and %lld now: the learning rate of a %s schedule depends on the number "
+        "of steps, so the steps already taken would differ; wanted the same steps, or "
+        "another folder",
+        (long long)recorded->train.steps, where, (long long)config->train.steps, schedule_names[schedule]);
 }
 
-/* "format" is not a setting: it says whether the settings can be read at all. */
+/* Checks "format" and removes it: it is not a setting. */
 static rotary_status check_format(const char *path, json_t *object, rotary_error *error)
 {
     const json_t *format = json_object_get(object, "format");
@@ -295,7 +295,7 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
         *config = read;
     if (status != ROTARY_INVALID_ARGUMENT)
         return status;
-    /* The wrong value is in a file, not in the call. */
+    /* The invalid value is in a file, not in an argument. */
     if (error)
         error->status = ROTARY_BAD_FILE;
     return ROTARY_BAD_FILE;

@@ -19,7 +19,7 @@ extern const char *const schedule_names[]; /* NULL-terminated, in the order of s
  *     noam               rate * width^-0.5 * min(t^-0.5, t * w^-1.5)
  *
  * The cosine is that of Loshchilov and Hutter 2017, without restarts; noam is equation 3 of Vaswani et al.
- * 2017. noam's warm-up is its own second term, and `minimum` means nothing to it or to constant. */
+ * 2017; its warm-up is its own second term. `minimum` applies to linear and cosine alone. */
 struct schedule {
     enum schedule_kind kind;
     double rate, minimum;
@@ -27,7 +27,7 @@ struct schedule {
     int64_t width; /* of the model, for noam */
 };
 
-/* The learning rate of step `step`, counted from 1. Past the last step it stays what it was there. */
+/* The learning rate of step `step`, counted from 1. Steps after the last have the rate of the last. */
 double schedule_rate(const struct schedule *schedule, int64_t step);
 
 #endif

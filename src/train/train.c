@@ -12,22 +12,22 @@
 
 #include <math.h>
 
-enum { SAMPLES = 8 }; /* problems of an evaluation that are written down with the model's answers */
+enum { SAMPLES = 8 }; /* problems per evaluation that are recorded with the generated text */
 
 /* One call of train(). */
 struct session {
     const struct train_call *call;
-    struct run_config config; /* the call's, with the precision that is really used */
+    struct run_config config; /* the call's, with `auto` precision resolved */
     int lock;
-    bool writes_config; /* config.json is not there yet, or is to say something else */
+    bool writes_config; /* config.json is missing, or its steps or intervals change */
     struct trainer trainer;
     struct evaluation_sample samples[SAMPLES];
     struct metrics metrics;
 
-    struct checkpoint_state state; /* now */
-    int64_t first_step;            /* where this call started */
+    struct checkpoint_state state; /* current */
+    int64_t first_step;            /* steps done before this call */
     int64_t saved_step;            /* of the checkpoint in the folder; 0: none */
-    double start;                  /* when the first step began, for the time left */
+    double start;                  /* time at which the first step began, for seconds_left */
     double stepping;               /* seconds spent in steps since the last line of metrics */
     int64_t tokens;                /* trained on since the last line of metrics */
 };
@@ -42,22 +42,22 @@ static bool is_interrupted(const struct session *session)
     return session->call->interrupted && atomic_load(session->call->interrupted);
 }
 
-/* ---- beginning ---- */
+/* ---- setup ---- */
 
-/* A precision that was left open is written down as what this machine made of it. */
+/* Makes precision `auto` the one computed in; any other must agree with it. */
 static rotary_status resolve_precision(struct session *session, rotary_error *error)
 {
     int used = session->call->compute->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
     int *wanted = &session->config.train.precision;
     if (*wanted != PRECISION_AUTO && *wanted != used)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "precision is %s, but the model is to be computed in %s", precision_names[*wanted],
+                           "precision is %s, but the model would be computed in %s", precision_names[*wanted],
                            precision_names[used]);
     *wanted = used;
     return ROTARY_OK;
 }
 
-/* What may change in a run did change. */
+/* Whether one of the four keys that may change did. */
 static bool plan_changed(const struct train_config *train, const struct train_config *recorded)
 {
     return train->steps != recorded->steps || train->log_every != recorded->log_every ||
@@ -65,7 +65,7 @@ static bool plan_changed(const struct train_config *train, const struct train_co
            train->checkpoint_every != recorded->checkpoint_every;
 }
 
-/* Whether training may write to the folder, and whether it goes on from something there. */
+/* Locks the folder and checks that this call may train in it. */
 static rotary_status enter_folder(struct session *session, rotary_error *error)
 {
     const char *folder = session->call->folder;
@@ -99,7 +99,7 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
 
 /* ---- one step ---- */
 
-/* That it came to this is written down before it is said, so that nobody trains to here again. */
+/* Records the divergence in metrics.jsonl, so that resuming is refused, and fails. */
 static rotary_status fail_diverged(struct session *session, const char *what, double value, int64_t step,
                                    rotary_error *error)
 {
@@ -119,7 +119,7 @@ static rotary_status fail_diverged(struct session *session, const char *what, do
         value, (long long)step, (long long)session->saved_step, session->call->folder);
 }
 
-/* Allocates nothing once every shape has been seen. */
+/* Allocates nothing after the first step. */
 static rotary_status take_step(struct session *session, struct train_progress *progress, rotary_error *error)
 {
     double begin = rotary_clock();
@@ -132,7 +132,7 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     if (taken.diverged && !isfinite(mean))
         return fail_diverged(session, "loss", mean, step, error);
     if (taken.diverged)
-        return fail_diverged(session, "gradient's norm", taken.gradient_norm, step, error);
+        return fail_diverged(session, "gradient norm", taken.gradient_norm, step, error);
     session->state.step = step;
     session->state.loss_total += taken.loss.total;
     session->state.loss_counted += taken.loss.counted;
@@ -154,9 +154,9 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     return ROTARY_OK;
 }
 
-/* ---- what is written down ---- */
+/* ---- metrics, checkpoints, evaluations ---- */
 
-/* What a line has told does not count in the next one's mean. */
+/* Starts the mean loss of the next line. */
 static void reset_loss_mean(struct session *session)
 {
     session->state.loss_total = 0;
@@ -179,7 +179,7 @@ static rotary_status write_line(struct session *session, const struct train_prog
     return metrics_write_line(&session->metrics, &line, error);
 }
 
-/* The lines up to a checkpoint are on the disk before it is. */
+/* Writes a checkpoint, after all lines of metrics up to it are on the disk. */
 static rotary_status save(struct session *session, rotary_error *error)
 {
     rotary_status status = metrics_sync(&session->metrics, error);
@@ -201,7 +201,7 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
         .interrupted = session->call->interrupted,
     };
     *evaluation = (struct evaluation){.sample_count = SAMPLES, .samples = session->samples};
-    struct profile *profile = session->call->compute->profile; /* is that of the steps */
+    struct profile *profile = session->call->compute->profile; /* measures steps, not evaluations */
     if (profile)
         profile->paused = true;
     rotary_status status =
@@ -211,7 +211,7 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
     if (status != ROTARY_OK)
         return status;
     if (!isfinite(evaluation->loss))
-        return fail_diverged(session, "held-out loss", evaluation->loss, session->state.step, error);
+        return fail_diverged(session, "validation loss", evaluation->loss, session->state.step, error);
     return metrics_write_evaluation(&session->metrics, session->state.step, evaluation, error);
 }
 
@@ -253,13 +253,14 @@ static void report(const struct session *session, const struct train_progress *p
         session->call->progress(session->call->argument, progress);
 }
 
-/* Whether the last step is done and its line is missing: the run was to go on when it was stopped there. */
+/* Whether the last step is done but has no line: the run was stopped there when its last step was a later
+ * one. */
 static bool line_is_due(const struct session *session)
 {
     return session->state.step == session->config.train.steps && session->state.loss_counted > 0;
 }
 
-/* A run may have been stopped between the checkpoint of a step and the evaluation after it. */
+/* Writes the line and the evaluation of the current step if the run was stopped before them. */
 static rotary_status catch_up(struct session *session, rotary_error *error)
 {
     const struct train_progress last = {
@@ -279,8 +280,8 @@ static rotary_status catch_up(struct session *session, rotary_error *error)
     return status;
 }
 
-/* Takes a step and writes down what is due after it. The evaluation comes after the checkpoint, so that being
- * stopped in the middle of it loses no step. */
+/* Takes a step, then writes the line, checkpoint and evaluation that are due. The evaluation comes after the
+ * checkpoint, so that a run stopped during it loses no step. */
 static rotary_status advance(struct session *session, rotary_error *error)
 {
     const struct train_config *train = &session->config.train;
@@ -317,10 +318,10 @@ static rotary_status run(struct session *session, rotary_error *error)
     return status;
 }
 
-/* ---- the call ---- */
+/* ---- train() ---- */
 
-/* The checkpoint says how many tokens it trained on since the last line, and that line is on the disk before
- * it; or that of its own step, where it was made up for. */
+/* Checks that metrics.jsonl ends where the checkpoint expects it: at the line before loss_counted tokens, or,
+ * if catch_up() wrote one, at a line of the checkpoint's own step. */
 static rotary_status check_metrics(struct session *session, rotary_error *error)
 {
     const struct run_config *config = &session->config;
@@ -339,13 +340,13 @@ static rotary_status check_metrics(struct session *session, rotary_error *error)
     if (session->metrics.logged == wanted)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE,
-                       "%s: the last whole line up to the checkpoint's step %lld is of step %lld; wanted "
-                       "one of step %lld: lines are missing",
+                       "%s: the last complete line up to the checkpoint's step %lld is of step %lld; "
+                       "wanted one of step %lld: lines are missing",
                        session->metrics.path, (long long)step, (long long)session->metrics.logged,
                        (long long)wanted);
 }
 
-/* Finds out where the run stands, changing nothing but a checkpoint that was left half renamed. */
+/* Reads checkpoint and metrics, changing nothing except to finish an interrupted rename of a checkpoint. */
 static rotary_status find_state(struct session *session, struct checkpoint *checkpoint, rotary_error *error)
 {
     const char *folder = session->call->folder;
@@ -362,7 +363,7 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
     return status == ROTARY_OK ? check_metrics(session, error) : status;
 }
 
-/* Nothing in the folder changes before everything that can fail for lack of memory is done. */
+/* Allocates everything, before anything in the folder changes. */
 static rotary_status set_up(struct session *session, const struct checkpoint *checkpoint, rotary_error *error)
 {
     rotary_status status = trainer_create(&session->trainer, &session->config, session->call->compute, error);

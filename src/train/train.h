@@ -9,47 +9,48 @@
 
 struct train_progress {
     int64_t step, steps;
-    /* Of this step, but for tokens_per_second: since the last line of metrics. All 0 when a resumed run makes
-     * up for an evaluation it was stopped before. */
+    /* Of this step; tokens_per_second is the mean since the last line of metrics. All 0 if a resumed run
+     * reports an evaluation that it was stopped before. */
     double loss, learning_rate, gradient_norm, tokens_per_second, seconds_left;
-    const struct evaluation *evaluation; /* just made at this step; NULL otherwise */
+    const struct evaluation *evaluation; /* of this step; NULL if there was none */
 };
 
 struct train_call {
     const struct run_config *config; /* checked */
-    const struct compute *compute;   /* its profile, if it has one, becomes that of the steps */
+    const struct compute *compute;   /* its profile, if not NULL, measures the steps */
     const char *folder;
-    bool resume; /* continue what is in the folder; with no checkpoint there, start at step 0 */
+    bool resume; /* resume the folder's run; without a checkpoint, start at step 0 */
     /* Called after every step, from the calling thread. May be NULL. */
     void (*progress)(void *argument, const struct train_progress *progress);
     void *argument;
-    /* When it becomes true: checkpoint and return ROTARY_INTERRUPTED. May be NULL. */
+    /* Once true, train() writes a checkpoint and returns ROTARY_INTERRUPTED. May be NULL. */
     const atomic_bool *interrupted;
 };
 
 /* Filled in whatever the status. */
 struct train_result {
-    int64_t steps_done, first_step; /* first_step: where this call started */
+    int64_t steps_done, first_step; /* first_step: steps done before this call */
     double loss, seconds;           /* loss: of the last line of metrics, NaN if there is none */
-    struct evaluation evaluation;   /* the last, zero if there was none; its samples are not kept */
-    int64_t diverged;               /* the step a loss or gradient was not finite at; 0: none was */
+    struct evaluation evaluation;   /* the last, without samples; zero if there was none */
+    int64_t diverged;               /* step at which training diverged; 0: it did not */
 };
 
-/* Trains until config->train.steps are done, writing the run's folder. A run that is finished already returns
- * at once. A folder that holds a run is never overwritten: without `resume` it is refused, and with `resume`
- * a configuration that differs from the folder's is refused too, but for steps, log_every, evaluate_every and
- * checkpoint_every; and other steps are refused of a schedule that ends with them (run_config_extends). A
- * metrics.jsonl that does not reach the checkpoint, or is damaged before it, is ROTARY_BAD_FILE. Another
- * process training in the folder is refused.
+/* Trains until config->train.steps are done, writing the run's folder; a finished run returns at once.
  *
- * A loss or gradient that is not finite ends the run for good: that is written to metrics.jsonl, the last
- * checkpoint stays, result->diverged says the step, and the status is ROTARY_INVALID_ARGUMENT, as it is at
- * once whenever the run is asked for again, since it would go the same way again.
+ * A folder that holds a run is never overwritten. Without `resume` it is refused; with `resume`, `config` may
+ * differ from the folder's in steps, log_every, evaluate_every and checkpoint_every alone (run_config_same),
+ * and in steps only if the schedule does not depend on them (run_config_extends). A metrics.jsonl that is
+ * damaged, or ends before the checkpoint's step, is ROTARY_BAD_FILE. A folder in which another process trains
+ * is refused.
  *
- * Stopped at any moment and resumed, the run ends with the same bytes in model.safetensors, and with the same
- * lines in metrics.jsonl but for the times. Evaluations draw their problems from the run's seed, so that runs
- * of one seed are asked the same. A precision of `auto` is settled by compute->storage and written
- * down so. */
+ * If the loss or a gradient is not finite, the run has diverged: metrics.jsonl records it, the last
+ * checkpoint stays, result->diverged is the step, and the status is ROTARY_INVALID_ARGUMENT. Resuming such a
+ * run is refused too, since the same steps would diverge again.
+ *
+ * Resuming is bit-exact: a run stopped at any moment and resumed ends with the same bytes in
+ * model.safetensors, and the same lines in metrics.jsonl except for times. The problems of evaluations depend
+ * on the run's seed alone, so runs of one seed have the same ones. Precision `auto` becomes that of
+ * compute->storage, also in config.json. */
 ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,
                                    rotary_error *error);
 

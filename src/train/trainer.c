@@ -80,7 +80,7 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, struct l
         double begin = profile_begin(trainer->compute->profile);
         batch_fill(batch, trainer->compute->threads, (uint64_t)train->seed, (uint32_t)step,
                    micro * batch->rows);
-        profile_end(trainer->compute->profile, begin, "data", "made", 0.0, 0.0);
+        profile_end(trainer->compute->profile, begin, "data", "batch", 0.0, 0.0);
         struct decoder_batch run = {
             .batch = batch->rows,
             .time = batch->time,
@@ -114,13 +114,13 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
         !isfinite(result->loss.total) ||
         !optimizer_step(&trainer->optimizer, trainer->compute, decoder_parameters(trainer->decoder), step,
                         result->learning_rate, &result->gradient_norm);
-    /* The norm reads the gradients; the update reads and writes values, gradients and two moments. */
-    profile_end(trainer->compute->profile, begin, "update", "norm of the gradient, Adam", 0.0,
+    /* Bytes: the norm reads the gradients; the update reads and writes values, gradients and two moments. */
+    profile_end(trainer->compute->profile, begin, "update", "gradient norm, Adam", 0.0,
                 9.0 * sizeof(float) * (double)decoder_parameters(trainer->decoder)->elements);
     if (result->diverged)
         return ROTARY_OK;
     begin = profile_begin(trainer->compute->profile);
     status = decoder_prepare(trainer->decoder, error);
-    profile_end(trainer->compute->profile, begin, "update", "weights laid out for the products", 0.0, 0.0);
+    profile_end(trainer->compute->profile, begin, "update", "packed weights for matmul", 0.0, 0.0);
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What learns: a task, a model, and one step of training. It knows nothing of folders, logs and checkpoints.
+ * The trainer: a task, a model, and one step of training. It does not know folders, metrics and checkpoints.
  */
 #ifndef ROTARY_TRAIN_TRAINER_H
 #define ROTARY_TRAIN_TRAINER_H
@@ -21,21 +21,21 @@ struct trainer {
     struct rotary_arena arena;
 };
 
-/* A model with initial weights and everything a step needs. Refuses, with both numbers, what does not fit
- * into memory. */
+/* Creates the task, the model with initial weights, and the memory of a step. ROTARY_OUT_OF_MEMORY says the
+ * bytes needed and the bytes available. */
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
                                             const struct compute *compute, rotary_error *error);
-/* Fine on one that is all zero. */
+/* A trainer that is all zero is allowed. */
 void trainer_destroy(struct trainer *trainer);
 
 struct trainer_step {
-    struct loss_sums loss; /* summed over the step's micro-batches */
+    struct loss_sums loss; /* sums over the step's micro-batches */
     double learning_rate, gradient_norm;
-    bool diverged; /* loss or norm is not finite: nothing was changed */
+    bool diverged; /* loss or norm is not finite; the model was not updated */
 };
 
-/* Step `step`, counted from 1: data, forward, backward, clipping, update. Allocates nothing once every shape
- * has been seen. */
+/* Step `step`, counted from 1: data, forward, backward, clipping, update. Allocates nothing after the first
+ * step of each shape. */
 ROTARY_CHECKED rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer_step *result,
                                           rotary_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The passes over memory touch every byte they say they do and no other, at every instruction set.
+ * The passes over memory read or write every byte of their range and no other, on every instruction set.
  */
 #include "base/isa.h"
 #include "benchmark/limits.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whole pieces and a rest; one thread and three. */
+/* Complete blocks and a partial one; one thread and three. */
 static void test_pass(rotary_isa isa, int64_t bytes, int threads)
 {
     check_about("%s, %lld bytes, %d threads", rotary_isa_name(isa), (long long)bytes, threads);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shortest and median; who runs when, and how often; operations counted by hand.
+ * Timing: quantiles, the order and number of runs, paired ratios; operations against counts by hand.
  */
 #include "benchmark/operations.h"
 #include "benchmark/timing.h"
@@ -15,7 +15,7 @@ enum { MAX_ROUNDS = 4096 };
 struct log {
     char names[MAX_ROUNDS];
     int count;
-    int fails_at; /* the turn that fails; 0: none */
+    int fails_at; /* number of the run that fails; 0: none */
 };
 
 struct runner {
@@ -57,7 +57,7 @@ static void test_timing_of(void)
     CHECK_NEAR(timing.upper, 3.0, 0.0);
 }
 
-/* Two rounds come first: one to warm up, one to plan by. Then every other goes back. */
+/* Two rounds come first: a warm-up, and one to plan by. Then the order alternates. */
 static void test_alternation(void)
 {
     struct log log = {.count = 0};
@@ -88,7 +88,7 @@ static rotary_status run_longer(void *argument, rotary_error *error)
     return ROTARY_OK;
 }
 
-/* An item is compared with the one it names, not with another. */
+/* A ratio is that to the item's own baseline. */
 static void test_ratio(void)
 {
     struct log log = {.count = 0};
@@ -140,7 +140,7 @@ static void test_operations(void)
     CHECK_NEAR(operations_matmul_parameters(model), parameters, 0.0);
     /* Scores and sums, 4 channels each, 2 operations, 2 layers. */
     CHECK_NEAR(operations_attention(model, 7.0), 2 * 2 * 2 * 4 * 7.0, 0.0);
-    /* 30 tokens; the mean query meets 3 keys; the backward pass has 5 products of attention for 2. */
+    /* 30 tokens; a query attends to 3 keys on average; attention has 2 matmuls forward and 5 backward. */
     CHECK_NEAR(benchmark_train_operations(&config), 30 * (6 * parameters + 3.5 * 32 * 3), 0.0);
     model->num_key_value_heads = 1;
     CHECK_NEAR(operations_matmul_parameters(model), parameters - 2 * 2 * 4 * 2, 0.0);

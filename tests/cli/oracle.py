@@ -674,7 +674,7 @@ for name, said, tensors in [
         ("gptq", '"a.q_proj.qweight" is packed', {"a.q_proj.qweight": ("I32", [8, 4], bytes(128))}),
         ("neox", '"a.query_key_value.weight" holds queries, keys and values, wanted --fused stacked or --fused grouped',
          {"a.query_key_value.weight": ("F32", [24, 2], bytes(192))}),
-        ("four", "its type is none of the format's whose elements are whole bytes",
+        ("four", "its type is unknown, or its elements are not whole bytes",
          {"a.q_proj.weight": ("F4", [8, 4], bytes(16))})]:
     write_safetensors(f"{name}.safetensors", tensors, {})
     refuses(1, said, *permutes, f"{name}.safetensors", "--output", "out.safetensors")

@@ -171,7 +171,7 @@ wait $process
     does 0 bench train --task index $tiny --steps 2 --profile --json
     has task '"index"'
     has steps 2
-    has profile.0.operation '"data, made"'
+    has profile.0.operation '"data, batch"'
     has profile.0.calls 2
     does 0 bench train --task index --position roper $tiny --steps 2 --set position=none --json
     has position '"none"'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other side of test_exchange: reads what the C code wrote with NumPy and the format's own words, and writes files
-for the C code to read. `exchange.py FOLDER`; exits 77 where NumPy is missing."""
+"""The other side of test_exchange: reads the files of the C code with NumPy and by the safetensors format, and writes
+files for the C code to read. `exchange.py FOLDER`; exits 77 where NumPy is missing."""
 import json
 import struct
 import sys
@@ -13,7 +13,7 @@ except ImportError:
 folder = sys.argv[1]
 
 def stored(numbers, name, dtype):
-    """Numbers as the file has them; bf16 as ml_dtypes saves it, two bytes without a meaning."""
+    """Numbers as stored in the file; bf16 as ml_dtypes saves it, an untyped value of two bytes."""
     if name == "bf16":
         return (numbers.astype("<f4").view("<u4") >> 16).astype("<u2").view("V2")
     return numbers.astype(dtype)

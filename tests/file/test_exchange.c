@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files exchanged with Python: exchange.py reads what is written here, and writes what is then read here.
+ * Files exchanged with Python: exchange.py reads the files of this test, and writes files that this test
+ * reads.
  */
 #include "support/check.h"
 #include "support/scratch.h"
@@ -34,7 +35,7 @@ static void store(enum npy_type type, void *data, int index, int value)
     memcpy((char *)data + (size_t)index * npy_size(type), bytes, npy_size(type));
 }
 
-/* Element 12 * i + j holds 12 * i + j - 7; with `turned`, the first axis, of two, runs backward. */
+/* Element 12 * i + j holds 12 * i + j - 7; with `reversed`, the first axis, of size two, is reversed. */
 static void fill(enum npy_type type, void *data, bool reversed)
 {
     for (int i = 0; i < 24; i++)
@@ -63,7 +64,7 @@ static void write_all(void)
     json_decref(metadata);
 }
 
-/* A file of NumPy's, in either order of its axes and of its bytes. */
+/* A file of NumPy's, in C or Fortran order and either byte order. */
 static void read_array(enum npy_type type, const char *how)
 {
     double block[24];
@@ -105,7 +106,7 @@ int main(int count, char **arguments)
     if (count != 2)
         return 2;
     write_all();
-    /* The first Python in the path may be without NumPy where the system's has it. */
+    /* The first Python in the path may have no NumPy while the system's has. */
     static const char *const pythons[] = {"python3", "/usr/bin/python3"};
     int status = 0;
     for (int i = 0; i < 2; i++) {

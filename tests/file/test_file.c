@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reading and replacing whole files, JSON files, the checksum; a disk that fills up.
+ * Reading and replacing whole files, JSON files, the checksum; a full disk.
  */
 #include "support/check.h"
 #include "support/scratch.h"
@@ -40,7 +40,7 @@ static void test_replace_and_read(void)
     CHECK_INT(bytes[0], 0);
     free(bytes);
 
-    /* A file without a size that can be known before: grows while it is read, and stops at the limit. */
+    /* A file whose size stat does not say: the buffer grows, up to the limit. */
     CHECK_INT(file_read("/proc/self/status", 10, &bytes, &count, &error), ROTARY_BAD_FILE);
     CHECK_INT(file_read("/proc/self/status", 200000, &bytes, &count, &error), ROTARY_OK);
     CHECK(count > 0 && strncmp(bytes, "Name:", 5) == 0);
@@ -53,7 +53,7 @@ static bool is(const char *path, mode_t type)
     return lstat(path, &about) == 0 && (about.st_mode & S_IFMT) == type;
 }
 
-/* A pipe stands for devices, which whoever may write to them could replace by a file too. */
+/* The pipe stands for devices, which must not be replaced by a file. */
 static void test_links_and_pipes(void)
 {
     rotary_error error = {0};
@@ -95,7 +95,7 @@ static void test_failures(void)
     CHECK_INT(file_make_folder(long_path, &error), ROTARY_INVALID_ARGUMENT);
 }
 
-/* Nothing may take the place of a file that another file system is mounted on. */
+/* rename() to a file that is a mount point fails. */
 static bool busy;
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
@@ -212,7 +212,7 @@ static void test_json(void)
         CHECK_INT(file_read_json(path, &object, &error), ROTARY_BAD_FILE);
         CHECK(strstr(error.message, path) && strstr(error.message, wrong[i].wanted));
     }
-    /* Nested deeper than any stack likes. */
+    /* Nested deep enough to overflow the stack. */
     char *deep = malloc(200001);
     memset(deep, '[', 200000);
     deep[200000] = 0;
@@ -220,7 +220,7 @@ static void test_json(void)
     free(deep);
     CHECK_INT(file_read_json(path, &object, &error), ROTARY_BAD_FILE);
 
-    /* Any damage is either an error or another object, never a crash. */
+    /* A damaged file is an error or another object, never a crash. */
     static const char good[] =
         "{\"name\": \"x\\u00e9\", \"steps\": 500, \"real\": -1.5e-3, \"list\": [true, null]}";
     struct rotary_random random = {.key = {.seed = 5, .stream = ROTARY_STREAM_TEST}};
@@ -252,8 +252,8 @@ static uint64_t checksum_of(const unsigned char *bytes, size_t count, size_t blo
     return checksum_finish(&checksum);
 }
 
-/* However it is cut, the same; any flipped bit, another; zeros at the end count. And a value that must never
- * change, because files carry it. */
+/* The result does not depend on the split into calls; any flipped bit and zeros at the end change it. One
+ * value is pinned, because files contain checksums. */
 static void test_checksum(void)
 {
     unsigned char bytes[301];

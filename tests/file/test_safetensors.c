@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensor files: what was written is read back; every flipped byte and every cut of a file of ours is refused;
- * and headers that lie, made by hand, are refused with a reason.
+ * Tensor files: round trips; every changed byte and every truncation of a file with a checksum is refused;
+ * invalid headers are refused with a reason.
  */
 #include "support/check.h"
 #include "support/scratch.h"
@@ -117,7 +117,7 @@ static void test_write_refused(void)
     CHECK(!file_exists(path));
 }
 
-/* Opens bytes as a file; returns the status, and checks that a refusal names the file in one line. */
+/* Opens bytes as a file; checks that an error names the file in one line. */
 static rotary_status open_bytes(const char *path, const char *bytes, size_t count, struct safetensors **file,
                                 rotary_error *error)
 {
@@ -132,8 +132,8 @@ static rotary_status open_bytes(const char *path, const char *bytes, size_t coun
     return status;
 }
 
-/* Every byte in turn, every length in turn. Only where the damage hides that there is a checksum may the file
- * open, and then it says so. */
+/* Changes every byte and truncates at every length, one at a time. The file may open only if the change hides
+ * the checksum, and then it is not verified. */
 static void test_damage(void)
 {
     const char *path = scratch_path("damaged.safetensors");
@@ -185,7 +185,7 @@ static rotary_status open_made(const char *header, size_t data_bytes, struct saf
     return open_bytes(scratch_path("made.safetensors"), bytes, 8 + padded + data_bytes, file, error);
 }
 
-/* Files of other programs, and files of liars. */
+/* Valid files of other programs, and invalid headers. */
 static void test_headers(void)
 {
     rotary_error error;
@@ -209,8 +209,8 @@ static void test_headers(void)
         {"{\"a\":3}", 0, "dtype, shape and data_offsets"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "dtype, shape and data_offsets"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8],\"x\":1}}", 8, "and nothing else"},
-        {"{\"a\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]}}", 8, "none of F32"},
-        {"{\"a\":{\"dtype\":5,\"shape\":[1],\"data_offsets\":[0,8]}}", 8, "none of F32"},
+        {"{\"a\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]}}", 8, "its type is not F32"},
+        {"{\"a\":{\"dtype\":5,\"shape\":[1],\"data_offsets\":[0,8]}}", 8, "its type is not F32"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8, "from 0 up"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2.0],\"data_offsets\":[0,8]}}", 8, "from 0 up"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,8]}}", 8,
@@ -220,10 +220,11 @@ static void test_headers(void)
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387906],\"data_offsets\":[0,8]}}", 8,
          "do not agree"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8, "do not agree"},
-        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", 8, "data_offsets are no two"},
-        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}", 8, "data_offsets are no two"},
-        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,8]}}", 8, "data_offsets are no two"},
-        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,9223372036854775807]}}", 8, "cut off"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", 8, "data_offsets are not two"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[-8,0]}}", 8, "data_offsets are not two"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8,8]}}", 8, "data_offsets are not two"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,9223372036854775807]}}", 8,
+         "truncated"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,99999999999999999999]}}", 8, "damaged"},
         {"{\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]},"
          "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[2,10]}}",
@@ -257,7 +258,7 @@ static void test_headers(void)
     CHECK_INT(safetensors_open(&file, pipe, &error), ROTARY_BAD_FILE);
 }
 
-/* Headers of random pieces of a good one: never a crash, and what opens is consistent. */
+/* Headers of random fragments of a valid one: an error or an open file, never a crash. */
 static void test_shuffled_headers(void)
 {
     static const char *const fragments[] = {"{",
@@ -313,7 +314,7 @@ static void test_any_type(void)
     struct safetensors *file = NULL;
     CHECK_INT(safetensors_write(path, tensors, TYPES + 1, NULL, &error), ROTARY_OK);
     CHECK_INT(safetensors_open(&file, path, &error), ROTARY_BAD_FILE);
-    CHECK(strstr(error.message, "its type is none of F32, F16, BF16") != NULL);
+    CHECK(strstr(error.message, "its type is not F32, F16 or BF16") != NULL);
     if (!CHECK_INT(safetensors_open_any(&file, path, &error), ROTARY_OK))
         return;
     CHECK_INT(safetensors_count(file), TYPES + 1);

@@ -267,7 +267,8 @@ static void check_longer(const char *place)
     call = call_of(&config, scratch_path("linear"), &observed);
     check_status(&call, ROTARY_OK, "");
     config.train.steps = 7;
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "a schedule that is linear leads to its last step");
+    check_status(&call, ROTARY_INVALID_ARGUMENT,
+                 "the learning rate of a linear schedule depends on the number of steps");
 }
 
 static void check_refused(const char *finished)

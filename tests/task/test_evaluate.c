@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scoring: what task_evaluate asks a decoder, and what it makes of the answers. The decoder here is a
- * stand-in that decides which problems it solves, so that every number is known beforehand.
+ * task_evaluate: the calls it makes of a decoder, and how it scores the results. The decoder is a stub whose
+ * answers and losses are known.
  */
 #include "base/fail.h"
 #include "model/generation.h"
 #include "task/text.h"
 
-/* What the stand-in was asked, and what it is to say. */
+/* The calls that the stub received, and the status it returns. */
 static struct {
     const struct task *task;
-    rotary_status status;         /* of the next calls */
-    struct generate_config asked; /* of the last call of generate */
-    int64_t prompts, sequences;   /* seen in all */
-    int64_t batches;              /* that the sequences came in */
-} stand_in;
+    rotary_status status;         /* returned by the next calls */
+    struct generate_config asked; /* configuration of the last call of generate */
+    int64_t prompts, sequences;   /* in all calls */
+    int64_t batches;              /* of the sequences */
+} stub;
 
-enum { LENGTH = 256, SEED = 6, TOGETHER = 2 };
+enum { LENGTH = 256, SEED = 6, MAX_BATCH = 2 };
 
-/* Problem i is solved, answered wrongly, never finished, or answered without its first quote. */
-static void write_answer(int64_t i, const char *prompt, char generated[TASK_TEXT_BYTES])
+/* The answer to problem i: correct, wrong, unfinished, or without its first quote. */
+static void stub_answer(int64_t i, const char *prompt, char generated[TASK_TEXT_BYTES])
 {
     const char *suffix = prompt + strlen("?s='") + atoi(strchr(prompt, '[') + 1);
     int length = (int)(strchr(suffix, '\'') - suffix);
@@ -46,17 +46,17 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
 {
     (void)decoder;
     CHECK(interrupted == NULL);
-    stand_in.asked = *config;
-    if (stand_in.status != ROTARY_OK)
-        return rotary_fail(error, stand_in.status, "the stand-in was told to fail");
-    const struct characters *characters = task_characters(stand_in.task);
-    for (int64_t i = 0; i < count; i++, stand_in.prompts++) {
+    stub.asked = *config;
+    if (stub.status != ROTARY_OK)
+        return rotary_fail(error, stub.status, "the stub fails");
+    const struct characters *characters = task_characters(stub.task);
+    for (int64_t i = 0; i < count; i++, stub.prompts++) {
         char prompt[TASK_TEXT_BYTES], text[TASK_TEXT_BYTES];
         characters_decode(characters, prompts[i], lengths[i], prompt);
         struct problem problem;
-        task_problem(stand_in.task, SEED, i, &problem);
+        task_problem(stub.task, SEED, i, &problem);
         CHECK_TEXT(prompt, problem.prompt);
-        write_answer(i, prompt, text);
+        stub_answer(i, prompt, text);
         generated[i] = (int64_t)strlen(text);
         CHECK(generated[i] <= config->max_new_tokens);
         CHECK_INT(characters_encode(characters, text, generated[i], continuations[i], NULL), ROTARY_OK);
@@ -67,10 +67,10 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
 int64_t decoder_max_batch(const struct decoder *decoder)
 {
     (void)decoder;
-    return TOGETHER;
+    return MAX_BATCH;
 }
 
-/* 2 nats a token in the first sequence, 4 in the next, ...; every fourth token right. */
+/* 2 nats per token in the first sequence, 4 in the next, ...; every fourth token correct. */
 rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch, struct loss_sums *loss,
                           rotary_error *error)
 {
@@ -78,14 +78,14 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *b
     (void)error;
     CHECK(!batch->backward);
     CHECK_INT(batch->time, LENGTH);
-    CHECK(batch->batch >= 1 && batch->batch <= TOGETHER);
-    stand_in.batches++;
+    CHECK(batch->batch >= 1 && batch->batch <= MAX_BATCH);
+    stub.batches++;
     for (int64_t row = 0; row < batch->batch; row++) {
         int32_t sequence[LENGTH + 1];
-        task_validation_sequence(stand_in.task, SEED, stand_in.sequences++, sequence);
+        task_validation_sequence(stub.task, SEED, stub.sequences++, sequence);
         CHECK(memcmp(batch->tokens + row * LENGTH, sequence, LENGTH * sizeof *sequence) == 0);
         CHECK(memcmp(batch->targets + row * LENGTH, sequence + 1, LENGTH * sizeof *sequence) == 0);
-        loss->total += 2.0 * (double)stand_in.sequences * LENGTH;
+        loss->total += 2.0 * (double)stub.sequences * LENGTH;
         loss->counted += LENGTH;
         loss->correct += LENGTH / 4;
     }
@@ -94,8 +94,8 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *b
 
 static void prepare(const struct task *task)
 {
-    memset(&stand_in, 0, sizeof stand_in);
-    stand_in.task = task;
+    memset(&stub, 0, sizeof stub);
+    stub.task = task;
 }
 
 static struct task *short_task(enum task_kind kind)
@@ -118,19 +118,19 @@ static void test_problems(void)
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
     CHECK_INT(evaluation.problems, 30); /* at most the configured */
     CHECK_INT(evaluation.correct, 8);
-    CHECK_INT(stand_in.prompts, 30);
-    CHECK_INT(stand_in.asked.stop, task_characters(task)->token['#']);
-    CHECK_INT(stand_in.asked.max_new_tokens, 16);
-    CHECK_INT((int64_t)stand_in.asked.seed, SEED);
-    CHECK_NEAR((double)stand_in.asked.temperature, 0.5, 0);
-    CHECK(!stand_in.asked.without_cache);
+    CHECK_INT(stub.prompts, 30);
+    CHECK_INT(stub.asked.stop, task_characters(task)->token['#']);
+    CHECK_INT(stub.asked.max_new_tokens, 16);
+    CHECK_INT((int64_t)stub.asked.seed, SEED);
+    CHECK_NEAR((double)stub.asked.temperature, 0.5, 0);
+    CHECK(!stub.asked.without_cache);
 
     CHECK_INT(evaluation.sample_count, 5);
     for (int i = 0; i < 5; i++) {
         struct problem problem;
         char generated[TASK_TEXT_BYTES], answer[TASK_TEXT_BYTES];
         task_problem(task, SEED, i, &problem);
-        write_answer(i, problem.prompt, generated);
+        stub_answer(i, problem.prompt, generated);
         task_answer(task, generated, answer);
         check_about("sample %d", i);
         CHECK_TEXT(samples[i].problem.prompt, problem.prompt);
@@ -142,15 +142,15 @@ static void test_problems(void)
     check_about("%s", "");
     CHECK_INT(samples[5].generated[0], 'x');
 
-    CHECK_INT(stand_in.sequences, 3);
-    CHECK_INT(stand_in.batches, 2); /* of at most TOGETHER */
+    CHECK_INT(stub.sequences, 3);
+    CHECK_INT(stub.batches, 2); /* of at most MAX_BATCH */
     CHECK_NEAR(evaluation.loss, 4.0, 1e-12);
     CHECK_NEAR(evaluation.accuracy, 0.25, 1e-12);
     CHECK(evaluation.seconds >= 0);
 
-    /* Fewer problems than samples: only so many are filled, and it says so. */
+    /* Fewer problems than samples: sample_count becomes the number of problems. */
     config.problems = 2;
-    stand_in.sequences = 0;
+    stub.sequences = 0;
     evaluation.sample_count = 5;
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
     CHECK_INT(evaluation.problems, 2);
@@ -166,7 +166,7 @@ static void test_without_problems(void)
     struct evaluation evaluation = {.correct = 7};
     struct evaluation_config config = {.seed = SEED, .problems = 100, .validation_sequences = 2};
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
-    CHECK_INT(stand_in.prompts, 0);
+    CHECK_INT(stub.prompts, 0);
     CHECK_INT(evaluation.problems, 0);
     CHECK_INT(evaluation.correct, 0);
     CHECK_INT(evaluation.sample_count, 0);
@@ -174,27 +174,27 @@ static void test_without_problems(void)
     task_destroy(task);
 }
 
-/* What goes wrong below is passed on, and the result is left alone. */
+/* Errors of the decoder are returned, and the result stays unchanged. */
 static void test_failure(void)
 {
     struct task *task = short_task(TASK_INDEX);
     prepare(task);
-    stand_in.status = ROTARY_OUT_OF_MEMORY;
+    stub.status = ROTARY_OUT_OF_MEMORY;
     struct evaluation evaluation = {.correct = 7, .loss = 1.5};
     struct evaluation_config config = {.seed = SEED, .problems = 4, .validation_sequences = 2};
     rotary_error error = {0};
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, &error), ROTARY_OUT_OF_MEMORY);
-    CHECK_TEXT(error.message, "the stand-in was told to fail");
+    CHECK_TEXT(error.message, "the stub fails");
     CHECK_INT(evaluation.correct, 7);
     CHECK_NEAR(evaluation.loss, 1.5, 0);
-    CHECK_INT(stand_in.sequences, 0);
+    CHECK_INT(stub.sequences, 0);
 
     atomic_bool interrupted = true;
     config.problems = 0;
     config.interrupted = &interrupted;
     CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, &error), ROTARY_INTERRUPTED);
     CHECK_INT(evaluation.correct, 7);
-    CHECK_INT(stand_in.sequences, 0);
+    CHECK_INT(stub.sequences, 0);
     task_destroy(task);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text of the substring-by-prefix task: every copied piece stands before, windows are chosen evenly, and
- * what an ideal predictor would lose is what src/task/prefix.c says.
+ * The text of the substring-by-prefix task: every copied substring occurred before, windows are uniform, and
+ * the loss of an ideal predictor is that of src/task/prefix.c.
  */
 #include "task/kind.h"
 #include "task/text.h"
@@ -17,7 +17,7 @@ static struct task *published_task(void)
     return task_of(&config);
 }
 
-/* A sequence read back: its letters without the signs, and where each copied piece begins and ends among
+/* A parsed sequence: its letters without separators, and where each copied substring begins and ends among
  * them. */
 struct parsed {
     char letters[SEQUENCE + 2];
@@ -49,7 +49,7 @@ static bool parse(const char *text, struct parsed *parsed)
     return true;
 }
 
-/* How many of the windows first ... last - 1 of the text read like the piece begin ... end - 1. */
+/* How many of the windows first ... last - 1 of the letters equal the substring begin ... end - 1. */
 static int matches(const struct parsed *parsed, int begin, int end, int first, int last)
 {
     int found = 0;
@@ -58,7 +58,7 @@ static int matches(const struct parsed *parsed, int begin, int end, int first, i
     return found;
 }
 
-/* How often something happened, and how often it should have. */
+/* Observed and expected frequency of an event. */
 struct tally {
     double seen, expected, variance;
 };
@@ -70,14 +70,14 @@ static void tally_add(struct tally *tally, double seen, double probability)
     tally->variance += probability * (1 - probability);
 }
 
-/* The floor is what a predictor loses that knows the rule and remembers everything: ln 4 for a random letter,
- * and for a piece minus the logarithm of its probability, the share of eligible windows that read like it. */
+/* The loss of an ideal predictor, which knows the rule and the sequence so far: ln 4 for a random letter, and
+ * for a copied substring -ln of its probability, the share of eligible windows that equal it. */
 static void test_sequences(void)
 {
     struct task *task = published_task();
     double nats = 0;
     int64_t sequences = 1000, letters[4] = {0}, total_letters = 0;
-    struct tally first = {0}, last = {0}; /* of the windows at the edges: where an error by one would show */
+    struct tally first = {0}, last = {0}; /* windows at the edges, where an off-by-one error would show */
     for (int64_t row = 0; row < sequences; row++) {
         char text[TEXT_TOKENS + 1];
         text_of(task, 9, row / 16, row % 16, SEQUENCE + 1, text);
@@ -121,7 +121,7 @@ static void test_sequences(void)
     check_about("%s", "");
 }
 
-/* Other alphabets and lengths, cut at every place of a round. */
+/* Another alphabet and other lengths, truncated at every position of a round. */
 static void test_shapes(void)
 {
     struct task_config config = config_of(TASK_PREFIX);

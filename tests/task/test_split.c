@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a task promises whatever its kind: data are a pure function of (seed, step, row), nothing held out is
- * ever taught, and a configuration that cannot keep that promise is refused.
+ * Properties of every task: data are a pure function of (seed, step, row), nothing held out occurs in
+ * training, and a configuration with too few problems for that is refused.
  */
 #include "task/text.h"
 
@@ -29,7 +29,7 @@ static void add(struct words *words, const char *from, size_t length)
     words->word[words->count++][length] = '\0';
 }
 
-/* What tells the problems of a sequence apart: "a+b", the string, or the whole sequence. */
+/* Adds what identifies the problems of a sequence: "a+b", the string, or the sequence itself. */
 static void add_sequence(struct words *words, enum task_kind kind, const char *text)
 {
     if (kind == TASK_PREFIX) {
@@ -62,7 +62,7 @@ static void mirror(const char *sum, char mirrored[WORD_BYTES])
     snprintf(mirrored, WORD_BYTES, "%s+%.*s", plus + 1, (int)(plus - sum), sum);
 }
 
-/* Configurations with so few problems that both sides are seen nearly whole: a leak could not hide. */
+/* Configurations with so few problems that nearly all of both splits occur, so that any leak shows. */
 static void test_disjoint(void)
 {
     struct task_config small[TASK_KINDS] = {config_of(TASK_ADDITION), config_of(TASK_INDEX),
@@ -94,24 +94,25 @@ static void test_disjoint(void)
             add_sequence(&held_out, (enum task_kind)kind, problem.prompt);
         }
         int trained_distinct = distinct(&trained), held_out_distinct = distinct(&held_out);
-        check_about("task %s, %d taught, %d kept", task_names[kind], trained_distinct, held_out_distinct);
+        check_about("task %s, %d in training, %d held out", task_names[kind], trained_distinct,
+                    held_out_distinct);
         CHECK(held_out_distinct >= 5 && trained_distinct > 20 * held_out_distinct);
         for (int i = 0; i < held_out.count; i++) {
             char mirrored[WORD_BYTES];
             if (bsearch(held_out.word[i], trained.word, (size_t)trained.count, WORD_BYTES, compare))
-                CHECK(!"a problem that is held out was taught");
+                CHECK(!"a held-out problem occurs in training");
             if (kind != TASK_ADDITION)
                 continue;
             mirror(held_out.word[i], mirrored);
             if (bsearch(mirrored, trained.word, (size_t)trained.count, WORD_BYTES, compare))
-                CHECK(!"the mirror image of a problem that is held out was taught");
+                CHECK(!"the mirror image of a held-out problem occurs in training");
         }
         task_destroy(task);
     }
     check_about("%s", "");
 }
 
-/* Small numbers are taught: of the 81 sums of one digit with one digit, every one but those held out. */
+/* Of the 81 sums of one digit and one digit, each occurs in training or is held out, and not both. */
 static void test_tiny_operands(void)
 {
     struct task_config config = config_of(TASK_ADDITION);
@@ -180,7 +181,7 @@ static void test_pure(void)
     check_about("%s", "");
 }
 
-/* What a seed means is part of a published result, so it must not change unnoticed. */
+/* Published results depend on the data of a seed, so these must not change. */
 static void test_pinned(void)
 {
     static const struct {
@@ -202,7 +203,7 @@ static void test_pinned(void)
     check_about("%s", "");
 }
 
-/* A longer sequence begins like a shorter one; its text does not depend on where it will be cut. */
+/* A shorter sequence is a prefix of a longer one. */
 static void test_cut(void)
 {
     for (int kind = 0; kind < TASK_KINDS; kind++) {
@@ -239,7 +240,7 @@ static void test_refused(void)
     CHECK_INT(task_create(&task, &config, &error), ROTARY_OK);
     task_destroy(task);
 
-    /* aabaab...: two letters, one at a time, each copied at once, give few sequences of 17. */
+    /* Two letters, one random letter per round and copies of all before it: few sequences of 17. */
     task = NULL;
     config = config_of(TASK_PREFIX);
     config.sequence_length = 16;

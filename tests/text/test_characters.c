@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The character tokenizer: what goes in comes out, and what is not in the alphabet is named.
+ * The character tokenizer: round trips, and the error for a character outside the alphabet.
  */
 #include "support/check.h"
 
@@ -29,7 +29,7 @@ static void test_round_trip(void)
     CHECK_TEXT(back, "");
 }
 
-/* Bytes above 127 must not turn into negative indices. */
+/* Bytes above 127 must not become negative indices. */
 static void test_every_byte(void)
 {
     char all[256];
@@ -54,9 +54,10 @@ static void test_unknown(void)
     struct characters characters;
     characters_create(&characters, "abc");
     static const struct {
-        const char *text, *named, *place;
-    } unknown[] = {
-        {"abxc", "'x'", "place 3 "}, {"\nab", "0x0a", "place 1 "}, {"ab\xc3\xa9", "0xc3", "place 3 "}};
+        const char *text, *named, *position;
+    } unknown[] = {{"abxc", "'x'", "position 3 "},
+                   {"\nab", "0x0a", "position 1 "},
+                   {"ab\xc3\xa9", "0xc3", "position 3 "}};
     for (int i = 0; i < 3; i++) {
         int32_t tokens[8] = {-7, -7, -7, -7};
         rotary_error error = {0};
@@ -65,7 +66,7 @@ static void test_unknown(void)
             characters_encode(&characters, unknown[i].text, (int64_t)strlen(unknown[i].text), tokens, &error),
             ROTARY_INVALID_ARGUMENT);
         CHECK(strstr(error.message, unknown[i].named) != NULL);
-        CHECK(strstr(error.message, unknown[i].place) != NULL);
+        CHECK(strstr(error.message, unknown[i].position) != NULL);
         CHECK(strstr(error.message, "\"abc\"") != NULL);
         CHECK_INT(tokens[0], -7);
     }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Small runs for the tests of the training floor.
+ * Small runs for the tests of the train module.
  */
 #ifndef TESTS_TRAIN_RUNS_H
 #define TESTS_TRAIN_RUNS_H
 
 #include "train/train.h"
 
-/* The index task by a model that trains in no time: one layer, 16 wide, 48 tokens, batches of 2, two a step,
- * dropout; 60 steps, a checkpoint every 5. Checked. */
+/* The index task with a model that trains in seconds: one layer, width 16, 48 tokens, batches of 2, 2
+ * accumulated per step, dropout; 60 steps, a checkpoint every 5. Checked. */
 void tiny_config(struct run_config *config);
 
-/* Trains in `folder`, resuming what is there; fails the test if it does not reach its last step. */
+/* Trains in `folder`, resuming its run; fails the test if the last step is not reached. */
 void train_to_end(const struct run_config *config, int threads, const char *folder);
 
-/* Whether matrix products of bf16 work here, which not every oneDNN has for every processor. */
+/* Whether this machine computes in bf16: not every oneDNN has bf16 matmul for every processor. */
 bool has_bf16(void);
 
 /* Whole files. The caller frees *bytes. */
@@ -24,9 +24,9 @@ void copy_file(const char *from_folder, const char *from, const char *to_folder,
 bool same_file(const char *folder, const char *other_folder, const char *name);
 bool has_file(const char *folder, const char *name);
 
-/* Hash of all files of a folder with their names, but for metrics.jsonl's. */
+/* Hash of the names and contents of all files of a folder except metrics.jsonl. */
 uint64_t hash_folder(const char *folder);
-/* metrics.jsonl without what depends on time, one line after another. The caller frees it. */
+/* The lines of metrics.jsonl without seconds and tokens_per_second. The caller frees the text. */
 char *timeless_metrics(const char *folder);
 
 #endif

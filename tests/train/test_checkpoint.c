@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checkpoints: every state a kill can leave the folder in is made by hand and opened; what is damaged,
- * foreign or does not belong together is refused and left as it is.
+ * Checkpoints: opening every state in which a killed process can leave the folder. Damaged files, files of
+ * other programs and files of different steps are refused and stay unchanged.
  */
 #include "support/check.h"
 #include "support/scratch.h"
@@ -77,7 +77,7 @@ static const char *folder_at(int64_t step)
     return folder;
 }
 
-/* Opens and loads, and compares with what was written at `step`. */
+/* Opens and loads the checkpoint, and compares it with that of `step`. */
 static void check_opens(const char *folder, int64_t step)
 {
     struct checkpoint checkpoint;
@@ -101,7 +101,7 @@ static void check_opens(const char *folder, int64_t step)
     parameters_free(&written);
 }
 
-/* Refused, with `words` in the sentence, and nothing in the folder changed. */
+/* The checkpoint is refused, with `words` in the message, and the folder stays unchanged. */
 static void check_refused(const char *folder, const char *words)
 {
     uint64_t before = hash_folder(folder);
@@ -116,7 +116,7 @@ static void check_refused(const char *folder, const char *words)
     checkpoint_close(&checkpoint);
 }
 
-static void test_states_a_kill_leaves(void)
+static void test_killed(void)
 {
     const char *five = folder_at(5), *ten = folder_at(10);
     check_about("no checkpoint yet");
@@ -159,7 +159,7 @@ static void test_states_a_kill_leaves(void)
     check_about("%s", "");
 }
 
-static void test_what_does_not_belong_together(void)
+static void test_different_steps(void)
 {
     const char *five = folder_at(5), *ten = folder_at(10);
     const char *folder = folder_at(5);
@@ -201,7 +201,7 @@ static void test_damage(void)
         }
         free(bytes);
     }
-    check_about("a damaged half of a half-done checkpoint");
+    check_about("a damaged model.safetensors.next");
     const char *ten = folder_at(10), *folder = folder_at(5);
     copy_file(ten, OPTIMIZER, folder, OPTIMIZER);
     write_file(folder, MODEL ".next", "abc", 3);
@@ -242,7 +242,7 @@ static void test_foreign(void)
     config.train.learning_rate *= 2.0;
     check_refused(folder, "learning_rate is 0.001 in ");
     config = mine;
-    /* What may change does not count. */
+    /* The four keys that may change are ignored. */
     config.train.steps++;
     config.train.log_every++;
     config.train.evaluate_every++;
@@ -291,7 +291,7 @@ static void test_other_model(void)
     parameters_free(&written);
 }
 
-/* A disk that takes no more than a few bytes: the old checkpoint stays. */
+/* On a full disk the old checkpoint stays. */
 static void test_full_disk(void)
 {
     const char *folder = folder_at(5);
@@ -304,7 +304,7 @@ static void test_full_disk(void)
     size_t count;
     char *model = read_file(folder, MODEL, &count);
     free(model);
-    /* Less than a model, then enough for one but not for its moments. */
+    /* First too small for the model, then for its moments. */
     for (int i = 0; i < 2; i++) {
         small = before;
         small.rlim_cur = (rlim_t)(i == 0 ? 100 : count + 8);
@@ -323,8 +323,8 @@ static void test_full_disk(void)
 int main(void)
 {
     tiny_config(&config);
-    test_states_a_kill_leaves();
-    test_what_does_not_belong_together();
+    test_killed();
+    test_different_steps();
     test_damage();
     test_foreign();
     test_other_model();

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run that is killed, at any moment and as often as one likes, and resumed, ends with the same bytes as one
- * that was left alone; so does one that is asked to stop, and one that finds a checkpoint half renamed.
+ * Resuming is bit-exact: a run that is killed at any moment, any number of times, and resumed, ends with the
+ * same bytes as an uninterrupted one. So does a run that is interrupted, and one killed between the renames
+ * of a checkpoint.
  *
- *     test_kill           once
- *     test_kill 20        as many times
+ *     test_kill           one round
+ *     test_kill 20        twenty rounds
  *
- * Everything is trained in child processes: a process that ran threads cannot fork another that does.
+ * Child processes train: a process that has run threads cannot fork one that runs threads.
  */
 #include "support/check.h"
 #include "support/scratch.h"
@@ -29,15 +30,15 @@ enum { CHILD_DONE, CHILD_INTERRUPTED, CHILD_FAILED };
 
 static struct rotary_random chance = {.key = {.seed = 1, .stream = ROTARY_STREAM_TEST}};
 
-/* What parent and child both see. */
+/* Memory shared by parent and child. */
 static struct {
-    _Atomic int64_t step;    /* the last the child took */
-    _Atomic int64_t started; /* where it began */
-    _Atomic int64_t moments; /* it has passed, just before and just after files are changed */
-    _Atomic int64_t dies_at; /* the moment at which it kills itself; 0: none */
+    _Atomic int64_t step;    /* the last one the child did */
+    _Atomic int64_t started; /* the first one the child did */
+    _Atomic int64_t moments; /* passed by the child: one before and one after every change of a file */
+    _Atomic int64_t dies_at; /* moment at which the child kills itself; 0: none */
 } * shared;
 
-/* The linker's --wrap leads the library's calls here. */
+/* The linker's --wrap redirects the library's calls to these. */
 rotary_status __real_file_rename(const char *from, const char *to, rotary_error *error);
 rotary_status __wrap_file_rename(const char *from, const char *to, rotary_error *error);
 rotary_status __real_safetensors_write(const char *path, const struct safetensor *tensors, int count,
@@ -98,7 +99,7 @@ static void note_step(void *argument, const struct train_progress *progress)
     atomic_store(&shared->step, progress->step);
 }
 
-/* Trains in a child, which stops when it gets a SIGTERM. */
+/* Trains in a child process, which SIGTERM interrupts. */
 static pid_t start_child(const struct run_config *config, const char *folder)
 {
     atomic_store(&shared->step, -1);
@@ -147,8 +148,8 @@ static void finish(const struct run_config *config, const char *folder)
     CHECK_INT(exit_of(status), CHILD_DONE);
 }
 
-/* Sends `number` some steps after the child's first, at any moment of a step; or, one time in four, before
- * that. */
+/* Sends signal `number` a random time within a random step after the child's first; one time in four, before
+ * the first. Returns the exit status. */
 static int signal_at_some_moment(pid_t child, int number)
 {
     int64_t steps = rotary_random_below(&chance, STEPS_BETWEEN);
@@ -193,8 +194,8 @@ static void check_same(const char *folder, const char *reference)
     free(wanted);
 }
 
-/* Stops a run again and again by signal `number`, upon which it ends with `wanted`, and lets it finish at
- * last. */
+/* Stops a run several times by signal `number`, each time with exit status `wanted`, and then lets it finish.
+ */
 static void test_stopped(const struct run_config *config, const char *reference, int number, int wanted,
                          int round)
 {
@@ -212,7 +213,7 @@ static void test_stopped(const struct run_config *config, const char *reference,
     check_about("%s", "");
 }
 
-/* Killed at moment `moment` of the changes to files of one checkpoint after another, each time later. */
+/* Kills one run per moment, before and after every change of a checkpoint's files. */
 static void test_every_moment(const struct run_config *config, const char *reference, int64_t moments)
 {
     for (int64_t moment = 1; moment <= moments; moment++) {
@@ -230,13 +231,13 @@ static void test_every_moment(const struct run_config *config, const char *refer
     check_about("%s", "");
 }
 
-/* Killed between the renamings by a machine that had got much further with metrics.jsonl, and tore its last
- * line. */
+/* A run killed between the renames of a checkpoint, with a metrics.jsonl of later steps whose last line is
+ * unfinished. */
 static void test_torn_metrics(const struct run_config *config, const char *reference)
 {
     const char *folder = scratch_path("torn");
     int status = 0;
-    /* A checkpoint passes eight moments: writing and renaming, of two files. */
+    /* A checkpoint has eight moments: before and after writing and renaming two files. */
     atomic_store(&shared->dies_at, 8 + 6);
     pid_t child = start_child(config, folder);
     CHECK(waitpid(child, &status, 0) == child);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The memory that control groups leave a process: a job's limit holds for the groups in it, which need not
- * repeat it.
+ * Memory limits of control groups: a group's limit applies to the groups below it too.
  */
 #include "support/check.h"
 #include "support/scratch.h"

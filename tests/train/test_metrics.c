@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * metrics.jsonl: what is generated can be read, and a file that goes too far, or stops in the middle of a
- * line, is cut back.
+ * metrics.jsonl: lines written are read back; later and unfinished lines are truncated.
  */
 #include "support/check.h"
 #include "support/scratch.h"
@@ -84,7 +83,7 @@ static void test_lines(void)
     free(text);
 }
 
-/* However far a killed process got, going on from an earlier step ends with the same file. */
+/* However far a killed process got, resuming from an earlier step ends with the same file. */
 static void test_cut(void)
 {
     const char *whole = new_folder("whole");
@@ -95,7 +94,7 @@ static void test_cut(void)
     char *text = read_file(whole, "metrics.jsonl", &count);
     const char *folder = new_folder("cut");
     for (int64_t step = 0; step <= 9; step++) {
-        /* The shortest file that holds everything up to `step`. */
+        /* The shortest file with all lines up to `step`. */
         size_t min = 0, length = 0;
         for (char *line = text; *line; line += length) {
             length = strcspn(line, "\n") + 1;
@@ -133,14 +132,14 @@ static void test_damaged(void)
         "{\"step\":2,\"loss\":1}\n",
         "{\"step\":2,\"loss\":\"1\"," REST,
         "{\"step\":0,\"loss\":1," REST,
-        "{\"step\":1,\"loss\":1," REST, /* goes back */
+        "{\"step\":1,\"loss\":1," REST, /* an earlier step */
         "{\"step\":2,\"evaluation\":3}\n",
         "{\"step\":2,\"evaluation\":{\"correct\":1,\"problems\":2,\"loss\":1}}\n",
         "[2]\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         check_about("%s", bad[i]);
         char text[256];
-        /* In the middle it is damage; at the end, what a crash of the machine leaves. */
+        /* Damage before valid lines is an error; at the end it is what a crash leaves. */
         snprintf(text, sizeof text, "%s%s{\"step\":3,\"loss\":1.5," REST, good, bad[i]);
         write_file(folder, "metrics.jsonl", text, strlen(text));
         struct metrics metrics;
@@ -158,7 +157,7 @@ static void test_damaged(void)
 #undef REST
 }
 
-/* It is the last line, and is known of whatever step one goes on from. */
+/* The line of divergence is read whatever step a run resumes from. */
 static void test_divergence(void)
 {
     const char *folder = new_folder("diverged");
@@ -185,7 +184,7 @@ static void test_unwritable(void)
     CHECK_INT(metrics_open(&metrics, &error), ROTARY_IO_ERROR);
     CHECK(strstr(error.message, "not/there/metrics.jsonl") != NULL);
     metrics_close(&metrics);
-    /* A disk without room. */
+    /* A full disk. */
     const char *folder = new_folder("full");
     char path[600];
     snprintf(path, sizeof path, "%s/metrics.jsonl", folder);

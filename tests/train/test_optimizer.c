@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schedules against values worked out by hand; clipping and steps of Adam and AdamW against the formulas in
+ * Schedules against values computed by hand; clipping and steps of Adam and AdamW against the formulas in
  * double.
  */
 #include "support/check.h"
@@ -32,11 +32,11 @@ static void test_schedules(void)
         &schedule,
         (const double[][2]){{1, 0.5}, {4, 2.0}, {5, 1.8125}, {8, 1.25}, {11, 0.6875}, {12, 0.5}, {99, 0.5}},
         7);
-    schedule.kind = SCHEDULE_COSINE; /* a third and two thirds of the half turn: cosines of 1/2 and -1/2 */
+    schedule.kind = SCHEDULE_COSINE; /* a third and two thirds of the half period: cosines of 1/2 and -1/2 */
     schedule.steps = 10;
     check_rates(&schedule,
                 (const double[][2]){{2, 1.0}, {4, 2.0}, {6, 1.625}, {7, 1.25}, {8, 0.875}, {10, 0.5}}, 6);
-    /* Vaswani et al.: 512 wide, 4000 steps of warm-up; the summit is (512 * 4000)^-0.5. */
+    /* Vaswani et al.: width 512, 4000 steps of warm-up; the maximum is (512 * 4000)^-0.5. */
     schedule =
         (struct schedule){.kind = SCHEDULE_NOAM, .rate = 1.0, .warmup = 4000, .steps = 100000, .width = 512};
     check_rates(&schedule,
@@ -47,7 +47,7 @@ static void test_schedules(void)
                 4);
     schedule.warmup = 0;
     check_rates(&schedule, (const double[][2]){{1, 0.044194173824159216}, {4, 0.022097086912079608}}, 2);
-    /* Warm-up as long as the run, or longer: it never gets further. */
+    /* Warm-up as long as the run, or longer: the warm-up alone. */
     schedule = (struct schedule){.kind = SCHEDULE_COSINE, .rate = 1.0, .warmup = 8, .steps = 8};
     check_rates(&schedule, (const double[][2]){{4, 0.5}, {8, 1.0}}, 2);
     schedule.warmup = 16;
@@ -60,8 +60,7 @@ static void test_clip_scale(void)
     CHECK_NEAR(optimizer_clip_scale(0.0, 1.0), 1.0, 0.0);
     CHECK_NEAR(optimizer_clip_scale(0.5, 1.0), 1.0, 0.0);
     CHECK_NEAR(optimizer_clip_scale(4.0, 1.0), 1.0 / 4.000001, 1e-15);
-    CHECK_NEAR(optimizer_clip_scale(1.0, 1.0), 1.0 / 1.000001,
-               1e-15); /* PyTorch's rule bites at the bound too */
+    CHECK_NEAR(optimizer_clip_scale(1.0, 1.0), 1.0 / 1.000001, 1e-15); /* PyTorch scales at the bound too */
 }
 
 enum { ROWS = 3 };
@@ -95,7 +94,7 @@ static void make_gradients(struct parameters *parameters, int64_t step, double *
     *norm = sqrt(square);
 }
 
-/* The formulas, one element, in double. */
+/* The formulas for one element, in double. */
 struct element {
     double value, moment1, moment2;
 };
@@ -155,11 +154,11 @@ static void test_steps(const struct optimizer *optimizer, const struct compute *
     check_about("%s", "");
 }
 
-/* The first step is as long as the rate, whatever the betas: what is left out of the moments is put back by
- * the corrections, of betas that are whole in double and rounded in f32. */
-static void test_longest_memory(const struct compute *compute)
+/* With betas near 1 the first step still has the size of the learning rate: the bias correction uses the
+ * betas as rounded to f32, as the moments do. */
+static void test_largest_betas(const struct compute *compute)
 {
-    check_about("longest memory");
+    check_about("largest betas");
     struct optimizer optimizer = {.beta1 = 0.9999999, .beta2 = 0.9999999, .epsilon = 1e-30};
     struct parameters parameters;
     make_parameters(&parameters);
@@ -178,7 +177,7 @@ static void test_longest_memory(const struct compute *compute)
     check_about("%s", "");
 }
 
-/* A gradient that is not finite changes nothing. */
+/* With a gradient that is not finite the parameters and moments stay unchanged. */
 static void test_not_finite(const struct compute *compute)
 {
     struct optimizer optimizer = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .max_grad_norm = 1.0};
@@ -216,7 +215,7 @@ int main(void)
                                           .max_grad_norm = variant & 2 ? 1.0 : 0.0};
             test_steps(&optimizer, &compute);
         }
-    test_longest_memory(&compute);
+    test_largest_betas(&compute);
     test_not_finite(&compute);
     compute_destroy(&compute);
     return check_report();

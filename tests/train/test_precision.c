@@ -5,17 +5,16 @@
  *
  *     test_precision [PRESET [BATCH [STEPS]]]       such as addition/paper 1
  *
- * What is compared is the loss, a mean over the tokens of ten steps. Rounding operands to bf16 is wrong by up
- * to 2^-9 of each, at random, so a mean over many products and tokens is wrong by far less: 2^-8 of the loss
- * is granted, one unit in the last place of bf16, which is what a loss would lose that were itself rounded.
- * To that comes what no precision can promise: where training is unstable, two runs part that differ a
- * little. How far, a second run in f32 tells, whose first weights alone are rounded to bf16; four times the
- * most it has been off so far is granted, since it is one draw, and rounded once. A smaller batch is the
- * harder test: fewer roundings cancel.
+ * The loss is compared, as a mean over the tokens of ten steps. Rounding operands to bf16 has a relative
+ * error of up to 2^-9 each, which is random, so that of a mean over many products and tokens is far less. The
+ * tolerance is 2^-8 of the loss, one unit in the last place of bf16. Where training is unstable, runs that
+ * differ slightly diverge at any precision. A second run in f32, whose initial weights alone are rounded to
+ * bf16, measures that: four times its maximum deviation so far is added to the tolerance, since it is one
+ * sample. A smaller batch is the harder test: fewer roundings cancel.
  *
- * That the bound can tell is tested too: weights that are kept in bf16, without f32 beside them, must break
- * it. (With a BATCH of one's own that is told and not required: of a large preset it may be so small that
- * f32 itself is unstable.)
+ * The test also checks that the tolerance can fail: weights kept in bf16 without f32 master weights must
+ * exceed it. (With a BATCH argument that is printed but not required: with a small batch f32 itself may be
+ * unstable.)
  */
 #include "support/check.h"
 
@@ -30,7 +29,7 @@
 
 enum { SMOOTHED = 10, MAX_STEPS = 1000 };
 enum way { IN_F32, IN_F32_ROUNDED_ONCE, IN_BF16, ALL_IN_BF16, WAYS };
-static const char *const way_names[] = {"f32", "f32, rounded once", "bf16", "bf16 without f32 weights"};
+static const char *const way_names[] = {"f32", "f32, rounded once", "bf16", "bf16, no master weights"};
 static const double unit = 0x1p-8;
 
 static void must(rotary_status status, const rotary_error *error)
@@ -93,7 +92,7 @@ static double smoothed(const double *loss, int64_t first)
     return sum / SMOOTHED;
 }
 
-/* How far a curve is off at most, in nats; and in parts of what is granted there. */
+/* Maximum deviation of a curve, in nats and relative to the tolerance. */
 struct distance {
     double nats, granted;
 };
@@ -107,7 +106,7 @@ static struct distance measure(const double *loss, const double *wanted, const d
         unstable = fmax(unstable, fabs(smoothed(rounded, i) - level));
         double granted = off / (unit * level + 4.0 * unstable);
         max.nats = fmax(max.nats, off);
-        /* Written so that a NaN shows. */
+        /* A NaN becomes the maximum. */
         max.granted = granted <= max.granted ? max.granted : granted;
     }
     return max;
@@ -134,12 +133,12 @@ int main(int count, char **arguments)
     for (int way = 0; way < WAYS; way++) {
         train_curve(&config, (enum way)way, steps, loss[way]);
         struct distance off = measure(loss[way], loss[IN_F32], loss[IN_F32_ROUNDED_ONCE], steps);
-        printf("%s, batch %lld, %-24s loss %.4f to %.4f, off by at most %.5f nats, %.3f of what is granted\n",
+        printf("%s, batch %lld, %-24s loss %.4f to %.4f, off by at most %.5f nats, %.3f of the tolerance\n",
                preset, (long long)batch, way_names[way], loss[way][0], smoothed(loss[way], steps - SMOOTHED),
                off.nats, off.granted);
         fflush(stdout);
         check_about("%s, %s", preset, way_names[way]);
-        CHECK(smoothed(loss[way], steps - SMOOTHED) < 0.95 * loss[way][0]); /* it did learn */
+        CHECK(smoothed(loss[way], steps - SMOOTHED) < 0.95 * loss[way][0]); /* the loss decreased */
         if (way != ALL_IN_BF16)
             CHECK(off.granted <= 1.0);
         else if (count <= 2)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run's configuration: what follows from what, what is refused, and config.json there and back.
+ * A run's configuration: derived values, refusals, and round trips of config.json.
  */
 #include "support/check.h"
 #include "support/scratch.h"
@@ -25,7 +25,7 @@ static void check_message(const rotary_error *error, const char *words)
     CHECK(strchr(error->message, '\n') == NULL);
 }
 
-static void test_what_follows(void)
+static void test_derived(void)
 {
     struct run_config config;
     run_config_default(&config);
@@ -34,8 +34,8 @@ static void test_what_follows(void)
     CHECK(config.model.vocab_size > 26);
     struct run_config again = config;
     CHECK(run_config_check(&again, NULL) == ROTARY_OK);
-    again.train.steps++; /* free to change */
-    CHECK(run_config_same(&again, &config, "there", NULL) == ROTARY_OK);
+    again.train.steps++; /* may change */
+    CHECK(run_config_same(&again, &config, "DIR", NULL) == ROTARY_OK);
 
     struct task *task;
     CHECK(task_create(&task, &config.task, NULL) == ROTARY_OK);
@@ -43,7 +43,7 @@ static void test_what_follows(void)
     task_destroy(task);
 }
 
-/* A configuration that was fine but for one change. */
+/* A default configuration with one invalid change is refused, and stays unchanged. */
 static void check_refused(void (*change)(struct run_config *config), const char *words)
 {
     struct run_config config, before;
@@ -95,7 +95,7 @@ static void whole_beta(struct run_config *config)
     config->train.beta2 = 1.0;
 }
 
-static void test_what_is_refused(void)
+static void test_refused(void)
 {
     check_refused(other_vocabulary, "vocab_size is 12345, but the task index has");
     check_refused(few_positions, "max_position_embeddings is 639, less than sequence_length 640");
@@ -103,13 +103,13 @@ static void test_what_is_refused(void)
                   "minimum_learning_rate is 1, which is more than the learning_rate of 0.00025");
     check_refused(no_batch, "batch_size");
     check_refused(short_sequence, "sequence_length 16 is too short");
-    check_refused(negative_sequence, "sequence_length");
-    check_refused(many_batches, "steps times accumulation is 17179869184 batches");
+    check_refused(negative_sequence, "the configuration: \"sequence_length\" is -1, wanted");
+    check_refused(many_batches, "steps times gradient_accumulation_steps is 17179869184 batches");
     check_refused(uneven_heads, "3");
     check_refused(whole_beta, "beta2");
 }
 
-static void test_there_and_back(void)
+static void test_round_trip(void)
 {
     const char *folder = new_folder("written");
     struct run_config config, read;
@@ -125,7 +125,7 @@ static void test_there_and_back(void)
     CHECK(read.train.learning_rate == config.train.learning_rate);
     CHECK(read.model.dropout == config.model.dropout);
     CHECK_INT(read.train.seed, config.train.seed);
-    CHECK(run_config_same(&read, &config, "there", NULL) == ROTARY_OK);
+    CHECK(run_config_same(&read, &config, "DIR", NULL) == ROTARY_OK);
 
     size_t count;
     char *text = read_file(folder, "config.json", &count);
@@ -198,9 +198,9 @@ static void test_same(void)
 
 int main(void)
 {
-    test_what_follows();
-    test_what_is_refused();
-    test_there_and_back();
+    test_derived();
+    test_refused();
+    test_round_trip();
     test_bad_files();
     test_same();
     return check_report();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The training loop: it learns, whatever the configuration; the same seed gives the same bits on any number
- * of threads; a step takes no memory; and no run is ever damaged by being asked for the wrong thing.
+ * The training loop: the loss decreases in every configuration; the same seed gives the same bits on any
+ * number of threads; a step allocates nothing; and a refused call never damages a run.
  */
 #include "support/allocations.h"
 #include "support/check.h"
@@ -29,7 +29,7 @@ static const char *numbered(const char *kind, int number)
     return scratch_path(name);
 }
 
-/* Trains with everything the call can have; checks the status. */
+/* Calls train(), and checks the status and `words` in the message. */
 static struct train_result call_train(const struct run_config *config, const char *folder, bool resume,
                                       rotary_status wanted, const char *words)
 {
@@ -72,8 +72,8 @@ static void test_learns(void)
     check_about("%s", "");
 }
 
-/* Every encoding with every norm, its place, and activation; optimizers, schedules, precisions and tasks by
- * turns. */
+/* Every encoding with every norm, norm position and activation; optimizers, schedules, precisions and tasks
+ * alternate. */
 static void test_every_kind_of_model(void)
 {
     for (int kind = 0; kind < 5 * 2 * 2 * 3; kind++) {
@@ -177,7 +177,7 @@ static void test_refused(void)
     struct train_result result = call_train(&config, folder, false, ROTARY_OK, "");
     uint64_t before = hash_folder(folder);
 
-    /* What is finished already is said again. */
+    /* A finished run returns its results again. */
     struct train_result again = call_train(&config, folder, true, ROTARY_OK, "");
     CHECK_INT(again.steps_done, 10);
     CHECK_INT(again.first_step, 10);
@@ -200,7 +200,7 @@ static void test_refused(void)
     close(lock);
     CHECK(hash_folder(folder) == before);
 
-    /* Damage is said, and not mended by overwriting. */
+    /* A damaged file is an error, and is not overwritten. */
     static const char *const names[] = {"model.safetensors", "optimizer.safetensors", "config.json"};
     other = config;
     other.train.steps = 20;
@@ -226,7 +226,7 @@ static void test_refused(void)
     write_file(scratch_folder(), "file", "mine", 4);
     call_train(&config, scratch_path("file"), false, ROTARY_IO_ERROR, "is a file, wanted a folder");
 
-    /* Said before anything is taken or written. */
+    /* Refused before anything is allocated or written. */
     other = config;
     other.model.hidden_size = 65536;
     other.model.num_attention_heads = 1024;
@@ -240,8 +240,7 @@ static void test_refused(void)
     call_train(&config, folder, false, ROTARY_OK, "");
 }
 
-/* A disk that has no room for a model: said, and once there is room the run goes on as if nothing had been.
- */
+/* A full disk is an error; once there is space, the run resumes bit-exactly. */
 static void test_full_disk(void)
 {
     struct run_config config;
@@ -264,8 +263,8 @@ static void test_full_disk(void)
     call_train(&config, "/proc/rotary", false, ROTARY_IO_ERROR, "cannot make the folder /proc/rotary");
 }
 
-/* Going on with more steps is the same as having wanted them at once; lines and evaluations come where they
- * are due. */
+/* Resuming a finished run with more steps gives the same bits as a single run of as many; lines and
+ * evaluations come where they are due. */
 static void test_more_steps(void)
 {
     struct run_config config;
@@ -285,7 +284,7 @@ static void test_more_steps(void)
     CHECK(same_file(folder, whole, "model.safetensors"));
     CHECK(same_file(folder, whole, "config.json"));
 
-    /* A schedule that leads to the last step does not lead to another; one that does not know it does. */
+    /* Schedules that depend on the number of steps refuse another number; the others resume. */
     static const int schedules[] = {SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_NOAM};
     for (int i = 0; i < 3; i++) {
         config.train.schedule = schedules[i];
@@ -296,7 +295,7 @@ static void test_more_steps(void)
         if (schedules[i] == SCHEDULE_NOAM)
             train_to_end(&config, 1, folder);
         else
-            call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT, "leads to its last step");
+            call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT, "the learning rate of a ");
     }
     config.train.schedule = SCHEDULE_CONSTANT;
 
@@ -318,7 +317,7 @@ static void stop_at_four(void *argument, const struct train_progress *progress)
         atomic_store((atomic_bool *)argument, true);
 }
 
-/* A run that was stopped between two lines, and is to end there after all, ends as if it had been meant to.
+/* A run interrupted between two lines, and then given that step as its last, ends as a run of so many steps.
  */
 static void test_fewer_steps(void)
 {
@@ -337,7 +336,7 @@ static void test_fewer_steps(void)
     struct train_result result;
     CHECK_INT(train(&call, &result, NULL), ROTARY_INTERRUPTED);
     compute_destroy(&compute);
-    static const int steps[] = {4, 4, 10}; /* that it ended is found the second time, and gone on from */
+    static const int steps[] = {4, 4, 10}; /* the second call finds a finished run, the third resumes it */
     for (int i = 0; i < 3; i++) {
         config.train.steps = steps[i];
         train_to_end(&config, 1, folder);
@@ -398,8 +397,8 @@ static void test_diverged(void)
     free(same);
 }
 
-/* Lines up to a checkpoint are written before it: where they are missing someone has been at the file. What
- * comes behind them is cut off, whole or not. */
+/* Lines up to a checkpoint are written before it, so a file without them is damaged. Later lines, complete or
+ * not, are truncated. */
 static void test_damaged_metrics(void)
 {
     struct run_config config;
@@ -415,12 +414,12 @@ static void test_damaged_metrics(void)
     char *last = strstr(text, "{\"step\":10,"), *before = strstr(text, "{\"step\":9,");
     struct {
         size_t kept;
-        const char *added, *words; /* words: NULL if it can be gone on from */
+        const char *added, *words; /* words: NULL if the run can be resumed */
     } cases[] = {
         {0, "", "is of step 0; wanted one of step 10"},
         {(size_t)(last - text), "", "is of step 9; wanted one of step 10"},
         {(size_t)(last - text) + 20, "", "is of step 9; wanted one of step 10"},
-        {(size_t)(before - text), last, NULL}, /* one less in between is not told from another log_every */
+        {(size_t)(before - text), last, NULL}, /* a missing line in between looks like another log_every */
         {count, "{\"step\":11,\"lo", NULL},
         {count, "nonsense\n{\"step\":11}\n", NULL},
     };
