@@ -152,7 +152,12 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
     return status;
 }
 
-/* A whole number in the metadata, at least `least`. */
+static rotary_status fail_metadata(const char *path, const char *key, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its %s: it is not a checkpoint", path, key);
+}
+
+/* Reads an integer of at least `min` from the metadata. */
 static rotary_status read_number(const struct safetensors *file, const char *path, const char *key,
                                  int64_t min, int64_t *number, rotary_error *error)
 {
@@ -160,8 +165,7 @@ static rotary_status read_number(const struct safetensors *file, const char *pat
     char *end = NULL;
     long long read = text ? strtoll(text, &end, 10) : 0;
     if (!text || end == text || *end || read < min)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its %s: it is not a checkpoint", path,
-                           key);
+        return fail_metadata(path, key, error);
     *number = read;
     return ROTARY_OK;
 }
@@ -198,8 +202,7 @@ static rotary_status check_configuration(const struct safetensors *file, const c
     const char *text = safetensors_metadata(file, "configuration");
     json_t *object = text ? json_loads(text, 0, NULL) : NULL;
     if (!object)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s does not say its configuration: it is not a checkpoint", path);
+        return fail_metadata(path, "configuration", error);
     struct run_config recorded;
     rotary_status status = run_config_from_json(&recorded, object, path, error);
     json_decref(object);
@@ -212,23 +215,27 @@ static rotary_status check_configuration(const struct safetensors *file, const c
     return ROTARY_BAD_FILE;
 }
 
-static bool read_real(const struct safetensors *file, const char *key, double *number)
+static rotary_status read_real(const struct safetensors *file, const char *path, const char *key,
+                               double *number, rotary_error *error)
 {
     const char *text = safetensors_metadata(file, key);
     char *end = NULL;
-    *number = text ? strtod(text, &end) : 0.0;
-    return text && end != text && !*end;
+    double read = text ? strtod(text, &end) : 0.0;
+    if (!text || end == text || *end)
+        return fail_metadata(path, key, error);
+    *number = read;
+    return ROTARY_OK;
 }
 
 static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, rotary_error *error)
 {
     struct checkpoint_state *state = &checkpoint->state;
-    if (!read_real(checkpoint->optimizer, "loss_total", &state->loss_total))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its loss_total: it is not a checkpoint",
-                           path);
-    if (!read_real(checkpoint->optimizer, "gradient_norm", &state->gradient_norm))
-        state->gradient_norm = 0.0;
-    return read_number(checkpoint->optimizer, path, "loss_counted", 0, &state->loss_counted, error);
+    rotary_status status = read_real(checkpoint->optimizer, path, "loss_total", &state->loss_total, error);
+    if (status == ROTARY_OK)
+        status = read_real(checkpoint->optimizer, path, "gradient_norm", &state->gradient_norm, error);
+    if (status == ROTARY_OK)
+        status = read_number(checkpoint->optimizer, path, "loss_counted", 0, &state->loss_counted, error);
+    return status;
 }
 
 /* Opens the model of the optimizer's step: model.safetensors, or model.safetensors.next if it was not renamed

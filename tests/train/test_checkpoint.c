@@ -209,11 +209,16 @@ static void test_damage(void)
     check_about("%s", "");
 }
 
-/* A file of ours in all but its metadata. */
-static void write_foreign(const char *folder, const char *format, const char *step, const char *configuration)
+/* An optimizer.safetensors that is valid except for its metadata; without the key `missing`, if that is not
+ * NULL. */
+static void write_metadata(const char *folder, const char *format, const char *step,
+                           const char *configuration, const char *missing)
 {
-    json_t *metadata = json_pack("{s:s, s:s, s:s, s:s, s:s}", "format", format, "step", step, "configuration",
-                                 configuration, "loss_total", "0x0p+0", "loss_counted", "0");
+    json_t *metadata =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "format", format, "step", step, "configuration",
+                  configuration, "loss_total", "0x0p+0", "loss_counted", "0", "gradient_norm", "0x1p-1");
+    if (missing)
+        json_object_del(metadata, missing);
     float value = 1.0f;
     struct safetensor tensor = {"matrix", ROTARY_F32, 1, {1}, &value, NULL};
     char path[600];
@@ -223,19 +228,27 @@ static void write_foreign(const char *folder, const char *format, const char *st
     json_decref(metadata);
 }
 
-static void test_foreign(void)
+static void test_metadata(void)
 {
     const char *folder = folder_at(5);
-    write_foreign(folder, "1", "5", "{}");
+    write_metadata(folder, "1", "5", "{}", NULL);
     check_refused(folder, "has format 1, of another version of this program; this one reads format 2");
-    write_foreign(folder, "pt", "5", "{}");
+    write_metadata(folder, "pt", "5", "{}", NULL);
     check_refused(folder, "does not say its format");
-    write_foreign(folder, "2", "0", "{}");
+    write_metadata(folder, "2", "0", "{}", NULL);
     check_refused(folder, "does not say its step");
-    write_foreign(folder, "2", "5", "{");
+    write_metadata(folder, "2", "5", "{", NULL);
     check_refused(folder, "does not say its configuration");
-    write_foreign(folder, "2", "5", "{\"hidden_size\":-3}");
+    write_metadata(folder, "2", "5", "{\"hidden_size\":-3}", NULL);
     check_refused(folder, "hidden_size");
+    static const char *const keys[] = {"format",        "step", "configuration", "loss_total", "loss_counted",
+                                       "gradient_norm", NULL};
+    for (int i = 0; keys[i]; i++) {
+        char words[64];
+        snprintf(words, sizeof words, "does not say its %s: it is not a checkpoint", keys[i]);
+        write_metadata(folder, "2", "5", "{}", keys[i]);
+        check_refused(folder, words);
+    }
 
     folder = folder_at(5);
     struct run_config mine = config;
@@ -326,7 +339,7 @@ int main(void)
     test_killed();
     test_different_steps();
     test_damage();
-    test_foreign();
+    test_metadata();
     test_other_model();
     test_full_disk();
     return check_report();
