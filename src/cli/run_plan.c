@@ -184,11 +184,16 @@ rotary_status plan_load(const char *folder, const struct common_options *common,
         return status;
     struct decoder_limits limits = {.batch = model->config.train.batch_size,
                                     .time = model->config.task.sequence_length};
-    status =
-        train_load(folder, &model->compute, limits, &model->config, &model->decoder, &model->task, error);
-    if (status != ROTARY_OK)
+    struct trained_model trained;
+    status = train_load(folder, &model->compute, limits, &trained, error);
+    if (status != ROTARY_OK) {
         compute_destroy(&model->compute);
-    return status;
+        return status;
+    }
+    model->config = trained.config;
+    model->decoder = trained.decoder;
+    model->task = trained.task;
+    return ROTARY_OK;
 }
 
 void plan_unload(struct loaded_model *model)

@@ -29,15 +29,21 @@ rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const ch
     return ROTARY_OK;
 }
 
-/* Reads what `descriptor` has left into a growing block, of `capacity` bytes at first. */
-static rotary_status read_rest(int descriptor, const char *path, size_t first_capacity, size_t max,
-                               char **bytes, size_t *count, rotary_error *error)
+struct source {
+    int descriptor;
+    const char *path;
+    size_t expected, max; /* bytes: capacity of the first block; the most that are read */
+};
+
+/* Reads the rest of a file into a growing block. */
+static rotary_status read_rest(const struct source *source, char **bytes, size_t *count, rotary_error *error)
 {
+    const char *path = source->path;
     char *block = NULL;
     size_t used = 0, capacity = 0;
     for (;;) {
         if (used == capacity) {
-            size_t wanted = capacity ? 2 * capacity : first_capacity;
+            size_t wanted = capacity ? 2 * capacity : source->expected;
             char *larger = wanted > capacity && wanted < SIZE_MAX ? realloc(block, wanted + 1) : NULL;
             if (!larger) {
                 free(block);
@@ -47,7 +53,7 @@ static rotary_status read_rest(int descriptor, const char *path, size_t first_ca
             block = larger;
             capacity = wanted;
         }
-        ssize_t got = read(descriptor, block + used, capacity - used);
+        ssize_t got = read(source->descriptor, block + used, capacity - used);
         if (got == 0)
             break;
         if (got < 0 && errno == EINTR)
@@ -57,10 +63,10 @@ static rotary_status read_rest(int descriptor, const char *path, size_t first_ca
             return fail_system(error, "read", path);
         }
         used += (size_t)got;
-        if (used > max) {
+        if (used > source->max) {
             free(block);
             return rotary_fail(error, ROTARY_BAD_FILE,
-                               "%s has more than the %zu bytes that are read of such a file", path, max);
+                               "%s has more than %zu bytes, the maximum for such a file", path, source->max);
         }
     }
     block[used] = 0;
@@ -84,8 +90,8 @@ rotary_status file_read(const char *path, size_t max, char **bytes, size_t *coun
     else {
         /* One byte more than the size, so that read() reports the end before the block would grow. */
         bool sized = S_ISREG(about.st_mode) && about.st_size > 0;
-        size_t first_capacity = sized ? (size_t)about.st_size + 1 : FIRST_CAPACITY;
-        status = read_rest(descriptor, path, first_capacity, max, bytes, count, error);
+        size_t expected = sized ? (size_t)about.st_size + 1 : FIRST_CAPACITY;
+        status = read_rest(&(struct source){descriptor, path, expected, max}, bytes, count, error);
     }
     close(descriptor);
     return status;

@@ -14,6 +14,7 @@
 /* The memory of an evaluation. */
 struct workspace {
     struct rotary_arena arena;
+    struct problem_size size; /* of the longest problem */
     struct problem *problems;
     int32_t *prompt_tokens, *generated_tokens;
     int64_t batch_sequences;              /* validation sequences per batch */
@@ -23,15 +24,14 @@ struct workspace {
     int64_t *lengths, *generated;         /* [problems] */
 };
 
-static void carve(struct workspace *workspace, const struct task *task, struct problem_size size,
-                  int64_t problems)
+static void carve(struct workspace *workspace, const struct task *task, int64_t problems)
 {
     struct rotary_arena *arena = &workspace->arena;
     workspace->problems = rotary_arena_push(arena, problems, sizeof *workspace->problems);
     workspace->prompt_tokens =
-        rotary_arena_push(arena, problems * size.prompt, sizeof *workspace->prompt_tokens);
+        rotary_arena_push(arena, problems * workspace->size.prompt, sizeof *workspace->prompt_tokens);
     workspace->generated_tokens =
-        rotary_arena_push(arena, problems * size.completion, sizeof *workspace->generated_tokens);
+        rotary_arena_push(arena, problems * workspace->size.completion, sizeof *workspace->generated_tokens);
     int64_t time = task->config.sequence_length;
     workspace->sequence = rotary_arena_push(arena, time + 1, sizeof *workspace->sequence);
     workspace->tokens =
@@ -70,22 +70,21 @@ static void score_problems(const struct task *task, const struct workspace *work
 }
 
 static rotary_status solve_problems(const struct task *task, struct decoder *decoder,
-                                    const struct evaluation_config *config, struct problem_size size,
-                                    struct workspace *workspace, struct evaluation *evaluation,
-                                    rotary_error *error)
+                                    const struct evaluation_config *config, struct workspace *workspace,
+                                    struct evaluation *evaluation, rotary_error *error)
 {
     for (int64_t i = 0; i < evaluation->problems; i++) {
         task_problem(task, config->seed, i, &workspace->problems[i]);
-        int32_t *prompt = workspace->prompt_tokens + i * size.prompt;
+        int32_t *prompt = workspace->prompt_tokens + i * workspace->size.prompt;
         workspace->lengths[i] = (int64_t)strlen(workspace->problems[i].prompt);
         rotary_status status = characters_encode(&task->characters, workspace->problems[i].prompt,
                                                  workspace->lengths[i], prompt, error);
         if (status != ROTARY_OK)
             return status;
         workspace->prompts[i] = prompt;
-        workspace->continuations[i] = workspace->generated_tokens + i * size.completion;
+        workspace->continuations[i] = workspace->generated_tokens + i * workspace->size.completion;
     }
-    struct generate_config generation = {.max_new_tokens = size.completion,
+    struct generate_config generation = {.max_new_tokens = workspace->size.completion,
                                          .stop = task->characters.token['#'],
                                          .temperature = config->temperature,
                                          .seed = config->seed};
@@ -148,25 +147,23 @@ rotary_status task_evaluate(const struct task *task, struct decoder *decoder,
 {
     double start = rotary_clock();
     struct evaluation result = {.samples = evaluation->samples};
-    struct problem_size size = {0};
+    int64_t max = decoder_max_batch(decoder);
+    struct workspace workspace = {
+        .batch_sequences = config->validation_sequences < max ? config->validation_sequences : max};
     if (task_has_problems(task)) {
-        size = task->kind->size(&task->config);
+        workspace.size = task->kind->size(&task->config);
         result.problems = config->problems < task->config.problems ? config->problems : task->config.problems;
         result.sample_count =
             evaluation->sample_count < result.problems ? evaluation->sample_count : result.problems;
     }
-
-    int64_t max = decoder_max_batch(decoder);
-    struct workspace workspace = {
-        .batch_sequences = config->validation_sequences < max ? config->validation_sequences : max};
-    carve(&workspace, task, size, result.problems);
+    carve(&workspace, task, result.problems);
     rotary_status status = rotary_arena_allocate(&workspace.arena, "an evaluation", error);
     if (status != ROTARY_OK)
         return status;
-    carve(&workspace, task, size, result.problems);
+    carve(&workspace, task, result.problems);
 
     if (result.problems > 0)
-        status = solve_problems(task, decoder, config, size, &workspace, &result, error);
+        status = solve_problems(task, decoder, config, &workspace, &result, error);
     if (status == ROTARY_OK)
         status = validation_loss(task, decoder, config, &workspace, &result, error);
     rotary_arena_free(&workspace.arena);

@@ -28,25 +28,18 @@ static rotary_status create_model(const char *folder, const struct compute *comp
 }
 
 rotary_status train_load(const char *folder, const struct compute *compute, struct decoder_limits limits,
-                         struct run_config *config, struct decoder **decoder, struct task **task,
-                         rotary_error *error)
+                         struct trained_model *model, rotary_error *error)
 {
-    struct run_config read;
-    rotary_status status = run_read_config(folder, &read, error);
+    struct trained_model loaded;
+    rotary_status status = run_read_config(folder, &loaded.config, error);
+    if (status == ROTARY_OK)
+        status = task_create(&loaded.task, &loaded.config.task, error);
     if (status != ROTARY_OK)
         return status;
-    struct task *made_task;
-    status = task_create(&made_task, &read.task, error);
-    if (status != ROTARY_OK)
-        return status;
-    struct decoder *made_decoder;
-    status = create_model(folder, compute, limits, &read, &made_decoder, error);
-    if (status != ROTARY_OK) {
-        task_destroy(made_task);
-        return status;
-    }
-    *config = read;
-    *decoder = made_decoder;
-    *task = made_task;
-    return ROTARY_OK;
+    status = create_model(folder, compute, limits, &loaded.config, &loaded.decoder, error);
+    if (status == ROTARY_OK)
+        *model = loaded;
+    else
+        task_destroy(loaded.task);
+    return status;
 }

@@ -54,9 +54,15 @@ struct train_result {
 ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,
                                    rotary_error *error);
 
-/* Loads the trained model of a folder for inference. `limits` says what it will be used for. */
+/* A trained model; the caller destroys decoder and task. */
+struct trained_model {
+    struct run_config config;
+    struct decoder *decoder;
+    struct task *task;
+};
+/* Loads a folder's trained model for inference. `limits` is the largest batch it will compute. */
 ROTARY_CHECKED rotary_status train_load(const char *folder, const struct compute *compute,
-                                        struct decoder_limits limits, struct run_config *config,
-                                        struct decoder **decoder, struct task **task, rotary_error *error);
+                                        struct decoder_limits limits, struct trained_model *model,
+                                        rotary_error *error);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text of the addition task: read back by a parser that knows only the format, and recomputed on decimal
- * strings.
+ * The text of the addition task: parsed by format alone, and recomputed on decimal strings.
  */
-#include "task/kind.h"
 #include "task/text.h"
 
 #include <math.h>
@@ -59,7 +57,7 @@ static int digit_at(const char *digits, int place)
     return place < length ? digits[length - 1 - place] - '0' : 0;
 }
 
-/* Reads one problem; false if its text is not exactly what adding the two strings by hand gives. */
+/* Parses one example; false if its text is not exactly that of adding the two strings digit by digit. */
 static bool read_problem(const char **at, struct parsed *parsed)
 {
     const char *from = *at;
@@ -86,7 +84,8 @@ static bool read_problem(const char **at, struct parsed *parsed)
     return strcmp(parsed->result, sum) == 0;
 }
 
-/* A thousand problems and more out of training sequences, and what was drawn how often. */
+/* More than a thousand examples of training sequences: their text, and the frequencies of lengths and digits.
+ */
 static void test_sequences(void)
 {
     struct task_config config = config_of(TASK_ADDITION);
@@ -130,7 +129,7 @@ static void test_sequences(void)
     check_about("%s", "");
 }
 
-/* A thousand evaluation problems: prompt and answer belong together. */
+/* A thousand evaluation problems: the answer is that of the prompt. */
 static void test_problems(void)
 {
     struct task_config config = config_of(TASK_ADDITION);
@@ -150,11 +149,9 @@ static void test_problems(void)
     task_destroy(task);
 }
 
-/* What counts as the answer in what a model wrote. */
+/* The answer within generated text. */
 static void test_answer(void)
 {
-    struct task_config config = config_of(TASK_ADDITION);
-    struct task *task = task_of(&config);
     static const struct known_answer known[] = {
         {"5e0+5e0+0e0==10e0 and d==10#", "10"},
         {"d==10#", "10"},
@@ -168,11 +165,10 @@ static void test_answer(void)
         {"", ""},
         {"d==0010#", "0010"},
     };
-    check_answers(task, known, sizeof known / sizeof known[0]);
-    task_destroy(task);
+    check_answers(TASK_ADDITION, known, sizeof known / sizeof known[0]);
 }
 
-/* The longest problem of the longest numbers allowed fits its buffers, and size() says how long it is. */
+/* size() is the length of the longest example, and examples of all allowed lengths fit the buffers. */
 static void test_size(void)
 {
     struct task_config config = config_of(TASK_ADDITION);
@@ -182,11 +178,8 @@ static void test_size(void)
         for (int i = 0; i < 200; i++) {
             struct example example;
             kind_addition.random_example(&config, &random, &example);
-            int64_t prompt = (int64_t)strlen(example.prompt),
-                    completion = (int64_t)strlen(example.completion);
-            longest.prompt = prompt > longest.prompt ? prompt : longest.prompt;
-            longest.completion = completion > longest.completion ? completion : longest.completion;
-            CHECK(example.completion[completion - 1] == '#');
+            include_example(&longest, &example);
+            CHECK(example.completion[strlen(example.completion) - 1] == '#');
         }
         check_about("%lld digits", (long long)config.addition_digits);
         CHECK(longest.prompt <= size.prompt && longest.completion <= size.completion);

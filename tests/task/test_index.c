@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The text of the substring-by-index task, read back and recomputed.
+ * The text of the substring-by-index task, parsed and recomputed.
  */
-#include "task/kind.h"
 #include "task/text.h"
 
 #include <math.h>
@@ -21,7 +20,7 @@ static void test_example(void)
     CHECK_TEXT(example.completion, "'abcdefghijklm'#");
 }
 
-/* Reads "?s='...'; s[i:]==", 13 letters, and gives the index; -1 if it is anything else. */
+/* Parses "?s='...'; s[i:]==" with 13 letters and returns the index; -1 for any other text. */
 static int read_prompt(const char **at, char string[14])
 {
     if (!skip(at, "?s='"))
@@ -101,8 +100,6 @@ static void test_problems(void)
 
 static void test_answer(void)
 {
-    struct task_config config = config_of(TASK_INDEX);
-    struct task *task = task_of(&config);
     static const struct known_answer known[] = {
         {"'vejmg'#", "'vejmg'"},
         {"'vejm'#", "'vejm'"},
@@ -112,11 +109,10 @@ static void test_answer(void)
         {"", ""},
         {"'vejmg'#?s='", "'vejmg'"},
     };
-    check_answers(task, known, sizeof known / sizeof known[0]);
-    task_destroy(task);
+    check_answers(TASK_INDEX, known, sizeof known / sizeof known[0]);
 }
 
-/* size() is what the longest problem takes, for strings of every allowed length. */
+/* size() is the length of the longest example, for strings of every allowed length. */
 static void test_size(void)
 {
     struct task_config config = config_of(TASK_INDEX);
@@ -128,10 +124,7 @@ static void test_size(void)
         for (int64_t index = 0; index < config.index_letters; index++) {
             struct example example;
             index_example(string, index, &example);
-            int64_t prompt = (int64_t)strlen(example.prompt),
-                    completion = (int64_t)strlen(example.completion);
-            longest.prompt = prompt > longest.prompt ? prompt : longest.prompt;
-            longest.completion = completion > longest.completion ? completion : longest.completion;
+            include_example(&longest, &example);
         }
         check_about("%lld letters", (long long)config.index_letters);
         CHECK_INT(size.prompt, longest.prompt);

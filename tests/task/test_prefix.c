@@ -3,7 +3,6 @@
  * The text of the substring-by-prefix task: every copied substring occurred before, windows are uniform, and
  * the loss of an ideal predictor is that of src/task/prefix.c.
  */
-#include "task/kind.h"
 #include "task/text.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #define TESTS_TASK_TEXT_H
 
 #include "support/check.h"
-#include "task/task.h"
+#include "task/kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 
 enum { TEXT_TOKENS = 641 };
 
-/* The end of a test that cannot go on. */
+/* Ends a test that cannot continue. */
 __attribute__((noreturn)) static inline void fail_with(const char *why)
 {
     printf("%s\n", why);
     exit(1);
 }
 
-/* A task that must be creatable. */
+/* Creates a task; ends the test on failure. */
 static inline struct task *task_of(const struct task_config *config)
 {
     struct task *task = NULL;
@@ -39,7 +39,7 @@ static inline struct task_config config_of(enum task_kind kind)
     return config;
 }
 
-/* The training sequence of (seed, step, row), or, with step -1, held-out sequence `row`; at most 640 + 1
+/* The training sequence of (seed, step, row) or, with step -1, validation sequence `row`; at most 640 + 1
  * tokens. */
 static inline void text_of(const struct task *task, uint64_t seed, int64_t step, int64_t row, int64_t count,
                            char text[TEXT_TOKENS + 1])
@@ -56,23 +56,34 @@ static inline void text_of(const struct task *task, uint64_t seed, int64_t step,
     characters_decode(task_characters(task), tokens, count, text);
 }
 
-/* What a model wrote, and the answer that stands in it. */
+/* Generated text, and the answer within it. */
 struct known_answer {
     const char *generated, *answer;
 };
 
-static inline void check_answers(const struct task *task, const struct known_answer *known, size_t count)
+static inline void check_answers(enum task_kind kind, const struct known_answer *known, size_t count)
 {
+    struct task_config config = config_of(kind);
+    struct task *task = task_of(&config);
     for (size_t i = 0; i < count; i++) {
         char answer[TASK_TEXT_BYTES];
-        check_about("written %s", known[i].generated);
+        check_about("generated %s", known[i].generated);
         task_answer(task, known[i].generated, answer);
         CHECK_TEXT(answer, known[i].answer);
     }
+    task_destroy(task);
     check_about("%s", "");
 }
 
-/* Skips `wanted` at *at; false, leaving *at alone, if something else stands there. */
+/* Raises `longest` to the lengths of an example. */
+static inline void include_example(struct problem_size *longest, const struct example *example)
+{
+    int64_t prompt = (int64_t)strlen(example->prompt), completion = (int64_t)strlen(example->completion);
+    longest->prompt = prompt > longest->prompt ? prompt : longest->prompt;
+    longest->completion = completion > longest->completion ? completion : longest->completion;
+}
+
+/* Advances *at past `wanted`; false, with *at unchanged, if the text there differs. */
 static inline bool skip(const char **at, const char *wanted)
 {
     size_t length = strlen(wanted);

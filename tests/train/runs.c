@@ -3,11 +3,13 @@
 
 #include "base/random.h"
 #include "support/check.h"
+#include "support/scratch.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { PATH_BYTES = 1024 };
 
@@ -59,6 +61,13 @@ void train_to_end(const struct run_config *config, int threads, const char *fold
         printf("%s\n", error.message);
     CHECK_INT(result.steps_done, config->train.steps);
     compute_destroy(&compute);
+}
+
+const char *new_folder(const char *name)
+{
+    const char *folder = scratch_path(name);
+    CHECK(mkdir(folder, 0777) == 0);
+    return folder;
 }
 
 static void join(char path[PATH_BYTES], const char *folder, const char *name)

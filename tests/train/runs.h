@@ -17,6 +17,9 @@ void train_to_end(const struct run_config *config, int threads, const char *fold
 /* Whether this machine computes in bf16: not every oneDNN has bf16 matmul for every processor. */
 bool has_bf16(void);
 
+/* A new folder of this name, below the scratch folder. */
+const char *new_folder(const char *name);
+
 /* Whole files. The caller frees *bytes. */
 char *read_file(const char *folder, const char *name, size_t *count);
 void write_file(const char *folder, const char *name, const void *bytes, size_t count);

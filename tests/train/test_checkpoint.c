@@ -15,21 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #define MODEL     "model.safetensors"
 #define OPTIMIZER "optimizer.safetensors"
 
 static struct run_config config;
 
-static const char *new_folder(void)
+static const char *next_folder(void)
 {
     static int number;
     char name[32];
     snprintf(name, sizeof name, "folder%d", number++);
-    const char *folder = scratch_path(name);
-    CHECK(mkdir(folder, 0777) == 0);
-    return folder;
+    return new_folder(name);
 }
 
 /* A table of three parameters whose contents are a function of the step. Step 0 is all zeros. */
@@ -68,7 +65,7 @@ static struct checkpoint_state state_at(int64_t step)
 
 static const char *folder_at(int64_t step)
 {
-    const char *folder = new_folder();
+    const char *folder = next_folder();
     struct parameters parameters;
     make_parameters(&parameters, step);
     struct checkpoint_state state = state_at(step);
@@ -121,7 +118,7 @@ static void test_killed(void)
     const char *five = folder_at(5), *ten = folder_at(10);
     check_about("no checkpoint yet");
     struct checkpoint checkpoint;
-    const char *folder = new_folder();
+    const char *folder = next_folder();
     CHECK(checkpoint_open(&checkpoint, folder, &config, NULL) == ROTARY_OK);
     CHECK_INT(checkpoint.state.step, 0);
     CHECK(checkpoint.model == NULL);
@@ -152,7 +149,7 @@ static void test_killed(void)
     check_opens(folder, 10);
 
     check_about("killed between the renamings of the first checkpoint");
-    folder = new_folder();
+    folder = next_folder();
     copy_file(ten, OPTIMIZER, folder, OPTIMIZER);
     copy_file(ten, MODEL, folder, MODEL ".next");
     check_opens(folder, 10);
@@ -170,10 +167,10 @@ static void test_different_steps(void)
     folder = folder_at(5);
     copy_file(ten, MODEL, folder, MODEL);
     check_refused(folder, "do not belong together");
-    folder = new_folder();
+    folder = next_folder();
     copy_file(ten, MODEL, folder, MODEL);
     check_refused(folder, "no ");
-    folder = new_folder();
+    folder = next_folder();
     copy_file(ten, OPTIMIZER, folder, OPTIMIZER);
     check_refused(folder, "there is no ");
     copy_file(five, MODEL, folder, MODEL ".next");
@@ -298,7 +295,7 @@ static void test_other_model(void)
     CHECK(checkpoint_load_model(folder, &config, &parameters, NULL) == ROTARY_OK);
     CHECK(memcmp(parameters.values, written.values, (size_t)written.elements * sizeof(float)) == 0);
     rotary_error error = {0};
-    CHECK_INT(checkpoint_load_model(new_folder(), &config, &parameters, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(checkpoint_load_model(next_folder(), &config, &parameters, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "holds no trained model yet") != NULL);
     parameters_free(&parameters);
     parameters_free(&written);

@@ -12,14 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static const char *new_folder(const char *name)
-{
-    const char *folder = scratch_path(name);
-    CHECK(mkdir(folder, 0777) == 0);
-    return folder;
-}
 
 static void open_at(struct metrics *metrics, const char *folder, int64_t step)
 {

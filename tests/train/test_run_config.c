@@ -9,14 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-static const char *new_folder(const char *name)
-{
-    const char *folder = scratch_path(name);
-    CHECK(mkdir(folder, 0777) == 0);
-    return folder;
-}
 
 static void check_message(const rotary_error *error, const char *words)
 {

@@ -350,16 +350,23 @@ static void test_fewer_steps(void)
     CHECK(same_file(folder, meant, "model.safetensors"));
 }
 
-/* A weight that is no number: the run stops, and its last checkpoint stays. */
+/* A finished run of ten steps. */
+static const char *train_ten_steps(const char *name, struct run_config *config, struct compute *compute)
+{
+    tiny_config(config);
+    config->train.steps = 10;
+    const char *folder = scratch_path(name);
+    train_to_end(config, 1, folder);
+    CHECK(compute_create(compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    return folder;
+}
+
+/* A weight that is NaN: the run diverges, and its last checkpoint stays. */
 static void test_diverged(void)
 {
     struct run_config config;
-    tiny_config(&config);
-    config.train.steps = 10;
-    const char *folder = scratch_path("diverged");
-    train_to_end(&config, 1, folder);
     struct compute compute;
-    CHECK(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    const char *folder = train_ten_steps("diverged", &config, &compute);
     struct decoder *decoder;
     CHECK(decoder_create(&decoder, &compute, &config.model, (struct decoder_limits){2, 48, true}, 1, NULL) ==
           ROTARY_OK);
@@ -386,7 +393,7 @@ static void test_diverged(void)
     free(model);
     free(after);
     CHECK_INT(result.diverged, 11);
-    /* It is written down, and nobody trains to there again. */
+    /* metrics.jsonl records it, and resuming is refused. */
     char *metrics = read_file(folder, "metrics.jsonl", &count);
     CHECK(strstr(metrics, "}\n{\"step\":11,\"diverged\":\"loss\"}\n") != NULL);
     result = call_train(&config, folder, true, ROTARY_INVALID_ARGUMENT, "training diverged at step 11 in ");
@@ -447,39 +454,32 @@ static void test_damaged_metrics(void)
 
 static void test_load(void)
 {
-    struct run_config config, loaded;
-    tiny_config(&config);
-    config.train.steps = 10;
-    const char *folder = scratch_path("loaded");
-    train_to_end(&config, 1, folder);
+    struct run_config config;
     struct compute compute;
-    CHECK(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
-    struct decoder *decoder = NULL;
-    struct task *task = NULL;
+    const char *folder = train_ten_steps("loaded", &config, &compute);
+    struct trained_model model;
     rotary_error error = {0};
     struct decoder_limits limits = {.batch = 4, .time = 48};
-    if (!CHECK(train_load(folder, &compute, limits, &loaded, &decoder, &task, &error) == ROTARY_OK)) {
+    if (!CHECK(train_load(folder, &compute, limits, &model, &error) == ROTARY_OK)) {
         printf("%s\n", error.message);
         return;
     }
-    CHECK(run_config_same(&loaded, &config, "there", NULL) == ROTARY_OK);
-    /* It scores what the run's last evaluation scored. */
+    CHECK(run_config_same(&model.config, &config, "there", NULL) == ROTARY_OK);
+    /* Its scores are those of the run's last evaluation. */
     struct train_result result = call_train(&config, folder, true, ROTARY_OK, "");
     struct evaluation evaluation = {0};
     struct evaluation_config how = {
         .seed = (uint64_t)config.train.seed, .problems = 4, .validation_sequences = 2};
-    CHECK(task_evaluate(task, decoder, &how, &evaluation, NULL) == ROTARY_OK);
+    CHECK(task_evaluate(model.task, model.decoder, &how, &evaluation, NULL) == ROTARY_OK);
     CHECK_NEAR(evaluation.loss, result.evaluation.loss, 1e-8);
     CHECK_INT(evaluation.correct, result.evaluation.correct);
-    decoder_destroy(decoder);
-    task_destroy(task);
+    decoder_destroy(model.decoder);
+    task_destroy(model.task);
 
     CHECK(remove(scratch_path("loaded/model.safetensors")) == 0);
-    CHECK_INT(train_load(folder, &compute, limits, &loaded, &decoder, &task, &error),
-              ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(train_load(folder, &compute, limits, &model, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "holds no trained model yet") != NULL);
-    CHECK_INT(train_load(scratch_folder(), &compute, limits, &loaded, &decoder, &task, &error),
-              ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(train_load(scratch_folder(), &compute, limits, &model, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "is not the folder of a run") != NULL);
     compute_destroy(&compute);
 }
