@@ -317,3 +317,50 @@ rotary_status settings_write(const struct settings *settings, int count, json_t 
         }
     return ROTARY_OK;
 }
+
+/* Whether the member has a value that reading could have given it. */
+static bool in_range(const struct setting *setting, const void *member)
+{
+    switch (setting->type) {
+    case SETTING_INTEGER: {
+        double integer = (double)*(const int64_t *)member;
+        return integer >= setting->min && integer <= setting->max;
+    }
+    case SETTING_REAL: {
+        double real = *(const double *)member;
+        return real >= setting->min && real <= setting->max; /* false for NaN */
+    }
+    case SETTING_BOOLEAN:
+        return true;
+    case SETTING_CHOICE: {
+        int choices = 0;
+        while (setting->choices[choices])
+            choices++;
+        return *(const int *)member >= 0 && *(const int *)member < choices;
+    }
+    case SETTING_TEXT:
+        return memchr(member, 0, SETTING_TEXT_BYTES) != NULL;
+    }
+    return false;
+}
+
+rotary_status settings_check(const struct settings *settings, int count, const char *where,
+                             rotary_error *error)
+{
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < settings[i].count; j++) {
+            const struct setting *setting = &settings[i].table[j];
+            const void *member = (const char *)settings[i].structure + setting->offset;
+            if (in_range(setting, member))
+                continue;
+            json_t *value = NULL; /* an infinity, NaN or an endless text stays NULL */
+            if (setting->type == SETTING_CHOICE)
+                value = json_integer(*(const int *)member);
+            else if (setting->type != SETTING_TEXT)
+                value = member_value(setting, member);
+            rotary_status status = fail_value(setting, value, where, error);
+            json_decref(value);
+            return status;
+        }
+    return ROTARY_OK;
+}

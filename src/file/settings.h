@@ -48,6 +48,10 @@ ROTARY_CHECKED rotary_status settings_assign(const struct settings *settings, in
 /* Every key of every table into `object`, in table order. */
 ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int count, json_t *object,
                                             rotary_error *error);
+/* Checks every member of every table, as reading checks values: for a struct that was not filled in by
+ * settings_read alone. */
+ROTARY_CHECKED rotary_status settings_check(const struct settings *settings, int count, const char *where,
+                                            rotary_error *error);
 
 /* The entry of the NULL-terminated `names` nearest to `name` by edit distance; NULL if none is near. */
 const char *settings_nearest(const char *name, const char *const *names);

@@ -118,25 +118,8 @@ rotary_status run_config_from_json(struct run_config *config, const json_t *obje
     return status;
 }
 
-/* Ranges are known to the tables, so a configuration that was filled in by hand goes through them too: the
- * first `count` of them. */
-static rotary_status check_ranges(const struct run_config *config, int count, rotary_error *error)
-{
-    json_t *object = json_object();
-    if (!object)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to check a configuration");
-    struct run_config copy = *config;
-    struct settings settings[RUN_SETTINGS];
-    run_settings(&copy, settings);
-    rotary_status status = settings_write(settings, count, object, error);
-    if (status == ROTARY_OK)
-        status = settings_read(settings, count, object, "the configuration", error);
-    json_decref(object);
-    return status;
-}
-
-/* The model reads what the task writes: as many kinds of token, as far as a sequence goes. (No problem is
- * longer: the task sees to that.) */
+/* Makes vocab_size and max_position_embeddings those of the task, or checks them. (No problem is longer than
+ * a sequence: task_create checks that.) */
 static rotary_status fit_model_to_task(struct run_config *config, rotary_error *error)
 {
     struct task *task;
@@ -176,12 +159,15 @@ static rotary_status check_training(const struct train_config *train, rotary_err
 
 rotary_status run_config_check(struct run_config *config, rotary_error *error)
 {
+    static const char where[] = "the configuration";
     struct run_config checked = *config;
-    rotary_status status = check_ranges(&checked, 1, error); /* the task's */
+    struct settings settings[RUN_SETTINGS];
+    run_settings(&checked, settings);
+    rotary_status status = settings_check(settings, 1, where, error); /* the task's */
     if (status == ROTARY_OK)
         status = fit_model_to_task(&checked, error);
     if (status == ROTARY_OK)
-        status = check_ranges(&checked, RUN_SETTINGS, error);
+        status = settings_check(settings, RUN_SETTINGS, where, error);
     if (status == ROTARY_OK)
         status = decoder_config_check(&checked.model, error);
     if (status == ROTARY_OK)

@@ -6,6 +6,7 @@
 #include "support/scratch.h"
 #include "train/runs.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,9 +83,21 @@ static void uneven_heads(struct run_config *config)
     config->model.hidden_size = 100;
     config->model.num_attention_heads = 3;
 }
-static void whole_beta(struct run_config *config)
+static void beta_of_one(struct run_config *config)
 {
     config->train.beta2 = 1.0;
+}
+static void rate_of_nan(struct run_config *config)
+{
+    config->train.learning_rate = NAN;
+}
+static void unknown_task(struct run_config *config)
+{
+    config->task.task = TASK_KINDS;
+}
+static void negative_schedule(struct run_config *config)
+{
+    config->train.schedule = -1;
 }
 
 static void test_refused(void)
@@ -93,12 +106,16 @@ static void test_refused(void)
     check_refused(few_positions, "max_position_embeddings is 639, less than sequence_length 640");
     check_refused(inverted_rates,
                   "minimum_learning_rate is 1, which is more than the learning_rate of 0.00025");
-    check_refused(no_batch, "batch_size");
+    check_refused(no_batch,
+                  "the configuration: \"batch_size\" is 0, wanted a whole number from 1 to 1048576");
     check_refused(short_sequence, "sequence_length 16 is too short");
     check_refused(negative_sequence, "the configuration: \"sequence_length\" is -1, wanted");
     check_refused(many_batches, "steps times gradient_accumulation_steps is 17179869184 batches");
     check_refused(uneven_heads, "3");
-    check_refused(whole_beta, "beta2");
+    check_refused(beta_of_one, "the configuration: \"beta2\" is 1.0, wanted a number from 0 to 0.9999999");
+    check_refused(rate_of_nan, "\"learning_rate\" is not printable, wanted a number from 0 to 1000000");
+    check_refused(unknown_task, "\"task\" is 3, wanted addition, index or prefix");
+    check_refused(negative_schedule, "\"schedule\" is -1, wanted constant, linear, cosine or noam");
 }
 
 static void test_round_trip(void)
