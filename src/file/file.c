@@ -151,17 +151,17 @@ rotary_status file_replace_parts(const char *path, const struct file_part *parts
     if (link && realpath(path, real))
         path = real;
     /* One fixed name per file: the next write overwrites what a crash leaves there. */
-    char beside[PATH_MAX];
-    int length = snprintf(beside, sizeof beside, "%s.partial", path);
-    if (length < 0 || (size_t)length >= sizeof beside)
+    char temporary[PATH_MAX];
+    int length = snprintf(temporary, sizeof temporary, "%s.partial", path);
+    if (length < 0 || (size_t)length >= sizeof temporary)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a path of %zu bytes is too long: %.64s...",
                            strlen(path), path);
-    rotary_status status = file_write_parts(beside, parts, count, error);
+    rotary_status status = file_write_parts(temporary, parts, count, error);
     if (status != ROTARY_OK)
         return status;
-    status = file_rename(beside, path, error);
+    status = file_rename(temporary, path, error);
     if (status != ROTARY_OK)
-        unlink(beside);
+        unlink(temporary);
     return status;
 }
 

@@ -231,13 +231,14 @@ static rotary_status verify(struct safetensors *file, rotary_error *error)
         return ROTARY_OK; /* written by another program */
     char digits[SAFETENSORS_CHECKSUM_DIGITS + 1] = "";
     if (strlen(written) == SAFETENSORS_CHECKSUM_DIGITS) {
-        size_t before = SAFETENSORS_LENGTH_BYTES + prefix, behind = before + SAFETENSORS_CHECKSUM_DIGITS;
+        size_t digits_begin = SAFETENSORS_LENGTH_BYTES + prefix,
+               digits_end = digits_begin + SAFETENSORS_CHECKSUM_DIGITS;
         memset(digits, '0', SAFETENSORS_CHECKSUM_DIGITS);
         struct checksum checksum;
         checksum_start(&checksum);
-        checksum_add(&checksum, file->bytes, before);
+        checksum_add(&checksum, file->bytes, digits_begin);
         checksum_add(&checksum, digits, SAFETENSORS_CHECKSUM_DIGITS);
-        checksum_add(&checksum, file->bytes + behind, file->size - behind);
+        checksum_add(&checksum, file->bytes + digits_end, file->size - digits_end);
         snprintf(digits, sizeof digits, "%016" PRIx64, checksum_finish(&checksum));
     }
     if (strcmp(digits, written) != 0)

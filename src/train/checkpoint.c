@@ -154,7 +154,8 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
 
 static rotary_status fail_metadata(const char *path, const char *key, rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_BAD_FILE, "%s does not say its %s: it is not a checkpoint", path, key);
+    return rotary_fail(error, ROTARY_BAD_FILE,
+                       "%s has no valid \"%s\" in its metadata: it is not a checkpoint", path, key);
 }
 
 /* Reads an integer of at least `min` from the metadata. */

@@ -248,7 +248,7 @@ static rotary_status check_format(const char *path, json_t *object, rotary_error
     const json_t *format = json_object_get(object, "format");
     if (!json_is_integer(format))
         return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s does not say its \"format\": it is not the configuration of a run", path);
+                           "%s has no valid \"format\": it is not the configuration of a run", path);
     if (json_integer_value(format) != RUN_FORMAT)
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s has format %lld, of another version of this program; this one reads format %d",

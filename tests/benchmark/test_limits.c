@@ -14,10 +14,10 @@
 static void test_pass(rotary_isa isa, int64_t bytes, int threads)
 {
     check_about("%s, %lld bytes, %d threads", rotary_isa_name(isa), (long long)bytes, threads);
-    int64_t room = (bytes + MEMORY_LIMIT_UNIT - 1) / MEMORY_LIMIT_UNIT * MEMORY_LIMIT_UNIT;
-    struct guarded guarded = guarded_create((size_t)room, true);
+    int64_t padded = (bytes + MEMORY_LIMIT_UNIT - 1) / MEMORY_LIMIT_UNIT * MEMORY_LIMIT_UNIT;
+    struct guarded guarded = guarded_create((size_t)padded, true);
     uint32_t *words = guarded.data, wanted = 0;
-    for (int64_t i = 0; i < room / 4; i++) {
+    for (int64_t i = 0; i < padded / 4; i++) {
         words[i] = 2654435761u * (uint32_t)(i + 1);
         wanted ^= words[i];
     }
@@ -26,12 +26,12 @@ static void test_pass(rotary_isa isa, int64_t bytes, int threads)
     rotary_error error;
     CHECK(memory_limit_read(&limit, &error) == ROTARY_OK);
     CHECK_INT(limit.words, wanted);
-    for (int64_t i = 0; i < room / 4; i++)
+    for (int64_t i = 0; i < padded / 4; i++)
         ((float *)guarded.data)[i] = check_random(3, (uint64_t)i, 4);
-    void *before = malloc((size_t)room);
-    memcpy(before, guarded.data, (size_t)room);
+    void *before = malloc((size_t)padded);
+    memcpy(before, guarded.data, (size_t)padded);
     CHECK(memory_limit_scale(&limit, &error) == ROTARY_OK);
-    CHECK_INT(memcmp(before, guarded.data, (size_t)room), 0); /* by one */
+    CHECK_INT(memcmp(before, guarded.data, (size_t)padded), 0); /* by one */
     free(before);
     guarded_destroy(&guarded);
 }

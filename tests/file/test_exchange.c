@@ -23,7 +23,8 @@ static const char *const names[] = {
 static void store(enum npy_type type, void *data, int index, int value)
 {
     float number = (float)value;
-    int64_t whole = value; /* little-endian: its first bytes are those of the smaller types, signed or not */
+    int64_t integer =
+        value; /* little-endian: its first bytes are those of the smaller types, signed or not */
     uint16_t half = type == NPY_F16 ? rotary_f16_from_float(number) : rotary_bf16_from_float(number);
     double wide = value;
     bool truth = value != 0;
@@ -31,7 +32,7 @@ static void store(enum npy_type type, void *data, int index, int value)
                         : type == NPY_F32                   ? (const void *)&number
                         : type == NPY_F64                   ? (const void *)&wide
                         : type == NPY_BOOL                  ? (const void *)&truth
-                                                            : (const void *)&whole;
+                                                            : (const void *)&integer;
     memcpy((char *)data + (size_t)index * npy_size(type), bytes, npy_size(type));
 }
 

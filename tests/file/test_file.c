@@ -260,14 +260,14 @@ static void test_checksum(void)
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (unsigned char)(i * 7 + i / 3);
     for (size_t count = 0; count <= sizeof bytes; count += 43) {
-        uint64_t whole = checksum_of(bytes, count, sizeof bytes);
+        uint64_t expected = checksum_of(bytes, count, sizeof bytes);
         for (size_t block = 1; block < 70; block++)
-            CHECK(checksum_of(bytes, count, block) == whole);
+            CHECK(checksum_of(bytes, count, block) == expected);
     }
-    uint64_t whole = checksum_of(bytes, sizeof bytes, sizeof bytes);
+    uint64_t expected = checksum_of(bytes, sizeof bytes, sizeof bytes);
     for (size_t bit = 0; bit < 8 * sizeof bytes; bit++) {
         bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        CHECK(checksum_of(bytes, sizeof bytes, sizeof bytes) != whole);
+        CHECK(checksum_of(bytes, sizeof bytes, sizeof bytes) != expected);
         bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
     }
     static const unsigned char zeros[100];

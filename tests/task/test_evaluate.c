@@ -10,10 +10,10 @@
 /* The calls that the stub received, and the status it returns. */
 static struct {
     const struct task *task;
-    rotary_status status;         /* returned by the next calls */
-    struct generate_config asked; /* configuration of the last call of generate */
-    int64_t prompts, sequences;   /* in all calls */
-    int64_t batches;              /* of the sequences */
+    rotary_status status;            /* returned by the next calls */
+    struct generate_config received; /* configuration of the last call of generate */
+    int64_t prompts, sequences;      /* in all calls */
+    int64_t batches;                 /* of the sequences */
 } stub;
 
 enum { LENGTH = 256, SEED = 6, MAX_BATCH = 2 };
@@ -46,7 +46,7 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
 {
     (void)decoder;
     CHECK(interrupted == NULL);
-    stub.asked = *config;
+    stub.received = *config;
     if (stub.status != ROTARY_OK)
         return rotary_fail(error, stub.status, "the stub fails");
     const struct characters *characters = task_characters(stub.task);
@@ -119,11 +119,11 @@ static void test_problems(void)
     CHECK_INT(evaluation.problems, 30); /* at most the configured */
     CHECK_INT(evaluation.correct, 8);
     CHECK_INT(stub.prompts, 30);
-    CHECK_INT(stub.asked.stop, task_characters(task)->token['#']);
-    CHECK_INT(stub.asked.max_new_tokens, 16);
-    CHECK_INT((int64_t)stub.asked.seed, SEED);
-    CHECK_NEAR((double)stub.asked.temperature, 0.5, 0);
-    CHECK(!stub.asked.without_cache);
+    CHECK_INT(stub.received.stop, task_characters(task)->token['#']);
+    CHECK_INT(stub.received.max_new_tokens, 16);
+    CHECK_INT((int64_t)stub.received.seed, SEED);
+    CHECK_NEAR((double)stub.received.temperature, 0.5, 0);
+    CHECK(!stub.received.without_cache);
 
     CHECK_INT(evaluation.sample_count, 5);
     for (int i = 0; i < 5; i++) {

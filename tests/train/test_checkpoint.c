@@ -231,18 +231,18 @@ static void test_metadata(void)
     write_metadata(folder, "1", "5", "{}", NULL);
     check_refused(folder, "has format 1, of another version of this program; this one reads format 2");
     write_metadata(folder, "pt", "5", "{}", NULL);
-    check_refused(folder, "does not say its format");
+    check_refused(folder, "has no valid \"format\" in its metadata");
     write_metadata(folder, "2", "0", "{}", NULL);
-    check_refused(folder, "does not say its step");
+    check_refused(folder, "has no valid \"step\" in its metadata");
     write_metadata(folder, "2", "5", "{", NULL);
-    check_refused(folder, "does not say its configuration");
+    check_refused(folder, "has no valid \"configuration\" in its metadata");
     write_metadata(folder, "2", "5", "{\"hidden_size\":-3}", NULL);
     check_refused(folder, "hidden_size");
     static const char *const keys[] = {"format",        "step", "configuration", "loss_total", "loss_counted",
                                        "gradient_norm", NULL};
     for (int i = 0; keys[i]; i++) {
         char words[64];
-        snprintf(words, sizeof words, "does not say its %s: it is not a checkpoint", keys[i]);
+        snprintf(words, sizeof words, "has no valid \"%s\" in its metadata: it is not a checkpoint", keys[i]);
         write_metadata(folder, "2", "5", "{}", keys[i]);
         check_refused(folder, words);
     }

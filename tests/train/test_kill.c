@@ -200,7 +200,7 @@ static void test_stopped(const struct run_config *config, const char *reference,
                          int round)
 {
     check_about("signal %d, round %d", number, round);
-    const char *folder = folder_of(number == SIGKILL ? "killed" : "asked", round);
+    const char *folder = folder_of(number == SIGKILL ? "killed" : "interrupted", round);
     int stops = 0, end = wanted;
     for (int i = 0; i < SIGNALS && end == wanted; i++) {
         end = signal_at_some_moment(start_child(config, folder), number);

@@ -78,12 +78,12 @@ static void test_lines(void)
 /* However far a killed process got, resuming from an earlier step ends with the same file. */
 static void test_cut(void)
 {
-    const char *whole = new_folder("whole");
+    const char *reference = new_folder("whole");
     struct metrics metrics;
-    open_at(&metrics, whole, 0);
+    open_at(&metrics, reference, 0);
     write_steps(&metrics, 1, 9);
     size_t count;
-    char *text = read_file(whole, "metrics.jsonl", &count);
+    char *text = read_file(reference, "metrics.jsonl", &count);
     const char *folder = new_folder("cut");
     for (int64_t step = 0; step <= 9; step++) {
         /* The shortest file with all lines up to `step`. */
@@ -104,7 +104,7 @@ static void test_cut(void)
             if (step > 0)
                 CHECK_NEAR(metrics.loss, 1.0 / (double)step, 1e-9);
             write_steps(&metrics, step + 1, 9);
-            CHECK(same_file(whole, folder, "metrics.jsonl"));
+            CHECK(same_file(reference, folder, "metrics.jsonl"));
         }
     }
     check_about("%s", "");

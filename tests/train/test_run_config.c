@@ -174,8 +174,8 @@ static void test_bad_files(void)
     check_file_refused(folder, NULL, "is not the folder of a run: it has no config.json");
     check_file_refused(folder, "{\"format\":1,\"something\":\"new\"}",
                        "has format 1, of another version of this program; this one reads format 2");
-    check_file_refused(folder, "{\"hidden_size\":64}", "does not say its \"format\"");
-    check_file_refused(folder, "{\"format\":\"1\"}", "does not say its \"format\"");
+    check_file_refused(folder, "{\"hidden_size\":64}", "has no valid \"format\"");
+    check_file_refused(folder, "{\"format\":\"1\"}", "has no valid \"format\"");
     check_file_refused(folder, "[1]", "config.json");
     check_file_refused(folder, "{\"format\":2,", "config.json, line 1");
     check_file_refused(folder, "{\"format\":2,\"learning_rat\":1}", "did you mean \"learning_rate\"?");

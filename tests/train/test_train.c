@@ -245,7 +245,7 @@ static void test_full_disk(void)
 {
     struct run_config config;
     tiny_config(&config);
-    const char *folder = scratch_path("full"), *whole = scratch_path("roomy");
+    const char *folder = scratch_path("full"), *reference = scratch_path("not full");
     struct rlimit before, small;
     CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
     signal(SIGXFSZ, SIG_IGN);
@@ -258,8 +258,8 @@ static void test_full_disk(void)
     CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
     CHECK(!has_file(folder, "model.safetensors.next"));
     train_to_end(&config, 1, folder);
-    train_to_end(&config, 1, whole);
-    CHECK(same_file(folder, whole, "model.safetensors"));
+    train_to_end(&config, 1, reference);
+    CHECK(same_file(folder, reference, "model.safetensors"));
     call_train(&config, "/proc/rotary", false, ROTARY_IO_ERROR, "cannot make the folder /proc/rotary");
 }
 
@@ -271,8 +271,8 @@ static void test_more_steps(void)
     tiny_config(&config);
     config.train.steps = 40;
     config.train.evaluate_every = config.train.checkpoint_every = 10;
-    const char *whole = scratch_path("at once"), *folder = scratch_path("in parts");
-    train_to_end(&config, 1, whole);
+    const char *reference = scratch_path("at once"), *folder = scratch_path("in parts");
+    train_to_end(&config, 1, reference);
     config.train.steps = 10;
     train_to_end(&config, 1, folder);
     config.train.steps = 20;
@@ -281,8 +281,8 @@ static void test_more_steps(void)
     config.train.steps = 40;
     config.train.checkpoint_every = 10;
     train_to_end(&config, 1, folder);
-    CHECK(same_file(folder, whole, "model.safetensors"));
-    CHECK(same_file(folder, whole, "config.json"));
+    CHECK(same_file(folder, reference, "model.safetensors"));
+    CHECK(same_file(folder, reference, "config.json"));
 
     /* Schedules that depend on the number of steps refuse another number; the others resume. */
     static const int schedules[] = {SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_NOAM};
@@ -325,7 +325,7 @@ static void test_fewer_steps(void)
     tiny_config(&config);
     struct compute compute;
     atomic_bool interrupted = false;
-    const char *folder = scratch_path("stopped"), *meant = scratch_path("meant to end");
+    const char *folder = scratch_path("stopped"), *planned = scratch_path("planned to end");
     CHECK(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
     struct train_call call = {.config = &config,
                               .compute = &compute,
@@ -340,14 +340,14 @@ static void test_fewer_steps(void)
     for (int i = 0; i < 3; i++) {
         config.train.steps = steps[i];
         train_to_end(&config, 1, folder);
-        train_to_end(&config, 1, meant);
-        char *lines = timeless_metrics(folder), *wanted = timeless_metrics(meant);
+        train_to_end(&config, 1, planned);
+        char *lines = timeless_metrics(folder), *wanted = timeless_metrics(planned);
         if (!CHECK(strcmp(lines, wanted) == 0))
             printf("got\n%swanted\n%s", lines, wanted);
         free(lines);
         free(wanted);
     }
-    CHECK(same_file(folder, meant, "model.safetensors"));
+    CHECK(same_file(folder, planned, "model.safetensors"));
 }
 
 /* A finished run of ten steps. */
@@ -412,10 +412,10 @@ static void test_damaged_metrics(void)
     tiny_config(&config);
     config.train.steps = 10;
     config.train.log_every = 3;
-    const char *whole = scratch_path("whole lines"), *folder = scratch_path("missing lines");
+    const char *reference = scratch_path("all lines"), *folder = scratch_path("missing lines");
     train_to_end(&config, 1, folder);
     config.train.steps = 12;
-    train_to_end(&config, 1, whole);
+    train_to_end(&config, 1, reference);
     size_t count;
     char *text = read_file(folder, "metrics.jsonl", &count);
     char *last = strstr(text, "{\"step\":10,"), *before = strstr(text, "{\"step\":9,");
@@ -442,10 +442,10 @@ static void test_damaged_metrics(void)
         write_file(copy, "metrics.jsonl", damaged, (size_t)length);
         if (cases[i].words) {
             call_train(&config, copy, true, ROTARY_BAD_FILE, cases[i].words);
-            CHECK(!same_file(copy, whole, "model.safetensors"));
+            CHECK(!same_file(copy, reference, "model.safetensors"));
         } else {
             call_train(&config, copy, true, ROTARY_OK, "");
-            CHECK(same_file(copy, whole, "model.safetensors"));
+            CHECK(same_file(copy, reference, "model.safetensors"));
         }
     }
     check_about("%s", "");
