@@ -77,7 +77,8 @@ double matmul_limit_operations(void)
 rotary_status matmul_limit_run(void *limit, rotary_error *error)
 {
     struct matmul_limit *matmul = limit;
-    return matmul_run(matmul->compute, matmul->out, matmul->in, matmul->weight, NULL, MATMUL_PLAIN, error);
+    return matmul_run(matmul->compute, matmul->out, matmul->in, matmul->weight, NULL, MATMUL_EPILOGUE_NONE,
+                      error);
 }
 
 /* ---- memory ---- */

@@ -56,8 +56,8 @@ static void block_of_rows(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct rows *rows = argument;
-    int64_t past = (index + 1) * rows->block;
-    for (int64_t row = index * rows->block; row < past && row < rows->count; row++)
+    int64_t end = (index + 1) * rows->block;
+    for (int64_t row = index * rows->block; row < end && row < rows->count; row++)
         if (rows->d_pre.data)
             backward_row(rows, row);
         else

@@ -77,7 +77,8 @@ struct query_key_value {
     rotary_attention_view query, key, value;
 };
 
-static struct query_key_value split(const struct attention_layer *layer, struct matrix qkv, int64_t time)
+static struct query_key_value split_heads(const struct attention_layer *layer, struct matrix qkv,
+                                          int64_t time)
 {
     return (struct query_key_value){.query = heads_of(layer, qkv, time, 0),
                                     .key = heads_of(layer, qkv, time, layer->heads),
@@ -86,14 +87,15 @@ static struct query_key_value split(const struct attention_layer *layer, struct 
 }
 
 /* A product is head_dim by (time + 1) / 2 keys for each query. Bytes: everything that goes in and out. */
-static void account(const struct attention_layer *layer, double begin, const char *what, int64_t batch,
-                    int64_t time, double products)
+static void record_profile(const struct attention_layer *layer, double begin, const char *what, int64_t batch,
+                           int64_t time, double matmuls)
 {
     double rows = (double)(batch * time), channels = (double)(layer->heads * layer->head_dim),
-           all = (double)((2 * layer->heads + 2 * layer->key_value_heads) * layer->head_dim);
-    profile_end(
-        layer->compute->profile, begin, "attention", what, products * rows * channels * (double)(time + 1),
-        rows * all * (products > 2.0 ? 2.0 : 1.0) * (double)rotary_dtype_size(layer->compute->storage));
+           channels_moved = (double)((2 * layer->heads + 2 * layer->key_value_heads) * layer->head_dim);
+    profile_end(layer->compute->profile, begin, "attention", what,
+                matmuls * rows * channels * (double)(time + 1),
+                rows * channels_moved * (matmuls > 2.0 ? 2.0 : 1.0) *
+                    (double)rotary_dtype_size(layer->compute->storage));
 }
 
 rotary_status attention_layer_forward(struct attention_layer *layer, const struct parameters *parameters,
@@ -101,24 +103,25 @@ rotary_status attention_layer_forward(struct attention_layer *layer, const struc
                                       struct attention_layer_saved saved, void *workspace,
                                       rotary_error *error)
 {
-    rotary_status status = linear_forward(layer->project, parameters, saved.qkv, in, MATMUL_PLAIN, error);
+    rotary_status status =
+        linear_forward(layer->project, parameters, saved.qkv, in, MATMUL_EPILOGUE_NONE, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value part = split(layer, saved.qkv, time);
+    struct query_key_value qkv_heads = split_heads(layer, saved.qkv, time);
     rotary_attention_forward_call call = {.struct_size = sizeof call,
                                           .shape = {.batch = batch, .queries = time, .keys = time},
-                                          .query = const_view(part.query),
-                                          .key = const_view(part.key),
-                                          .value = const_view(part.value),
+                                          .query = const_view(qkv_heads.query),
+                                          .key = const_view(qkv_heads.key),
+                                          .value = const_view(qkv_heads.value),
                                           .output = heads_of(layer, saved.context, time, 0),
                                           .log_sum_exp = saved.log_sum_exp,
                                           .workspace = workspace};
     double begin = profile_begin(layer->compute->profile);
     status = rotary_attention_forward(layer->attention, &call, error);
-    account(layer, begin, "forward", batch, time, 2.0);
+    record_profile(layer, begin, "forward", batch, time, 2.0);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->output, parameters, out, saved.context, MATMUL_PLAIN, error);
+    return linear_forward(layer->output, parameters, out, saved.context, MATMUL_EPILOGUE_NONE, error);
 }
 
 rotary_status attention_layer_backward(struct attention_layer *layer, struct parameters *parameters,
@@ -130,40 +133,41 @@ rotary_status attention_layer_backward(struct attention_layer *layer, struct par
     rotary_status status = linear_backward(layer->output, parameters, d_context, d_out, saved.context, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value part = split(layer, saved.qkv, time), d_part = split(layer, d_qkv, time);
+    struct query_key_value qkv_heads = split_heads(layer, saved.qkv, time),
+                           d_qkv_heads = split_heads(layer, d_qkv, time);
     rotary_attention_backward_call call = {.struct_size = sizeof call,
                                            .shape = {.batch = batch, .queries = time, .keys = time},
-                                           .query = const_view(part.query),
-                                           .key = const_view(part.key),
-                                           .value = const_view(part.value),
+                                           .query = const_view(qkv_heads.query),
+                                           .key = const_view(qkv_heads.key),
+                                           .value = const_view(qkv_heads.value),
                                            .output = const_view(heads_of(layer, saved.context, time, 0)),
                                            .output_gradient = const_view(heads_of(layer, d_context, time, 0)),
                                            .log_sum_exp = saved.log_sum_exp,
-                                           .query_gradient = d_part.query,
-                                           .key_gradient = d_part.key,
-                                           .value_gradient = d_part.value,
+                                           .query_gradient = d_qkv_heads.query,
+                                           .key_gradient = d_qkv_heads.key,
+                                           .value_gradient = d_qkv_heads.value,
                                            .workspace = workspace};
     double begin = profile_begin(layer->compute->profile);
     status = rotary_attention_backward(layer->attention, &call, error);
-    account(layer, begin, "backward", batch, time, 5.0);
+    record_profile(layer, begin, "backward", batch, time, 5.0);
     if (status != ROTARY_OK)
         return status;
     return linear_backward(layer->project, parameters, d_in, d_qkv, in, error);
 }
 
 /* Every query meets what its sequence's cache holds, which is read once. */
-static void account_decode(const struct attention_layer *layer, double begin, int64_t batch, int64_t time,
-                           const int64_t *lengths)
+static void record_decode_profile(const struct attention_layer *layer, double begin, int64_t batch,
+                                  int64_t time, const int64_t *lengths)
 {
     if (!layer->compute->profile)
         return;
-    double keys = 0.0, meetings = 0.0;
+    double keys = 0.0, scores = 0.0;
     for (int64_t sequence = 0; sequence < batch; sequence++) {
         keys += (double)(lengths[sequence] + time);
-        meetings += (double)time * ((double)lengths[sequence] + 0.5 * (double)(time + 1));
+        scores += (double)time * ((double)lengths[sequence] + 0.5 * (double)(time + 1));
     }
     profile_end(layer->compute->profile, begin, "attention", "decoding",
-                4.0 * meetings * (double)(layer->heads * layer->head_dim),
+                4.0 * scores * (double)(layer->heads * layer->head_dim),
                 2.0 * keys * (double)(layer->key_value_heads * layer->head_dim) *
                     (double)rotary_dtype_size(layer->compute->storage));
 }
@@ -173,10 +177,10 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
                                      struct attention_layer_cache cache, struct matrix qkv,
                                      struct matrix context, void *workspace, rotary_error *error)
 {
-    rotary_status status = linear_forward(layer->project, parameters, qkv, in, MATMUL_PLAIN, error);
+    rotary_status status = linear_forward(layer->project, parameters, qkv, in, MATMUL_EPILOGUE_NONE, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value part = split(layer, qkv, time);
+    struct query_key_value qkv_heads = split_heads(layer, qkv, time);
     struct matrix rows =
         matrix_of(cache.key, qkv.dtype, batch * cache.capacity, layer->key_value_heads * layer->head_dim);
     rotary_attention_decode_call call = {.struct_size = sizeof call,
@@ -184,9 +188,9 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
                                          .queries = time,
                                          .capacity = cache.capacity,
                                          .lengths = cache.lengths,
-                                         .query = const_view(part.query),
-                                         .key = const_view(part.key),
-                                         .value = const_view(part.value),
+                                         .query = const_view(qkv_heads.query),
+                                         .key = const_view(qkv_heads.key),
+                                         .value = const_view(qkv_heads.value),
                                          .key_cache = heads_of(layer, rows, cache.capacity, 0),
                                          .output = heads_of(layer, context, time, 0),
                                          .workspace = workspace};
@@ -194,8 +198,8 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
     call.value_cache = heads_of(layer, rows, cache.capacity, 0);
     double begin = profile_begin(layer->compute->profile);
     status = rotary_attention_decode(layer->attention, &call, error);
-    account_decode(layer, begin, batch, time, cache.lengths);
+    record_decode_profile(layer, begin, batch, time, cache.lengths);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->output, parameters, out, context, MATMUL_PLAIN, error);
+    return linear_forward(layer->output, parameters, out, context, MATMUL_EPILOGUE_NONE, error);
 }

@@ -84,9 +84,9 @@ static void gather_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct gather *gather = argument;
-    int64_t width = gather->embedding->width, past = (index + 1) * BLOCK_ROWS;
-    past = past < gather->rows ? past : gather->rows;
-    for (int64_t row = index * BLOCK_ROWS; row < past; row++) {
+    int64_t width = gather->embedding->width, end = (index + 1) * BLOCK_ROWS;
+    end = end < gather->rows ? end : gather->rows;
+    for (int64_t row = index * BLOCK_ROWS; row < end; row++) {
         int64_t position = row % gather->time + (gather->first ? gather->first[row / gather->time] : 0);
         gather->kernels->embed(gather->out + row * width, gather->table + gather->tokens[row] * width,
                                gather->positions ? gather->positions + position * width : NULL,

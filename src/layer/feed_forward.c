@@ -63,8 +63,8 @@ rotary_status feed_forward_prepare(struct feed_forward *layer, const struct para
 }
 
 /* Bytes: what was kept, and the gradient there and back or the result. */
-static void account(const struct feed_forward *layer, double begin, const char *what, struct matrix a,
-                    struct matrix b)
+static void record_profile(const struct feed_forward *layer, double begin, const char *what, struct matrix a,
+                           struct matrix b)
 {
     profile_end(layer->compute->profile, begin, "feed_forward.activation", what, 0.0,
                 (double)(a.rows * (a.columns + 2 * b.columns)) * (double)rotary_dtype_size(b.dtype));
@@ -76,17 +76,17 @@ rotary_status feed_forward_forward(struct feed_forward *layer, const struct para
 {
     rotary_status status;
     if (layer->activation == ACTIVATION_RELU) {
-        status = linear_forward(layer->up, parameters, saved.hidden, in, MATMUL_RELU, error);
+        status = linear_forward(layer->up, parameters, saved.hidden, in, MATMUL_EPILOGUE_RELU, error);
     } else {
-        status = linear_forward(layer->up, parameters, saved.pre_activation, in, MATMUL_PLAIN, error);
+        status = linear_forward(layer->up, parameters, saved.pre_activation, in, MATMUL_EPILOGUE_NONE, error);
         double begin = profile_begin(layer->compute->profile);
         if (status == ROTARY_OK)
             activation_forward(layer->compute, layer->activation, saved.hidden, saved.pre_activation);
-        account(layer, begin, "forward", saved.pre_activation, saved.hidden);
+        record_profile(layer, begin, "forward", saved.pre_activation, saved.hidden);
     }
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->down, parameters, out, saved.hidden, MATMUL_PLAIN, error);
+    return linear_forward(layer->down, parameters, out, saved.hidden, MATMUL_EPILOGUE_NONE, error);
 }
 
 rotary_status feed_forward_backward(struct feed_forward *layer, struct parameters *parameters,
@@ -102,6 +102,6 @@ rotary_status feed_forward_backward(struct feed_forward *layer, struct parameter
     struct matrix kept = layer->activation == ACTIVATION_RELU ? saved.hidden : saved.pre_activation;
     double begin = profile_begin(layer->compute->profile);
     activation_backward(layer->compute, layer->activation, d_up, d_hidden, kept);
-    account(layer, begin, "backward", kept, d_hidden);
+    record_profile(layer, begin, "backward", kept, d_hidden);
     return linear_backward(layer->up, parameters, d_in, d_up, in, error);
 }

@@ -133,7 +133,7 @@ static rotary_status check_shapes(const struct linear *linear, struct matrix in,
 }
 
 /* Bytes: both matrices of activations and the weight. */
-static void account(const struct linear *linear, double begin, const char *what, int64_t rows)
+static void record_profile(const struct linear *linear, double begin, const char *what, int64_t rows)
 {
     double ins = (double)linear->inputs, outs = (double)linear->outputs, all = (double)rows,
            size = (double)rotary_dtype_size(linear->compute->storage);
@@ -150,7 +150,7 @@ rotary_status linear_forward(struct linear *linear, const struct parameters *par
     double begin = profile_begin(linear->compute->profile);
     status = matmul_run(linear->compute, out, in, linear->forward, parameter_value(parameters, linear->bias),
                         epilogue, error);
-    account(linear, begin, "forward", in.rows);
+    record_profile(linear, begin, "forward", in.rows);
     return status;
 }
 
@@ -166,11 +166,11 @@ rotary_status linear_backward(struct linear *linear, struct parameters *paramete
     double begin = profile_begin(linear->compute->profile);
     status = matmul_gradient(linear->compute, parameter_gradient(parameters, linear->weight),
                              parameter_gradient(parameters, linear->bias), d_out, in, error);
-    account(linear, begin, "gradient of weight and bias", in.rows);
+    record_profile(linear, begin, "gradient of weight and bias", in.rows);
     if (status != ROTARY_OK || !d_in.data)
         return status;
     begin = profile_begin(linear->compute->profile);
-    status = matmul_run(linear->compute, d_in, d_out, linear->backward, NULL, MATMUL_PLAIN, error);
-    account(linear, begin, "gradient of the input", in.rows);
+    status = matmul_run(linear->compute, d_in, d_out, linear->backward, NULL, MATMUL_EPILOGUE_NONE, error);
+    record_profile(linear, begin, "gradient of the input", in.rows);
     return status;
 }

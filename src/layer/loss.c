@@ -35,10 +35,10 @@ static int64_t tasks_of(int64_t rows)
 
 static int64_t choose_block_rows(int64_t rows, int64_t stride)
 {
-    int64_t fitting = MAX_LOGITS / stride / MIN_ROWS * MIN_ROWS;
-    if (fitting < MIN_ROWS)
-        fitting = MIN_ROWS;
-    return fitting < rows ? fitting : rows;
+    int64_t fit = MAX_LOGITS / stride / MIN_ROWS * MIN_ROWS;
+    if (fit < MIN_ROWS)
+        fit = MIN_ROWS;
+    return fit < rows ? fit : rows;
 }
 
 static void carve(struct loss *loss)
@@ -135,7 +135,8 @@ static rotary_status run_block(struct loss *loss, struct parameters *parameters,
     struct matrix hidden = matrix_rows(call->hidden, first, rows);
     struct matrix logits = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
     logits.stride = loss->stride;
-    rotary_status status = linear_forward(loss->output, parameters, logits, hidden, MATMUL_PLAIN, error);
+    rotary_status status =
+        linear_forward(loss->output, parameters, logits, hidden, MATMUL_EPILOGUE_NONE, error);
     if (status != ROTARY_OK)
         return status;
     struct softmax softmax = {.loss = loss, .call = call, .first = first, .rows = rows};

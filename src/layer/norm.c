@@ -40,7 +40,7 @@ rotary_status norm_create(struct norm *norm, enum norm_kind kind, const char *na
 struct forward {
     const struct layer_kernels *kernels;
     struct layer_norm_forward all; /* of all rows; a block's is made from it */
-    struct matrix branch, normalised;
+    struct matrix sublayer_output, normalised;
 };
 
 static void forward_block(void *argument, int64_t index, int worker)
@@ -48,17 +48,17 @@ static void forward_block(void *argument, int64_t index, int worker)
     (void)worker;
     const struct forward *forward = argument;
     struct layer_norm_forward work = forward->all;
-    int64_t first = index * BLOCK_ROWS, at = first * work.width;
+    int64_t first = index * BLOCK_ROWS, offset = first * work.width;
     work.first = first;
     work.rows = rows_of_block(index, forward->all.rows);
-    work.residual += at;
-    if (forward->branch.data) {
-        work.branch = matrix_rows(forward->branch, first, work.rows).data;
-        work.sum += at;
+    work.residual += offset;
+    if (forward->sublayer_output.data) {
+        work.sublayer_output = matrix_rows(forward->sublayer_output, first, work.rows).data;
+        work.residual_sum += offset;
     }
     work.normalised = matrix_rows(forward->normalised, first, work.rows).data;
     if (work.normalised_f32)
-        work.normalised_f32 += at;
+        work.normalised_f32 += offset;
     if (work.mean) {
         work.mean += first;
         work.rstd += first;
@@ -70,7 +70,7 @@ void norm_forward(const struct norm *norm, const struct compute *compute, const 
                   const struct norm_forward_call *call)
 {
     struct forward forward = {.kernels = compute->kernels,
-                              .branch = call->branch,
+                              .sublayer_output = call->sublayer_output,
                               .normalised = call->normalised,
                               .all = {.rows = call->rows,
                                       .width = norm->width,
@@ -80,9 +80,9 @@ void norm_forward(const struct norm *norm, const struct compute *compute, const 
                                       .bias = parameter_value(parameters, norm->bias),
                                       .storage = compute->storage,
                                       .residual = call->residual,
-                                      .branch_stride = call->branch.stride,
+                                      .sublayer_output_stride = call->sublayer_output.stride,
                                       .mask = dropout_mask(call->dropout),
-                                      .sum = call->sum,
+                                      .residual_sum = call->residual_sum,
                                       .normalised_stride = call->normalised.stride,
                                       .normalised_f32 = call->normalised_f32,
                                       .mean = call->mean,
@@ -98,7 +98,7 @@ int64_t norm_scratch(const struct norm *norm, int64_t rows)
 struct backward {
     const struct layer_kernels *kernels;
     struct layer_norm_backward all;
-    struct matrix d_normalised, d_branch;
+    struct matrix d_normalised, d_sublayer_output;
     float *scratch; /* [blocks][2][width]: partial d_gain, d_bias */
 };
 
@@ -107,21 +107,21 @@ static void backward_block(void *argument, int64_t index, int worker)
     (void)worker;
     const struct backward *backward = argument;
     struct layer_norm_backward work = backward->all;
-    int64_t first = index * BLOCK_ROWS, at = first * work.width;
+    int64_t first = index * BLOCK_ROWS, offset = first * work.width;
     float *partial = backward->scratch + index * 2 * work.width;
     memset(partial, 0, (size_t)(2 * work.width) * sizeof(float));
     work.first = first;
     work.rows = rows_of_block(index, backward->all.rows);
-    work.sum += at;
+    work.residual_sum += offset;
     work.mean += first;
     work.rstd += first;
     if (backward->d_normalised.data)
         work.d_normalised = matrix_rows(backward->d_normalised, first, work.rows).data;
     if (work.d_normalised_f32)
-        work.d_normalised_f32 += at;
-    work.d_residual += at;
-    if (backward->d_branch.data)
-        work.d_branch = matrix_rows(backward->d_branch, first, work.rows).data;
+        work.d_normalised_f32 += offset;
+    work.d_residual += offset;
+    if (backward->d_sublayer_output.data)
+        work.d_sublayer_output = matrix_rows(backward->d_sublayer_output, first, work.rows).data;
     work.d_gain = partial;
     work.d_bias = work.rms ? NULL : partial + work.width;
     backward->kernels->norm_backward(&work);
@@ -133,7 +133,7 @@ void norm_backward(const struct norm *norm, const struct compute *compute, struc
     int64_t blocks = blocks_of(call->rows), width = norm->width;
     struct backward backward = {.kernels = compute->kernels,
                                 .d_normalised = call->d_normalised,
-                                .d_branch = call->d_branch,
+                                .d_sublayer_output = call->d_sublayer_output,
                                 .scratch = call->scratch,
                                 .all = {.rows = call->rows,
                                         .width = width,
@@ -141,13 +141,13 @@ void norm_backward(const struct norm *norm, const struct compute *compute, struc
                                         .accumulate = call->accumulate,
                                         .storage = compute->storage,
                                         .gain = parameter_value(parameters, norm->gain),
-                                        .sum = call->sum,
+                                        .residual_sum = call->residual_sum,
                                         .mean = call->mean,
                                         .rstd = call->rstd,
                                         .d_normalised_stride = call->d_normalised.stride,
                                         .d_normalised_f32 = call->d_normalised_f32,
                                         .d_residual = call->d_residual,
-                                        .d_branch_stride = call->d_branch.stride,
+                                        .d_sublayer_output_stride = call->d_sublayer_output.stride,
                                         .mask = dropout_mask(call->dropout)}};
     rotary_parallel_for(compute->threads, blocks, backward_block, &backward);
     compute->kernels->column_sums(parameter_gradient(parameters, norm->gain), ROTARY_F32, call->scratch,

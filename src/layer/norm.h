@@ -30,12 +30,12 @@ ROTARY_CHECKED rotary_status norm_create(struct norm *norm, enum norm_kind kind,
 
 struct norm_forward_call {
     int64_t rows;
-    const float *residual;    /* [rows, width] */
-    struct matrix branch;     /* storage type; data NULL: sum = residual, and `sum` is not written */
-    struct dropout dropout;   /* of the branch */
-    float *sum;               /* [rows, width]; may be residual itself */
-    struct matrix normalised; /* storage type */
-    float *normalised_f32;    /* [rows, width], for post-norm's residual stream; NULL: not wanted */
+    const float *residual;         /* [rows, width] */
+    struct matrix sublayer_output; /* storage type; data NULL: sum = residual, and `sum` is not written */
+    struct dropout dropout;        /* of the branch */
+    float *residual_sum;           /* [rows, width]; may be residual itself */
+    struct matrix normalised;      /* storage type */
+    float *normalised_f32;         /* [rows, width], for post-norm's residual stream; NULL: not wanted */
     float *mean, *rstd; /* [rows]: mean and 1/sqrt(var + epsilon), for the backward pass; NULL: not wanted */
 };
 void norm_forward(const struct norm *norm, const struct compute *compute, const struct parameters *parameters,
@@ -43,14 +43,14 @@ void norm_forward(const struct norm *norm, const struct compute *compute, const 
 
 struct norm_backward_call {
     int64_t rows;
-    const float *sum; /* what was normalised: `sum`, or `residual` when there was no branch */
+    const float *residual_sum; /* what was normalised: `sum`, or `residual` when there was no branch */
     const float *mean, *rstd;
     struct matrix d_normalised;    /* storage type; data NULL: none */
     const float *d_normalised_f32; /* added to the above; NULL: none. May be d_residual itself */
     bool accumulate;               /* d_residual += gradient of sum, as pre-norm wants, instead of = */
     float *d_residual;             /* [rows, width]: the gradient of sum, which is that of residual */
     struct matrix
-        d_branch; /* storage type: dropout's gradient of the finished d_residual; NULL: not wanted */
+        d_sublayer_output; /* storage type: dropout's gradient of the finished d_residual; NULL: not wanted */
     struct dropout dropout;
     float *scratch; /* norm_scratch(norm, rows) floats */
 };

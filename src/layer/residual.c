@@ -4,58 +4,58 @@
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
 
-enum { ROWS_A_PIECE = 64 };
+enum { BLOCK_ROWS = 64 };
 
-struct passage {
+struct residual_work {
     const struct layer_kernels *kernels;
-    struct matrix narrow;
+    struct matrix storage;
     const float *from;
     float *to;
 };
 
-static int64_t pieces(int64_t rows)
+static int64_t blocks_of(int64_t rows)
 {
-    return (rows + ROWS_A_PIECE - 1) / ROWS_A_PIECE;
+    return (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
 }
 
-static int64_t piece_end(int64_t index, int64_t rows)
+static int64_t block_end(int64_t index, int64_t rows)
 {
-    int64_t end = (index + 1) * ROWS_A_PIECE;
+    int64_t end = (index + 1) * BLOCK_ROWS;
     return end < rows ? end : rows;
 }
 
-static void read_piece(void *argument, int64_t index, int worker)
+static void cast_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
-    const struct passage *passage = argument;
-    struct matrix out = passage->narrow;
-    for (int64_t row = index * ROWS_A_PIECE; row < piece_end(index, out.rows); row++) {
-        const float *from = passage->from + row * out.columns;
+    const struct residual_work *work = argument;
+    struct matrix out = work->storage;
+    for (int64_t row = index * BLOCK_ROWS; row < block_end(index, out.rows); row++) {
+        const float *from = work->from + row * out.columns;
         void *to = matrix_rows(out, row, 1).data;
-        passage->kernels->to_storage(out.dtype, to, from, out.columns);
+        work->kernels->to_storage(out.dtype, to, from, out.columns);
     }
 }
 
-static void add_piece(void *argument, int64_t index, int worker)
+static void add_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
-    const struct passage *passage = argument;
-    struct matrix in = passage->narrow;
-    for (int64_t row = index * ROWS_A_PIECE; row < piece_end(index, in.rows); row++) {
-        float *to = passage->to + row * in.columns;
+    const struct residual_work *work = argument;
+    struct matrix in = work->storage;
+    for (int64_t row = index * BLOCK_ROWS; row < block_end(index, in.rows); row++) {
+        float *to = work->to + row * in.columns;
         const void *from = matrix_rows(in, row, 1).data;
-        passage->kernels->column_sums(to, in.dtype, from, 1, in.columns, in.stride);
+        work->kernels->column_sums(to, in.dtype, from, 1, in.columns, in.stride);
     }
 }
 
-void residual_read(const struct compute *compute, struct matrix out, const float *from)
+void residual_cast(const struct compute *compute, struct matrix out, const float *from)
 {
-    struct passage passage = {.kernels = compute->kernels, .narrow = out, .from = from};
-    rotary_parallel_for(compute->threads, pieces(out.rows), read_piece, &passage);
+    struct residual_work work = {.kernels = compute->kernels, .storage = out, .from = from};
+    rotary_parallel_for(compute->threads, blocks_of(out.rows), cast_block, &work);
 }
 
 void residual_add(const struct compute *compute, float *to, struct matrix from)
 {
-    struct passage passage = {.kernels = compute->kernels, .narrow = from, .to = to};
-    rotary_parallel_for(compute->threads, pieces(from.rows), add_piece, &passage);
+    struct residual_work work = {.kernels = compute->kernels, .storage = from, .to = to};
+    rotary_parallel_for(compute->threads, blocks_of(from.rows), add_block, &work);
 }

@@ -8,7 +8,7 @@
 #include "tensor/compute.h"
 
 /* out = from, in out's type. from is [out.rows, out.columns]. */
-void residual_read(const struct compute *compute, struct matrix out, const float *from);
+void residual_cast(const struct compute *compute, struct matrix out, const float *from);
 
 /* to += from, of any type. to is [from.rows, from.columns]. */
 void residual_add(const struct compute *compute, float *to, struct matrix from);

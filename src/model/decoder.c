@@ -30,16 +30,17 @@ static rotary_status create_position(struct position_attention *position, const 
 /* How a linear layer starts. PyTorch draws weight and bias uniformly within 1 / sqrt(inputs); GPT-2 draws the
  * weight from a normal distribution, narrower by `depth` where the output joins the residual stream, and
  * starts biases at zero. */
-struct start {
+struct initializer {
     enum initialisation weight, bias;
     float scale; /* of both */
 };
 
-static struct start start_of(const struct decoder_config *config, int64_t inputs, double depth)
+static struct initializer initializer_of(const struct decoder_config *config, int64_t inputs, double depth)
 {
     if (config->initialisation == INITIALISE_PYTORCH)
-        return (struct start){INITIAL_UNIFORM, INITIAL_UNIFORM, (float)(1.0 / sqrt((double)inputs))};
-    return (struct start){INITIAL_NORMAL, INITIAL_ZERO, (float)(config->initializer_range / sqrt(depth))};
+        return (struct initializer){INITIAL_UNIFORM, INITIAL_UNIFORM, (float)(1.0 / sqrt((double)inputs))};
+    return (struct initializer){INITIAL_NORMAL, INITIAL_ZERO,
+                                (float)(config->initializer_range / sqrt(depth))};
 }
 
 static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_error *error)
@@ -48,8 +49,8 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
     struct block *block = &decoder->blocks[layer];
     int64_t rows = decoder_rows(decoder->limits), context = config->num_attention_heads * config->head_dim;
     double depth = 2.0 * (double)config->num_hidden_layers;
-    struct start in = start_of(config, config->hidden_size, 1.0);
-    struct start out = start_of(config, context, depth);
+    struct initializer in = initializer_of(config, config->hidden_size, 1.0);
+    struct initializer out = initializer_of(config, context, depth);
     char name[96];
     snprintf(name, sizeof name, "layers.%lld.attention", (long long)layer);
     struct attention_layer_config attention = {.name = name,
@@ -69,7 +70,7 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
                                &decoder->parameters, error);
     if (status != ROTARY_OK)
         return status;
-    out = start_of(config, config->intermediate_size, depth);
+    out = initializer_of(config, config->intermediate_size, depth);
     snprintf(name, sizeof name, "layers.%lld.feed_forward", (long long)layer);
     struct feed_forward_config feed_forward = {.name = name,
                                                .width = config->hidden_size,
@@ -90,8 +91,8 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
 static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
-    bool pre_activation = config->norm_position == NORM_BEFORE;
-    int64_t sublayer = pre_activation ? k : k - 1;
+    bool pre_norm = config->norm_position == NORM_PRE;
+    int64_t sublayer = pre_norm ? k : k - 1;
     if (sublayer < 0)
         return ROTARY_OK;
     char name[96];
@@ -114,7 +115,7 @@ static struct loss_config loss_config_of(const struct decoder *decoder)
 static rotary_status add_output(struct decoder *decoder, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
-    struct start start = start_of(config, config->hidden_size, 1.0);
+    struct initializer initializer = initializer_of(config, config->hidden_size, 1.0);
     struct linear_config linear = {.name = "output",
                                    .inputs = config->hidden_size,
                                    .outputs = config->vocab_size,
@@ -122,9 +123,9 @@ static rotary_status add_output(struct decoder *decoder, rotary_error *error)
                                    .bias = config->bias,
                                    .training = decoder->limits.training,
                                    .tied_weight = config->tie_word_embeddings ? decoder->embedding.table : -1,
-                                   .initial = start.weight,
-                                   .bias_initial = start.bias,
-                                   .scale = start.scale};
+                                   .initial = initializer.weight,
+                                   .bias_initial = initializer.bias,
+                                   .scale = initializer.scale};
     rotary_status status =
         linear_create(&decoder->output, decoder->compute, &linear, &decoder->parameters, error);
     if (status != ROTARY_OK)
@@ -133,7 +134,7 @@ static rotary_status add_output(struct decoder *decoder, rotary_error *error)
     return loss_create(&decoder->loss, decoder->compute, decoder->output, &loss, error);
 }
 
-static rotary_status add_parts(struct decoder *decoder, rotary_error *error)
+static rotary_status add_layers(struct decoder *decoder, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
     bool normal = config->initialisation == INITIALISE_NORMAL;
@@ -184,7 +185,7 @@ static void carve_block(struct decoder *decoder, struct block *block)
 static void carve_residual_norm(struct decoder *decoder, struct residual_norm *residual_norm)
 {
     int64_t rows = decoder_rows(decoder->limits);
-    residual_norm->sum = push_floats(&decoder->arena, rows * decoder->config.hidden_size);
+    residual_norm->residual_sum = push_floats(&decoder->arena, rows * decoder->config.hidden_size);
     residual_norm->mean = push_floats(&decoder->arena, rows);
     residual_norm->rstd = push_floats(&decoder->arena, rows);
     residual_norm->normalised =
@@ -228,9 +229,9 @@ static void carve(struct decoder *decoder)
             decoder->residual_norms[k] = decoder->residual_norms[0];
         decoder->residual_norms[k].norm = norm;
     }
-    for (int turn = 0; turn < 2; turn++)
-        decoder->residual[turn] = push_floats(arena, rows * width);
-    decoder->branch = push_matrix(arena, storage, rows, width);
+    for (int i = 0; i < 2; i++)
+        decoder->residual[i] = push_floats(arena, rows * width);
+    decoder->sublayer_output = push_matrix(arena, storage, rows, width);
     decoder->attention_workspace = rotary_arena_push(arena, (int64_t)attention_workspace_bytes(decoder), 1);
     if (!training)
         return;
@@ -248,9 +249,9 @@ static void carve(struct decoder *decoder)
 
 /* A decoder that has its parts' places but neither parameters nor memory: enough to carve, measuring. Its
  * rotations have tables of so many positions. */
-static rotary_status create_shell(struct decoder **decoder, const struct compute *compute,
-                                  const struct decoder_config *config, struct decoder_limits limits,
-                                  int64_t table_positions, rotary_error *error)
+static rotary_status create_without_memory(struct decoder **decoder, const struct compute *compute,
+                                           const struct decoder_config *config, struct decoder_limits limits,
+                                           int64_t table_positions, rotary_error *error)
 {
     struct decoder *made = calloc(1, sizeof *made);
     if (made) {
@@ -294,7 +295,7 @@ static void count_parameters(const struct decoder_config *config, double *all, d
     double block = width * (context + 2.0 * keys) + context * width + (gates + 1.0) * width * hidden;
     *linear = layers * block + width * vocabulary;
     double biases = layers * (context + 2.0 * keys + 2.0 * width + gates * hidden) + vocabulary;
-    double norms = 2.0 * layers + (config->norm_position == NORM_BEFORE ? 1.0 : 0.0);
+    double norms = 2.0 * layers + (config->norm_position == NORM_PRE ? 1.0 : 0.0);
     *all = layers * block + vocabulary * width * (config->tie_word_embeddings ? 1.0 : 2.0) +
            (config->bias ? biases : 0.0) + norms * width * (config->norm == NORM_LAYER ? 2.0 : 1.0);
     if (position_encoding((enum position)config->position)->embedding == EMBEDDING_POSITION_LEARNED)
@@ -316,22 +317,23 @@ static double count_table(const struct decoder_config *config)
 rotary_status decoder_bytes(const struct compute *compute, const struct decoder_config *config,
                             struct decoder_limits limits, size_t *bytes, rotary_error *error)
 {
-    struct decoder *shell;
-    rotary_status status = create_shell(&shell, compute, config, limits, 0, error);
+    struct decoder *decoder;
+    rotary_status status = create_without_memory(&decoder, compute, config, limits, 0, error);
     if (status != ROTARY_OK)
         return status;
     double all, linear;
-    count_parameters(&shell->config, &all, &linear);
-    shell->residual_norms[2 * shell->config.num_hidden_layers].norm.width = shell->config.hidden_size;
-    carve(shell);
+    count_parameters(&decoder->config, &all, &linear);
+    decoder->residual_norms[2 * decoder->config.num_hidden_layers].norm.width = decoder->config.hidden_size;
+    carve(decoder);
     /* values, gradients, two moments; and each linear weight laid out for the product forward and backward */
     double copies = limits.training ? 4.0 : 1.0, layouts = limits.training ? 2.0 : 1.0;
-    struct loss_config loss = loss_config_of(shell);
-    double total = (double)shell->arena.used + (double)loss_bytes(compute, shell->config.vocab_size, &loss) +
-                   (all * copies + count_table(&shell->config)) * sizeof(float) +
+    struct loss_config loss = loss_config_of(decoder);
+    double total = (double)decoder->arena.used +
+                   (double)loss_bytes(compute, decoder->config.vocab_size, &loss) +
+                   (all * copies + count_table(&decoder->config)) * sizeof(float) +
                    linear * layouts * (double)rotary_dtype_size(compute->storage);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
-    decoder_destroy(shell);
+    decoder_destroy(decoder);
     return ROTARY_OK;
 }
 
@@ -341,10 +343,10 @@ rotary_status decoder_create(struct decoder **decoder, const struct compute *com
 {
     struct decoder *made;
     rotary_status status =
-        create_shell(&made, compute, config, limits, config->max_position_embeddings, error);
+        create_without_memory(&made, compute, config, limits, config->max_position_embeddings, error);
     if (status != ROTARY_OK)
         return status;
-    status = add_parts(made, error);
+    status = add_layers(made, error);
     if (status == ROTARY_OK)
         status = parameters_allocate(&made->parameters, limits.training, error);
     if (status == ROTARY_OK) {

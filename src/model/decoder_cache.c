@@ -99,5 +99,5 @@ rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cach
     last.stride = time * width;
     return linear_forward(decoder->output, &decoder->parameters,
                           matrix_of(logits, ROTARY_F32, batch, decoder->config.vocab_size), last,
-                          MATMUL_PLAIN, error);
+                          MATMUL_EPILOGUE_NONE, error);
 }

@@ -26,7 +26,7 @@
 #include "layer/position.h"
 #include "model/decoder.h"
 
-enum { NORM_BEFORE, NORM_AFTER };               /* decoder_config.norm_position */
+enum { NORM_PRE, NORM_POST };                   /* decoder_config.norm_position */
 enum { INITIALISE_PYTORCH, INITIALISE_NORMAL }; /* decoder_config.initialisation */
 
 struct block {
@@ -41,7 +41,7 @@ struct block {
  * norm. */
 struct residual_norm {
     struct norm norm;
-    float *sum;               /* [rows, width]: what was normalised */
+    float *residual_sum;      /* [rows, width]: what was normalised */
     float *mean, *rstd;       /* [rows] */
     struct matrix normalised; /* h_k */
 };
@@ -60,8 +60,8 @@ struct decoder {
     struct linear *output;
     struct loss *loss;
 
-    float *residual[2];   /* [rows, width]: post-norm's x_k by turns */
-    struct matrix branch; /* a sublayer's output; in the backward pass the gradient of it */
+    float *residual[2];            /* [rows, width]: post-norm's x_k by turns */
+    struct matrix sublayer_output; /* a sublayer's output; in the backward pass the gradient of it */
     struct matrix d_normalised;
     float *d_residual;
     struct matrix d_hidden, d_pre_activation, d_qkv, d_context;

@@ -37,7 +37,7 @@ static rotary_status sublayer_forward(const struct pass *pass, int64_t k)
     struct decoder *decoder = pass->decoder;
     struct block *block = &decoder->blocks[(k - 1) / 2];
     struct matrix in = first_rows(decoder->residual_norms[k - 1].normalised, pass->rows);
-    struct matrix out = first_rows(decoder->branch, pass->rows);
+    struct matrix out = first_rows(decoder->sublayer_output, pass->rows);
     if (k % 2 == 1 && pass->cache) {
         struct attention_layer_saved saved = attention_rows(block, pass->rows);
         return attention_layer_decode(&block->attention, &decoder->parameters, out, in, pass->batch,
@@ -59,7 +59,7 @@ static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
     struct block *block = &decoder->blocks[(k - 1) / 2];
     struct matrix in = first_rows(decoder->residual_norms[k - 1].normalised, pass->rows);
     struct matrix d_in = first_rows(decoder->d_normalised, pass->rows);
-    struct matrix d_out = first_rows(decoder->branch, pass->rows);
+    struct matrix d_out = first_rows(decoder->sublayer_output, pass->rows);
     if (k % 2 == 1)
         return attention_layer_backward(
             &block->attention, &decoder->parameters, d_in, d_out, in, pass->batch, pass->time,
@@ -71,14 +71,14 @@ static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
                                  first_rows(decoder->d_pre_activation, pass->rows), pass->error);
 }
 
-static bool norms_before(const struct decoder *decoder)
+static bool is_pre_norm(const struct decoder *decoder)
 {
-    return decoder->config.norm_position == NORM_BEFORE;
+    return decoder->config.norm_position == NORM_PRE;
 }
 
 /* Forward and backward alike three passes over f32 rows (residual, sum; sum, gradient in, gradient out) and
  * two over rows of the storage type. */
-static void account_norm(const struct pass *pass, double begin, const char *what)
+static void record_norm_profile(const struct pass *pass, double begin, const char *what)
 {
     const struct compute *compute = pass->decoder->compute;
     double elements = (double)pass->rows * (double)pass->decoder->config.hidden_size;
@@ -93,22 +93,22 @@ static void residual_norm_forward(const struct pass *pass, int64_t k)
     struct residual_norm *residual_norm = &decoder->residual_norms[k];
     struct norm_forward_call call = {
         .rows = pass->rows,
-        .branch = first_rows(decoder->branch, pass->rows),
+        .sublayer_output = first_rows(decoder->sublayer_output, pass->rows),
         .dropout = dropout_at(pass, k),
-        .sum = residual_norm->sum,
+        .residual_sum = residual_norm->residual_sum,
         .normalised = first_rows(residual_norm->normalised, pass->rows),
         .mean = residual_norm->mean,
         .rstd = residual_norm->rstd,
     };
-    if (norms_before(decoder)) {
-        call.residual = decoder->residual_norms[k - 1].sum;
+    if (is_pre_norm(decoder)) {
+        call.residual = decoder->residual_norms[k - 1].residual_sum;
     } else {
         call.residual = decoder->residual[(k - 1) % 2];
         call.normalised_f32 = decoder->residual[k % 2];
     }
     double begin = profile_begin(decoder->compute->profile);
     norm_forward(&residual_norm->norm, decoder->compute, &decoder->parameters, &call);
-    account_norm(pass, begin, "forward");
+    record_norm_profile(pass, begin, "forward");
 }
 
 /* d sum_k, and the gradient of the branch that was added there, from d h_k. In decoder->d_residual stands
@@ -120,24 +120,24 @@ static void residual_norm_backward(const struct pass *pass, int64_t k, bool last
     struct residual_norm *residual_norm = &decoder->residual_norms[k];
     struct norm_backward_call call = {
         .rows = pass->rows,
-        .sum = residual_norm->sum,
+        .residual_sum = residual_norm->residual_sum,
         .mean = residual_norm->mean,
         .rstd = residual_norm->rstd,
         .d_normalised = first_rows(decoder->d_normalised, pass->rows),
-        .accumulate = norms_before(decoder) && !last,
-        .d_normalised_f32 = !norms_before(decoder) && !last ? decoder->d_residual : NULL,
+        .accumulate = is_pre_norm(decoder) && !last,
+        .d_normalised_f32 = !is_pre_norm(decoder) && !last ? decoder->d_residual : NULL,
         .d_residual = decoder->d_residual,
         .dropout = dropout_at(pass, k),
         .scratch = decoder->norm_scratch,
     };
     if (k > 0)
-        call.d_branch = first_rows(decoder->branch, pass->rows);
+        call.d_sublayer_output = first_rows(decoder->sublayer_output, pass->rows);
     double begin = profile_begin(decoder->compute->profile);
     norm_backward(&residual_norm->norm, decoder->compute, &decoder->parameters, &call);
-    account_norm(pass, begin, "backward");
+    record_norm_profile(pass, begin, "backward");
 }
 
-static void account_embedding(const struct pass *pass, double begin, const char *what)
+static void record_embedding_profile(const struct pass *pass, double begin, const char *what)
 {
     double elements = (double)pass->rows * (double)pass->decoder->config.hidden_size;
     profile_end(pass->decoder->compute->profile, begin, "embedding", what, 0.0, elements * sizeof(float));
@@ -147,15 +147,15 @@ static void embed(const struct pass *pass, const int32_t *tokens)
 {
     struct decoder *decoder = pass->decoder;
     struct residual_norm *first = &decoder->residual_norms[0];
-    float *stream = norms_before(decoder) ? first->sum : decoder->residual[0];
+    float *stream = is_pre_norm(decoder) ? first->residual_sum : decoder->residual[0];
     double begin = profile_begin(decoder->compute->profile);
     embedding_forward(&decoder->embedding, decoder->compute, &decoder->parameters, stream, tokens,
                       pass->cache ? pass->cache->lengths : NULL, pass->batch, pass->time,
                       dropout_at(pass, 0));
-    account_embedding(pass, begin, "forward");
+    record_embedding_profile(pass, begin, "forward");
     struct matrix normalised = first_rows(first->normalised, pass->rows);
-    if (!norms_before(decoder)) {
-        residual_read(decoder->compute, normalised, stream);
+    if (!is_pre_norm(decoder)) {
+        residual_cast(decoder->compute, normalised, stream);
         return;
     }
     struct norm_forward_call call = {.rows = pass->rows,
@@ -169,14 +169,14 @@ static void embed(const struct pass *pass, const int32_t *tokens)
 static void embed_backward(const struct pass *pass, const int32_t *tokens)
 {
     struct decoder *decoder = pass->decoder;
-    if (norms_before(decoder))
+    if (is_pre_norm(decoder))
         residual_norm_backward(pass, 0, false);
     else
         residual_add(decoder->compute, decoder->d_residual, first_rows(decoder->d_normalised, pass->rows));
     double begin = profile_begin(decoder->compute->profile);
     embedding_backward(&decoder->embedding, decoder->compute, &decoder->parameters, decoder->d_residual,
                        tokens, pass->batch, pass->time, dropout_at(pass, 0));
-    account_embedding(pass, begin, "backward");
+    record_embedding_profile(pass, begin, "backward");
 }
 
 rotary_status decoder_forward(const struct pass *pass, const int32_t *tokens)
@@ -211,7 +211,7 @@ static rotary_status backward(const struct pass *pass, const int32_t *tokens)
     return ROTARY_OK;
 }
 
-static rotary_status start(struct pass *pass, int64_t batch, int64_t time, const int32_t *tokens)
+static rotary_status start_pass(struct pass *pass, int64_t batch, int64_t time, const int32_t *tokens)
 {
     struct decoder *decoder = pass->decoder;
     if (batch < 1 || time < 1 || batch > decoder->limits.batch || time > decoder->limits.time)
@@ -233,7 +233,7 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *b
     if (batch->backward && !decoder->limits.training)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "gradients were asked of a model made for inference");
-    rotary_status status = start(&pass, batch->batch, batch->time, batch->tokens);
+    rotary_status status = start_pass(&pass, batch->batch, batch->time, batch->tokens);
     for (int64_t i = 0; status == ROTARY_OK && i < pass.rows; i++)
         if (batch->targets[i] < LOSS_IGNORED || batch->targets[i] >= decoder->config.vocab_size)
             status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -261,12 +261,12 @@ rotary_status decoder_logits(struct decoder *decoder, int64_t batch, int64_t tim
                              float *logits, rotary_error *error)
 {
     struct pass pass = {.decoder = decoder, .error = error};
-    rotary_status status = start(&pass, batch, time, tokens);
+    rotary_status status = start_pass(&pass, batch, time, tokens);
     if (status == ROTARY_OK)
         status = decoder_forward(&pass, tokens);
     if (status != ROTARY_OK)
         return status;
     return linear_forward(decoder->output, &decoder->parameters,
                           matrix_of(logits, ROTARY_F32, pass.rows, decoder->config.vocab_size),
-                          decoder_hidden(&pass), MATMUL_PLAIN, error);
+                          decoder_hidden(&pass), MATMUL_EPILOGUE_NONE, error);
 }

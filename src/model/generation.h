@@ -23,7 +23,7 @@ struct generate_config {
  * `interrupted` may be NULL; when it becomes true the call returns ROTARY_INTERRUPTED soon. */
 ROTARY_CHECKED rotary_status generate(struct decoder *decoder, const struct generate_config *config,
                                       int64_t count, const int32_t *const *prompts, const int64_t *lengths,
-                                      int32_t *const *continuations, int64_t *generated,
+                                      int32_t *const *outputs, int64_t *generated,
                                       const atomic_bool *interrupted, rotary_error *error);
 
 #endif

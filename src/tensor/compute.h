@@ -45,11 +45,11 @@ static inline struct matrix matrix_of(void *data, rotary_dtype dtype, int64_t ro
 }
 
 /* Rows first ... first + rows - 1. */
-static inline struct matrix matrix_rows(struct matrix whole, int64_t first, int64_t rows)
+static inline struct matrix matrix_rows(struct matrix m, int64_t first, int64_t rows)
 {
-    whole.data = (char *)whole.data + (size_t)(first * whole.stride) * rotary_dtype_size(whole.dtype);
-    whole.rows = rows;
-    return whole;
+    m.data = (char *)m.data + (size_t)(first * m.stride) * rotary_dtype_size(m.dtype);
+    m.rows = rows;
+    return m;
 }
 
 #endif

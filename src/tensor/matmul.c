@@ -18,15 +18,15 @@
 #include <string.h>
 
 enum {
-    LINE_COLUMNS = LAYER_VNNI_COLUMNS, /* oneDNN groups columns so in its packed layouts too */
-    PANEL_COLUMNS = 512,               /* of a weight, at most; */
-    PANEL_ELEMENTS = 1 << 18,          /* a panel stays in the second-level cache */
-    BLOCK_ELEMENTS = 1 << 18,          /* and so do the rows multiplied with it, */
-    MIN_BLOCK_ROWS = 128,              /* which are so many where there are enough of them */
+    STRIP_COLUMNS = LAYER_VNNI_COLUMNS, /* oneDNN groups columns so in its packed layouts too */
+    PANEL_COLUMNS = 512,                /* of a weight, at most; */
+    PANEL_ELEMENTS = 1 << 18,           /* a panel stays in the second-level cache */
+    BLOCK_ELEMENTS = 1 << 18,           /* and so do the rows multiplied with it, */
+    MIN_BLOCK_ROWS = 128,               /* which are so many where there are enough of them */
     MAX_BLOCK_ROWS = 512,
     BLOCKS_WANTED = 32,
     ROWS_MULTIPLE = 32,
-    STREAM_BYTES = 1 << 21, /* a result this large will not be in a cache when it is read again */
+    NONTEMPORAL_BYTES = 1 << 21, /* a result this large will not be in a cache when it is read again */
 };
 
 struct packed_weight {
@@ -59,7 +59,7 @@ void matmul_destroy(struct matmul *matmul)
     if (!matmul)
         return;
     gemms_destroy(matmul->gemms);
-    rotary_arena_free(&matmul->dense);
+    rotary_arena_free(&matmul->workspace);
     rotary_arena_free(&matmul->partial);
     free(matmul);
 }
@@ -80,18 +80,18 @@ bool matmul_prepare_bf16(struct matmul *matmul)
                                .destination_row = 64,
                                .type = ROTARY_BF16,
                                .destination_type = ROTARY_F32,
-                               .epilogue = GEMM_ADD};
+                               .epilogue = GEMM_EPILOGUE_SUM};
     int threads = gemm_serial_begin();
-    bool works = gemm_probe(matmul->gemms, &shape) != GEMM_IMPOSSIBLE;
+    bool works = gemm_probe(matmul->gemms, &shape) != GEMM_UNSUPPORTED;
     shape.weights_row = GEMM_VNNI;
-    matmul->vnni = gemm_probe(matmul->gemms, &shape) == GEMM_FAST;
+    matmul->vnni = gemm_probe(matmul->gemms, &shape) == GEMM_OPTIMIZED;
     gemm_serial_end(threads);
     return works;
 }
 
-int64_t matmul_slow(const struct matmul *matmul)
+int64_t matmul_reference_gemms(const struct matmul *matmul)
 {
-    return gemms_slow(matmul->gemms);
+    return gemms_reference(matmul->gemms);
 }
 
 /* ---- Weights, packed. ---- */
@@ -141,11 +141,11 @@ rotary_status packed_weight_create(struct packed_weight **weight, const struct c
     struct packed_weight *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for packed weights");
-    int64_t fitting = PANEL_ELEMENTS / inner / LINE_COLUMNS * LINE_COLUMNS;
-    fitting = fitting < LINE_COLUMNS ? LINE_COLUMNS : matmul_min(fitting, PANEL_COLUMNS);
+    int64_t fit = PANEL_ELEMENTS / inner / STRIP_COLUMNS * STRIP_COLUMNS;
+    fit = fit < STRIP_COLUMNS ? STRIP_COLUMNS : matmul_min(fit, PANEL_COLUMNS);
     made->inner = inner;
     made->columns = columns;
-    made->panel_columns = matmul_min(fitting, columns);
+    made->panel_columns = matmul_min(fit, columns);
     made->count = (int)matmul_divide_up(columns, made->panel_columns);
     made->transposed = transposed;
     made->vnni = compute->matmul->vnni && compute->storage == ROTARY_BF16;
@@ -187,25 +187,25 @@ struct fill {
 };
 
 /* LINE_COLUMNS columns of an interleaved weight, through rounded copies that stay in the cache. */
-static void fill_line(void *argument, int64_t index, int worker)
+static void fill_strip(void *argument, int64_t index, int worker)
 {
     const struct fill *fill = argument;
     const struct packed_weight *weight = fill->weight;
     const struct layer_kernels *kernels = fill->kernels;
-    int64_t inner = weight->inner, column = index * LINE_COLUMNS,
-            columns = matmul_min(LINE_COLUMNS, weight->columns - column);
-    uint16_t *line = (void *)matmul_dense(fill->matmul, worker), *rows = line + inner * LINE_COLUMNS;
+    int64_t inner = weight->inner, column = index * STRIP_COLUMNS,
+            columns = matmul_min(STRIP_COLUMNS, weight->columns - column);
+    uint16_t *strip = (void *)matmul_workspace(fill->matmul, worker), *rows = strip + inner * STRIP_COLUMNS;
     if (weight->transposed) {
         kernels->to_storage(ROTARY_BF16, rows, fill->source + column * inner, columns * inner);
-        kernels->transpose(line, LINE_COLUMNS, rows, inner, columns, inner);
+        kernels->transpose(strip, STRIP_COLUMNS, rows, inner, columns, inner);
     } else
         for (int64_t row = 0; row < inner; row++)
-            kernels->to_storage(ROTARY_BF16, line + row * LINE_COLUMNS,
+            kernels->to_storage(ROTARY_BF16, strip + row * STRIP_COLUMNS,
                                 fill->source + row * weight->columns + column, columns);
     int64_t panel = column / weight->panel_columns, within = column - panel * weight->panel_columns;
     uint16_t *to = (void *)panel_data(weight, panel);
     int64_t padded = matmul_round_up(inner, LAYER_VNNI_ROWS);
-    kernels->pack_vnni(to + within * padded, line, LINE_COLUMNS, inner, columns);
+    kernels->pack_vnni(to + within * padded, strip, STRIP_COLUMNS, inner, columns);
 }
 
 static void fill_panel(void *argument, int64_t index, int worker)
@@ -225,11 +225,11 @@ rotary_status packed_weight_fill(struct packed_weight *weight, const struct comp
     struct matmul *matmul = compute->matmul;
     struct fill fill = {.weight = weight, .matmul = matmul, .kernels = compute->kernels, .source = source};
     if (weight->vnni) {
-        rotary_status status =
-            matmul_reserve_dense(matmul, matmul_bytes(2 * weight->inner * LINE_COLUMNS, ROTARY_BF16), error);
+        rotary_status status = matmul_reserve_workspace(
+            matmul, matmul_bytes(2 * weight->inner * STRIP_COLUMNS, ROTARY_BF16), error);
         if (status == ROTARY_OK)
-            rotary_parallel_for(compute->threads, matmul_divide_up(weight->columns, LINE_COLUMNS), fill_line,
-                                &fill);
+            rotary_parallel_for(compute->threads, matmul_divide_up(weight->columns, STRIP_COLUMNS),
+                                fill_strip, &fill);
         return status;
     }
     int threads = gemm_serial_begin();
@@ -240,18 +240,18 @@ rotary_status packed_weight_fill(struct packed_weight *weight, const struct comp
 
 /* ---- Dense copies. ---- */
 
-rotary_status matmul_reserve_dense(struct matmul *matmul, size_t bytes, rotary_error *error)
+rotary_status matmul_reserve_workspace(struct matmul *matmul, size_t bytes, rotary_error *error)
 {
-    if (bytes <= matmul->dense_bytes)
+    if (bytes <= matmul->workspace_bytes)
         return ROTARY_OK;
-    struct rotary_arena dense = {0};
-    rotary_arena_push(&dense, matmul->threads, bytes);
-    rotary_status status = rotary_arena_allocate(&dense, "the operands of a matrix product", error);
+    struct rotary_arena workspace = {0};
+    rotary_arena_push(&workspace, matmul->threads, bytes);
+    rotary_status status = rotary_arena_allocate(&workspace, "the operands of a matrix product", error);
     if (status != ROTARY_OK)
         return status;
-    rotary_arena_free(&matmul->dense);
-    matmul->dense = dense;
-    matmul->dense_bytes = bytes;
+    rotary_arena_free(&matmul->workspace);
+    matmul->workspace = workspace;
+    matmul->workspace_bytes = bytes;
     return ROTARY_OK;
 }
 
@@ -263,13 +263,13 @@ static void copy(struct matrix to, struct matrix from)
                (const char *)from.data + (size_t)(row * from.stride) * size, (size_t)from.columns * size);
 }
 
-struct matrix matmul_densified(struct matrix m, void *memory)
+struct matrix matmul_contiguous(struct matrix m, void *memory)
 {
-    if (matrix_is_dense(m))
+    if (matrix_is_contiguous(m))
         return m;
-    struct matrix dense = matrix_of(memory, m.dtype, m.rows, m.columns);
-    copy(dense, m);
-    return dense;
+    struct matrix contiguous = matrix_of(memory, m.dtype, m.rows, m.columns);
+    copy(contiguous, m);
+    return contiguous;
 }
 
 /* ---- out = finish(in weight + bias). ---- */
@@ -282,15 +282,15 @@ struct run {
     const float *bias;
     const struct gemm *gemms[2][2]; /* full or last block of rows; full or last panel */
     int64_t blocks, block_rows;
-    bool streamed; /* the results of panels go past the caches */
+    bool nontemporal; /* the results of panels go past the caches */
     _Atomic int status;
 };
 
 static int64_t choose_block_rows(int64_t rows, int64_t inner)
 {
-    int64_t fitting = BLOCK_ELEMENTS / inner / ROWS_MULTIPLE * ROWS_MULTIPLE;
-    fitting = fitting < MIN_BLOCK_ROWS ? MIN_BLOCK_ROWS : matmul_min(fitting, MAX_BLOCK_ROWS);
-    return matmul_min(fitting,
+    int64_t fit = BLOCK_ELEMENTS / inner / ROWS_MULTIPLE * ROWS_MULTIPLE;
+    fit = fit < MIN_BLOCK_ROWS ? MIN_BLOCK_ROWS : matmul_min(fit, MAX_BLOCK_ROWS);
+    return matmul_min(fit,
                       matmul_divide_up(matmul_divide_up(rows, BLOCKS_WANTED), ROWS_MULTIPLE) * ROWS_MULTIPLE);
 }
 
@@ -300,14 +300,14 @@ static void run_block(void *argument, int64_t block, int worker)
     const struct packed_weight *weight = run->weight;
     int64_t size = (int64_t)rotary_dtype_size(run->out.dtype);
     int64_t row = block * run->block_rows, rows = matmul_min(run->block_rows, run->in.rows - row);
-    unsigned char *memory = matmul_dense(run->matmul, worker);
-    struct matrix in = matmul_densified(matrix_rows(run->in, row, rows), memory);
+    unsigned char *memory = matmul_workspace(run->matmul, worker);
+    struct matrix in = matmul_contiguous(matrix_rows(run->in, row, rows), memory);
     memory += matmul_bytes(run->block_rows * run->in.columns, run->in.dtype);
     for (int i = 0; i < weight->count; i++) {
         int64_t column = i * weight->panel_columns;
         struct matrix out =
-            matrix_part(run->out, row, rows, column, panel_width(weight, i == weight->count - 1));
-        void *to = matrix_is_dense(out) ? out.data : memory;
+            matrix_block(run->out, row, rows, column, panel_width(weight, i == weight->count - 1));
+        void *to = matrix_is_contiguous(out) ? out.data : memory;
         int status =
             gemm_run(run->matmul->gemms, run->gemms[block == run->blocks - 1][i == weight->count - 1], worker,
                      in.data, panel_data(weight, i), weight->panels ? weight->panels[i] : NULL,
@@ -316,14 +316,14 @@ static void run_block(void *argument, int64_t block, int worker)
             run->status = status;
         if (to == out.data)
             continue;
-        if (run->streamed)
-            run->kernels->stream(out.data, out.stride * size, to, rows, out.columns * size);
+        if (run->nontemporal)
+            run->kernels->copy_nontemporal(out.data, out.stride * size, to, rows, out.columns * size);
         else
             copy(out, matrix_of(to, out.dtype, rows, out.columns));
     }
 }
 
-static int run_gemms(struct run *run, enum matmul_epilogue epilogue)
+static int find_gemms(struct run *run, enum matmul_epilogue epilogue)
 {
     int status = 0;
     for (int i = 0; i < 4 && status == 0; i++) {
@@ -331,18 +331,18 @@ static int run_gemms(struct run *run, enum matmul_epilogue epilogue)
         if ((run->blocks == 1 && !last_block) || (run->weight->count == 1 && !last_panel))
             continue;
         int64_t inner = run->weight->inner, columns = panel_width(run->weight, last_panel);
-        struct gemm_shape shape = {.rows = last_block ? run->in.rows - (run->blocks - 1) * run->block_rows
-                                                      : run->block_rows,
-                                   .columns = columns,
-                                   .inner = inner,
-                                   .source_row = inner,
-                                   .source_column = 1,
-                                   .weights_row = run->weight->vnni ? GEMM_VNNI : GEMM_PACKED,
-                                   .destination_row = columns,
-                                   .type = run->in.dtype,
-                                   .destination_type = run->out.dtype,
-                                   .bias = run->bias != NULL,
-                                   .epilogue = epilogue == MATMUL_RELU ? GEMM_RELU : GEMM_PLAIN};
+        struct gemm_shape shape = {
+            .rows = last_block ? run->in.rows - (run->blocks - 1) * run->block_rows : run->block_rows,
+            .columns = columns,
+            .inner = inner,
+            .source_row = inner,
+            .source_column = 1,
+            .weights_row = run->weight->vnni ? GEMM_VNNI : GEMM_PACKED,
+            .destination_row = columns,
+            .type = run->in.dtype,
+            .destination_type = run->out.dtype,
+            .bias = run->bias != NULL,
+            .epilogue = epilogue == MATMUL_EPILOGUE_RELU ? GEMM_EPILOGUE_RELU : GEMM_EPILOGUE_NONE};
         status = gemm_find(run->matmul->gemms, &run->gemms[last_block][last_panel], &shape,
                            run->weight->plans[last_panel]);
     }
@@ -357,7 +357,7 @@ rotary_status matmul_run(const struct compute *compute, struct matrix out, struc
         return ROTARY_OK;
     struct run run = {.matmul = compute->matmul,
                       .kernels = compute->kernels,
-                      .streamed = matmul_bytes(out.rows * out.columns, out.dtype) >= STREAM_BYTES,
+                      .nontemporal = matmul_bytes(out.rows * out.columns, out.dtype) >= NONTEMPORAL_BYTES,
                       .weight = weight,
                       .out = out,
                       .in = in,
@@ -365,14 +365,14 @@ rotary_status matmul_run(const struct compute *compute, struct matrix out, struc
                       .block_rows = choose_block_rows(in.rows, weight->inner)};
     run.blocks = matmul_divide_up(in.rows, run.block_rows);
     rotary_status reserved =
-        matmul_reserve_dense(compute->matmul,
-                             matmul_bytes(run.block_rows * in.columns, in.dtype) +
-                                 matmul_bytes(run.block_rows * weight->panel_columns, out.dtype),
-                             error);
+        matmul_reserve_workspace(compute->matmul,
+                                 matmul_bytes(run.block_rows * in.columns, in.dtype) +
+                                     matmul_bytes(run.block_rows * weight->panel_columns, out.dtype),
+                                 error);
     if (reserved != ROTARY_OK)
         return reserved;
     int threads = gemm_serial_begin();
-    int status = run_gemms(&run, epilogue);
+    int status = find_gemms(&run, epilogue);
     if (status == 0) {
         rotary_parallel_for(compute->threads, run.blocks, run_block, &run);
         status = run.status;

@@ -38,7 +38,7 @@ size_t packed_weight_bytes(const struct packed_weight *weight);
 ROTARY_CHECKED rotary_status packed_weight_fill(struct packed_weight *weight, const struct compute *compute,
                                                 const float *source, rotary_error *error);
 
-enum matmul_epilogue { MATMUL_PLAIN, MATMUL_RELU };
+enum matmul_epilogue { MATMUL_EPILOGUE_NONE, MATMUL_EPILOGUE_RELU };
 
 /* out[rows, columns] = finish(in[rows, inner] weight + bias). in is of the storage type, out of that or f32;
  * bias [columns] f32 or NULL. Sums are f32. */
@@ -49,10 +49,10 @@ ROTARY_CHECKED rotary_status matmul_run(const struct compute *compute, struct ma
 /* gradient[left.columns, right.columns] += left^T right, f32; left and right [rows, ...] of the storage type.
  * sums[left.columns] += the rows of left, f32, while they are at hand; NULL: not wanted. */
 ROTARY_CHECKED rotary_status matmul_gradient(const struct compute *compute, float *gradient, float *sums,
-                                             struct matrix left, struct matrix right, rotary_error *error);
+                                             struct matrix a, struct matrix b, rotary_error *error);
 
 /* How many of the pieces planned so far oneDNN has nothing better for than its reference, which is very slow.
  */
-int64_t matmul_slow(const struct matmul *matmul);
+int64_t matmul_reference_gemms(const struct matmul *matmul);
 
 #endif

@@ -15,8 +15,8 @@ struct matmul {
     int threads;
     bool vnni; /* oneDNN has fast code for interleaved bf16 (kernel/layer/layer_kernels.h) */
     /* Copies of operands in the order oneDNN's fast code wants, [threads][bytes]. It takes no strides. */
-    struct rotary_arena dense;
-    size_t dense_bytes;          /* of each */
+    struct rotary_arena workspace;
+    size_t workspace_bytes;      /* of each */
     struct rotary_arena partial; /* gradients of groups of rows, f32, before they are summed */
 };
 
@@ -48,29 +48,30 @@ static inline size_t matmul_vnni_bytes(int64_t rows, int64_t columns, rotary_dty
                         dtype);
 }
 
-static inline bool matrix_is_dense(struct matrix m)
+static inline bool matrix_is_contiguous(struct matrix m)
 {
     return m.stride == m.columns;
 }
 
-static inline struct matrix matrix_part(struct matrix m, int64_t row, int64_t rows, int64_t column,
-                                        int64_t columns)
+static inline struct matrix matrix_block(struct matrix m, int64_t row, int64_t rows, int64_t column,
+                                         int64_t columns)
 {
-    struct matrix part = matrix_rows(m, row, rows);
-    part.data = (char *)part.data + (size_t)column * rotary_dtype_size(m.dtype);
-    part.columns = columns;
-    return part;
+    struct matrix block = matrix_rows(m, row, rows);
+    block.data = (char *)block.data + (size_t)column * rotary_dtype_size(m.dtype);
+    block.columns = columns;
+    return block;
 }
 
 /* Makes each worker's dense memory at least this large. */
-ROTARY_CHECKED rotary_status matmul_reserve_dense(struct matmul *matmul, size_t bytes, rotary_error *error);
+ROTARY_CHECKED rotary_status matmul_reserve_workspace(struct matmul *matmul, size_t bytes,
+                                                      rotary_error *error);
 
-static inline unsigned char *matmul_dense(const struct matmul *matmul, int worker)
+static inline unsigned char *matmul_workspace(const struct matmul *matmul, int worker)
 {
-    return matmul->dense.memory + (size_t)worker * matmul->dense_bytes;
+    return matmul->workspace.memory + (size_t)worker * matmul->workspace_bytes;
 }
 
 /* `m` itself if it is dense, else a copy of it at `memory`. */
-struct matrix matmul_densified(struct matrix m, void *memory);
+struct matrix matmul_contiguous(struct matrix m, void *memory);
 
 #endif

@@ -139,7 +139,7 @@ struct gemm {
     struct gemm_shape shape;
     dnnl_primitive_t primitive;
     dnnl_memory_t (*memory)[OPERANDS]; /* [threads]; pointed at the operands of each run */
-    bool slow;
+    bool reference;
     struct gemm *next;
 };
 
@@ -183,11 +183,11 @@ void gemm_serial_end(int threads)
     omp_set_num_threads(threads);
 }
 
-int64_t gemms_slow(const struct gemms *gemms)
+int64_t gemms_reference(const struct gemms *gemms)
 {
     int64_t count = 0;
     for (const struct gemm *gemm = gemms->first; gemm; gemm = gemm->next)
-        count += gemm->slow;
+        count += gemm->reference;
     return count;
 }
 
@@ -221,7 +221,7 @@ bool gemm_bf16_is_fast(void)
     return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
-static const char *instructions(void)
+static const char *instruction_set(void)
 {
     static const struct {
         dnnl_cpu_isa_t isa;
@@ -254,7 +254,7 @@ bool gemm_bf16_is_fast(void)
     return false;
 }
 
-static const char *instructions(void)
+static const char *instruction_set(void)
 {
     return "instructions of its own choice";
 }
@@ -264,7 +264,7 @@ void gemm_library(char *text, size_t bytes)
 {
     const dnnl_version_t *version = dnnl_version();
     snprintf(text, bytes, "oneDNN %d.%d.%d, %s", version->major, version->minor, version->patch,
-             instructions());
+             instruction_set());
 }
 
 rotary_status gemms_create(struct gemms **gemms, int threads, rotary_isa isa, rotary_error *error)
@@ -320,7 +320,7 @@ void gemms_destroy(struct gemms *gemms)
 
 /* ---- Pieces. ---- */
 
-static dnnl_status_t finish_attributes(dnnl_primitive_attr_t *attributes, int64_t epilogue)
+static dnnl_status_t gemm_attributes(dnnl_primitive_attr_t *attributes, int64_t epilogue)
 {
     dnnl_post_ops_t operations = NULL;
     dnnl_status_t status = dnnl_primitive_attr_create(attributes);
@@ -328,9 +328,9 @@ static dnnl_status_t finish_attributes(dnnl_primitive_attr_t *attributes, int64_
         status = dnnl_primitive_attr_set_scratchpad_mode(*attributes, dnnl_scratchpad_mode_user);
     if (status == dnnl_success)
         status = dnnl_post_ops_create(&operations);
-    if (status == dnnl_success && epilogue == GEMM_ADD)
+    if (status == dnnl_success && epilogue == GEMM_EPILOGUE_SUM)
         status = append_sum(operations);
-    if (status == dnnl_success && epilogue == GEMM_RELU)
+    if (status == dnnl_success && epilogue == GEMM_EPILOGUE_RELU)
         status = append_relu(operations);
     if (status == dnnl_success)
         status = dnnl_primitive_attr_set_post_ops(*attributes, operations);
@@ -381,7 +381,7 @@ static dnnl_status_t gemm_plan(dnnl_primitive_desc_t *plan, struct gemm_layouts 
     dnnl_primitive_attr_t attributes = NULL;
     dnnl_status_t status = gemm_layouts(l, shape, packed);
     if (status == dnnl_success)
-        status = finish_attributes(&attributes, shape->epilogue);
+        status = gemm_attributes(&attributes, shape->epilogue);
     if (status == dnnl_success)
         status = plan_matmul(plan, engine, &l->operand[SOURCE], &l->operand[WEIGHTS],
                              shape->bias ? &l->operand[BIAS] : NULL, &l->operand[DESTINATION], attributes);
@@ -417,17 +417,17 @@ static bool is_reference(const_dnnl_primitive_desc_t plan)
     return strncmp(name, "ref", 3) == 0;
 }
 
-enum gemm_speed gemm_probe(const struct gemms *gemms, const struct gemm_shape *shape)
+enum gemm_support gemm_probe(const struct gemms *gemms, const struct gemm_shape *shape)
 {
     struct gemm_layouts layouts = {0};
     dnnl_primitive_desc_t plan = NULL;
-    enum gemm_speed speed = GEMM_IMPOSSIBLE;
+    enum gemm_support support = GEMM_UNSUPPORTED;
     if (gemm_plan(&plan, &layouts, gemms->engine, shape, NULL) == dnnl_success)
-        speed = is_reference(plan) ? GEMM_SLOW : GEMM_FAST;
+        support = is_reference(plan) ? GEMM_REFERENCE : GEMM_OPTIMIZED;
     if (plan)
         dnnl_primitive_desc_destroy(plan);
     gemm_layouts_free(&layouts);
-    return speed;
+    return support;
 }
 
 static dnnl_status_t gemm_make(struct gemms *gemms, struct gemm *gemm, const layout *packed)
@@ -452,7 +452,7 @@ static dnnl_status_t gemm_make(struct gemms *gemms, struct gemm *gemm, const lay
         status = reserve_scratch(gemms, dnnl_memory_desc_get_size(
                                             dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0)));
     if (status == dnnl_success)
-        gemm->slow = is_reference(plan);
+        gemm->reference = is_reference(plan);
     if (plan)
         dnnl_primitive_desc_destroy(plan);
     gemm_layouts_free(&layouts);
@@ -519,7 +519,8 @@ int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, rotar
                                      .destination_row = columns,
                                      .type = dtype,
                                      .destination_type = dtype};
-    const dnnl_dims_t dims = {inner, columns}, plain = {source_row, 1}, turned = {1, source_row};
+    const dnnl_dims_t dims = {inner, columns}, row_major_strides = {source_row, 1},
+                      transposed_strides = {1, source_row};
     struct gemm_layouts layouts = {0};
     dnnl_primitive_desc_t matmul = NULL, fill = NULL;
     struct panel_plan *made = calloc(1, sizeof *made);
@@ -530,7 +531,8 @@ int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, rotar
         status = layout_copy(&made->layout, dnnl_primitive_desc_query_md(matmul, dnnl_query_weights_md, 0));
     made->layouts += status == dnnl_success;
     if (status == dnnl_success)
-        status = layout_strided(&made->source, dims, dnnl_f32, transposed ? turned : plain);
+        status = layout_strided(&made->source, dims, dnnl_f32,
+                                transposed ? transposed_strides : row_major_strides);
     made->layouts += status == dnnl_success;
     if (status == dnnl_success)
         status = dnnl_reorder_primitive_desc_create(&fill, layout_handle(&made->source), gemms->engine,

@@ -8,7 +8,11 @@
 
 #include <rotary/types.h>
 
-enum gemm_epilogue { GEMM_PLAIN, GEMM_RELU, GEMM_ADD /* to what the destination holds */ };
+enum gemm_epilogue {
+    GEMM_EPILOGUE_NONE,
+    GEMM_EPILOGUE_RELU,
+    GEMM_EPILOGUE_SUM /* to what the destination holds */
+};
 
 enum { GEMM_PACKED = 0, GEMM_VNNI = -1 };
 
@@ -35,7 +39,7 @@ ROTARY_CHECKED rotary_status gemms_create(struct gemms **gemms, int threads, rot
 void gemms_destroy(struct gemms *gemms);
 bool gemm_bf16_is_fast(void);
 /* How many pieces run oneDNN's reference code: correct, and very slow. */
-int64_t gemms_slow(const struct gemms *gemms);
+int64_t gemms_reference(const struct gemms *gemms);
 /* "oneDNN 2.6.3, avx512_core_amx": what is linked, and the instruction set it computes with. */
 void gemm_library(char *text, size_t bytes);
 
@@ -68,8 +72,8 @@ int panel_fill(const struct panel *panel, const struct gemms *gemms, int worker,
 int gemm_find(struct gemms *gemms, const struct gemm **gemm, const struct gemm_shape *shape,
               const struct panel_plan *panels);
 /* What oneDNN has for a piece, without planning it: nothing, its reference code, better. */
-enum gemm_speed { GEMM_IMPOSSIBLE, GEMM_SLOW, GEMM_FAST };
-enum gemm_speed gemm_probe(const struct gemms *gemms, const struct gemm_shape *shape);
+enum gemm_support { GEMM_UNSUPPORTED, GEMM_REFERENCE, GEMM_OPTIMIZED };
+enum gemm_support gemm_probe(const struct gemms *gemms, const struct gemm_shape *shape);
 /* Runs it. Weights are a panel's or, where panel is NULL, at `weights`. */
 int gemm_run(const struct gemms *gemms, const struct gemm *gemm, int worker, const void *source,
              const void *weights, const struct panel *panel, const float *bias, void *destination);

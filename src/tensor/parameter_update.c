@@ -24,10 +24,10 @@ static int64_t chunk_elements(int64_t elements)
     return each < MIN_CHUNK ? MIN_CHUNK : each;
 }
 
-static int64_t chunk_past(const struct chunks *chunks, int64_t index)
+static int64_t chunk_end(const struct chunks *chunks, int64_t index)
 {
-    int64_t past = (index + 1) * chunks->elements;
-    return past < chunks->parameters->elements ? past : chunks->parameters->elements;
+    int64_t end = (index + 1) * chunks->elements;
+    return end < chunks->parameters->elements ? end : chunks->parameters->elements;
 }
 
 static void run_chunks(struct chunks *chunks, rotary_work *work)
@@ -43,7 +43,7 @@ static void square_chunk(void *argument, int64_t index, int worker)
     struct chunks *chunks = argument;
     int64_t first = index * chunks->elements;
     chunks->square[index] = chunks->compute->kernels->sum_of_squares(chunks->parameters->gradients + first,
-                                                                     chunk_past(chunks, index) - first);
+                                                                     chunk_end(chunks, index) - first);
 }
 
 double update_gradient_square(const struct compute *compute, const struct parameters *parameters)
@@ -62,11 +62,11 @@ static void adam_chunk(void *argument, int64_t index, int worker)
     const struct chunks *chunks = argument;
     const struct parameters *parameters = chunks->parameters;
     const struct adam *adam = chunks->adam;
-    int64_t first = index * chunks->elements, past = chunk_past(chunks, index);
+    int64_t first = index * chunks->elements, end = chunk_end(chunks, index);
     for (int i = 0; i < parameters->count; i++) {
         const struct parameter *row = &parameters->rows[i];
         int64_t from = row->offset > first ? row->offset : first, to = row->offset + parameter_elements(row);
-        to = to < past ? to : past;
+        to = to < end ? to : end;
         if (from >= to)
             continue;
         float decay = row->decay ? adam->weight_decay : 0.0f;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OFFSET_MULTIPLE = (int)(ROTARY_ALIGNMENT / sizeof(float)), DRAWN_AT_ONCE = 1 << 15 };
+enum { OFFSET_MULTIPLE = (int)(ROTARY_ALIGNMENT / sizeof(float)), BLOCK_ELEMENTS = 1 << 15 };
 
 int64_t parameter_elements(const struct parameter *row)
 {
@@ -67,22 +67,22 @@ rotary_status parameters_allocate(struct parameters *parameters, bool training, 
 }
 
 /* One parameter, whose elements are drawn in pieces. */
-struct drawing {
+struct initialise_work {
     const struct parameter *row;
     float *value;
     struct rotary_random_key key;
 };
 
-static void draw_gemm(void *argument, int64_t index, int worker)
+static void initialise_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
-    const struct drawing *drawing = argument;
-    const struct parameter *row = drawing->row;
-    int64_t elements = parameter_elements(row), begin = index * DRAWN_AT_ONCE,
-            end = begin + DRAWN_AT_ONCE < elements ? begin + DRAWN_AT_ONCE : elements;
-    float *value = drawing->value;
+    const struct initialise_work *work = argument;
+    const struct parameter *row = work->row;
+    int64_t elements = parameter_elements(row), begin = index * BLOCK_ELEMENTS,
+            end = begin + BLOCK_ELEMENTS < elements ? begin + BLOCK_ELEMENTS : elements;
+    float *value = work->value;
     if (row->initial == INITIAL_UNIFORM)
-        rotary_random_uniforms(drawing->key, (uint64_t)begin, end - begin, value + begin);
+        rotary_random_uniforms(work->key, (uint64_t)begin, end - begin, value + begin);
     for (int64_t j = begin; j < end; j++)
         switch (row->initial) {
         case INITIAL_ZERO:
@@ -92,7 +92,7 @@ static void draw_gemm(void *argument, int64_t index, int worker)
             value[j] = 1.0f;
             break;
         case INITIAL_NORMAL:
-            value[j] = row->scale * rotary_random_normal(drawing->key, (uint64_t)j);
+            value[j] = row->scale * rotary_random_normal(work->key, (uint64_t)j);
             break;
         case INITIAL_UNIFORM:
             value[j] = row->scale * (2.0f * value[j] - 1.0f);
@@ -105,12 +105,12 @@ void parameters_initialise(struct parameters *parameters, int threads, uint64_t 
     for (int i = 0; i < parameters->count; i++) {
         const struct parameter *row = &parameters->rows[i];
         uint64_t hash = rotary_hash(row->name, strlen(row->name));
-        struct drawing drawing = {
+        struct initialise_work work = {
             .row = row,
             .value = parameter_value(parameters, i),
             .key = {.seed = seed, .stream = ROTARY_STREAM_INITIAL, .step = (uint32_t)(hash ^ hash >> 32)}};
-        rotary_parallel_for(threads, (parameter_elements(row) + DRAWN_AT_ONCE - 1) / DRAWN_AT_ONCE, draw_gemm,
-                            &drawing);
+        rotary_parallel_for(threads, (parameter_elements(row) + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS,
+                            initialise_block, &work);
     }
 }
 

@@ -58,7 +58,7 @@ static void carve(struct chain *chain)
     struct rotary_arena *arena = &chain->arena;
     int64_t narrow = chain->rows * CHAIN_WIDTH, hidden = chain->rows * CHAIN_HIDDEN;
     size_t size = rotary_dtype_size(chain->compute.storage);
-    float **streams[] = {&chain->stream, &chain->sum, &chain->middle, &chain->d_stream};
+    float **streams[] = {&chain->stream, &chain->residual_sum, &chain->middle, &chain->d_stream};
     for (int i = 0; i < 4; i++)
         *streams[i] = rotary_arena_push(arena, narrow, sizeof(float));
     for (int i = 0; i < 3; i++) {
@@ -67,11 +67,11 @@ static void carve(struct chain *chain)
         chain->normalised[i] = rotary_arena_push(arena, narrow, size);
     }
     chain->scratch = rotary_arena_push(arena, norm_scratch(&chain->norm[0], chain->rows), sizeof(float));
-    chain->branch = rotary_arena_push(arena, narrow, size);
+    chain->sublayer_output = rotary_arena_push(arena, narrow, size);
     chain->d_narrow = rotary_arena_push(arena, narrow, size);
     chain->up = rotary_arena_push(arena, 2 * hidden, size);
     chain->d_wide = rotary_arena_push(arena, 2 * hidden, size);
-    chain->after = rotary_arena_push(arena, hidden, size);
+    chain->hidden = rotary_arena_push(arena, hidden, size);
     chain->d_hidden = rotary_arena_push(arena, hidden, size);
     chain->tokens = rotary_arena_push(arena, chain->rows, sizeof(int32_t));
     chain->targets = rotary_arena_push(arena, chain->rows, sizeof(int32_t));
@@ -129,18 +129,18 @@ static int64_t wide_of(const struct chain *chain)
     return chain->config.activation == ACTIVATION_SWIGLU ? 2 * CHAIN_HIDDEN : CHAIN_HIDDEN;
 }
 
-static void forward(struct chain *chain, const float *residual, int which, void *branch, float *sum,
-                    float *f32)
+static void forward(struct chain *chain, const float *residual, int which, void *sublayer_output,
+                    float *residual_sum, float *f32)
 {
     struct norm_forward_call call = {.rows = chain->rows,
                                      .residual = residual,
-                                     .sum = sum,
+                                     .residual_sum = residual_sum,
                                      .normalised = storage(chain, chain->normalised[which], CHAIN_WIDTH),
                                      .normalised_f32 = f32,
                                      .mean = chain->mean[which],
                                      .rstd = chain->rstd[which]};
-    if (branch) {
-        call.branch = storage(chain, branch, CHAIN_WIDTH);
+    if (sublayer_output) {
+        call.sublayer_output = storage(chain, sublayer_output, CHAIN_WIDTH);
         call.dropout = dropout_at(chain, 1);
     }
     norm_forward(&chain->norm[which], &chain->compute, &chain->parameters, &call);
@@ -159,25 +159,25 @@ static void run_forward(struct chain *chain)
     forward(chain, chain->stream, 0, NULL, NULL, NULL);
     struct matrix in = storage(chain, chain->normalised[0], CHAIN_WIDTH);
     struct matrix up = storage(chain, chain->up, wide_of(chain)),
-                  after = storage(chain, chain->after, CHAIN_HIDDEN);
+                  hidden = storage(chain, chain->hidden, CHAIN_HIDDEN);
     if (chain->config.activation == ACTIVATION_RELU) {
-        must(linear_forward(chain->first, parameters, after, in, MATMUL_RELU, &error), &error);
+        must(linear_forward(chain->first, parameters, hidden, in, MATMUL_EPILOGUE_RELU, &error), &error);
     } else {
-        must(linear_forward(chain->first, parameters, up, in, MATMUL_PLAIN, &error), &error);
-        activation_forward(compute, chain->config.activation, after, up);
+        must(linear_forward(chain->first, parameters, up, in, MATMUL_EPILOGUE_NONE, &error), &error);
+        activation_forward(compute, chain->config.activation, hidden, up);
     }
-    must(linear_forward(chain->second, parameters, storage(chain, chain->branch, CHAIN_WIDTH), after,
-                        MATMUL_PLAIN, &error),
+    must(linear_forward(chain->second, parameters, storage(chain, chain->sublayer_output, CHAIN_WIDTH),
+                        hidden, MATMUL_EPILOGUE_NONE, &error),
          &error);
-    forward(chain, chain->stream, 1, chain->branch, chain->sum, chain->middle);
+    forward(chain, chain->stream, 1, chain->sublayer_output, chain->residual_sum, chain->middle);
     forward(chain, chain->middle, 2, NULL, NULL, NULL);
 }
 
-static void backward(struct chain *chain, int which, const float *sum, void *d_normalised, const float *d_f32,
-                     bool accumulate, void *d_branch)
+static void backward(struct chain *chain, int which, const float *residual_sum, void *d_normalised,
+                     const float *d_f32, bool accumulate, void *d_sublayer_output)
 {
     struct norm_backward_call call = {.rows = chain->rows,
-                                      .sum = sum,
+                                      .residual_sum = residual_sum,
                                       .mean = chain->mean[which],
                                       .rstd = chain->rstd[which],
                                       .d_normalised_f32 = d_f32,
@@ -186,8 +186,8 @@ static void backward(struct chain *chain, int which, const float *sum, void *d_n
                                       .scratch = chain->scratch};
     if (d_normalised)
         call.d_normalised = storage(chain, d_normalised, CHAIN_WIDTH);
-    if (d_branch) {
-        call.d_branch = storage(chain, d_branch, CHAIN_WIDTH);
+    if (d_sublayer_output) {
+        call.d_sublayer_output = storage(chain, d_sublayer_output, CHAIN_WIDTH);
         call.dropout = dropout_at(chain, 1);
     }
     norm_backward(&chain->norm[which], &chain->compute, &chain->parameters, &call);
@@ -201,12 +201,12 @@ static void run_backward(struct chain *chain)
                   d_hidden = storage(chain, chain->d_hidden, CHAIN_HIDDEN),
                   d_wide = storage(chain, chain->d_wide, wide_of(chain)),
                   up = storage(chain, chain->up, wide_of(chain)),
-                  after = storage(chain, chain->after, CHAIN_HIDDEN);
+                  hidden = storage(chain, chain->hidden, CHAIN_HIDDEN);
     backward(chain, 2, chain->middle, chain->d_narrow, NULL, false, NULL);
-    backward(chain, 1, chain->sum, NULL, chain->d_stream, false, chain->d_narrow);
-    must(linear_backward(chain->second, parameters, d_hidden, narrow, after, &error), &error);
+    backward(chain, 1, chain->residual_sum, NULL, chain->d_stream, false, chain->d_narrow);
+    must(linear_backward(chain->second, parameters, d_hidden, narrow, hidden, &error), &error);
     enum activation kind = chain->config.activation;
-    activation_backward(&chain->compute, kind, d_wide, d_hidden, kind == ACTIVATION_RELU ? after : up);
+    activation_backward(&chain->compute, kind, d_wide, d_hidden, kind == ACTIVATION_RELU ? hidden : up);
     must(linear_backward(chain->first, parameters, narrow, d_wide,
                          storage(chain, chain->normalised[0], CHAIN_WIDTH), &error),
          &error);

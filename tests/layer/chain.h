@@ -34,8 +34,8 @@ struct chain {
     int64_t rows;
     int32_t *tokens, *targets;
     struct rotary_arena arena;
-    float *stream, *sum, *middle, *d_stream, *mean[3], *rstd[3], *scratch;
-    void *normalised[3], *up, *after, *branch, *d_wide, *d_hidden, *d_narrow;
+    float *stream, *residual_sum, *middle, *d_stream, *mean[3], *rstd[3], *scratch;
+    void *normalised[3], *up, *hidden, *sublayer_output, *d_wide, *d_hidden, *d_narrow;
     struct loss_sums sums;
 };
 

@@ -67,7 +67,7 @@ static struct layer_mask mask_of(bool drop)
 
 static const struct layer_kernels *both[2];
 
-static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, bool branch, bool drop)
+static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, bool sublayer_output, bool drop)
 {
     fill(&a, ROTARY_F32, width, 0, 1, 2); /* residual */
     fill(&b, storage, width, GAP, 2, 2);  /* branch */
@@ -91,10 +91,10 @@ static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, boo
                                                 .bias = rms ? NULL : gain + width,
                                                 .storage = storage,
                                                 .residual = data[0],
-                                                .branch = branch ? data[1] : NULL,
-                                                .branch_stride = width + GAP,
+                                                .sublayer_output = sublayer_output ? data[1] : NULL,
+                                                .sublayer_output_stride = width + GAP,
                                                 .mask = mask_of(drop),
-                                                .sum = data[2],
+                                                .residual_sum = data[2],
                                                 .normalised = data[3],
                                                 .normalised_stride = width + GAP,
                                                 .normalised_f32 = data[4],
@@ -132,15 +132,15 @@ static void test_norm_backward(rotary_dtype storage, int64_t width, bool rms, in
                                                  .accumulate = accumulate,
                                                  .storage = storage,
                                                  .gain = (float *)(void *)g.got,
-                                                 .sum = (float *)(void *)a.got,
+                                                 .residual_sum = (float *)(void *)a.got,
                                                  .mean = mean,
                                                  .rstd = rstd,
                                                  .d_normalised = given & 1 ? b.got : NULL,
                                                  .d_normalised_stride = width + GAP,
                                                  .d_normalised_f32 = given & 2 ? residual : NULL,
                                                  .d_residual = residual,
-                                                 .d_branch = i ? d.got : d.wanted,
-                                                 .d_branch_stride = width + GAP,
+                                                 .d_sublayer_output = i ? d.got : d.wanted,
+                                                 .d_sublayer_output_stride = width + GAP,
                                                  .mask = mask_of(drop),
                                                  .d_gain = gains,
                                                  .d_bias = rms ? NULL : gains + width};
@@ -303,7 +303,7 @@ static void test_reorders(int64_t rows, int64_t columns)
     for (int64_t stride = 256; stride > 192; stride -= 56) { /* aligned, and not */
         memset(copied, 0x5a, sizeof copied);
         for (int i = 0; i < 2; i++)
-            both[i]->stream(copied[i], stride, in, rows, columns / 8 * 8 < 64 ? 64 : 128);
+            both[i]->copy_nontemporal(copied[i], stride, in, rows, columns / 8 * 8 < 64 ? 64 : 128);
         CHECK(memcmp(copied[0], copied[1], sizeof copied[0]) == 0);
     }
 }

@@ -73,7 +73,7 @@ static void test_golden(const struct golden *golden, rotary_isa isa, enum precis
         CHECK_NEAR(along, wanted->along, bound * wanted->norm * sqrt(direction));
     }
     CHECK_INT(rows, chain.parameters.count);
-    CHECK_INT(matmul_slow(chain.compute.matmul), 0);
+    CHECK_INT(matmul_reference_gemms(chain.compute.matmul), 0);
     chain_destroy(&chain);
 }
 
@@ -144,7 +144,7 @@ static void test_threads(enum precision precision)
 enum { DROPPED_ROWS = 300, DROPPED_WIDTH = 100 };
 
 /* What a norm adds of a branch of ones; returns its mean. */
-static double dropped(float sum[DROPPED_ROWS][DROPPED_WIDTH], const struct compute *compute,
+static double dropped(float residual_sum[DROPPED_ROWS][DROPPED_WIDTH], const struct compute *compute,
                       struct dropout dropout)
 {
     static float ones[DROPPED_ROWS][DROPPED_WIDTH], out[DROPPED_ROWS][DROPPED_WIDTH];
@@ -156,21 +156,21 @@ static double dropped(float sum[DROPPED_ROWS][DROPPED_WIDTH], const struct compu
     for (int i = 0; i < DROPPED_ROWS; i++)
         for (int j = 0; j < DROPPED_WIDTH; j++) {
             ones[i][j] = 1.0f;
-            sum[i][j] = 0.0f;
+            residual_sum[i][j] = 0.0f;
         }
-    const struct norm_forward_call call = {.rows = DROPPED_ROWS,
-                                           .residual = &sum[0][0],
-                                           .dropout = dropout,
-                                           .sum = &sum[0][0],
-                                           .branch = matrix_of(ones, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH),
-                                           .normalised =
-                                               matrix_of(out, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH)};
+    const struct norm_forward_call call = {
+        .rows = DROPPED_ROWS,
+        .residual = &residual_sum[0][0],
+        .dropout = dropout,
+        .residual_sum = &residual_sum[0][0],
+        .sublayer_output = matrix_of(ones, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH),
+        .normalised = matrix_of(out, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH)};
     norm_forward(&norm, compute, &table, &call);
     parameters_free(&table);
     double total = 0.0;
     for (int i = 0; i < DROPPED_ROWS; i++)
         for (int j = 0; j < DROPPED_WIDTH; j++)
-            total += (double)sum[i][j];
+            total += (double)residual_sum[i][j];
     return total / (DROPPED_ROWS * DROPPED_WIDTH);
 }
 
@@ -246,12 +246,12 @@ static void test_refusals(void)
     struct matrix in = matrix_of(chain.normalised[0], ROTARY_F32, chain.rows, CHAIN_WIDTH);
     struct matrix out = matrix_of(chain.up, ROTARY_F32, chain.rows, CHAIN_HIDDEN);
     out.columns++;
-    CHECK(linear_forward(chain.first, &chain.parameters, out, in, MATMUL_PLAIN, &error) ==
+    CHECK(linear_forward(chain.first, &chain.parameters, out, in, MATMUL_EPILOGUE_NONE, &error) ==
           ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "24 inputs and 40 outputs") != NULL);
     out.columns--;
     out.rows = in.rows = chain.rows + 1;
-    CHECK(linear_forward(chain.first, &chain.parameters, out, in, MATMUL_PLAIN, &error) ==
+    CHECK(linear_forward(chain.first, &chain.parameters, out, in, MATMUL_EPILOGUE_NONE, &error) ==
           ROTARY_INVALID_ARGUMENT);
     struct loss *loss = NULL;
     const struct loss_config config = {.rows = 4, .label_smoothing = 1.0f};

@@ -56,9 +56,9 @@ static struct matrix random_matrix(uint64_t seed, rotary_dtype dtype, int64_t ro
     return m;
 }
 
-static double finished(enum matmul_epilogue finish, double x)
+static double apply_epilogue(enum matmul_epilogue epilogue, double x)
 {
-    return finish == MATMUL_RELU && x < 0.0 ? 0.0 : x;
+    return epilogue == MATMUL_EPILOGUE_RELU && x < 0.0 ? 0.0 : x;
 }
 
 struct sizes {
@@ -72,7 +72,7 @@ static double bound_of(rotary_dtype out, double wanted, double magnitude)
 }
 
 static void test_matmul(struct compute *compute, struct sizes sizes, bool transposed, bool with_bias,
-                        rotary_dtype out_type, enum matmul_epilogue finish)
+                        rotary_dtype out_type, enum matmul_epilogue epilogue)
 {
     rotary_error error;
     struct matrix in =
@@ -88,11 +88,11 @@ static void test_matmul(struct compute *compute, struct sizes sizes, bool transp
     check_about("%s %s rows %lld inner %lld columns %lld%s%s finish %d", rotary_isa_name(compute->isa),
                 rotary_dtype_name(compute->storage), (long long)sizes.rows, (long long)sizes.inner,
                 (long long)sizes.columns, transposed ? " transposed" : "", with_bias ? " bias" : "",
-                (int)finish);
+                (int)epilogue);
     if (!CHECK(packed_weight_create(&weight, compute, sizes.inner, sizes.columns, transposed, &error) ==
                ROTARY_OK) ||
         !CHECK(packed_weight_fill(weight, compute, w, &error) == ROTARY_OK) ||
-        !CHECK(matmul_run(compute, out, in, weight, b, finish, &error) == ROTARY_OK))
+        !CHECK(matmul_run(compute, out, in, weight, b, epilogue, &error) == ROTARY_OK))
         return;
     for (int64_t row = 0; row<sizes.rows; row += sizes.rows> 64 ? 13 : 1)
         for (int64_t column = 0; column < out.stride; column++) {
@@ -107,7 +107,7 @@ static void test_matmul(struct compute *compute, struct sizes sizes, bool transp
                 sum += term;
                 magnitude += fabs(term);
             }
-            double wanted = finished(finish, sum);
+            double wanted = apply_epilogue(epilogue, sum);
             CHECK_NEAR(element(out, row, column), wanted, bound_of(out_type, wanted, magnitude));
         }
     packed_weight_destroy(weight);
@@ -121,9 +121,9 @@ static void test_matmul(struct compute *compute, struct sizes sizes, bool transp
 static void test_gradient(struct compute *compute, struct sizes sizes)
 {
     rotary_error error;
-    struct matrix left =
+    struct matrix a =
         random_matrix(5, compute->storage, sizes.rows, sizes.columns, sizes.columns + sizes.padding);
-    struct matrix right =
+    struct matrix b =
         random_matrix(6, compute->storage, sizes.rows, sizes.inner, sizes.inner + sizes.padding);
     struct matrix gradient = random_matrix(7, ROTARY_F32, sizes.columns, sizes.inner, sizes.inner);
     struct matrix before = random_matrix(7, ROTARY_F32, sizes.columns, sizes.inner, sizes.inner);
@@ -132,12 +132,12 @@ static void test_gradient(struct compute *compute, struct sizes sizes)
                 (long long)sizes.inner);
     struct matrix sums = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
     struct matrix sums_before = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
-    CHECK(matmul_gradient(compute, gradient.data, sums.data, left, right, &error) == ROTARY_OK);
+    CHECK(matmul_gradient(compute, gradient.data, sums.data, a, b, &error) == ROTARY_OK);
     for (int64_t i = 0; i < sizes.columns; i++) {
         double sum = element(sums_before, 0, i), magnitude = fabs(sum);
         for (int64_t row = 0; row < sizes.rows; row++) {
-            sum += element(left, row, i);
-            magnitude += fabs(element(left, row, i));
+            sum += element(a, row, i);
+            magnitude += fabs(element(a, row, i));
         }
         CHECK_NEAR(element(sums, 0, i), sum, bound_of(ROTARY_F32, sum, magnitude));
     }
@@ -148,14 +148,14 @@ static void test_gradient(struct compute *compute, struct sizes sizes)
         for (int64_t j = 0; j < sizes.inner; j++) {
             double sum = element(before, i, j), magnitude = fabs(sum);
             for (int64_t row = 0; row < sizes.rows; row++) {
-                double term = element(left, row, i) * element(right, row, j);
+                double term = element(a, row, i) * element(b, row, j);
                 sum += term;
                 magnitude += fabs(term);
             }
             CHECK_NEAR(element(gradient, i, j), sum, bound_of(ROTARY_F32, sum, magnitude));
         }
-    free(left.data);
-    free(right.data);
+    free(a.data);
+    free(b.data);
     free(gradient.data);
     free(before.data);
 }
@@ -168,7 +168,7 @@ static void run_twice(const char *isa, enum precision precision, int threads, fl
     rotary_error error;
     struct compute compute = make(isa, precision, threads);
     struct matrix in = random_matrix(8, compute.storage, sizes.rows, sizes.inner, sizes.inner);
-    struct matrix left = random_matrix(9, compute.storage, sizes.rows, sizes.columns, sizes.columns);
+    struct matrix a = random_matrix(9, compute.storage, sizes.rows, sizes.columns, sizes.columns);
     struct matrix source = random_matrix(10, ROTARY_F32, sizes.inner, sizes.columns, sizes.columns);
     struct packed_weight *weight = NULL;
     check_about("%s %s %d threads", isa, rotary_dtype_name(compute.storage), threads);
@@ -179,8 +179,8 @@ static void run_twice(const char *isa, enum precision precision, int threads, fl
         before = allocations_counted();
         memset(gradient, 0, (size_t)(sizes.columns * (sizes.inner + 1)) * sizeof(float));
         CHECK(packed_weight_fill(weight, &compute, source.data, &error) == ROTARY_OK);
-        CHECK(matmul_run(&compute, result, in, weight, NULL, MATMUL_PLAIN, &error) == ROTARY_OK);
-        CHECK(matmul_gradient(&compute, gradient, gradient + sizes.columns * sizes.inner, left, in, &error) ==
+        CHECK(matmul_run(&compute, result, in, weight, NULL, MATMUL_EPILOGUE_NONE, &error) == ROTARY_OK);
+        CHECK(matmul_gradient(&compute, gradient, gradient + sizes.columns * sizes.inner, a, in, &error) ==
               ROTARY_OK);
         if (call == 0)
             CHECK(allocations_counted() > before);
@@ -188,7 +188,7 @@ static void run_twice(const char *isa, enum precision precision, int threads, fl
     CHECK_INT(allocations_counted() - before, 0);
     packed_weight_destroy(weight);
     free(in.data);
-    free(left.data);
+    free(a.data);
     free(source.data);
     compute_destroy(&compute);
 }
@@ -228,13 +228,13 @@ int main(int count, char **arguments)
             for (int variant = 0; variant < 8; variant++)
                 test_matmul(&compute, all[i], variant & 1, variant & 2, compute.storage,
                             (enum matmul_epilogue)(variant / 4));
-            test_matmul(&compute, all[i], true, true, ROTARY_F32, MATMUL_PLAIN);
+            test_matmul(&compute, all[i], true, true, ROTARY_F32, MATMUL_EPILOGUE_NONE);
             test_gradient(&compute, all[i]);
         }
         test_gradient(&compute, (struct sizes){5000, 40, 300, 0});
         test_gradient(&compute, (struct sizes){600, 530, 50, 4});
         check_about("%s %s", rotary_isa_name(compute.isa), rotary_dtype_name(compute.storage));
-        CHECK_INT(matmul_slow(compute.matmul), 0);
+        CHECK_INT(matmul_reference_gemms(compute.matmul), 0);
         compute_destroy(&compute);
         test_threads(isa, (enum precision)precision);
     }

@@ -6,10 +6,10 @@
 
 /* The normal distribution's cumulative function, and its density. Abramowitz and Stegun 1964, formula 7.1.26:
  * the absolute error is at most 1.5e-7 / 2. */
-INLINED void normal(vfloat x, vfloat *cumulative, vfloat *density)
+INLINE void normal(vfloat x, vfloat *cumulative, vfloat *density)
 {
-    vfloat size = v_max(x, -x) * v_set(0.70710678f);
-    vfloat t = v_set(1.0f) / v_fma(v_set(0.3275911f), size, v_set(1.0f));
+    vfloat magnitude = v_max(x, -x) * v_set(0.70710678f);
+    vfloat t = v_set(1.0f) / v_fma(v_set(0.3275911f), magnitude, v_set(1.0f));
     vfloat e = v_exp_to_88(v_set(-0.5f) * x * x);
     vfloat p = v_set(1.061405429f);
     p = v_fma(p, t, v_set(-1.453152027f));
@@ -22,14 +22,14 @@ INLINED void normal(vfloat x, vfloat *cumulative, vfloat *density)
 }
 
 /* e^x / (1 + e^x), by whichever sign of x does not overflow. */
-INLINED vfloat sigmoid(vfloat x)
+INLINE vfloat sigmoid(vfloat x)
 {
     const vfloat one = v_set(1.0f);
     vfloat e = v_exp_to_88(-v_max(x, -x));
     return v_select(x < v_set(0.0f), e, one) / (one + e);
 }
 
-INLINED vfloat activated(enum layer_activation kind, vfloat x)
+INLINE vfloat activated(enum layer_activation kind, vfloat x)
 {
     if (kind == LAYER_RELU)
         return v_max(v_set(0.0f), x); /* NaN stays NaN */
@@ -40,7 +40,7 @@ INLINED vfloat activated(enum layer_activation kind, vfloat x)
     return x * cumulative;
 }
 
-INLINED vfloat derivative(enum layer_activation kind, vfloat saved)
+INLINE vfloat derivative(enum layer_activation kind, vfloat saved)
 {
     if (kind == LAYER_RELU)
         return v_select(saved > v_set(0.0f), v_set(1.0f), v_set(0.0f));
@@ -53,27 +53,27 @@ INLINED vfloat derivative(enum layer_activation kind, vfloat saved)
     return v_fma(saved, density, cumulative);
 }
 
-INLINED void activate(enum layer_activation kind, rotary_dtype storage, void *out, const void *in,
-                      int64_t count)
+INLINE void activate(enum layer_activation kind, rotary_dtype storage, void *out, const void *in,
+                     int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
-        int64_t lanes = lanes_left(i, count);
-        put(storage, out, i, activated(kind, take(storage, in, i, lanes)), lanes);
+        int64_t lanes = remaining_lanes(i, count);
+        store(storage, out, i, activated(kind, load(storage, in, i, lanes)), lanes);
     }
 }
 
-INLINED void activate_backward(enum layer_activation kind, rotary_dtype storage, void *d_in,
-                               const void *d_out, const void *saved, int64_t count)
+INLINE void activate_backward(enum layer_activation kind, rotary_dtype storage, void *d_in, const void *d_out,
+                              const void *saved, int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
-        int64_t lanes = lanes_left(i, count);
-        vfloat d = take(storage, d_out, i, lanes) * derivative(kind, take(storage, saved, i, lanes));
-        put(storage, d_in, i, d, lanes);
+        int64_t lanes = remaining_lanes(i, count);
+        vfloat d = load(storage, d_out, i, lanes) * derivative(kind, load(storage, saved, i, lanes));
+        store(storage, d_in, i, d, lanes);
     }
 }
 
-INLINED void activate_of(enum layer_activation kind, rotary_dtype storage, void *out, const void *in,
-                         int64_t count)
+INLINE void activate_of(enum layer_activation kind, rotary_dtype storage, void *out, const void *in,
+                        int64_t count)
 {
     if (storage == ROTARY_BF16)
         activate(kind, ROTARY_BF16, out, in, count);
@@ -81,8 +81,8 @@ INLINED void activate_of(enum layer_activation kind, rotary_dtype storage, void 
         activate(kind, ROTARY_F32, out, in, count);
 }
 
-INLINED void activate_backward_of(enum layer_activation kind, rotary_dtype storage, void *d_in,
-                                  const void *d_out, const void *saved, int64_t count)
+INLINE void activate_backward_of(enum layer_activation kind, rotary_dtype storage, void *d_in,
+                                 const void *d_out, const void *saved, int64_t count)
 {
     if (storage == ROTARY_BF16)
         activate_backward(kind, ROTARY_BF16, d_in, d_out, saved, count);
@@ -126,9 +126,9 @@ void ROTARY_KERNEL(layer_gated)(rotary_dtype storage, void *out, const void *gat
                                 int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
-        int64_t lanes = lanes_left(i, count);
-        vfloat opened = activated(LAYER_SILU, take(storage, gate, i, lanes));
-        put(storage, out, i, opened * take(storage, up, i, lanes), lanes);
+        int64_t lanes = remaining_lanes(i, count);
+        vfloat silu = activated(LAYER_SILU, load(storage, gate, i, lanes));
+        store(storage, out, i, silu * load(storage, up, i, lanes), lanes);
     }
 }
 
@@ -136,26 +136,26 @@ void ROTARY_KERNEL(layer_gated_backward)(rotary_dtype storage, void *d_gate, voi
                                          const void *gate, const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
-        int64_t lanes = lanes_left(i, count);
-        vfloat d = take(storage, d_out, i, lanes), x = take(storage, gate, i, lanes);
-        vfloat opening = d * take(storage, up, i, lanes) * derivative(LAYER_SILU, x);
-        put(storage, d_up, i, d * activated(LAYER_SILU, x), lanes);
-        put(storage, d_gate, i, opening, lanes);
+        int64_t lanes = remaining_lanes(i, count);
+        vfloat d = load(storage, d_out, i, lanes), x = load(storage, gate, i, lanes);
+        vfloat gate_gradient = d * load(storage, up, i, lanes) * derivative(LAYER_SILU, x);
+        store(storage, d_up, i, d * activated(LAYER_SILU, x), lanes);
+        store(storage, d_gate, i, gate_gradient, lanes);
     }
 }
 
 void ROTARY_KERNEL(layer_to_storage)(rotary_dtype storage, void *out, const float *in, int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
-        int64_t lanes = lanes_left(i, count);
-        put(storage, out, i, take_f32(in, i, lanes), lanes);
+        int64_t lanes = remaining_lanes(i, count);
+        store(storage, out, i, load_f32(in, i, lanes), lanes);
     }
 }
 
 void ROTARY_KERNEL(layer_from_storage)(rotary_dtype storage, float *out, const void *in, int64_t count)
 {
     for (int64_t i = 0; i < count; i += LANES) {
-        int64_t lanes = lanes_left(i, count);
-        put_f32(out, i, take(storage, in, i, lanes), lanes);
+        int64_t lanes = remaining_lanes(i, count);
+        store_f32(out, i, load(storage, in, i, lanes), lanes);
     }
 }

@@ -6,56 +6,56 @@
 
 #include <math.h>
 
-static float row_maximum(const float *x, int64_t count)
+static float row_max(const float *x, int64_t count)
 {
-    vfloat largest = v_set(-INFINITY);
+    vfloat max_lanes = v_set(-INFINITY);
     int64_t i = 0;
     for (; i + LANES <= count; i += LANES)
-        largest = v_max(largest, v_load(x + i));
-    float maximum = v_max_lane(largest);
+        max_lanes = v_max(max_lanes, v_load(x + i));
+    float max = v_max_lane(max_lanes);
     for (; i < count; i++)
-        maximum = x[i] > maximum ? x[i] : maximum;
-    return maximum;
+        max = x[i] > max ? x[i] : max;
+    return max;
 }
 
 /* Writes exp(x - maximum) over x; gives its sum. */
-static float row_exponentials(float *x, int64_t count, float maximum)
+static float row_exponentials(float *x, int64_t count, float max)
 {
     vfloat total = {0};
     for (int64_t i = 0; i < count; i += LANES) {
-        int64_t lanes = lanes_left(i, count);
-        vfloat e = v_exp(take_f32(x, i, lanes) - v_set(maximum));
-        put_f32(x, i, e, lanes);
+        int64_t lanes = remaining_lanes(i, count);
+        vfloat e = v_exp(load_f32(x, i, lanes) - v_set(max));
+        store_f32(x, i, e, lanes);
         total += (vfloat)(first_lanes(lanes) & (vint)e);
     }
     return v_sum(total);
 }
 
-static bool is_first_maximum(const float *x, int64_t target, float maximum)
+static bool is_argmax(const float *x, int64_t target, float max)
 {
-    if (!(x[target] >= maximum))
+    if (!(x[target] >= max))
         return false;
     for (int64_t i = 0; i < target; i++)
-        if (x[i] >= maximum)
+        if (x[i] >= max)
             return false;
     return true;
 }
 
-INLINED void write_gradient(const struct layer_cross_entropy *work, rotary_dtype storage, int64_t row,
-                            const float *exponentials, float total)
+INLINE void write_gradient(const struct layer_cross_entropy *work, rotary_dtype storage, int64_t row,
+                           const float *exponentials, float total)
 {
-    void *gradient = row_to_write(storage, work->gradient, row, work->gradient_stride);
+    void *gradient = mutable_row(storage, work->gradient, row, work->gradient_stride);
     int32_t target = work->targets[row];
     vfloat scale = v_set(target < 0 ? 0.0f : work->gradient_scale / total);
-    float spread = target < 0 ? 0.0f : work->gradient_scale * work->smoothing / (float)work->classes;
+    float uniform = target < 0 ? 0.0f : work->gradient_scale * work->smoothing / (float)work->classes;
     for (int64_t i = 0; i < work->classes; i += LANES) {
-        int64_t lanes = lanes_left(i, work->classes);
-        vfloat e = take_f32(exponentials, i, lanes);
-        put(storage, gradient, i, target < 0 ? (vfloat){0} : v_fma(e, scale, v_set(-spread)), lanes);
+        int64_t lanes = remaining_lanes(i, work->classes);
+        vfloat e = load_f32(exponentials, i, lanes);
+        store(storage, gradient, i, target < 0 ? (vfloat){0} : v_fma(e, scale, v_set(-uniform)), lanes);
     }
     if (target >= 0) {
-        float at = work->gradient_scale * (exponentials[target] / total - (1.0f - work->smoothing)) - spread;
-        put(storage, gradient, target, v_set(at), 1);
+        float d = work->gradient_scale * (exponentials[target] / total - (1.0f - work->smoothing)) - uniform;
+        store(storage, gradient, target, v_set(d), 1);
     }
 }
 
@@ -66,11 +66,11 @@ void ROTARY_KERNEL(layer_cross_entropy)(struct layer_cross_entropy *work)
         int32_t target = work->targets[row];
         float total = 1.0f;
         if (target >= 0) {
-            float maximum = row_maximum(x, work->classes), at_target = x[target];
+            float max = row_max(x, work->classes), at_target = x[target];
             work->counted++;
-            work->correct += is_first_maximum(x, target, maximum);
-            total = row_exponentials(x, work->classes, maximum);
-            work->loss += log((double)total) + ((double)maximum - (double)at_target);
+            work->correct += is_argmax(x, target, max);
+            total = row_exponentials(x, work->classes, max);
+            work->loss += log((double)total) + ((double)max - (double)at_target);
         }
         if (work->gradient && work->storage == ROTARY_BF16)
             write_gradient(work, ROTARY_BF16, row, x, total);
@@ -80,30 +80,31 @@ void ROTARY_KERNEL(layer_cross_entropy)(struct layer_cross_entropy *work)
 }
 
 /* Four rows at a time, so that the sums are loaded and stored for a quarter of the rows. */
-INLINED void column_sums(float *sums, rotary_dtype storage, const void *in, int64_t rows, int64_t columns,
-                         int64_t stride)
+INLINE void column_sums(float *sums, rotary_dtype storage, const void *in, int64_t rows, int64_t columns,
+                        int64_t stride)
 {
-    enum { TOGETHER = 4, AHEAD = 16 };
+    enum { ROWS_AT_ONCE = 4, PREFETCH_ROWS = 16 };
     int64_t row = 0;
-    for (; row + TOGETHER <= rows; row += TOGETHER) {
+    for (; row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE) {
         /* Rows of a few columns of a wide matrix are too short for the processor to see that they go on. */
-        int64_t ahead = rows - row >= AHEAD + TOGETHER ? AHEAD : 0;
+        int64_t prefetch_rows = rows - row >= PREFETCH_ROWS + ROWS_AT_ONCE ? PREFETCH_ROWS : 0;
         for (int64_t i = 0; i < columns; i += LANES) {
-            int64_t lanes = lanes_left(i, columns);
-            vfloat x[TOGETHER];
-            for (int j = 0; j < TOGETHER; j++) {
-                x[j] = take(storage, row_of(storage, in, row + j, stride), i, lanes);
-                __builtin_prefetch(row_of(storage, row_of(storage, in, row + j + ahead, stride), i, 1));
+            int64_t lanes = remaining_lanes(i, columns);
+            vfloat x[ROWS_AT_ONCE];
+            for (int j = 0; j < ROWS_AT_ONCE; j++) {
+                x[j] = load(storage, row_of(storage, in, row + j, stride), i, lanes);
+                __builtin_prefetch(
+                    row_of(storage, row_of(storage, in, row + j + prefetch_rows, stride), i, 1));
             }
-            put_f32(sums, i, take_f32(sums, i, lanes) + ((x[0] + x[1]) + (x[2] + x[3])), lanes);
+            store_f32(sums, i, load_f32(sums, i, lanes) + ((x[0] + x[1]) + (x[2] + x[3])), lanes);
         }
     }
     for (; row < rows; row++)
         for (int64_t i = 0; i < columns; i += LANES) {
-            int64_t lanes = lanes_left(i, columns);
-            put_f32(sums, i,
-                    take_f32(sums, i, lanes) + take(storage, row_of(storage, in, row, stride), i, lanes),
-                    lanes);
+            int64_t lanes = remaining_lanes(i, columns);
+            store_f32(sums, i,
+                      load_f32(sums, i, lanes) + load(storage, row_of(storage, in, row, stride), i, lanes),
+                      lanes);
         }
 }
 

@@ -30,10 +30,10 @@ struct layer_norm_forward {
     const float *gain, *bias;
     rotary_dtype storage;
     const float *residual;
-    const void *branch; /* NULL: none, and sum is not written */
-    int64_t branch_stride;
+    const void *sublayer_output; /* NULL: none, and sum is not written */
+    int64_t sublayer_output_stride;
     struct layer_mask mask; /* of the branch */
-    float *sum;             /* may be residual */
+    float *residual_sum;    /* may be residual */
     void *normalised;
     int64_t normalised_stride;
     float *normalised_f32; /* NULL: not wanted */
@@ -48,13 +48,13 @@ struct layer_norm_backward {
     bool rms, accumulate;
     rotary_dtype storage;
     const float *gain;
-    const float *sum, *mean, *rstd;
+    const float *residual_sum, *mean, *rstd;
     const void *d_normalised; /* NULL: none */
     int64_t d_normalised_stride;
     const float *d_normalised_f32; /* NULL: none; may be d_residual */
     float *d_residual;
-    void *d_branch; /* NULL: not wanted */
-    int64_t d_branch_stride;
+    void *d_sublayer_output; /* NULL: not wanted */
+    int64_t d_sublayer_output_stride;
     struct layer_mask mask;
     float *d_gain, *d_bias; /* [width]; d_bias NULL for RMSNorm */
 };
@@ -126,7 +126,7 @@ struct layer_kernels {
     void (*pack_vnni)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns);
     /* Copies dense rows of row_bytes to rows to_stride bytes apart, past the caches where alignment allows
      * it. */
-    void (*stream)(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes);
+    void (*copy_nontemporal)(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes);
     void (*adam)(const struct layer_adam *work);
     double (*sum_of_squares)(const float *in, int64_t count);
 };

@@ -8,12 +8,12 @@
 
 #include <math.h>
 
-static double get(rotary_dtype storage, const void *from, int64_t i)
+static double load(rotary_dtype storage, const void *from, int64_t i)
 {
     return (double)rotary_element(from, i, storage);
 }
 
-static void set(rotary_dtype storage, void *to, int64_t i, double value)
+static void store(rotary_dtype storage, void *to, int64_t i, double value)
 {
     rotary_set_element(to, i, storage, (float)value);
 }
@@ -32,11 +32,12 @@ static void norm_forward(const struct layer_norm_forward *work)
 {
     for (int64_t row = 0; row < work->rows; row++) {
         int64_t at = row * work->width;
-        for (int64_t i = 0; work->branch && i < work->width; i++)
-            work->sum[at + i] = (float)((double)work->residual[at + i] +
-                                        get(work->storage, work->branch, row * work->branch_stride + i) *
-                                            factor(&work->mask, work->first + row, i));
-        const float *x = (work->branch ? work->sum : work->residual) + at;
+        for (int64_t i = 0; work->sublayer_output && i < work->width; i++)
+            work->residual_sum[at + i] =
+                (float)((double)work->residual[at + i] +
+                        load(work->storage, work->sublayer_output, row * work->sublayer_output_stride + i) *
+                            factor(&work->mask, work->first + row, i));
+        const float *x = (work->sublayer_output ? work->residual_sum : work->residual) + at;
         double mean = 0.0, variance = 0.0;
         for (int64_t i = 0; !work->rms && i < work->width; i++)
             mean += (double)x[i] / (double)work->width;
@@ -46,7 +47,7 @@ static void norm_forward(const struct layer_norm_forward *work)
         for (int64_t i = 0; i < work->width; i++) {
             double y = ((double)x[i] - mean) * rstd * (double)work->gain[i];
             y += work->bias ? (double)work->bias[i] : 0.0;
-            set(work->storage, work->normalised, row * work->normalised_stride + i, y);
+            store(work->storage, work->normalised, row * work->normalised_stride + i, y);
             if (work->normalised_f32)
                 work->normalised_f32[at + i] = (float)y;
         }
@@ -57,11 +58,11 @@ static void norm_forward(const struct layer_norm_forward *work)
     }
 }
 
-static double incoming(const struct layer_norm_backward *work, int64_t row, int64_t i)
+static double d_output(const struct layer_norm_backward *work, int64_t row, int64_t i)
 {
     double d = 0.0;
     if (work->d_normalised)
-        d += get(work->storage, work->d_normalised, row * work->d_normalised_stride + i);
+        d += load(work->storage, work->d_normalised, row * work->d_normalised_stride + i);
     if (work->d_normalised_f32)
         d += (double)work->d_normalised_f32[row * work->width + i];
     return d;
@@ -72,24 +73,24 @@ static void norm_backward(const struct layer_norm_backward *work)
     for (int64_t row = 0; row < work->rows; row++) {
         int64_t at = row * work->width;
         double mean = (double)work->mean[row], rstd = (double)work->rstd[row];
-        double average_g = 0.0, average_gx = 0.0;
+        double mean_g = 0.0, mean_gx = 0.0;
         for (int64_t i = 0; i < work->width; i++) {
-            double x = ((double)work->sum[at + i] - mean) * rstd, d = incoming(work, row, i);
-            average_g += work->rms ? 0.0 : d * (double)work->gain[i] / (double)work->width;
-            average_gx += d * (double)work->gain[i] * x / (double)work->width;
+            double x = ((double)work->residual_sum[at + i] - mean) * rstd, d = d_output(work, row, i);
+            mean_g += work->rms ? 0.0 : d * (double)work->gain[i] / (double)work->width;
+            mean_gx += d * (double)work->gain[i] * x / (double)work->width;
             work->d_gain[i] = (float)((double)work->d_gain[i] + d * x);
             if (work->d_bias)
                 work->d_bias[i] = (float)((double)work->d_bias[i] + d);
         }
         for (int64_t i = 0; i < work->width; i++) {
-            double x = ((double)work->sum[at + i] - mean) * rstd;
-            double g = incoming(work, row, i) * (double)work->gain[i];
-            double d = rstd * (g - average_g - x * average_gx);
+            double x = ((double)work->residual_sum[at + i] - mean) * rstd;
+            double g = d_output(work, row, i) * (double)work->gain[i];
+            double d = rstd * (g - mean_g - x * mean_gx);
             d += work->accumulate ? (double)work->d_residual[at + i] : 0.0;
             work->d_residual[at + i] = (float)d;
-            if (work->d_branch)
-                set(work->storage, work->d_branch, row * work->d_branch_stride + i,
-                    d * factor(&work->mask, work->first + row, i));
+            if (work->d_sublayer_output)
+                store(work->storage, work->d_sublayer_output, row * work->d_sublayer_output_stride + i,
+                      d * factor(&work->mask, work->first + row, i));
         }
     }
 }
@@ -126,29 +127,29 @@ static void activate(enum layer_activation kind, rotary_dtype storage, void *out
                      int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        set(storage, out, i, activated(kind, get(storage, in, i)));
+        store(storage, out, i, activated(kind, load(storage, in, i)));
 }
 
 static void activate_backward(enum layer_activation kind, rotary_dtype storage, void *d_in, const void *d_out,
                               const void *saved, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        set(storage, d_in, i, get(storage, d_out, i) * derivative(kind, get(storage, saved, i)));
+        store(storage, d_in, i, load(storage, d_out, i) * derivative(kind, load(storage, saved, i)));
 }
 
 static void gated(rotary_dtype storage, void *out, const void *gate, const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        set(storage, out, i, activated(LAYER_SILU, get(storage, gate, i)) * get(storage, up, i));
+        store(storage, out, i, activated(LAYER_SILU, load(storage, gate, i)) * load(storage, up, i));
 }
 
 static void gated_backward(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
                            const void *gate, const void *up, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
-        double d = get(storage, d_out, i), x = get(storage, gate, i), u = get(storage, up, i);
-        set(storage, d_gate, i, d * u * derivative(LAYER_SILU, x));
-        set(storage, d_up, i, d * activated(LAYER_SILU, x));
+        double d = load(storage, d_out, i), x = load(storage, gate, i), u = load(storage, up, i);
+        store(storage, d_gate, i, d * u * derivative(LAYER_SILU, x));
+        store(storage, d_up, i, d * activated(LAYER_SILU, x));
     }
 }
 
@@ -167,8 +168,8 @@ static void cross_entropy(struct layer_cross_entropy *work)
             double wanted = (double)work->smoothing / (double)work->classes;
             wanted += i == target ? 1.0 - (double)work->smoothing : 0.0;
             double d = exp((double)x[i] - (double)x[largest]) / total - wanted;
-            set(work->storage, work->gradient, row * work->gradient_stride + i,
-                target < 0 ? 0.0 : (double)work->gradient_scale * d);
+            store(work->storage, work->gradient, row * work->gradient_stride + i,
+                  target < 0 ? 0.0 : (double)work->gradient_scale * d);
         }
         if (target >= 0) {
             work->counted++;
@@ -184,7 +185,7 @@ static void column_sums(float *sums, rotary_dtype storage, const void *in, int64
     for (int64_t i = 0; i < columns; i++) {
         double total = (double)sums[i];
         for (int64_t row = 0; row < rows; row++)
-            total += get(storage, in, row * stride + i);
+            total += load(storage, in, row * stride + i);
         sums[i] = (float)total;
     }
 }
@@ -192,13 +193,13 @@ static void column_sums(float *sums, rotary_dtype storage, const void *in, int64
 static void to_storage(rotary_dtype storage, void *out, const float *in, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        set(storage, out, i, (double)in[i]);
+        store(storage, out, i, (double)in[i]);
 }
 
 static void from_storage(rotary_dtype storage, float *out, const void *in, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        out[i] = (float)get(storage, in, i);
+        out[i] = (float)load(storage, in, i);
 }
 
 static void embed(float *out, const float *in, const float *add, float scale, int64_t row, int64_t column,
@@ -237,7 +238,7 @@ static void pack_vnni(uint16_t *out, const uint16_t *in, int64_t in_stride, int6
                 row < rows && column < columns ? in[row * in_stride + column] : 0;
 }
 
-static void stream(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes)
+static void copy_nontemporal(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes)
 {
     for (int64_t row = 0; row < rows; row++)
         for (int64_t i = 0; i < row_bytes; i++)
@@ -284,7 +285,7 @@ const struct layer_kernels layer_kernels_reference = {
     .embed_backward = embed_backward,
     .transpose = transpose,
     .pack_vnni = pack_vnni,
-    .stream = stream,
+    .copy_nontemporal = copy_nontemporal,
     .adam = adam,
     .sum_of_squares = sum_of_squares,
 };

@@ -21,7 +21,7 @@ const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
     .embed_backward = ROTARY_KERNEL(layer_embed_backward),
     .transpose = ROTARY_KERNEL(layer_transpose),
     .pack_vnni = ROTARY_KERNEL(layer_pack_vnni),
-    .stream = ROTARY_KERNEL(layer_stream),
+    .copy_nontemporal = ROTARY_KERNEL(layer_copy_nontemporal),
     .adam = ROTARY_KERNEL(layer_adam),
     .sum_of_squares = ROTARY_KERNEL(layer_sum_of_squares),
 };

@@ -32,21 +32,21 @@ void ROTARY_KERNEL(layer_transpose)(uint16_t *out, int64_t out_stride, const uin
                                     int64_t rows, int64_t columns);
 void ROTARY_KERNEL(layer_pack_vnni)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows,
                                     int64_t columns);
-void ROTARY_KERNEL(layer_stream)(void *to, int64_t to_stride, const void *from, int64_t rows,
-                                 int64_t row_bytes);
+void ROTARY_KERNEL(layer_copy_nontemporal)(void *to, int64_t to_stride, const void *from, int64_t rows,
+                                           int64_t row_bytes);
 void ROTARY_KERNEL(layer_adam)(const struct layer_adam *work);
 double ROTARY_KERNEL(layer_sum_of_squares)(const float *in, int64_t count);
 
 /* Bodies take the storage type as a constant, so that loops do not ask for it. */
-#define INLINED static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline))
 
-INLINED int64_t lanes_left(int64_t i, int64_t count)
+INLINE int64_t remaining_lanes(int64_t i, int64_t count)
 {
     return count - i < LANES ? count - i : LANES;
 }
 
 /* Elements i ... i + lanes - 1 of an array of the storage type. */
-INLINED vfloat take(rotary_dtype storage, const void *from, int64_t i, int64_t lanes)
+INLINE vfloat load(rotary_dtype storage, const void *from, int64_t i, int64_t lanes)
 {
     if (storage == ROTARY_BF16) {
         const uint16_t *half = (const uint16_t *)from + i;
@@ -56,7 +56,7 @@ INLINED vfloat take(rotary_dtype storage, const void *from, int64_t i, int64_t l
     return lanes == LANES ? v_load(value) : v_load_part(value, lanes);
 }
 
-INLINED void put(rotary_dtype storage, void *to, int64_t i, vfloat v, int64_t lanes)
+INLINE void store(rotary_dtype storage, void *to, int64_t i, vfloat v, int64_t lanes)
 {
     if (storage == ROTARY_BF16) {
         uint16_t *half = (uint16_t *)to + i;
@@ -73,28 +73,28 @@ INLINED void put(rotary_dtype storage, void *to, int64_t i, vfloat v, int64_t la
         v_store_part(value, v, lanes);
 }
 
-INLINED vfloat take_f32(const float *from, int64_t i, int64_t lanes)
+INLINE vfloat load_f32(const float *from, int64_t i, int64_t lanes)
 {
-    return take(ROTARY_F32, from, i, lanes);
+    return load(ROTARY_F32, from, i, lanes);
 }
 
-INLINED void put_f32(float *to, int64_t i, vfloat v, int64_t lanes)
+INLINE void store_f32(float *to, int64_t i, vfloat v, int64_t lanes)
 {
-    put(ROTARY_F32, to, i, v, lanes);
+    store(ROTARY_F32, to, i, v, lanes);
 }
 
-INLINED const void *row_of(rotary_dtype storage, const void *data, int64_t row, int64_t stride)
+INLINE const void *row_of(rotary_dtype storage, const void *data, int64_t row, int64_t stride)
 {
     return (const char *)data + (size_t)(row * stride) * (storage == ROTARY_BF16 ? 2 : 4);
 }
 
-INLINED void *row_to_write(rotary_dtype storage, void *data, int64_t row, int64_t stride)
+INLINE void *mutable_row(rotary_dtype storage, void *data, int64_t row, int64_t stride)
 {
     return (char *)data + (size_t)(row * stride) * (storage == ROTARY_BF16 ? 2 : 4);
 }
 
 /* All ones in the first `lanes` lanes. */
-INLINED vint first_lanes(int64_t lanes)
+INLINE vint first_lanes(int64_t lanes)
 {
     return v_lanes() < ((vint){0} + (int32_t)lanes);
 }
@@ -106,7 +106,7 @@ void ROTARY_KERNEL(layer_mask_factors)(const struct layer_mask *mask, int64_t ro
                                        float factors[MASK_GROUP]);
 
 /* The factors of columns i ... i + LANES - 1, drawing a group's when its first is reached. */
-INLINED vfloat mask_factor(const struct layer_mask *mask, int64_t row, int64_t i, float factors[MASK_GROUP])
+INLINE vfloat mask_factor(const struct layer_mask *mask, int64_t row, int64_t i, float factors[MASK_GROUP])
 {
     if (i % MASK_GROUP == 0)
         ROTARY_KERNEL(layer_mask_factors)(mask, row, i / MASK_GROUP, factors);

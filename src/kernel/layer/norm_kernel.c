@@ -7,7 +7,7 @@
 
 typedef uint64_t vwide __attribute__((vector_size(LANES * 4)));
 
-INLINED vwide multiply_even(vuint a, uint32_t factor)
+INLINE vwide multiply_even(vuint a, uint32_t factor)
 {
 #if defined(__AVX512F__)
     return (vwide)_mm512_mul_epu32((__m512i)a, _mm512_set1_epi32((int)factor));
@@ -18,7 +18,7 @@ INLINED vwide multiply_even(vuint a, uint32_t factor)
 #endif
 }
 
-INLINED void multiply_wide(vuint *high, vuint *low, vuint a, uint32_t factor)
+INLINE void multiply_wide(vuint *high, vuint *low, vuint a, uint32_t factor)
 {
     vwide even = multiply_even(a, factor), odd = multiply_even((vuint)((vwide)a >> 32), factor);
     *low = (vuint)((even & 0xffffffffu) | odd << 32);
@@ -26,7 +26,7 @@ INLINED void multiply_wide(vuint *high, vuint *low, vuint a, uint32_t factor)
 }
 
 /* LANES blocks of Philox-4x32-10 at once (base/random.c says what it is). */
-INLINED void philox(vuint words[4], struct rotary_random_key key, uint32_t row, uint32_t first_block)
+INLINE void philox(vuint words[4], struct rotary_random_key key, uint32_t row, uint32_t first_block)
 {
     vuint c0 = (vuint)v_lanes() + first_block, c1 = (vuint){0} + row, c2 = (vuint){0} + key.stream,
           c3 = (vuint){0} + key.step;
@@ -63,20 +63,20 @@ void ROTARY_KERNEL(layer_mask_factors)(const struct layer_mask *mask, int64_t ro
 }
 
 /* sum = residual + mask(branch) of a row; gives the sum over the row. */
-INLINED float add_branch(const struct layer_norm_forward *work, rotary_dtype storage, int64_t row)
+INLINE float add_residual(const struct layer_norm_forward *work, rotary_dtype storage, int64_t row)
 {
     const float *residual = work->residual + row * work->width;
-    const void *branch = row_of(storage, work->branch, row, work->branch_stride);
-    float *sum = work->sum + row * work->width;
+    const void *sublayer_output = row_of(storage, work->sublayer_output, row, work->sublayer_output_stride);
+    float *residual_sum = work->residual_sum + row * work->width;
     float factors[MASK_GROUP];
     vfloat total = {0};
     for (int64_t i = 0; i < work->width; i += LANES) {
-        int64_t lanes = lanes_left(i, work->width);
-        vfloat added = take(storage, branch, i, lanes);
+        int64_t lanes = remaining_lanes(i, work->width);
+        vfloat added = load(storage, sublayer_output, i, lanes);
         if (work->mask.threshold)
             added *= mask_factor(&work->mask, work->first + row, i, factors);
-        vfloat x = take_f32(residual, i, lanes) + added;
-        put_f32(sum, i, x, lanes);
+        vfloat x = load_f32(residual, i, lanes) + added;
+        store_f32(residual_sum, i, x, lanes);
         total += x;
     }
     return v_sum(total);
@@ -86,46 +86,46 @@ static float row_sum(const float *x, int64_t width)
 {
     vfloat total = {0};
     for (int64_t i = 0; i < width; i += LANES)
-        total += take_f32(x, i, lanes_left(i, width));
+        total += load_f32(x, i, remaining_lanes(i, width));
     return v_sum(total);
 }
 
-static float squares_about(const float *x, int64_t width, float mean)
+static float squared_deviations(const float *x, int64_t width, float mean)
 {
     vfloat total = {0};
     for (int64_t i = 0; i < width; i += LANES) {
-        int64_t lanes = lanes_left(i, width);
-        vfloat off = take_f32(x, i, lanes) - v_set(mean);
+        int64_t lanes = remaining_lanes(i, width);
+        vfloat deviation = load_f32(x, i, lanes) - v_set(mean);
         if (lanes < LANES)
-            off = (vfloat)(first_lanes(lanes) & (vint)off);
-        total = v_fma(off, off, total);
+            deviation = (vfloat)(first_lanes(lanes) & (vint)deviation);
+        total = v_fma(deviation, deviation, total);
     }
     return v_sum(total);
 }
 
-INLINED void forward(const struct layer_norm_forward *work, rotary_dtype storage)
+INLINE void forward(const struct layer_norm_forward *work, rotary_dtype storage)
 {
     for (int64_t row = 0; row < work->rows; row++) {
         const float *x = work->residual + row * work->width;
         float total = 0.0f;
-        if (work->branch) {
-            total = add_branch(work, storage, row);
-            x = work->sum + row * work->width;
+        if (work->sublayer_output) {
+            total = add_residual(work, storage, row);
+            x = work->residual_sum + row * work->width;
         } else if (!work->rms) {
             total = row_sum(x, work->width);
         }
         float mean = work->rms ? 0.0f : total / (float)work->width;
-        float variance = squares_about(x, work->width, mean) / (float)work->width;
+        float variance = squared_deviations(x, work->width, mean) / (float)work->width;
         float rstd = 1.0f / __builtin_sqrtf(variance + work->epsilon);
-        void *normalised = row_to_write(storage, work->normalised, row, work->normalised_stride);
+        void *normalised = mutable_row(storage, work->normalised, row, work->normalised_stride);
         for (int64_t i = 0; i < work->width; i += LANES) {
-            int64_t lanes = lanes_left(i, work->width);
-            vfloat y = (take_f32(x, i, lanes) - v_set(mean)) * v_set(rstd) * take_f32(work->gain, i, lanes);
+            int64_t lanes = remaining_lanes(i, work->width);
+            vfloat y = (load_f32(x, i, lanes) - v_set(mean)) * v_set(rstd) * load_f32(work->gain, i, lanes);
             if (work->bias)
-                y += take_f32(work->bias, i, lanes);
-            put(storage, normalised, i, y, lanes);
+                y += load_f32(work->bias, i, lanes);
+            store(storage, normalised, i, y, lanes);
             if (work->normalised_f32)
-                put_f32(work->normalised_f32 + row * work->width, i, y, lanes);
+                store_f32(work->normalised_f32 + row * work->width, i, y, lanes);
         }
         if (work->mean) {
             work->mean[row] = mean;
@@ -142,53 +142,54 @@ void ROTARY_KERNEL(layer_norm_forward)(const struct layer_norm_forward *work)
         forward(work, ROTARY_F32);
 }
 
-INLINED vfloat incoming(const struct layer_norm_backward *work, rotary_dtype storage, int64_t row, int64_t i,
-                        int64_t lanes)
+INLINE vfloat d_output(const struct layer_norm_backward *work, rotary_dtype storage, int64_t row, int64_t i,
+                       int64_t lanes)
 {
     vfloat d = {0};
     if (work->d_normalised)
-        d = take(storage, row_of(storage, work->d_normalised, row, work->d_normalised_stride), i, lanes);
+        d = load(storage, row_of(storage, work->d_normalised, row, work->d_normalised_stride), i, lanes);
     if (work->d_normalised_f32)
-        d += take_f32(work->d_normalised_f32 + row * work->width, i, lanes);
+        d += load_f32(work->d_normalised_f32 + row * work->width, i, lanes);
     return d;
 }
 
-INLINED void backward(const struct layer_norm_backward *work, rotary_dtype storage)
+INLINE void backward(const struct layer_norm_backward *work, rotary_dtype storage)
 {
     int64_t width = work->width;
     for (int64_t row = 0; row < work->rows; row++) {
-        const float *sum = work->sum + row * width;
+        const float *residual_sum = work->residual_sum + row * width;
         float *d_residual = work->d_residual + row * width;
         vfloat mean = v_set(work->mean[row]), rstd = v_set(work->rstd[row]);
         vfloat total_g = {0}, total_gx = {0};
         for (int64_t i = 0; i < width; i += LANES) {
-            int64_t lanes = lanes_left(i, width);
-            vfloat d = incoming(work, storage, row, i, lanes);
-            vfloat x = (take_f32(sum, i, lanes) - mean) * rstd;
-            vfloat g = d * take_f32(work->gain, i, lanes);
+            int64_t lanes = remaining_lanes(i, width);
+            vfloat d = d_output(work, storage, row, i, lanes);
+            vfloat x = (load_f32(residual_sum, i, lanes) - mean) * rstd;
+            vfloat g = d * load_f32(work->gain, i, lanes);
             total_g += g;
             total_gx = v_fma(g, x, total_gx);
-            put_f32(work->d_gain, i, v_fma(d, x, take_f32(work->d_gain, i, lanes)), lanes);
+            store_f32(work->d_gain, i, v_fma(d, x, load_f32(work->d_gain, i, lanes)), lanes);
             if (work->d_bias)
-                put_f32(work->d_bias, i, d + take_f32(work->d_bias, i, lanes), lanes);
+                store_f32(work->d_bias, i, d + load_f32(work->d_bias, i, lanes), lanes);
         }
-        vfloat average_g = v_set(work->rms ? 0.0f : v_sum(total_g) / (float)width);
-        vfloat average_gx = v_set(v_sum(total_gx) / (float)width);
-        void *d_branch =
-            work->d_branch ? row_to_write(storage, work->d_branch, row, work->d_branch_stride) : NULL;
+        vfloat mean_g = v_set(work->rms ? 0.0f : v_sum(total_g) / (float)width);
+        vfloat mean_gx = v_set(v_sum(total_gx) / (float)width);
+        void *d_sublayer_output = work->d_sublayer_output ? mutable_row(storage, work->d_sublayer_output, row,
+                                                                        work->d_sublayer_output_stride)
+                                                          : NULL;
         float factors[MASK_GROUP];
         for (int64_t i = 0; i < width; i += LANES) {
-            int64_t lanes = lanes_left(i, width);
-            vfloat x = (take_f32(sum, i, lanes) - mean) * rstd;
-            vfloat g = incoming(work, storage, row, i, lanes) * take_f32(work->gain, i, lanes);
-            vfloat d = rstd * (g - average_g - x * average_gx);
+            int64_t lanes = remaining_lanes(i, width);
+            vfloat x = (load_f32(residual_sum, i, lanes) - mean) * rstd;
+            vfloat g = d_output(work, storage, row, i, lanes) * load_f32(work->gain, i, lanes);
+            vfloat d = rstd * (g - mean_g - x * mean_gx);
             if (work->accumulate)
-                d += take_f32(d_residual, i, lanes);
-            put_f32(d_residual, i, d, lanes);
-            if (d_branch && work->mask.threshold)
+                d += load_f32(d_residual, i, lanes);
+            store_f32(d_residual, i, d, lanes);
+            if (d_sublayer_output && work->mask.threshold)
                 d *= mask_factor(&work->mask, work->first + row, i, factors);
-            if (d_branch)
-                put(storage, d_branch, i, d, lanes);
+            if (d_sublayer_output)
+                store(storage, d_sublayer_output, i, d, lanes);
         }
     }
 }

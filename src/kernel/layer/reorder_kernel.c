@@ -11,7 +11,7 @@ enum { SQUARE = 32 }; /* rows and columns transposed at once: a vector of bf16 *
 /* Not inlined: in a loop over columns the compiler would keep a pointer to each of the rows, most of them in
  * memory. */
 static __attribute__((noinline)) void transpose_square(uint16_t *out, int64_t out_stride, const uint16_t *in,
-                                                       int64_t in_stride, int64_t ahead)
+                                                       int64_t in_stride, int64_t prefetch_offset)
 {
     /* Pairs of rows interleave: 32-bit words of two rows, columns 8 l ... 8 l + 3 of lane l in low, the next
      * four in high. A row is read once: rows a power of two apart drive each other out of the first-level
@@ -19,8 +19,8 @@ static __attribute__((noinline)) void transpose_square(uint16_t *out, int64_t ou
     __m512i low[16], high[16];
     for (int pair = 0; pair < 16; pair++, in += 2 * in_stride) {
         __m512i even = _mm512_loadu_si512(in), odd = _mm512_loadu_si512(in + in_stride);
-        _mm_prefetch((const char *)(in + ahead), _MM_HINT_T1);
-        _mm_prefetch((const char *)(in + in_stride + ahead), _MM_HINT_T1);
+        _mm_prefetch((const char *)(in + prefetch_offset), _MM_HINT_T1);
+        _mm_prefetch((const char *)(in + in_stride + prefetch_offset), _MM_HINT_T1);
         low[pair] = _mm512_unpacklo_epi16(even, odd);
         high[pair] = _mm512_unpackhi_epi16(even, odd);
     }
@@ -34,10 +34,10 @@ static __attribute__((noinline)) void transpose_square(uint16_t *out, int64_t ou
 #else
 enum { SQUARE = 8 };
 
-INLINED void transpose_square(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride,
-                              int64_t ahead)
+INLINE void transpose_square(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride,
+                             int64_t prefetch_offset)
 {
-    (void)ahead;
+    (void)prefetch_offset;
     for (int column = 0; column < SQUARE; column++)
         for (int row = 0; row < SQUARE; row++)
             out[column * out_stride + row] = in[row * in_stride + column];
@@ -66,15 +66,15 @@ void ROTARY_KERNEL(layer_transpose)(uint16_t *out, int64_t out_stride, const uin
 enum {
     GROUP_ROWS = LAYER_VNNI_ROWS,
     GROUP_COLUMNS = LAYER_VNNI_COLUMNS,
-    AHEAD = 16 /* rows fetched meanwhile */
+    PREFETCH_ROWS = 16 /* rows fetched meanwhile */
 };
 
 /* Two rows of 64 columns. */
-INLINED void vnni_pair(uint16_t *out, const uint16_t *even, const uint16_t *odd, int64_t ahead)
+INLINE void vnni_pair(uint16_t *out, const uint16_t *even, const uint16_t *odd, int64_t prefetch_offset)
 {
     for (int i = 0; i < GROUP_COLUMNS; i += 32) {
-        __builtin_prefetch(even + ahead + i);
-        __builtin_prefetch(odd + ahead + i);
+        __builtin_prefetch(even + prefetch_offset + i);
+        __builtin_prefetch(odd + prefetch_offset + i);
     }
 #if defined(__AVX512BW__)
     for (int i = 0; i < 2; i++) {
@@ -106,20 +106,20 @@ void ROTARY_KERNEL(layer_pack_vnni)(uint16_t *out, const uint16_t *in, int64_t i
     int64_t padded = (rows + GROUP_ROWS - 1) / GROUP_ROWS * GROUP_ROWS;
     /* Rows outside: those of a wide matrix are read as runs, and the panels are few. */
     for (int64_t row = 0; row < padded; row += 2) {
-        int64_t ahead = rows - row >= AHEAD + 2 ? AHEAD * in_stride : 0;
+        int64_t prefetch_offset = rows - row >= PREFETCH_ROWS + 2 ? PREFETCH_ROWS * in_stride : 0;
         for (int64_t column = 0; column < columns; column += GROUP_COLUMNS) {
             uint16_t *to = out + column * padded + row * GROUP_COLUMNS;
             const uint16_t *from = in + row * in_stride + column;
             if (rows - row >= 2 && columns - column >= GROUP_COLUMNS)
-                vnni_pair(to, from, from + in_stride, ahead);
+                vnni_pair(to, from, from + in_stride, prefetch_offset);
             else
                 vnni_edge(to, from, in_stride, rows - row, columns - column);
         }
     }
 }
 
-void ROTARY_KERNEL(layer_stream)(void *to, int64_t to_stride, const void *from, int64_t rows,
-                                 int64_t row_bytes)
+void ROTARY_KERNEL(layer_copy_nontemporal)(void *to, int64_t to_stride, const void *from, int64_t rows,
+                                           int64_t row_bytes)
 {
 #if defined(__AVX512F__) || defined(__AVX2__)
     enum { LINE = LANES * 4 };
