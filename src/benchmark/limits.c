@@ -49,10 +49,12 @@ rotary_status matmul_limit_create(struct matmul_limit **limit, const struct comp
         /* Pages that were never written share one page of zeros, which is always in the caches. */
         benchmark_fill(made->in.data, made->in.dtype, MATMUL_ROWS * MATMUL_INNER, 1);
         benchmark_fill(made->source, ROTARY_F32, MATMUL_INNER * MATMUL_COLUMNS, 2);
-        status = packed_weight_create(&made->weight, compute, MATMUL_INNER, MATMUL_COLUMNS, false, error);
+        const struct packed_weight_config config = {
+            .dtype = compute->storage, .inner = MATMUL_INNER, .columns = MATMUL_COLUMNS};
+        status = packed_weight_create(&made->weight, compute->matmul, &config, error);
     }
     if (status == ROTARY_OK)
-        status = packed_weight_fill(made->weight, compute, made->source, error);
+        status = packed_weight_fill(made->weight, compute->matmul, made->source, error);
     if (status == ROTARY_OK)
         *limit = made;
     else
@@ -76,9 +78,9 @@ double matmul_limit_operations(void)
 
 rotary_status matmul_limit_run(void *limit, rotary_error *error)
 {
-    struct matmul_limit *matmul = limit;
-    return matmul_run(matmul->compute, matmul->out, matmul->in, matmul->weight, NULL, MATMUL_EPILOGUE_NONE,
-                      error);
+    const struct matmul_limit *measured = limit;
+    const struct matmul_call call = {.out = measured->out, .in = measured->in, .weight = measured->weight};
+    return matmul_run(measured->compute->matmul, &call, error);
 }
 
 /* ---- memory ---- */

@@ -7,6 +7,7 @@
 #define ROTARY_LAYER_ACTIVATION_H
 
 #include "tensor/compute.h"
+#include "tensor/matrix.h"
 
 enum activation {
     ACTIVATION_RELU,

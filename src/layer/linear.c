@@ -53,11 +53,14 @@ static const char *role_of(const char *name)
 static rotary_status prepare_memory(struct linear *linear, bool training, rotary_error *error)
 {
     const struct compute *compute = linear->compute;
-    rotary_status status =
-        packed_weight_create(&linear->forward, compute, linear->inputs, linear->outputs, true, error);
+    const struct packed_weight_config forward = {
+        .dtype = compute->storage, .inner = linear->inputs, .columns = linear->outputs, .transposed = true};
+    const struct packed_weight_config backward = {
+        .dtype = compute->storage, .inner = linear->outputs, .columns = linear->inputs};
+    rotary_status status = packed_weight_create(&linear->forward, compute->matmul, &forward, error);
     if (status != ROTARY_OK || !training)
         return status;
-    return packed_weight_create(&linear->backward, compute, linear->outputs, linear->inputs, false, error);
+    return packed_weight_create(&linear->backward, compute->matmul, &backward, error);
 }
 
 rotary_status linear_create(struct linear **linear, const struct compute *compute,
@@ -111,9 +114,10 @@ int64_t linear_outputs(const struct linear *linear)
 rotary_status linear_prepare(struct linear *linear, const struct parameters *parameters, rotary_error *error)
 {
     const float *weight = parameter_value(parameters, linear->weight);
-    rotary_status status = packed_weight_fill(linear->forward, linear->compute, weight, error);
+    struct matmul *matmul = linear->compute->matmul;
+    rotary_status status = packed_weight_fill(linear->forward, matmul, weight, error);
     if (status == ROTARY_OK && linear->backward)
-        status = packed_weight_fill(linear->backward, linear->compute, weight, error);
+        status = packed_weight_fill(linear->backward, matmul, weight, error);
     return status;
 }
 
@@ -148,8 +152,12 @@ rotary_status linear_forward(struct linear *linear, const struct parameters *par
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->compute->profile);
-    status = matmul_run(linear->compute, out, in, linear->forward, parameter_value(parameters, linear->bias),
-                        epilogue, error);
+    const struct matmul_call call = {.out = out,
+                                     .in = in,
+                                     .weight = linear->forward,
+                                     .bias = parameter_value(parameters, linear->bias),
+                                     .epilogue = epilogue};
+    status = matmul_run(linear->compute->matmul, &call, error);
     record_profile(linear, begin, "forward", in.rows);
     return status;
 }
@@ -164,13 +172,14 @@ rotary_status linear_backward(struct linear *linear, struct parameters *paramete
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->compute->profile);
-    status = matmul_gradient(linear->compute, parameter_gradient(parameters, linear->weight),
+    status = matmul_gradient(linear->compute->matmul, parameter_gradient(parameters, linear->weight),
                              parameter_gradient(parameters, linear->bias), d_out, in, error);
     record_profile(linear, begin, "gradient of weight and bias", in.rows);
     if (status != ROTARY_OK || !d_in.data)
         return status;
     begin = profile_begin(linear->compute->profile);
-    status = matmul_run(linear->compute, d_in, d_out, linear->backward, NULL, MATMUL_EPILOGUE_NONE, error);
+    const struct matmul_call call = {.out = d_in, .in = d_out, .weight = linear->backward};
+    status = matmul_run(linear->compute->matmul, &call, error);
     record_profile(linear, begin, "gradient of the input", in.rows);
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef ROTARY_LAYER_LINEAR_H
 #define ROTARY_LAYER_LINEAR_H
 
+#include "tensor/compute.h"
 #include "tensor/matmul.h"
 #include "tensor/parameters.h"
 

@@ -12,6 +12,7 @@
 
 #include "layer/dropout.h"
 #include "tensor/compute.h"
+#include "tensor/matrix.h"
 #include "tensor/parameters.h"
 
 enum norm_kind { NORM_LAYER, NORM_RMS };

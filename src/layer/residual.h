@@ -6,6 +6,7 @@
 #define ROTARY_LAYER_RESIDUAL_H
 
 #include "tensor/compute.h"
+#include "tensor/matrix.h"
 
 /* out = from, in out's type. from is [out.rows, out.columns]. */
 void residual_cast(const struct compute *compute, struct matrix out, const float *from);

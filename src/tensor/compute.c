@@ -12,7 +12,7 @@ static rotary_status choose_storage(struct compute *compute, enum precision prec
     bool bf16 = precision == PRECISION_BF16 || (precision == PRECISION_AUTO && matmul_bf16_is_fast());
     if (bf16 && !matmul_prepare_bf16(compute->matmul))
         return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "bf16 matrix products do not work with the instruction set %s; use f32",
+                           "bf16 matmuls are not supported with the instruction set %s: use f32",
                            rotary_isa_name(compute->isa));
     compute->storage = bf16 ? ROTARY_BF16 : ROTARY_F32;
     return ROTARY_OK;
@@ -28,7 +28,7 @@ rotary_status compute_create(struct compute *compute, int threads, rotary_isa is
         return status;
     struct compute made = {
         .threads = threads ? threads : rotary_processors(), .isa = isa, .kernels = layer_kernels_for(isa)};
-    status = matmul_create(&made.matmul, made.threads, isa, error);
+    status = matmul_create(&made.matmul, made.threads, isa, made.kernels, error);
     if (status == ROTARY_OK)
         status = choose_storage(&made, precision, error);
     if (status != ROTARY_OK) {

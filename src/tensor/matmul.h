@@ -1,58 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrix products, by oneDNN (which onednn.c alone knows).
+ * Matrix products on all threads, by oneDNN (which onednn.c alone includes).
  *
- * Every product is cut into pieces by its size and each piece runs on one thread, so the result has the same
- * bits for any number of threads. A piece is planned (oneDNN: a primitive is made) the first time its shape
- * is seen and kept; after that a product allocates nothing of its own.
+ * A matmul is cut into GEMMs: blocks that run on one thread each. The cut depends on the shapes alone, so
+ * results have the same bits for any number of threads. The GEMM of a shape is planned (a oneDNN primitive is
+ * created) at its first use and kept; after that a matmul allocates nothing.
  */
 #ifndef ROTARY_TENSOR_MATMUL_H
 #define ROTARY_TENSOR_MATMUL_H
 
-#include "tensor/compute.h"
+#include "tensor/matrix.h"
 
-/* What the products of one compute share: planned pieces, and scratch memory for each worker. One product at
- * a time. */
+struct layer_kernels; /* kernel/layer/layer_kernels.h */
+
+/* Planned GEMMs, and scratch memory for each thread. Runs one matmul at a time. */
 struct matmul;
 
-/* Caps oneDNN at `isa`. oneDNN takes a cap only before its first use in the process: later calls keep the
- * first. */
+/* Caps oneDNN at `isa`. oneDNN accepts a cap only before its first use in the process: later calls keep the
+ * first one. kernels is borrowed. */
 ROTARY_CHECKED rotary_status matmul_create(struct matmul **matmul, int threads, rotary_isa isa,
-                                           rotary_error *error);
+                                           const struct layer_kernels *kernels, rotary_error *error);
 void matmul_destroy(struct matmul *matmul);
 
-/* Whether the products multiply bf16 with instructions made for it. */
+/* Whether bf16 matmuls use instructions made for bf16. */
 bool matmul_bf16_is_fast(void);
-/* Before anything in bf16: chooses the layout of its operands. False: it cannot be multiplied here. */
+/* Selects the layout of bf16 operands; to be called before the first bf16 matmul. False: bf16 is unsupported.
+ */
 bool matmul_prepare_bf16(struct matmul *matmul);
 
-/* A weight [inner, columns] in storage type, in the layout the product wants, cut into panels of columns. */
+/* A weight [inner, columns] in the layout that its matmuls read, cut into panels of columns. */
 struct packed_weight;
 
-/* `transposed`: the f32 source is [columns, inner], else [inner, columns]. Zero until packed_weight_fill. */
-ROTARY_CHECKED rotary_status packed_weight_create(struct packed_weight **weight,
-                                                  const struct compute *compute, int64_t inner,
-                                                  int64_t columns, bool transposed, rotary_error *error);
+struct packed_weight_config {
+    rotary_dtype dtype; /* of the packed weight: f32 or bf16 */
+    int64_t inner, columns;
+    bool transposed; /* the f32 source is [columns, inner], else [inner, columns] */
+};
+
+/* Zero until packed_weight_fill. */
+ROTARY_CHECKED rotary_status packed_weight_create(struct packed_weight **weight, const struct matmul *matmul,
+                                                  const struct packed_weight_config *config,
+                                                  rotary_error *error);
 void packed_weight_destroy(struct packed_weight *weight);
 size_t packed_weight_bytes(const struct packed_weight *weight);
-ROTARY_CHECKED rotary_status packed_weight_fill(struct packed_weight *weight, const struct compute *compute,
+ROTARY_CHECKED rotary_status packed_weight_fill(struct packed_weight *weight, struct matmul *matmul,
                                                 const float *source, rotary_error *error);
 
 enum matmul_epilogue { MATMUL_EPILOGUE_NONE, MATMUL_EPILOGUE_RELU };
 
-/* out[rows, columns] = finish(in[rows, inner] weight + bias). in is of the storage type, out of that or f32;
- * bias [columns] f32 or NULL. Sums are f32. */
-ROTARY_CHECKED rotary_status matmul_run(const struct compute *compute, struct matrix out, struct matrix in,
-                                        const struct packed_weight *weight, const float *bias,
-                                        enum matmul_epilogue epilogue, rotary_error *error);
+/* out[rows, columns] = epilogue(in[rows, inner] weight + bias). Sums are f32. */
+struct matmul_call {
+    struct matrix out, in; /* in has the type of the weight, out that type or f32 */
+    const struct packed_weight *weight;
+    const float *bias; /* [columns] f32; NULL: none */
+    enum matmul_epilogue epilogue;
+};
+ROTARY_CHECKED rotary_status matmul_run(struct matmul *matmul, const struct matmul_call *call,
+                                        rotary_error *error);
 
-/* gradient[left.columns, right.columns] += left^T right, f32; left and right [rows, ...] of the storage type.
- * sums[left.columns] += the rows of left, f32, while they are at hand; NULL: not wanted. */
-ROTARY_CHECKED rotary_status matmul_gradient(const struct compute *compute, float *gradient, float *sums,
+/* gradient[a.columns, b.columns] += a^T b, f32; a and b are [rows, ...] of the same type. Also
+ * sums[a.columns] += the column sums of a, f32; NULL: not wanted. */
+ROTARY_CHECKED rotary_status matmul_gradient(struct matmul *matmul, float *gradient, float *sums,
                                              struct matrix a, struct matrix b, rotary_error *error);
 
-/* How many of the pieces planned so far oneDNN has nothing better for than its reference, which is very slow.
- */
+/* How many planned GEMMs run oneDNN's reference implementation, which is very slow. */
 int64_t matmul_reference_gemms(const struct matmul *matmul);
 
 #endif

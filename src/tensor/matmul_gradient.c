@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gradient += left^T right, summed over many rows. The gradient is cut into tiles, the rows into groups; a
- * tile of a group is one piece of work and sums its rows chunk by chunk. Where there is more than one group,
- * each has a gradient of its own, and they are added in order.
+ * gradient += a^T b, summed over many rows. The gradient is cut into tiles and the rows into groups. A work
+ * item sums a few neighbouring tiles over one group of rows, chunk by chunk; each tile of a chunk is one
+ * GEMM. With more than one group, each sums into a partial gradient of its own, and these are added in order.
  *
- * In bf16 a chunk of `left` is transposed and one of `right` interleaved by our own loops: oneDNN doing both
- * takes as long as the product itself. Columns of `left` are summed just before, which fetches the chunk for
- * the transposition: a pass of its own would bring all of `left` from memory once more.
+ * In bf16 our own loops transpose a chunk of `a` and pack a chunk of `b` in VNNI layout: with both left to
+ * oneDNN they take as long as the matmul. The columns of `a` are summed just before, which brings the chunk
+ * into the cache for the transposition; a separate pass would read all of `a` from memory again.
  */
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
@@ -16,24 +16,23 @@
 #include <string.h>
 
 enum {
-    A_TILE_COLUMNS = 512, /* of a tile, at most */
-    B_TILE_COLUMNS = 256,
-    ITEM_B_TILES = 2, /* of one piece of work */
+    MAX_A_TILE = 512, /* columns */
+    MAX_B_TILE = 256,
+    ITEM_B_TILES = 2, /* tiles of a work item */
     CHUNK_ROWS = 256,
-    GROUP_ROWS = 2048, /* at least */
+    MIN_GROUP_ROWS = 2048,
     MIN_ITEMS = 4,
     REDUCTION_BLOCK = 8192,
 };
 
 struct run {
-    const struct compute *compute;
     struct matmul *matmul;
     struct matrix a, b;
     float *gradient, *sums;
     bool vnni;
-    int64_t a_tiles, a_tile, b_tiles, b_tile; /* number and columns */
+    int64_t a_tiles, a_tile, b_tiles, b_tile; /* number of tiles, columns of a tile */
     int64_t groups, group_rows;
-    /* Of a full or last tile left, right; a full or last chunk of rows; overwriting or adding. */
+    /* [last tile of a][last tile of b][last chunk of rows][adding to the tile] */
     const struct gemm *gemms[2][2][2][2];
     _Atomic int status;
 };
@@ -50,17 +49,17 @@ static int64_t b_tile_width(const struct run *run, bool last)
 
 static void choose_tiles(struct run *run)
 {
-    run->a_tiles = matmul_divide_up(run->a.columns, A_TILE_COLUMNS);
-    run->b_tiles = matmul_divide_up(run->b.columns, B_TILE_COLUMNS);
-    run->a_tile = matmul_min(run->a.columns, A_TILE_COLUMNS);
-    run->b_tile = matmul_min(run->b.columns, B_TILE_COLUMNS);
-    int64_t wanted = matmul_divide_up(MIN_ITEMS, run->a_tiles * matmul_divide_up(run->b_tiles, ITEM_B_TILES));
-    int64_t groups = matmul_min(wanted, matmul_divide_up(run->a.rows, GROUP_ROWS));
-    run->group_rows = matmul_round_up(matmul_divide_up(run->a.rows, groups), CHUNK_ROWS);
-    run->groups = matmul_divide_up(run->a.rows, run->group_rows);
+    run->a_tiles = divide_up(run->a.columns, MAX_A_TILE);
+    run->b_tiles = divide_up(run->b.columns, MAX_B_TILE);
+    run->a_tile = min_i64(run->a.columns, MAX_A_TILE);
+    run->b_tile = min_i64(run->b.columns, MAX_B_TILE);
+    int64_t wanted = divide_up(MIN_ITEMS, run->a_tiles * divide_up(run->b_tiles, ITEM_B_TILES));
+    int64_t groups = min_i64(wanted, divide_up(run->a.rows, MIN_GROUP_ROWS));
+    run->group_rows = round_up(divide_up(run->a.rows, groups), CHUNK_ROWS);
+    run->groups = divide_up(run->a.rows, run->group_rows);
 }
 
-/* What a worker has in its dense memory: operands of a chunk, and the tile. */
+/* A worker's workspace: a chunk of a, a chunk of b, the tiles of an item, column sums. */
 static size_t a_bytes(const struct run *run)
 {
     return matmul_bytes(CHUNK_ROWS * run->a_tile, run->a.dtype);
@@ -81,7 +80,7 @@ static size_t sums_bytes(const struct run *run)
     return run->sums ? matmul_bytes(run->a_tile, ROTARY_F32) : 0;
 }
 
-/* to = from, or to += from, where from is dense f32. */
+/* to = from, or to += from. from is contiguous. */
 static void copy_or_add(float *to, int64_t stride, const float *from, int64_t rows, int64_t columns,
                         bool adding)
 {
@@ -93,12 +92,12 @@ static void copy_or_add(float *to, int64_t stride, const float *from, int64_t ro
             memcpy(to, from, (size_t)columns * sizeof(float));
 }
 
-/* Brings operands into the order the pieces want, at the given memory; gives where they are. */
+/* The operand in the layout that the GEMMs read: where it is, or a copy at `memory`. */
 static const void *prepare_a(const struct run *run, struct matrix a, void *memory)
 {
     if (!run->vnni)
         return matmul_contiguous(a, memory).data;
-    run->compute->kernels->transpose(memory, a.rows, a.data, a.stride, a.rows, a.columns);
+    run->matmul->kernels->transpose(memory, a.rows, a.data, a.stride, a.rows, a.columns);
     return memory;
 }
 
@@ -106,17 +105,17 @@ static const void *prepare_b(const struct run *run, struct matrix b, void *memor
 {
     if (!run->vnni)
         return matmul_contiguous(b, memory).data;
-    run->compute->kernels->pack_vnni(memory, b.data, b.stride, b.rows, b.columns);
+    run->matmul->kernels->pack_vnni(memory, b.data, b.stride, b.rows, b.columns);
     return memory;
 }
 
-/* A piece of work: tiles beside one another, of a group of rows. */
+/* A work item: neighbouring tiles of one group of rows. */
 struct item {
-    int64_t first, end; /* rows */
-    int64_t a_tile, first_b, end_b;
+    int64_t first, end;             /* rows */
+    int64_t a_tile, first_b, end_b; /* indices of tiles */
 };
 
-/* A group's own gradient and, behind those of all groups, its own sums. */
+/* A group's partial gradient. Behind those of all groups: their partial sums. */
 static float *partial_of(const struct run *run, int64_t group)
 {
     return (float *)(void *)run->matmul->partial.memory + group * run->a.columns * run->b.columns;
@@ -127,25 +126,25 @@ static float *partial_sums_of(const struct run *run, int64_t group)
     return partial_of(run, run->groups) + group * run->a.columns;
 }
 
-/* Sums a chunk of rows of a tile by itself, and then adds it: sums of many rows stay as exact as those of
- * few. */
+/* Sums a chunk of rows from zero and then adds the result: rounding errors grow with the number of chunks,
+ * not of rows. */
 static void sum_columns(const struct run *run, const struct item *item, struct matrix a, float *memory,
                         bool adding)
 {
     float *to = (run->groups == 1 ? run->sums : partial_sums_of(run, item->first / run->group_rows)) +
                 item->a_tile * run->a_tile;
     memset(memory, 0, (size_t)a.columns * sizeof(float));
-    run->compute->kernels->column_sums(memory, a.dtype, a.data, a.rows, a.columns, a.stride);
+    run->matmul->kernels->column_sums(memory, a.dtype, a.data, a.rows, a.columns, a.stride);
     copy_or_add(to, a.columns, memory, 1, a.columns, adding || run->groups == 1);
 }
 
-/* Adds a chunk of rows to the tiles of an item. The transposed `left` serves all of them. */
+/* Adds a chunk of rows to the tiles of an item. All of them read the same transposed chunk of `a`. */
 static int sum_chunk(const struct run *run, const struct item *item, int worker, int64_t row, bool adding)
 {
     const struct matmul *matmul = run->matmul;
     unsigned char *memory = matmul_workspace(matmul, worker);
     unsigned char *b_memory = memory + a_bytes(run), *tile = b_memory + b_bytes(run);
-    int64_t rows = matmul_min(CHUNK_ROWS, item->end - row);
+    int64_t rows = min_i64(CHUNK_ROWS, item->end - row);
     bool last_a = item->a_tile == run->a_tiles - 1;
     struct matrix a_block =
         matrix_block(run->a, row, rows, item->a_tile * run->a_tile, a_tile_width(run, last_a));
@@ -156,8 +155,9 @@ static int sum_chunk(const struct run *run, const struct item *item, int worker,
         bool last_b = i == run->b_tiles - 1;
         const void *b = prepare_b(
             run, matrix_block(run->b, row, rows, i * run->b_tile, b_tile_width(run, last_b)), b_memory);
-        int status = gemm_run(matmul->gemms, run->gemms[last_a][last_b][rows < CHUNK_ROWS][adding], worker, a,
-                              b, NULL, NULL, tile);
+        const struct gemm_operands operands = {.source = a, .weights = b, .destination = tile};
+        int status =
+            gemm_run(matmul->gemms, run->gemms[last_a][last_b][rows < CHUNK_ROWS][adding], worker, &operands);
         if (status != 0)
             return status;
     }
@@ -167,12 +167,12 @@ static int sum_chunk(const struct run *run, const struct item *item, int worker,
 static void sum_item(void *argument, int64_t index, int worker)
 {
     struct run *run = argument;
-    int64_t across = matmul_divide_up(run->b_tiles, ITEM_B_TILES), group = index / across / run->a_tiles;
+    int64_t across = divide_up(run->b_tiles, ITEM_B_TILES), group = index / across / run->a_tiles;
     struct item item = {.first = group * run->group_rows,
                         .a_tile = index / across % run->a_tiles,
                         .first_b = index % across * ITEM_B_TILES};
-    item.end = matmul_min(item.first + run->group_rows, run->a.rows);
-    item.end_b = matmul_min(item.first_b + ITEM_B_TILES, run->b_tiles);
+    item.end = min_i64(item.first + run->group_rows, run->a.rows);
+    item.end_b = min_i64(item.first_b + ITEM_B_TILES, run->b_tiles);
     for (int64_t row = item.first; row < item.end; row += CHUNK_ROWS) {
         int status = sum_chunk(run, &item, worker, row, row > item.first);
         if (status != 0)
@@ -193,7 +193,7 @@ static void add_groups(void *argument, int64_t index, int worker)
     (void)worker;
     struct run *run = argument;
     int64_t count = run->a.columns * run->b.columns;
-    int64_t first = index * REDUCTION_BLOCK, end = matmul_min(first + REDUCTION_BLOCK, count);
+    int64_t first = index * REDUCTION_BLOCK, end = min_i64(first + REDUCTION_BLOCK, count);
     for (int64_t group = 0; group < run->groups; group++) {
         const float *partial = partial_of(run, group);
         for (int64_t i = first; i < end; i++)
@@ -212,15 +212,15 @@ static int find_gemms(struct run *run)
         if ((run->a_tiles == 1 && !last_a) || (run->b_tiles == 1 && !last_b) || (last_rows && rest == 0) ||
             (!last_rows && run->a.rows < CHUNK_ROWS))
             continue;
-        int64_t a = a_tile_width(run, last_a), b = b_tile_width(run, last_b);
+        int64_t a_columns = a_tile_width(run, last_a), b_columns = b_tile_width(run, last_b);
         int64_t rows = last_rows ? rest : CHUNK_ROWS;
-        struct gemm_shape shape = {.rows = a,
-                                   .columns = b,
+        struct gemm_shape shape = {.rows = a_columns,
+                                   .columns = b_columns,
                                    .inner = rows,
                                    .source_row = run->vnni ? rows : 1,
-                                   .source_column = run->vnni ? 1 : a,
-                                   .weights_row = run->vnni ? GEMM_VNNI : b,
-                                   .destination_row = b,
+                                   .source_column = run->vnni ? 1 : a_columns,
+                                   .weights_row = run->vnni ? GEMM_VNNI : b_columns,
+                                   .destination_row = b_columns,
                                    .type = run->a.dtype,
                                    .destination_type = ROTARY_F32,
                                    .epilogue = adding ? GEMM_EPILOGUE_SUM : GEMM_EPILOGUE_NONE};
@@ -247,14 +247,12 @@ static rotary_status reserve(const struct run *run, rotary_error *error)
     return ROTARY_OK;
 }
 
-rotary_status matmul_gradient(const struct compute *compute, float *gradient, float *sums, struct matrix a,
+rotary_status matmul_gradient(struct matmul *matmul, float *gradient, float *sums, struct matrix a,
                               struct matrix b, rotary_error *error)
 {
     if (a.rows == 0)
         return ROTARY_OK;
-    struct matmul *matmul = compute->matmul;
-    struct run run = {.compute = compute,
-                      .matmul = matmul,
+    struct run run = {.matmul = matmul,
                       .a = a,
                       .b = b,
                       .gradient = gradient,
@@ -267,15 +265,15 @@ rotary_status matmul_gradient(const struct compute *compute, float *gradient, fl
     int threads = gemm_serial_begin();
     int status = find_gemms(&run);
     if (status == 0) {
-        int64_t items = run.groups * run.a_tiles * matmul_divide_up(run.b_tiles, ITEM_B_TILES);
-        rotary_parallel_for(compute->threads, items, sum_item, &run);
+        int64_t items = run.groups * run.a_tiles * divide_up(run.b_tiles, ITEM_B_TILES);
+        rotary_parallel_for(matmul->threads, items, sum_item, &run);
         status = run.status;
     }
     gemm_serial_end(threads);
     if (status != 0)
         return gemm_fail(error, status, "the gradient of a weight");
     if (run.groups > 1)
-        rotary_parallel_for(compute->threads, matmul_divide_up(a.columns * b.columns, REDUCTION_BLOCK),
-                            add_groups, &run);
+        rotary_parallel_for(matmul->threads, divide_up(a.columns * b.columns, REDUCTION_BLOCK), add_groups,
+                            &run);
     return ROTARY_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one file that includes oneDNN. Pieces are planned for one thread and run with memory that is handed to
- * them.
+ * The only file that includes oneDNN. Each GEMM is planned for one thread and runs with memory that the
+ * caller provides.
  */
 #include "tensor/onednn.h"
 
@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- The two generations of oneDNN's C interface. Version 2 has descriptors by value, version 3 by handle.
- * ---- */
+/* ---- oneDNN 2 passes memory descriptors by value, oneDNN 3 by handle. ---- */
 
 #if DNNL_VERSION_MAJOR >= 3
 typedef dnnl_memory_desc_t layout;
@@ -125,20 +124,18 @@ static dnnl_status_t append_relu(dnnl_post_ops_t operations)
 }
 #endif
 
-/* ---- What the pieces share. ---- */
+/* ---- What all GEMMs share. ---- */
 
 enum operand { SOURCE, WEIGHTS, DESTINATION, BIAS, SCRATCH, OPERANDS };
-enum {
-    PANEL_ROWS =
-        256 /* of the product a panel's layout is chosen for: oneDNN's choice is the same for fewer */
-};
+/* Rows of the GEMM that a panel's layout is chosen for. oneDNN chooses the same layout for fewer rows. */
+enum { PANEL_ROWS = 256 };
 
-_Static_assert(GEMM_NO_MEMORY == (int)dnnl_out_of_memory, "oneDNN's own value");
+_Static_assert(GEMM_NO_MEMORY == (int)dnnl_out_of_memory, "the value of oneDNN's own status");
 
 struct gemm {
     struct gemm_shape shape;
     dnnl_primitive_t primitive;
-    dnnl_memory_t (*memory)[OPERANDS]; /* [threads]; pointed at the operands of each run */
+    dnnl_memory_t (*memory)[OPERANDS]; /* [threads]; set to the operands before each run */
     bool reference;
     struct gemm *next;
 };
@@ -154,7 +151,7 @@ struct gemms {
 
 struct panel_plan {
     layout layout, source;
-    int layouts; /* of those two, made */
+    int layouts; /* how many of the two are initialised */
     dnnl_primitive_t fill;
 };
 
@@ -167,7 +164,7 @@ rotary_status gemm_fail(rotary_error *error, int status, const char *what)
 {
     if (status == GEMM_NO_MEMORY)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", what);
-    return rotary_fail(error, ROTARY_UNSUPPORTED, "oneDNN %d.%d cannot do %s here (its status %d)",
+    return rotary_fail(error, ROTARY_UNSUPPORTED, "oneDNN %d.%d failed at %s with status %d",
                        DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, what, status);
 }
 
@@ -198,7 +195,7 @@ static dnnl_data_type_t type_of(int64_t dtype)
 
 static void *writable(const void *data)
 {
-    return (void *)(uintptr_t)data; /* oneDNN's handles know no const */
+    return (void *)(uintptr_t)data; /* oneDNN takes no pointers to const */
 }
 
 #if defined(ROTARY_HAVE_X86)
@@ -208,12 +205,12 @@ static void cap(rotary_isa isa)
                                           [ROTARY_ISA_AVX2] = dnnl_cpu_isa_avx2,
                                           [ROTARY_ISA_AVX512] = dnnl_cpu_isa_avx512_core,
                                           [ROTARY_ISA_AVX512BF16] = dnnl_cpu_isa_avx512_core_bf16};
-    /* A processor may have more than its best `isa` says, such as instructions for integers: no cap then. */
+    /* The best `isa` of this processor is no cap: oneDNN may use more, such as integer instructions. */
     bool best = isa == ROTARY_ISA_AMX ||
                 (isa == ROTARY_ISA_AVX512BF16 && !rotary_isa_available(ROTARY_ISA_AMX)) ||
                 (isa == ROTARY_ISA_AVX512 && !rotary_isa_available(ROTARY_ISA_AVX512BF16));
     if (!best)
-        dnnl_set_max_cpu_isa(caps[isa]); /* refused after oneDNN's first use: the header says so */
+        dnnl_set_max_cpu_isa(caps[isa]); /* has no effect after oneDNN's first use (onednn.h) */
 }
 
 bool gemm_bf16_is_fast(void)
@@ -236,7 +233,7 @@ static const char *instruction_set(void)
         {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
     };
     dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
-    /* Each set of bits holds those before it. */
+    /* Each value contains the bits of those before it. */
     const char *name = "generic code";
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if ((isa & names[i].isa) == names[i].isa)
@@ -256,7 +253,7 @@ bool gemm_bf16_is_fast(void)
 
 static const char *instruction_set(void)
 {
-    return "instructions of its own choice";
+    return "instruction set not reported";
 }
 #endif
 
@@ -272,7 +269,7 @@ rotary_status gemms_create(struct gemms **gemms, int threads, rotary_isa isa, ro
     cap(isa);
     struct gemms *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matrix products");
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for matmuls");
     made->threads = threads;
     made->streams = calloc((size_t)threads, sizeof(dnnl_stream_t));
     dnnl_status_t status =
@@ -281,7 +278,7 @@ rotary_status gemms_create(struct gemms **gemms, int threads, rotary_isa isa, ro
         status = dnnl_stream_create(&made->streams[worker], made->engine, dnnl_stream_default_flags);
     if (status != dnnl_success) {
         gemms_destroy(made);
-        return gemm_fail(error, (int)status, "matrix products");
+        return gemm_fail(error, (int)status, "setting up");
     }
     *gemms = made;
     return ROTARY_OK;
@@ -318,7 +315,7 @@ void gemms_destroy(struct gemms *gemms)
     free(gemms);
 }
 
-/* ---- Pieces. ---- */
+/* ---- GEMMs. ---- */
 
 static dnnl_status_t gemm_attributes(dnnl_primitive_attr_t *attributes, int64_t epilogue)
 {
@@ -374,7 +371,8 @@ static dnnl_status_t gemm_layouts(struct gemm_layouts *l, const struct gemm_shap
     return status;
 }
 
-/* What oneDNN would do for a shape; with `packed` NULL and no stride the weights' layout is its choice. */
+/* Plans the GEMM of a shape. `packed` is the layout of the weights; NULL: as shape->weights_row says, where
+ * GEMM_PACKED lets oneDNN choose. */
 static dnnl_status_t gemm_plan(dnnl_primitive_desc_t *plan, struct gemm_layouts *l, dnnl_engine_t engine,
                                const struct gemm_shape *shape, const layout *packed)
 {
@@ -442,7 +440,7 @@ static dnnl_status_t gemm_make(struct gemms *gemms, struct gemm *gemm, const lay
     for (int worker = 0; status == dnnl_success && worker < gemms->threads; worker++)
         for (int i = 0; status == dnnl_success && i < OPERANDS; i++) {
             if (i == WEIGHTS && packed)
-                continue; /* the packed weight has its own */
+                continue; /* a panel has its own */
             const void *handle =
                 i == SCRATCH ? (const void *)dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0)
                              : (const void *)layout_handle(&layouts.operand[i]);
@@ -482,45 +480,46 @@ int gemm_find(struct gemms *gemms, const struct gemm **found, const struct gemm_
     return dnnl_success;
 }
 
-int gemm_run(const struct gemms *gemms, const struct gemm *gemm, int worker, const void *source,
-             const void *weights, const struct panel *panel, const float *bias, void *destination)
+int gemm_run(const struct gemms *gemms, const struct gemm *gemm, int worker,
+             const struct gemm_operands *operands)
 {
     dnnl_memory_t *memory = gemm->memory[worker];
-    dnnl_status_t status = dnnl_memory_set_data_handle(memory[SOURCE], writable(source));
-    if (status == dnnl_success && !panel)
-        status = dnnl_memory_set_data_handle(memory[WEIGHTS], writable(weights));
+    dnnl_status_t status = dnnl_memory_set_data_handle(memory[SOURCE], writable(operands->source));
+    if (status == dnnl_success && !operands->panel)
+        status = dnnl_memory_set_data_handle(memory[WEIGHTS], writable(operands->weights));
     if (status == dnnl_success)
-        status = dnnl_memory_set_data_handle(memory[DESTINATION], destination);
-    if (status == dnnl_success && bias)
-        status = dnnl_memory_set_data_handle(memory[BIAS], writable(bias));
+        status = dnnl_memory_set_data_handle(memory[DESTINATION], operands->destination);
+    if (status == dnnl_success && operands->bias)
+        status = dnnl_memory_set_data_handle(memory[BIAS], writable(operands->bias));
     if (status == dnnl_success)
         status = dnnl_memory_set_data_handle(memory[SCRATCH],
                                              gemms->scratch + (size_t)worker * gemms->scratch_bytes);
-    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, memory[SOURCE]},
-                                         {DNNL_ARG_WEIGHTS, panel ? panel->memory : memory[WEIGHTS]},
-                                         {DNNL_ARG_DST, memory[DESTINATION]},
-                                         {DNNL_ARG_SCRATCHPAD, memory[SCRATCH]},
-                                         {DNNL_ARG_BIAS, memory[BIAS]}};
+    const dnnl_exec_arg_t arguments[] = {
+        {DNNL_ARG_SRC, memory[SOURCE]},
+        {DNNL_ARG_WEIGHTS, operands->panel ? operands->panel->memory : memory[WEIGHTS]},
+        {DNNL_ARG_DST, memory[DESTINATION]},
+        {DNNL_ARG_SCRATCHPAD, memory[SCRATCH]},
+        {DNNL_ARG_BIAS, memory[BIAS]}};
     if (status == dnnl_success)
-        status = dnnl_primitive_execute(gemm->primitive, gemms->streams[worker], bias ? 5 : 4, arguments);
+        status = dnnl_primitive_execute(gemm->primitive, gemms->streams[worker], operands->bias ? 5 : 4,
+                                        arguments);
     return (int)status;
 }
 
-/* ---- Panels of weights. ---- */
+/* ---- Packed weight panels. ---- */
 
-int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, rotary_dtype dtype, int64_t inner,
-                      int64_t columns, bool transposed, int64_t source_row)
+int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, const struct panel_shape *panel)
 {
     const struct gemm_shape shape = {.rows = PANEL_ROWS,
-                                     .columns = columns,
-                                     .inner = inner,
-                                     .source_row = inner,
+                                     .columns = panel->columns,
+                                     .inner = panel->inner,
+                                     .source_row = panel->inner,
                                      .source_column = 1,
-                                     .destination_row = columns,
-                                     .type = dtype,
-                                     .destination_type = dtype};
-    const dnnl_dims_t dims = {inner, columns}, row_major_strides = {source_row, 1},
-                      transposed_strides = {1, source_row};
+                                     .destination_row = panel->columns,
+                                     .type = panel->dtype,
+                                     .destination_type = panel->dtype};
+    const dnnl_dims_t dims = {panel->inner, panel->columns}, row_major_strides = {panel->source_row, 1},
+                      transposed_strides = {1, panel->source_row};
     struct gemm_layouts layouts = {0};
     dnnl_primitive_desc_t matmul = NULL, fill = NULL;
     struct panel_plan *made = calloc(1, sizeof *made);
@@ -532,7 +531,7 @@ int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, rotar
     made->layouts += status == dnnl_success;
     if (status == dnnl_success)
         status = layout_strided(&made->source, dims, dnnl_f32,
-                                transposed ? transposed_strides : row_major_strides);
+                                panel->transposed ? transposed_strides : row_major_strides);
     made->layouts += status == dnnl_success;
     if (status == dnnl_success)
         status = dnnl_reorder_primitive_desc_create(&fill, layout_handle(&made->source), gemms->engine,

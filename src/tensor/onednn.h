@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The door to oneDNN: products small enough for one thread, planned once and run by any worker. Only matmul.c
- * calls these. Where a plain `int` tells of failure it is oneDNN's status: 0 is success.
+ * The interface to oneDNN: GEMMs, each a block of a matmul that runs on one thread, planned once and run by
+ * any worker. Only matmul.c and matmul_gradient.c call these. Functions that return `int` return oneDNN's
+ * status: 0 is success.
  */
 #ifndef ROTARY_TENSOR_ONEDNN_H
 #define ROTARY_TENSOR_ONEDNN_H
@@ -11,17 +12,18 @@
 enum gemm_epilogue {
     GEMM_EPILOGUE_NONE,
     GEMM_EPILOGUE_RELU,
-    GEMM_EPILOGUE_SUM /* to what the destination holds */
+    GEMM_EPILOGUE_SUM /* adds to the destination */
 };
 
 enum { GEMM_PACKED = 0, GEMM_VNNI = -1 };
 
-/* Everything a piece is planned from: destination[rows, columns] = finish(source[rows, inner] weights[inner,
- * columns] + bias), sums in f32. All members are of one type, so that shapes compare as bytes. */
+/* Everything a GEMM is planned from:
+ *     destination[rows, columns] = epilogue(source[rows, inner] weights[inner, columns] + bias)
+ * with f32 sums. Strides are in elements. All members have one type, so that shapes compare as bytes. */
 struct gemm_shape {
     int64_t rows, columns, inner;
     int64_t source_row, source_column; /* strides; one of them is 1 */
-    int64_t weights_row; /* stride; PIECE_PACKED: a panel; PIECE_INTERLEAVED: kernel/layer/layer_kernels.h */
+    int64_t weights_row; /* stride; GEMM_PACKED: a panel; GEMM_VNNI: packed by pack_vnni (layer_kernels.h) */
     int64_t destination_row; /* stride */
     int64_t type;            /* rotary_dtype of source and weights */
     int64_t destination_type;
@@ -29,7 +31,7 @@ struct gemm_shape {
     int64_t epilogue;
 };
 
-/* The pieces seen so far, and what each worker needs to run one. */
+/* The GEMMs planned so far, and what each worker needs to run one. */
 struct gemms;
 struct gemm;
 
@@ -38,28 +40,32 @@ ROTARY_CHECKED rotary_status gemms_create(struct gemms **gemms, int threads, rot
                                           rotary_error *error);
 void gemms_destroy(struct gemms *gemms);
 bool gemm_bf16_is_fast(void);
-/* How many pieces run oneDNN's reference code: correct, and very slow. */
+/* How many of them run oneDNN's reference implementation, which is very slow. */
 int64_t gemms_reference(const struct gemms *gemms);
-/* "oneDNN 2.6.3, avx512_core_amx": what is linked, and the instruction set it computes with. */
+/* "oneDNN 2.6.3, avx512_core_amx": the linked version and the instruction set it uses. */
 void gemm_library(char *text, size_t bytes);
 
-/* oneDNN plans for as many threads as OpenMP would start, and runs so too outside of parallel regions.
- * Between begin and end that is one; end takes what begin gave. */
+/* oneDNN plans for, and outside of parallel regions runs on, as many threads as OpenMP would start. Between
+ * begin and end that is one thread; end takes what begin returned. */
 int gemm_serial_begin(void);
 void gemm_serial_end(int threads);
 
 enum { GEMM_NO_MEMORY = 1 }; /* oneDNN's status for it */
 
-/* Fills in `error` for oneDNN's `status`, which came of trying `what`. */
+/* Fills in `error` for oneDNN's `status`, the result of `what`. */
 rotary_status gemm_fail(rotary_error *error, int status, const char *what);
 
-/* A panel of a weight: [inner, columns] in the layout that pieces of this shape want. */
+/* A packed weight panel: [inner, columns] of a weight, in the layout that oneDNN prefers for its GEMMs. All
+ * panels of a shape share a plan. */
 struct panel_plan;
 struct panel;
-/* A plan serves every panel of a width. `transposed`: the f32 source is [columns, inner]; source_row is the
- * stride of its rows. */
-int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, rotary_dtype dtype, int64_t inner,
-                      int64_t columns, bool transposed, int64_t source_row);
+struct panel_shape {
+    rotary_dtype dtype;
+    int64_t inner, columns;
+    bool transposed;    /* the f32 source is [columns, inner], else [inner, columns] */
+    int64_t source_row; /* stride of the source's rows */
+};
+int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, const struct panel_shape *panel);
 void panel_plan_destroy(struct panel_plan *plan);
 size_t panel_plan_bytes(const struct panel_plan *plan);
 /* data of panel_plan_bytes, zeroed, aligned to ROTARY_ALIGNMENT, is borrowed. */
@@ -67,15 +73,20 @@ int panel_create(struct panel **panel, const struct gemms *gemms, const struct p
 void panel_destroy(struct panel *panel);
 int panel_fill(const struct panel *panel, const struct gemms *gemms, int worker, const float *source);
 
-/* The piece of a shape, planned now if it has not been seen; `panels` is the plan of its weights, NULL if
- * they are not packed. */
+/* The GEMM of a shape, planned at the first request. `panels` is the plan of its weights; NULL: they are no
+ * panels. */
 int gemm_find(struct gemms *gemms, const struct gemm **gemm, const struct gemm_shape *shape,
               const struct panel_plan *panels);
-/* What oneDNN has for a piece, without planning it: nothing, its reference code, better. */
+/* How oneDNN would run the GEMM of a shape. */
 enum gemm_support { GEMM_UNSUPPORTED, GEMM_REFERENCE, GEMM_OPTIMIZED };
 enum gemm_support gemm_probe(const struct gemms *gemms, const struct gemm_shape *shape);
-/* Runs it. Weights are a panel's or, where panel is NULL, at `weights`. */
-int gemm_run(const struct gemms *gemms, const struct gemm *gemm, int worker, const void *source,
-             const void *weights, const struct panel *panel, const float *bias, void *destination);
+struct gemm_operands {
+    const void *source, *weights;
+    const struct panel *panel; /* read instead of `weights`; NULL: none */
+    const float *bias;
+    void *destination;
+};
+int gemm_run(const struct gemms *gemms, const struct gemm *gemm, int worker,
+             const struct gemm_operands *operands);
 
 #endif

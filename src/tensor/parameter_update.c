@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tensor/parameter_update.h"
 
+#include "base/integer.h"
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
 
 enum {
-    CHUNKS = 1024,       /* of a flat array, at most */
+    MAX_CHUNKS = 1024,
     MIN_CHUNK = 1 << 14, /* elements */
 };
 
@@ -13,27 +14,25 @@ struct chunks {
     const struct compute *compute;
     const struct parameters *parameters;
     const struct adam *adam;
-    int64_t elements; /* of a chunk */
-    double square[CHUNKS];
+    int64_t elements;          /* of a chunk */
+    double square[MAX_CHUNKS]; /* sums of squares */
 };
 
-/* How the flat arrays are cut depends on their size alone. */
+/* Depends on the size of the flat arrays alone. */
 static int64_t chunk_elements(int64_t elements)
 {
-    int64_t each = (elements + CHUNKS - 1) / CHUNKS;
-    return each < MIN_CHUNK ? MIN_CHUNK : each;
+    return max_i64(divide_up(elements, MAX_CHUNKS), MIN_CHUNK);
 }
 
 static int64_t chunk_end(const struct chunks *chunks, int64_t index)
 {
-    int64_t end = (index + 1) * chunks->elements;
-    return end < chunks->parameters->elements ? end : chunks->parameters->elements;
+    return min_i64((index + 1) * chunks->elements, chunks->parameters->elements);
 }
 
 static void run_chunks(struct chunks *chunks, rotary_work *work)
 {
     chunks->elements = chunk_elements(chunks->parameters->elements);
-    int64_t count = (chunks->parameters->elements + chunks->elements - 1) / chunks->elements;
+    int64_t count = divide_up(chunks->parameters->elements, chunks->elements);
     rotary_parallel_for(chunks->compute->threads, count, work, chunks);
 }
 
@@ -65,8 +64,8 @@ static void adam_chunk(void *argument, int64_t index, int worker)
     int64_t first = index * chunks->elements, end = chunk_end(chunks, index);
     for (int i = 0; i < parameters->count; i++) {
         const struct parameter *row = &parameters->rows[i];
-        int64_t from = row->offset > first ? row->offset : first, to = row->offset + parameter_elements(row);
-        to = to < end ? to : end;
+        int64_t from = max_i64(row->offset, first);
+        int64_t to = min_i64(row->offset + parameter_elements(row), end);
         if (from >= to)
             continue;
         float decay = row->decay ? adam->weight_decay : 0.0f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Passes over the flat arrays of the table of parameters.
+ * The optimizer's passes over the flat arrays of the parameter table.
  */
 #ifndef ROTARY_TENSOR_PARAMETER_UPDATE_H
 #define ROTARY_TENSOR_PARAMETER_UPDATE_H
@@ -16,13 +16,13 @@ double update_gradient_square(const struct compute *compute, const struct parame
  *     m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
  *     value -= learning_rate * (m / correction1) / (sqrt(v / correction2) + epsilon)
  *              [+ learning_rate * weight_decay * value, if decoupled]
- * Weight decay applies to rows with `decay` only. Gradients are set to zero in the same pass, ready for the
- * next step. */
+ * Weight decay applies to rows with `decay` only. The same pass sets the gradients to zero for the next step.
+ */
 struct adam {
     float learning_rate, beta1, beta2, epsilon, weight_decay;
     bool decoupled;
-    float gradient_scale;           /* clipping */
-    float correction1, correction2; /* 1 - beta^t */
+    float gradient_scale;           /* from gradient clipping */
+    float correction1, correction2; /* bias correction: 1 - beta^t */
 };
 void update_adam(const struct compute *compute, struct parameters *parameters, const struct adam *adam);
 

@@ -2,6 +2,7 @@
 #include "tensor/parameters.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "base/random.h"
 #include "base/threads.h"
 
@@ -42,7 +43,7 @@ rotary_status parameters_add(struct parameters *parameters, const struct paramet
     *added = *row;
     added->offset = parameters->elements;
     int64_t elements = parameter_elements(added);
-    parameters->elements += (elements + OFFSET_MULTIPLE - 1) / OFFSET_MULTIPLE * OFFSET_MULTIPLE;
+    parameters->elements += round_up(elements, OFFSET_MULTIPLE);
     *index = parameters->count++;
     return ROTARY_OK;
 }
@@ -60,13 +61,13 @@ static void carve(struct parameters *parameters, bool training)
 rotary_status parameters_allocate(struct parameters *parameters, bool training, rotary_error *error)
 {
     carve(parameters, training);
-    rotary_status status = rotary_arena_allocate(&parameters->arena, "the table of parameters", error);
+    rotary_status status = rotary_arena_allocate(&parameters->arena, "the parameter table", error);
     if (status == ROTARY_OK)
         carve(parameters, training);
     return status;
 }
 
-/* One parameter, whose elements are drawn in pieces. */
+/* The initialisation of one parameter, in blocks. */
 struct initialise_work {
     const struct parameter *row;
     float *value;
@@ -79,7 +80,7 @@ static void initialise_block(void *argument, int64_t index, int worker)
     const struct initialise_work *work = argument;
     const struct parameter *row = work->row;
     int64_t elements = parameter_elements(row), begin = index * BLOCK_ELEMENTS,
-            end = begin + BLOCK_ELEMENTS < elements ? begin + BLOCK_ELEMENTS : elements;
+            end = min_i64(begin + BLOCK_ELEMENTS, elements);
     float *value = work->value;
     if (row->initial == INITIAL_UNIFORM)
         rotary_random_uniforms(work->key, (uint64_t)begin, end - begin, value + begin);
@@ -109,8 +110,8 @@ void parameters_initialise(struct parameters *parameters, int threads, uint64_t 
             .row = row,
             .value = parameter_value(parameters, i),
             .key = {.seed = seed, .stream = ROTARY_STREAM_INITIAL, .step = (uint32_t)(hash ^ hash >> 32)}};
-        rotary_parallel_for(threads, (parameter_elements(row) + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS,
-                            initialise_block, &work);
+        rotary_parallel_for(threads, divide_up(parameter_elements(row), BLOCK_ELEMENTS), initialise_block,
+                            &work);
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one table of parameters. It drives allocation, initialisation, the optimizer, checkpoints and the
- * gradient tests. Layers add rows while a model is put together; parameters_allocate then gives every row its
- * place in four flat arrays of f32: values, gradients and the optimizer's two moments.
+ * The parameter table. It drives allocation, initialisation, the optimizer, checkpoints and the gradient
+ * tests. Layers add rows while a model is created; parameters_allocate then allocates four flat f32 arrays in
+ * which every row has its range: values, gradients and Adam's two moments.
  */
 #ifndef ROTARY_TENSOR_PARAMETERS_H
 #define ROTARY_TENSOR_PARAMETERS_H
@@ -21,31 +21,31 @@ struct parameter {
     int64_t rows, columns; /* columns is 0 for a vector */
     enum initialisation initial;
     float scale;
-    bool decay;     /* weight decay applies: matrices, not biases or gains */
+    bool decay;     /* whether weight decay applies: to matrices, not to biases and gains */
     int64_t offset; /* of its first element in the flat arrays; a multiple of 16 */
 };
 
 struct parameters {
     struct parameter *rows;
     int count, capacity;
-    int64_t elements;          /* of each flat array, gaps for alignment included (they stay zero) */
-    float *values, *gradients; /* gradients is NULL in a model made for inference */
-    float *moment1, *moment2;  /* likewise; first and second moments of Adam */
+    int64_t elements;          /* of each flat array, with the gaps for alignment, which stay zero */
+    float *values, *gradients; /* gradients is NULL without training */
+    float *moment1, *moment2;  /* Adam's first and second moments; NULL without training */
     struct rotary_arena arena;
 };
 
-/* Adds a row (its name, shape, initial, scale, decay are read) and gives its index in `index`. */
+/* Adds a copy of `row`, whose offset is not read, and writes its index to `index`. */
 ROTARY_CHECKED rotary_status parameters_add(struct parameters *parameters, const struct parameter *row,
                                             int *index, rotary_error *error);
 /* Allocates the flat arrays, zeroed. */
 ROTARY_CHECKED rotary_status parameters_allocate(struct parameters *parameters, bool training,
                                                  rotary_error *error);
-/* Initialises every value from the seed and the parameter's name alone: two models that share a name and a
- * shape start equal there. The number of threads changes no bit. */
+/* Initialises every value from the seed and the parameter's name alone: models with a parameter of the same
+ * name and shape initialise it equally. The number of threads does not matter. */
 void parameters_initialise(struct parameters *parameters, int threads, uint64_t seed);
 void parameters_free(struct parameters *parameters);
 
-/* Number of elements of a row; the sum over rows, without gaps. */
+/* Number of elements of a row, and of all rows without the gaps. */
 int64_t parameter_elements(const struct parameter *row);
 int64_t parameters_total(const struct parameters *parameters);
 

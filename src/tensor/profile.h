@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the time of a step goes: seconds, operations and bytes by what was done, summed over layers and
- * steps. Whoever wants to know hangs a profile on the compute (tensor/compute.h); without one, nothing is
- * measured and no clock is read.
+ * Where the time of a step goes: seconds, operations and bytes per operation, summed over layers and steps.
+ * Recorded where compute.profile points (tensor/compute.h); without a profile no clock is read.
  */
 #ifndef ROTARY_TENSOR_PROFILE_H
 #define ROTARY_TENSOR_PROFILE_H
@@ -15,23 +14,22 @@ enum { PROFILE_ROWS = 64 };
 struct profile_row {
     char what[64];
     double seconds;
-    double operations; /* multiplications and additions of matrix products and attention; 0 for what only
-                          moves memory */
-    double bytes;      /* that have to be read and written at least once */
+    double
+        operations; /* multiplications and additions of matmuls and attention; 0 for what only moves memory */
+    double bytes;   /* read or written at least once */
     int64_t calls;
 };
 
 struct profile {
     struct profile_row
-        rows[PROFILE_ROWS]; /* in the order they first happened; beyond the last, nothing is added */
+        rows[PROFILE_ROWS]; /* in the order of their first calls; when full, new ones are lost */
     int count;
-    bool paused; /* what is done now is not part of what is asked about */
+    bool paused; /* profile_end adds nothing */
 };
 
 /* The time now, in seconds; 0 if profile is NULL. */
 double profile_begin(const struct profile *profile);
-/* Adds what was done since `begin` to the row named `what`, "<where>, <what>". Nothing if profile is NULL or
- * paused. */
+/* Adds the time since `begin` to the row "<where>, <what>". Does nothing if profile is NULL or paused. */
 void profile_end(struct profile *profile, double begin, const char *where, const char *what,
                  double operations, double bytes);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products against sums in double of the very operands (rounded to the storage type), for one instruction
- * set.
+ * Matmuls against sums in double of the same operands, rounded to the storage type, on one instruction set.
  */
 #include "base/element.h"
 #include "support/allocations.h"
 #include "support/check.h"
+#include "tensor/compute.h"
 #include "tensor/matmul.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ static double element(struct matrix m, int64_t row, int64_t column)
     return (double)rotary_element(m.data, row * m.stride + column, m.dtype);
 }
 
-/* Drawing is slower than multiplying: matrices take their values from one pool, from places far apart. */
+/* Random numbers cost more than the matmul: matrices take theirs from one pool, in scattered order. */
 static float pooled(uint64_t seed, uint64_t index)
 {
     enum { POOL = 1 << 14 };
@@ -89,10 +89,13 @@ static void test_matmul(struct compute *compute, struct sizes sizes, bool transp
                 rotary_dtype_name(compute->storage), (long long)sizes.rows, (long long)sizes.inner,
                 (long long)sizes.columns, transposed ? " transposed" : "", with_bias ? " bias" : "",
                 (int)epilogue);
-    if (!CHECK(packed_weight_create(&weight, compute, sizes.inner, sizes.columns, transposed, &error) ==
-               ROTARY_OK) ||
-        !CHECK(packed_weight_fill(weight, compute, w, &error) == ROTARY_OK) ||
-        !CHECK(matmul_run(compute, out, in, weight, b, epilogue, &error) == ROTARY_OK))
+    const struct packed_weight_config config = {
+        .dtype = compute->storage, .inner = sizes.inner, .columns = sizes.columns, .transposed = transposed};
+    if (!CHECK(packed_weight_create(&weight, compute->matmul, &config, &error) == ROTARY_OK) ||
+        !CHECK(packed_weight_fill(weight, compute->matmul, w, &error) == ROTARY_OK))
+        return;
+    const struct matmul_call call = {.out = out, .in = in, .weight = weight, .bias = b, .epilogue = epilogue};
+    if (!CHECK(matmul_run(compute->matmul, &call, &error) == ROTARY_OK))
         return;
     for (int64_t row = 0; row<sizes.rows; row += sizes.rows> 64 ? 13 : 1)
         for (int64_t column = 0; column < out.stride; column++) {
@@ -132,7 +135,7 @@ static void test_gradient(struct compute *compute, struct sizes sizes)
                 (long long)sizes.inner);
     struct matrix sums = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
     struct matrix sums_before = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
-    CHECK(matmul_gradient(compute, gradient.data, sums.data, a, b, &error) == ROTARY_OK);
+    CHECK(matmul_gradient(compute->matmul, gradient.data, sums.data, a, b, &error) == ROTARY_OK);
     for (int64_t i = 0; i < sizes.columns; i++) {
         double sum = element(sums_before, 0, i), magnitude = fabs(sum);
         for (int64_t row = 0; row < sizes.rows; row++) {
@@ -160,8 +163,8 @@ static void test_gradient(struct compute *compute, struct sizes sizes)
     free(before.data);
 }
 
-/* The bits of a product and a gradient, and behind it its sums, for a number of threads; nothing is allocated
- * the second time. */
+/* A matmul into `out`; a gradient and, behind it, its column sums into `gradient`. The second run allocates
+ * nothing. */
 static void run_twice(const char *isa, enum precision precision, int threads, float *out, float *gradient,
                       struct sizes sizes)
 {
@@ -172,16 +175,19 @@ static void run_twice(const char *isa, enum precision precision, int threads, fl
     struct matrix source = random_matrix(10, ROTARY_F32, sizes.inner, sizes.columns, sizes.columns);
     struct packed_weight *weight = NULL;
     check_about("%s %s %d threads", isa, rotary_dtype_name(compute.storage), threads);
-    CHECK(packed_weight_create(&weight, &compute, sizes.inner, sizes.columns, false, &error) == ROTARY_OK);
-    struct matrix result = matrix_of(out, ROTARY_F32, sizes.rows, sizes.columns);
+    const struct packed_weight_config config = {
+        .dtype = compute.storage, .inner = sizes.inner, .columns = sizes.columns};
+    CHECK(packed_weight_create(&weight, compute.matmul, &config, &error) == ROTARY_OK);
+    const struct matmul_call product = {
+        .out = matrix_of(out, ROTARY_F32, sizes.rows, sizes.columns), .in = in, .weight = weight};
     int64_t before = 0;
     for (int call = 0; call < 2; call++) {
         before = allocations_counted();
         memset(gradient, 0, (size_t)(sizes.columns * (sizes.inner + 1)) * sizeof(float));
-        CHECK(packed_weight_fill(weight, &compute, source.data, &error) == ROTARY_OK);
-        CHECK(matmul_run(&compute, result, in, weight, NULL, MATMUL_EPILOGUE_NONE, &error) == ROTARY_OK);
-        CHECK(matmul_gradient(&compute, gradient, gradient + sizes.columns * sizes.inner, a, in, &error) ==
-              ROTARY_OK);
+        CHECK(packed_weight_fill(weight, compute.matmul, source.data, &error) == ROTARY_OK);
+        CHECK(matmul_run(compute.matmul, &product, &error) == ROTARY_OK);
+        CHECK(matmul_gradient(compute.matmul, gradient, gradient + sizes.columns * sizes.inner, a, in,
+                              &error) == ROTARY_OK);
         if (call == 0)
             CHECK(allocations_counted() > before);
     }

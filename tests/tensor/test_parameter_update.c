@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Adam and AdamW against double precision over several steps, and the sum of squares; every instruction set,
- * several numbers of threads.
+ * Adam and AdamW against double precision over several steps, and the sum of squares, on every instruction
+ * set and several numbers of threads.
  */
 #include "base/isa.h"
 #include "kernel/layer/layer_kernels.h"
