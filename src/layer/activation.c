@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/activation.h"
 
+#include "base/integer.h"
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
 
@@ -24,8 +25,8 @@ static char *row_of(const struct matrix *matrix, int64_t row)
     return matrix_rows(*matrix, row, 1).data;
 }
 
-/* Bytes of the gate's half of a row, behind which the other stands. */
-static size_t half_of(const struct matrix *matrix)
+/* Offset in bytes of `up` in a row gate | up. */
+static size_t up_offset(const struct matrix *matrix)
 {
     return (size_t)(matrix->columns / 2) * rotary_dtype_size(matrix->dtype);
 }
@@ -35,7 +36,7 @@ static void forward_row(const struct rows *rows, int64_t row)
     const char *pre = row_of(&rows->pre, row);
     char *out = row_of(&rows->out, row);
     if (rows->kind == ACTIVATION_SWIGLU)
-        rows->kernels->gated(rows->out.dtype, out, pre, pre + half_of(&rows->pre), rows->out.columns);
+        rows->kernels->gated(rows->out.dtype, out, pre, pre + up_offset(&rows->pre), rows->out.columns);
     else
         rows->kernels->activate(kernel_of(rows->kind), rows->out.dtype, out, pre, rows->out.columns);
 }
@@ -45,14 +46,14 @@ static void backward_row(const struct rows *rows, int64_t row)
     const char *d_out = row_of(&rows->d_out, row), *saved = row_of(&rows->saved, row);
     char *d_pre = row_of(&rows->d_pre, row);
     if (rows->kind == ACTIVATION_SWIGLU)
-        rows->kernels->gated_backward(rows->d_out.dtype, d_pre, d_pre + half_of(&rows->d_pre), d_out, saved,
-                                      saved + half_of(&rows->saved), rows->d_out.columns);
+        rows->kernels->gated_backward(rows->d_out.dtype, d_pre, d_pre + up_offset(&rows->d_pre), d_out, saved,
+                                      saved + up_offset(&rows->saved), rows->d_out.columns);
     else
         rows->kernels->activate_backward(kernel_of(rows->kind), rows->d_out.dtype, d_pre, d_out, saved,
                                          rows->d_out.columns);
 }
 
-static void block_of_rows(void *argument, int64_t index, int worker)
+static void run_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct rows *rows = argument;
@@ -68,8 +69,8 @@ static void run(const struct compute *compute, struct rows *rows, struct matrix 
 {
     rows->kernels = compute->kernels;
     rows->count = shape.rows;
-    rows->block = shape.columns < BLOCK_ELEMENTS ? BLOCK_ELEMENTS / shape.columns : 1;
-    rotary_parallel_for(compute->threads, (rows->count + rows->block - 1) / rows->block, block_of_rows, rows);
+    rows->block = max_i64(BLOCK_ELEMENTS / shape.columns, 1);
+    rotary_parallel_for(compute->threads, divide_up(rows->count, rows->block), run_block, rows);
 }
 
 void activation_forward(const struct compute *compute, enum activation kind, struct matrix out,

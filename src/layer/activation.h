@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Activations on their own. ReLU, whose backward pass does not need its input, is better asked of
- * linear_forward, which applies it to the product's sums.
+ * Activations as a pass of their own. Forward ReLU is faster as an epilogue of linear_forward.
  */
 #ifndef ROTARY_LAYER_ACTIVATION_H
 #define ROTARY_LAYER_ACTIVATION_H
@@ -20,8 +19,8 @@ enum activation {
 void activation_forward(const struct compute *compute, enum activation kind, struct matrix out,
                         struct matrix pre);
 
-/* d_pre = the gradient of pre, where d_out is that of out. `saved` is out for ReLU, else pre. d_pre may be
- * d_out, except for SwiGLU. */
+/* d_pre from d_out, the gradients of pre and out. `saved` is out for ReLU, else pre. d_pre may be d_out,
+ * except for SwiGLU. */
 void activation_backward(const struct compute *compute, enum activation kind, struct matrix d_pre,
                          struct matrix d_out, struct matrix saved);
 

@@ -3,8 +3,6 @@
 
 #include "tensor/profile.h"
 
-#include <stdio.h>
-
 rotary_status attention_layer_create(struct attention_layer *layer, const struct compute *compute,
                                      const rotary_attention *attention,
                                      const struct attention_layer_config *config,
@@ -15,49 +13,25 @@ rotary_status attention_layer_create(struct attention_layer *layer, const struct
                                    .heads = config->heads,
                                    .key_value_heads = config->key_value_heads,
                                    .head_dim = config->head_dim};
-    char name[96];
-    snprintf(name, sizeof name, "%s.query_key_value", config->name);
-    struct linear_config linear = {.name = name,
-                                   .inputs = config->width,
-                                   .outputs =
-                                       (config->heads + 2 * config->key_value_heads) * config->head_dim,
-                                   .rows = config->rows,
-                                   .bias = config->bias,
-                                   .training = config->training,
-                                   .tied_weight = -1,
-                                   .initial = config->initial,
-                                   .bias_initial = config->bias_initial,
-                                   .scale = config->scale};
-    rotary_status status = linear_create(&made.project, compute, &linear, parameters, error);
-    if (status != ROTARY_OK)
-        return status;
-    snprintf(name, sizeof name, "%s.output", config->name);
-    linear.inputs = config->heads * config->head_dim;
-    linear.outputs = config->width;
-    linear.scale = config->output_scale;
-    status = linear_create(&made.output, compute, &linear, parameters, error);
+    const struct linear_pair_shape shape = {.in_name = "query_key_value",
+                                            .out_name = "output",
+                                            .in_outputs = (config->heads + 2 * config->key_value_heads) *
+                                                          config->head_dim,
+                                            .out_inputs = config->heads * config->head_dim};
+    rotary_status status =
+        linear_pair_create(&made.projections, compute, &config->sublayer, &shape, parameters, error);
     if (status == ROTARY_OK)
         *layer = made;
-    else
-        attention_layer_destroy(&made);
     return status;
 }
 
 void attention_layer_destroy(struct attention_layer *layer)
 {
-    linear_destroy(layer->project);
-    linear_destroy(layer->output);
+    linear_pair_destroy(&layer->projections);
     *layer = (struct attention_layer){0};
 }
 
-rotary_status attention_layer_prepare(struct attention_layer *layer, const struct parameters *parameters,
-                                      rotary_error *error)
-{
-    rotary_status status = linear_prepare(layer->project, parameters, error);
-    return status == ROTARY_OK ? linear_prepare(layer->output, parameters, error) : status;
-}
-
-/* Heads first ... of rows that hold `matrix.stride` elements a token and `time` tokens a sequence. */
+/* Heads first_head ... of rows of tokens, `time` of them per sequence. */
 static rotary_attention_view heads_of(const struct attention_layer *layer, struct matrix matrix, int64_t time,
                                       int64_t first_head)
 {
@@ -86,7 +60,7 @@ static struct query_key_value split_heads(const struct attention_layer *layer, s
                                         heads_of(layer, qkv, time, layer->heads + layer->key_value_heads)};
 }
 
-/* A product is head_dim by (time + 1) / 2 keys for each query. Bytes: everything that goes in and out. */
+/* A matmul is head_dim by (time + 1) / 2 keys for each query. Bytes: all inputs and outputs. */
 static void record_profile(const struct attention_layer *layer, double begin, const char *what, int64_t batch,
                            int64_t time, double matmuls)
 {
@@ -99,63 +73,65 @@ static void record_profile(const struct attention_layer *layer, double begin, co
 }
 
 rotary_status attention_layer_forward(struct attention_layer *layer, const struct parameters *parameters,
-                                      struct matrix out, struct matrix in, int64_t batch, int64_t time,
-                                      struct attention_layer_saved saved, void *workspace,
-                                      rotary_error *error)
+                                      const struct attention_layer_forward_call *call, rotary_error *error)
 {
+    const struct attention_layer_saved *saved = &call->saved;
+    int64_t batch = call->batch, time = call->time;
     rotary_status status =
-        linear_forward(layer->project, parameters, saved.qkv, in, MATMUL_EPILOGUE_NONE, error);
+        linear_forward(layer->projections.in, parameters, saved->qkv, call->in, MATMUL_EPILOGUE_NONE, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value qkv_heads = split_heads(layer, saved.qkv, time);
-    rotary_attention_forward_call call = {.struct_size = sizeof call,
-                                          .shape = {.batch = batch, .queries = time, .keys = time},
-                                          .query = const_view(qkv_heads.query),
-                                          .key = const_view(qkv_heads.key),
-                                          .value = const_view(qkv_heads.value),
-                                          .output = heads_of(layer, saved.context, time, 0),
-                                          .log_sum_exp = saved.log_sum_exp,
-                                          .workspace = workspace};
+    struct query_key_value heads = split_heads(layer, saved->qkv, time);
+    rotary_attention_forward_call attention = {.struct_size = sizeof attention,
+                                               .shape = {.batch = batch, .queries = time, .keys = time},
+                                               .query = const_view(heads.query),
+                                               .key = const_view(heads.key),
+                                               .value = const_view(heads.value),
+                                               .output = heads_of(layer, saved->context, time, 0),
+                                               .log_sum_exp = saved->log_sum_exp,
+                                               .workspace = call->workspace};
     double begin = profile_begin(layer->compute->profile);
-    status = rotary_attention_forward(layer->attention, &call, error);
+    status = rotary_attention_forward(layer->attention, &attention, error);
     record_profile(layer, begin, "forward", batch, time, 2.0);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->output, parameters, out, saved.context, MATMUL_EPILOGUE_NONE, error);
+    return linear_forward(layer->projections.out, parameters, call->out, saved->context, MATMUL_EPILOGUE_NONE,
+                          error);
 }
 
 rotary_status attention_layer_backward(struct attention_layer *layer, struct parameters *parameters,
-                                       struct matrix d_in, struct matrix d_out, struct matrix in,
-                                       int64_t batch, int64_t time, struct attention_layer_saved saved,
-                                       struct matrix d_qkv, struct matrix d_context, void *workspace,
-                                       rotary_error *error)
+                                       const struct attention_layer_backward_call *call, rotary_error *error)
 {
-    rotary_status status = linear_backward(layer->output, parameters, d_context, d_out, saved.context, error);
+    const struct attention_layer_saved *saved = &call->saved;
+    int64_t batch = call->batch, time = call->time;
+    rotary_status status = linear_backward(layer->projections.out, parameters, call->d_context, call->d_out,
+                                           saved->context, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value qkv_heads = split_heads(layer, saved.qkv, time),
-                           d_qkv_heads = split_heads(layer, d_qkv, time);
-    rotary_attention_backward_call call = {.struct_size = sizeof call,
-                                           .shape = {.batch = batch, .queries = time, .keys = time},
-                                           .query = const_view(qkv_heads.query),
-                                           .key = const_view(qkv_heads.key),
-                                           .value = const_view(qkv_heads.value),
-                                           .output = const_view(heads_of(layer, saved.context, time, 0)),
-                                           .output_gradient = const_view(heads_of(layer, d_context, time, 0)),
-                                           .log_sum_exp = saved.log_sum_exp,
-                                           .query_gradient = d_qkv_heads.query,
-                                           .key_gradient = d_qkv_heads.key,
-                                           .value_gradient = d_qkv_heads.value,
-                                           .workspace = workspace};
+    struct query_key_value heads = split_heads(layer, saved->qkv, time),
+                           d_heads = split_heads(layer, call->d_qkv, time);
+    rotary_attention_backward_call attention = {
+        .struct_size = sizeof attention,
+        .shape = {.batch = batch, .queries = time, .keys = time},
+        .query = const_view(heads.query),
+        .key = const_view(heads.key),
+        .value = const_view(heads.value),
+        .output = const_view(heads_of(layer, saved->context, time, 0)),
+        .output_gradient = const_view(heads_of(layer, call->d_context, time, 0)),
+        .log_sum_exp = saved->log_sum_exp,
+        .query_gradient = d_heads.query,
+        .key_gradient = d_heads.key,
+        .value_gradient = d_heads.value,
+        .workspace = call->workspace};
     double begin = profile_begin(layer->compute->profile);
-    status = rotary_attention_backward(layer->attention, &call, error);
+    status = rotary_attention_backward(layer->attention, &attention, error);
     record_profile(layer, begin, "backward", batch, time, 5.0);
     if (status != ROTARY_OK)
         return status;
-    return linear_backward(layer->project, parameters, d_in, d_qkv, in, error);
+    return linear_backward(layer->projections.in, parameters, call->d_in, call->d_qkv, call->in, error);
 }
 
-/* Every query meets what its sequence's cache holds, which is read once. */
+/* Every query reads its sequence's cache up to its own position; memory is read once. */
 static void record_decode_profile(const struct attention_layer *layer, double begin, int64_t batch,
                                   int64_t time, const int64_t *lengths)
 {
@@ -173,33 +149,35 @@ static void record_decode_profile(const struct attention_layer *layer, double be
 }
 
 rotary_status attention_layer_decode(struct attention_layer *layer, const struct parameters *parameters,
-                                     struct matrix out, struct matrix in, int64_t batch, int64_t time,
-                                     struct attention_layer_cache cache, struct matrix qkv,
-                                     struct matrix context, void *workspace, rotary_error *error)
+                                     const struct attention_layer_decode_call *call, rotary_error *error)
 {
-    rotary_status status = linear_forward(layer->project, parameters, qkv, in, MATMUL_EPILOGUE_NONE, error);
+    const struct attention_layer_cache *cache = &call->cache;
+    int64_t batch = call->batch, time = call->time;
+    rotary_status status =
+        linear_forward(layer->projections.in, parameters, call->qkv, call->in, MATMUL_EPILOGUE_NONE, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value qkv_heads = split_heads(layer, qkv, time);
-    struct matrix rows =
-        matrix_of(cache.key, qkv.dtype, batch * cache.capacity, layer->key_value_heads * layer->head_dim);
-    rotary_attention_decode_call call = {.struct_size = sizeof call,
-                                         .batch = batch,
-                                         .queries = time,
-                                         .capacity = cache.capacity,
-                                         .lengths = cache.lengths,
-                                         .query = const_view(qkv_heads.query),
-                                         .key = const_view(qkv_heads.key),
-                                         .value = const_view(qkv_heads.value),
-                                         .key_cache = heads_of(layer, rows, cache.capacity, 0),
-                                         .output = heads_of(layer, context, time, 0),
-                                         .workspace = workspace};
-    rows.data = cache.value;
-    call.value_cache = heads_of(layer, rows, cache.capacity, 0);
+    struct query_key_value heads = split_heads(layer, call->qkv, time);
+    int64_t cache_rows = batch * cache->capacity, cache_columns = layer->key_value_heads * layer->head_dim;
+    struct matrix keys = matrix_of(cache->key, call->qkv.dtype, cache_rows, cache_columns),
+                  values = matrix_of(cache->value, call->qkv.dtype, cache_rows, cache_columns);
+    rotary_attention_decode_call attention = {.struct_size = sizeof attention,
+                                              .batch = batch,
+                                              .queries = time,
+                                              .capacity = cache->capacity,
+                                              .lengths = cache->lengths,
+                                              .query = const_view(heads.query),
+                                              .key = const_view(heads.key),
+                                              .value = const_view(heads.value),
+                                              .key_cache = heads_of(layer, keys, cache->capacity, 0),
+                                              .value_cache = heads_of(layer, values, cache->capacity, 0),
+                                              .output = heads_of(layer, call->context, time, 0),
+                                              .workspace = call->workspace};
     double begin = profile_begin(layer->compute->profile);
-    status = rotary_attention_decode(layer->attention, &call, error);
-    record_decode_profile(layer, begin, batch, time, cache.lengths);
+    status = rotary_attention_decode(layer->attention, &attention, error);
+    record_decode_profile(layer, begin, batch, time, cache->lengths);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->output, parameters, out, context, MATMUL_EPILOGUE_NONE, error);
+    return linear_forward(layer->projections.out, parameters, call->out, call->context, MATMUL_EPILOGUE_NONE,
+                          error);
 }

@@ -1,33 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Multi-head self-attention as a layer: one projection to queries, keys and values, attention, one projection
- * back.
+ * Multi-head self-attention as a layer: one projection to queries, keys and values, attention, and the output
+ * projection.
  *
- * Queries, keys and values stay side by side in the projection's rows, [rows, (heads + 2 key_value_heads)
- * head_dim], and attention reads them there by stride: nothing is transposed or copied between projection and
- * attention.
+ * Queries, keys and values stay side by side in the rows of the projection, [rows, (heads + 2
+ * key_value_heads) head_dim]. Attention reads them there by stride: nothing is transposed or copied in
+ * between.
  */
 #ifndef ROTARY_LAYER_ATTENTION_LAYER_H
 #define ROTARY_LAYER_ATTENTION_LAYER_H
 
-#include "layer/linear.h"
+#include "layer/linear_pair.h"
 
 #include <rotary/attention.h>
 
 struct attention_layer {
     const struct compute *compute;
     const rotary_attention *attention; /* borrowed: layers share it */
-    struct linear *project, *output;   /* "<name>.query_key_value", "<name>.output" */
+    struct linear_pair projections;    /* "<name>.query_key_value", "<name>.output" */
     int64_t heads, key_value_heads, head_dim;
 };
 
 struct attention_layer_config {
-    const char *name;
-    int64_t width, heads, key_value_heads, head_dim;
-    int64_t rows; /* the most in one call: batch * time */
-    bool bias, training;
-    enum initialisation initial, bias_initial;
-    float scale, output_scale;
+    struct sublayer_config sublayer;
+    int64_t heads, key_value_heads, head_dim;
 };
 
 ROTARY_CHECKED rotary_status attention_layer_create(struct attention_layer *layer,
@@ -36,44 +32,57 @@ ROTARY_CHECKED rotary_status attention_layer_create(struct attention_layer *laye
                                                     const struct attention_layer_config *config,
                                                     struct parameters *parameters, rotary_error *error);
 void attention_layer_destroy(struct attention_layer *layer);
-ROTARY_CHECKED rotary_status attention_layer_prepare(struct attention_layer *layer,
-                                                     const struct parameters *parameters,
-                                                     rotary_error *error);
 
-/* What the forward pass leaves for the backward pass. */
+/* Activations that the forward pass stores for the backward pass. */
 struct attention_layer_saved {
     struct matrix qkv;     /* [rows, (heads + 2 key_value_heads) head_dim], storage type */
-    struct matrix context; /* [rows, heads head_dim], storage type */
+    struct matrix context; /* attention's output, [rows, heads head_dim], storage type */
     float *log_sum_exp;    /* [batch, heads, time] */
 };
 
 /* out = layer(in), both [batch * time, width] of the storage type. */
+struct attention_layer_forward_call {
+    int64_t batch, time;
+    struct matrix out, in;
+    struct attention_layer_saved saved; /* written */
+    void *workspace;                    /* rotary_attention_forward_bytes */
+};
 ROTARY_CHECKED rotary_status attention_layer_forward(struct attention_layer *layer,
-                                                     const struct parameters *parameters, struct matrix out,
-                                                     struct matrix in, int64_t batch, int64_t time,
-                                                     struct attention_layer_saved saved, void *workspace,
+                                                     const struct parameters *parameters,
+                                                     const struct attention_layer_forward_call *call,
                                                      rotary_error *error);
 
-/* d_in from d_out; d_projected and d_attended are scratch of the shapes in `saved`. */
+/* d_in from d_out; accumulates the gradients of the parameters. */
+struct attention_layer_backward_call {
+    int64_t batch, time;
+    struct matrix d_in, d_out, in;
+    struct attention_layer_saved saved;
+    struct matrix d_qkv, d_context; /* scratch, shaped like their counterparts in `saved` */
+    void *workspace;                /* rotary_attention_backward_bytes */
+};
 ROTARY_CHECKED rotary_status attention_layer_backward(struct attention_layer *layer,
-                                                      struct parameters *parameters, struct matrix d_in,
-                                                      struct matrix d_out, struct matrix in, int64_t batch,
-                                                      int64_t time, struct attention_layer_saved saved,
-                                                      struct matrix d_qkv, struct matrix d_context,
-                                                      void *workspace, rotary_error *error);
+                                                      struct parameters *parameters,
+                                                      const struct attention_layer_backward_call *call,
+                                                      rotary_error *error);
 
-/* The same over a cache: `time` new tokens of every sequence. Caches are [batch, capacity, key_value_heads,
- * head_dim] of the storage type. */
+/* The KV cache of a layer: [batch, capacity, key_value_heads, head_dim] each, of the storage type. */
 struct attention_layer_cache {
     void *key, *value;
     int64_t capacity;
-    const int64_t *lengths; /* [batch] tokens already there */
+    const int64_t *lengths; /* [batch] tokens in the cache */
+};
+
+/* out = layer(in) of `time` new tokens of every sequence, whose keys and values are appended to the cache. */
+struct attention_layer_decode_call {
+    int64_t batch, time;
+    struct matrix out, in;
+    struct attention_layer_cache cache;
+    struct matrix qkv, context; /* scratch, shaped as in attention_layer_saved */
+    void *workspace;            /* rotary_attention_decode_bytes */
 };
 ROTARY_CHECKED rotary_status attention_layer_decode(struct attention_layer *layer,
-                                                    const struct parameters *parameters, struct matrix out,
-                                                    struct matrix in, int64_t batch, int64_t time,
-                                                    struct attention_layer_cache cache, struct matrix qkv,
-                                                    struct matrix context, void *workspace,
+                                                    const struct parameters *parameters,
+                                                    const struct attention_layer_decode_call *call,
                                                     rotary_error *error);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { STREAM_BITS = 8 }; /* of the stream's number; the site takes the bits above */
+enum { STREAM_BITS = 8 }; /* of the random stream's number; the site is in the bits above */
 
 struct layer_mask dropout_mask(struct dropout dropout)
 {

@@ -7,16 +7,16 @@
 
 #include "kernel/layer/layer_kernels.h"
 
-/* Which elements are dropped is a pure function of this and the element's row and column, so the backward
- * pass draws the mask again instead of storing it. */
+/* The mask is a pure function of this and of an element's row and column: the backward pass draws it again
+ * instead of storing it. */
 struct dropout {
-    float probability; /* 0 (also while evaluating) leaves everything alone */
+    float probability; /* of dropping an element; 0 (always in evaluation): no dropout */
     uint64_t seed;
     uint32_t step; /* counts micro-batches */
-    uint32_t site; /* tells the places in a model apart */
+    uint32_t site; /* the place in the model */
 };
 
-/* The mask as the loops want it. A probability outside [0, 1) drops nothing. */
+/* The mask for the kernels. A probability outside (0, 1) drops nothing. */
 struct layer_mask dropout_mask(struct dropout dropout);
 
 #endif

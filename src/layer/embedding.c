@@ -2,6 +2,7 @@
 #include "layer/embedding.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
 
@@ -10,11 +11,11 @@
 #include <stdlib.h>
 
 enum {
-    BLOCK_ROWS = 128,  /* gathered by one thread in one go */
-    SLICE_COLUMNS = 64 /* of the tables, whose gradient one thread sums; dropout draws as many at once */
+    BLOCK_ROWS = 128,  /* of a forward work item */
+    SLICE_COLUMNS = 64 /* of a backward work item; dropout draws as many at once */
 };
 
-/* Vaswani et al. 2017, 3.5: sin(position / 10000^(2i / width)) at column 2i, the cosine beside it. */
+/* Vaswani et al. 2017, 3.5: sin(position / 10000^(2i / width)) in column 2i, the cosine in column 2i + 1. */
 static void fill_sinusoids(float *table, int64_t positions, int64_t width)
 {
     for (int64_t position = 0; position < positions; position++)
@@ -72,11 +73,10 @@ void embedding_destroy(struct embedding *embedding)
 struct gather {
     const struct embedding *embedding;
     const struct layer_kernels *kernels;
+    const struct embedding_call *call;
     const float *table, *positions;
     float *out;
-    const int32_t *tokens;
-    const int64_t *first;
-    int64_t rows, time;
+    int64_t rows;
     struct layer_mask mask;
 };
 
@@ -84,73 +84,69 @@ static void gather_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct gather *gather = argument;
-    int64_t width = gather->embedding->width, end = (index + 1) * BLOCK_ROWS;
-    end = end < gather->rows ? end : gather->rows;
+    const struct embedding_call *call = gather->call;
+    int64_t width = gather->embedding->width, end = min_i64((index + 1) * BLOCK_ROWS, gather->rows);
     for (int64_t row = index * BLOCK_ROWS; row < end; row++) {
-        int64_t position = row % gather->time + (gather->first ? gather->first[row / gather->time] : 0);
-        gather->kernels->embed(gather->out + row * width, gather->table + gather->tokens[row] * width,
+        int64_t position = row % call->time + (call->first ? call->first[row / call->time] : 0);
+        gather->kernels->embed(gather->out + row * width, gather->table + call->tokens[row] * width,
                                gather->positions ? gather->positions + position * width : NULL,
                                gather->embedding->scale, row, 0, width, &gather->mask);
     }
 }
 
 void embedding_forward(const struct embedding *embedding, const struct compute *compute,
-                       const struct parameters *parameters, float *out, const int32_t *tokens,
-                       const int64_t *first, int64_t batch, int64_t time, struct dropout dropout)
+                       const struct parameters *parameters, const struct embedding_call *call, float *out)
 {
     const float *learned = parameter_value(parameters, embedding->position_table);
     struct gather gather = {.embedding = embedding,
                             .kernels = compute->kernels,
+                            .call = call,
                             .table = parameter_value(parameters, embedding->table),
                             .positions = learned ? learned : embedding->sinusoids,
                             .out = out,
-                            .tokens = tokens,
-                            .first = first,
-                            .rows = batch * time,
-                            .time = time,
-                            .mask = dropout_mask(dropout)};
-    rotary_parallel_for(compute->threads, (gather.rows + BLOCK_ROWS - 1) / BLOCK_ROWS, gather_block, &gather);
+                            .rows = call->batch * call->time,
+                            .mask = dropout_mask(call->dropout)};
+    rotary_parallel_for(compute->threads, divide_up(gather.rows, BLOCK_ROWS), gather_block, &gather);
 }
 
 struct scatter {
     const struct embedding *embedding;
     const struct layer_kernels *kernels;
+    const struct embedding_call *call;
     float *d_table, *d_positions;
     const float *d_out;
-    const int32_t *tokens;
-    int64_t rows, time;
+    int64_t rows;
     struct layer_mask mask;
 };
 
-/* A slice of columns over all rows in order, so that the order of sums is that of the rows. */
+/* Adds a slice of columns of all rows in order: rows of equal tokens are summed in row order. */
 static void scatter_slice(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct scatter *scatter = argument;
+    const struct embedding_call *call = scatter->call;
     int64_t width = scatter->embedding->width, column = index * SLICE_COLUMNS;
-    int64_t columns = width - column < SLICE_COLUMNS ? width - column : SLICE_COLUMNS;
+    int64_t columns = min_i64(width - column, SLICE_COLUMNS);
     for (int64_t row = 0; row < scatter->rows; row++) {
-        float *add =
-            scatter->d_positions ? scatter->d_positions + row % scatter->time * width + column : NULL;
-        scatter->kernels->embed_backward(scatter->d_table + scatter->tokens[row] * width + column, add,
+        float *d_position =
+            scatter->d_positions ? scatter->d_positions + row % call->time * width + column : NULL;
+        scatter->kernels->embed_backward(scatter->d_table + call->tokens[row] * width + column, d_position,
                                          scatter->d_out + row * width + column, scatter->embedding->scale,
                                          row, column, columns, &scatter->mask);
     }
 }
 
 void embedding_backward(const struct embedding *embedding, const struct compute *compute,
-                        struct parameters *parameters, const float *d_out, const int32_t *tokens,
-                        int64_t batch, int64_t time, struct dropout dropout)
+                        struct parameters *parameters, const struct embedding_call *call, const float *d_out)
 {
     struct scatter scatter = {.embedding = embedding,
                               .kernels = compute->kernels,
+                              .call = call,
                               .d_table = parameter_gradient(parameters, embedding->table),
                               .d_positions = parameter_gradient(parameters, embedding->position_table),
                               .d_out = d_out,
-                              .tokens = tokens,
-                              .rows = batch * time,
-                              .time = time,
-                              .mask = dropout_mask(dropout)};
-    rotary_parallel_for(compute->threads, (embedding->width + SLICE_COLUMNS - 1) / SLICE_COLUMNS,
-                        scatter_slice, &scatter);
+                              .rows = call->batch * call->time,
+                              .mask = dropout_mask(call->dropout)};
+    rotary_parallel_for(compute->threads, divide_up(embedding->width, SLICE_COLUMNS), scatter_slice,
+                        &scatter);
 }

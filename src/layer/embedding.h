@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Token embedding, with absolute positions added where a model has them:
+ * Token embedding, plus absolute position embeddings where a model has them:
  *
  *     out[b, t] = dropout(scale * table[token[b, t]] + position[first[b] + t])
  */
@@ -28,9 +28,9 @@ enum embedding_position {
 struct embedding_config {
     const char *name;
     int64_t vocabulary, width, positions;
-    float scale; /* of the token's row: 1, or sqrt(width) as Vaswani et al. 2017 have it */
+    float scale; /* of token embeddings: 1, or sqrt(width) as in Vaswani et al. 2017 */
     enum embedding_position position;
-    float initial_scale; /* standard deviation of the tables that are trained; 0 starts them at zero */
+    float initial_scale; /* standard deviation of the trained tables; 0 initialises them to zero */
 };
 
 ROTARY_CHECKED rotary_status embedding_create(struct embedding *embedding,
@@ -38,17 +38,18 @@ ROTARY_CHECKED rotary_status embedding_create(struct embedding *embedding,
                                               struct parameters *parameters, rotary_error *error);
 void embedding_destroy(struct embedding *embedding);
 
-/* tokens [batch, time]; first [batch] is the position of each sequence's first token, NULL: all 0. out [batch
- * * time, width] f32. Every token must lie in the vocabulary and every position in the table: the caller has
- * checked. */
+/* The caller has checked that tokens are in the vocabulary and positions in the table. */
+struct embedding_call {
+    int64_t batch, time;
+    const int32_t *tokens; /* [batch, time] */
+    const int64_t *first;  /* [batch] positions of the sequences' first tokens; NULL: all 0 */
+    struct dropout dropout;
+};
+/* out [batch * time, width] f32. */
 void embedding_forward(const struct embedding *embedding, const struct compute *compute,
-                       const struct parameters *parameters, float *out, const int32_t *tokens,
-                       const int64_t *first, int64_t batch, int64_t time, struct dropout dropout);
-
-/* Accumulates into the gradients of the tables, in row order whatever the number of threads. Positions start
- * at 0. */
+                       const struct parameters *parameters, const struct embedding_call *call, float *out);
+/* Accumulates the gradients of the tables, in row order for any number of threads. Positions start at 0. */
 void embedding_backward(const struct embedding *embedding, const struct compute *compute,
-                        struct parameters *parameters, const float *d_out, const int32_t *tokens,
-                        int64_t batch, int64_t time, struct dropout dropout);
+                        struct parameters *parameters, const struct embedding_call *call, const float *d_out);
 
 #endif

@@ -14,7 +14,7 @@ struct linear {
     int weight, bias;               /* rows of the table; bias is -1 for none */
     struct packed_weight *forward;  /* [inputs, outputs] */
     struct packed_weight *backward; /* [outputs, inputs]; NULL unless training */
-    char role[64];                  /* its name without the number of the layer, for profiles */
+    char role[64];                  /* the name without the number of the layer, for profiles */
 };
 
 static rotary_status add_parameters(struct linear *linear, const struct linear_config *config,
@@ -41,7 +41,7 @@ static rotary_status add_parameters(struct linear *linear, const struct linear_c
     return status;
 }
 
-/* "layers.3.attention.output" is "attention.output" in every layer. */
+/* "attention.output" of "layers.3.attention.output". */
 static const char *role_of(const char *name)
 {
     if (strncmp(name, "layers.", 7) != 0)
@@ -50,7 +50,7 @@ static const char *role_of(const char *name)
     return rest ? rest + 1 : name;
 }
 
-static rotary_status prepare_memory(struct linear *linear, bool training, rotary_error *error)
+static rotary_status create_packed_weights(struct linear *linear, bool training, rotary_error *error)
 {
     const struct compute *compute = linear->compute;
     const struct packed_weight_config forward = {
@@ -82,7 +82,7 @@ rotary_status linear_create(struct linear **linear, const struct compute *comput
     snprintf(made->role, sizeof made->role, "%s", role_of(config->name));
     rotary_status status = add_parameters(made, config, parameters, error);
     if (status == ROTARY_OK)
-        status = prepare_memory(made, config->training, error);
+        status = create_packed_weights(made, config->training, error);
     if (status != ROTARY_OK) {
         linear_destroy(made);
         return status;
@@ -128,15 +128,15 @@ static rotary_status check_shapes(const struct linear *linear, struct matrix in,
         out.columns != linear->outputs || in.dtype != linear->compute->storage)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "a linear layer of %lld inputs and %lld outputs in %s, made for %lld rows, was given "
-            "[%lld, %lld] in %s for [%lld, %lld]",
+            "a linear layer of %lld inputs and %lld outputs in %s, created for %lld rows, got an input "
+            "[%lld, %lld] in %s and an output [%lld, %lld]",
             (long long)linear->inputs, (long long)linear->outputs,
             rotary_dtype_name(linear->compute->storage), (long long)linear->rows, (long long)in.rows,
             (long long)in.columns, rotary_dtype_name(in.dtype), (long long)out.rows, (long long)out.columns);
     return ROTARY_OK;
 }
 
-/* Bytes: both matrices of activations and the weight. */
+/* Bytes: input, output and weight. */
 static void record_profile(const struct linear *linear, double begin, const char *what, int64_t rows)
 {
     double ins = (double)linear->inputs, outs = (double)linear->outputs, all = (double)rows,
@@ -168,7 +168,7 @@ rotary_status linear_backward(struct linear *linear, struct parameters *paramete
     rotary_status status = check_shapes(linear, in, d_out, error);
     if (status == ROTARY_OK && !linear->backward)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                             "a linear layer made for inference has no backward pass");
+                             "a linear layer created for inference has no backward pass");
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->compute->profile);

@@ -14,11 +14,11 @@ struct linear;
 struct linear_config {
     const char *name; /* adds "<name>.weight" and, with bias, "<name>.bias" to the table */
     int64_t inputs, outputs;
-    int64_t rows; /* the most in one call */
+    int64_t rows; /* the maximum per call */
     bool bias, training;
-    int tied_weight; /* the index of a weight [outputs, inputs] to share instead of adding one; -1: none */
+    int tied_weight; /* index of a parameter [outputs, inputs] to share; -1: adds a weight of its own */
     enum initialisation initial, bias_initial;
-    float scale; /* of both */
+    float scale; /* of both initial distributions */
 };
 
 ROTARY_CHECKED rotary_status linear_create(struct linear **linear, const struct compute *compute,
@@ -26,25 +26,24 @@ ROTARY_CHECKED rotary_status linear_create(struct linear **linear, const struct 
                                            rotary_error *error);
 void linear_destroy(struct linear *linear);
 
-/* Bytes it holds beyond the table of parameters: weights in the layouts the product wants. */
+/* Bytes of its packed weights. */
 size_t linear_bytes(const struct linear *linear);
 
 int64_t linear_outputs(const struct linear *linear);
 
-/* Brings the weights into the layouts the product wants. To be called after the values changed: once a step.
- */
+/* Packs the weights for the matmuls. To be called after the parameters changed: once per step. */
 ROTARY_CHECKED rotary_status linear_prepare(struct linear *linear, const struct parameters *parameters,
                                             rotary_error *error);
 
-/* out[rows, outputs] = finish(in[rows, inputs] W^T + b). in is of the storage type, out of that or f32;
- * any number of rows up to the configured. The first call with a new number of rows may allocate; later ones
- * do not. */
+/* out[rows, outputs] = epilogue(in[rows, inputs] W^T + b). in has the storage type, out that type or f32;
+ * rows may be fewer than configured. The first call with a new number of rows may allocate; later ones do
+ * not. */
 ROTARY_CHECKED rotary_status linear_forward(struct linear *linear, const struct parameters *parameters,
                                             struct matrix out, struct matrix in,
                                             enum matmul_epilogue epilogue, rotary_error *error);
 
-/* d_in = d_out W (skipped when d_in.data is NULL); d_weight += d_out^T in; d_bias += column sums of d_out.
- * d_out, in, d_in are of the storage type. d_out is the gradient before the activation. */
+/* d_in = d_out W (skipped if d_in.data is NULL); d_weight += d_out^T in; d_bias += column sums of d_out. All
+ * have the storage type. d_out is the gradient of in W^T + b: the caller has been through the epilogue. */
 ROTARY_CHECKED rotary_status linear_backward(struct linear *linear, struct parameters *parameters,
                                              struct matrix d_in, struct matrix d_out, struct matrix in,
                                              rotary_error *error);

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/integer.h"
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
 #include "tensor/profile.h"
@@ -10,10 +11,10 @@
 #include <stdlib.h>
 
 enum {
-    MAX_LOGITS = 1 << 25, /* elements held at once, unless fewer than ROWS_LEAST rows would fit */
+    MAX_LOGITS = 1 << 25, /* elements of a block, unless those are fewer than MIN_ROWS rows */
     MIN_ROWS = 256,
     STRIDE_MULTIPLE = 32, /* rows of logits start on a cache line in either type */
-    TASK_ROWS = 64,       /* softmaxed by one thread in one go */
+    TASK_ROWS = 64,       /* of a work item */
 };
 
 struct loss {
@@ -30,15 +31,13 @@ struct loss {
 
 static int64_t tasks_of(int64_t rows)
 {
-    return (rows + TASK_ROWS - 1) / TASK_ROWS;
+    return divide_up(rows, TASK_ROWS);
 }
 
 static int64_t choose_block_rows(int64_t rows, int64_t stride)
 {
     int64_t fit = MAX_LOGITS / stride / MIN_ROWS * MIN_ROWS;
-    if (fit < MIN_ROWS)
-        fit = MIN_ROWS;
-    return fit < rows ? fit : rows;
+    return min_i64(max_i64(fit, MIN_ROWS), rows);
 }
 
 static void carve(struct loss *loss)
@@ -50,13 +49,13 @@ static void carve(struct loss *loss)
     loss->tasks = rotary_arena_push(&loss->arena, tasks_of(loss->block_rows), sizeof *loss->tasks);
 }
 
-/* All but its memory, which is measured. */
+/* A loss without memory, whose arena is measured. */
 static struct loss measure(const struct compute *compute, int64_t classes, const struct loss_config *config)
 {
     struct loss loss = {
         .compute = compute,
         .classes = classes,
-        .stride = (classes + STRIDE_MULTIPLE - 1) / STRIDE_MULTIPLE * STRIDE_MULTIPLE,
+        .stride = round_up(classes, STRIDE_MULTIPLE),
         .smoothing = config->label_smoothing,
         .training = config->training,
     };
@@ -76,15 +75,15 @@ rotary_status loss_create(struct loss **loss, const struct compute *compute, str
     if (config->rows < 1 || !(config->label_smoothing >= 0.0f && config->label_smoothing < 1.0f))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "a loss of %lld rows with label smoothing %g: wanted at least 1 row, and smoothing of at "
-            "least 0 and below 1",
+            "a loss of %lld rows with label smoothing %g: wanted at least 1 row, and label smoothing in "
+            "[0, 1)",
             (long long)config->rows, (double)config->label_smoothing);
     struct loss *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the loss");
     *made = measure(compute, linear_outputs(output), config);
     made->output = output;
-    rotary_status status = rotary_arena_allocate(&made->arena, "logits", error);
+    rotary_status status = rotary_arena_allocate(&made->arena, "the logits", error);
     if (status != ROTARY_OK) {
         free(made);
         return status;
@@ -162,13 +161,13 @@ rotary_status loss_run(struct loss *loss, struct parameters *parameters, const s
                        struct loss_sums *sums, rotary_error *error)
 {
     if (call->d_hidden.data && !loss->training)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a loss made for inference has no backward pass");
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a loss created for inference has no backward pass");
     rotary_status status = ROTARY_OK;
     *sums = (struct loss_sums){0};
     for (int64_t first = 0; first < call->hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
-        int64_t rest = call->hidden.rows - first;
-        status = run_block(loss, parameters, call, first, rest < loss->block_rows ? rest : loss->block_rows,
-                           sums, error);
+        int64_t rows = min_i64(call->hidden.rows - first, loss->block_rows);
+        status = run_block(loss, parameters, call, first, rows, sums, error);
     }
     return status;
 }

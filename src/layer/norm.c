@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/norm.h"
 
+#include "base/integer.h"
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 64 }; /* rows done by one thread in one go, summed into one partial gradient */
+enum { BLOCK_ROWS = 64 }; /* rows of a work item, which sums them into one partial gradient */
 
 static int64_t blocks_of(int64_t rows)
 {
-    return (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    return divide_up(rows, BLOCK_ROWS);
 }
 
 static int64_t rows_of_block(int64_t index, int64_t rows)
 {
-    int64_t rest = rows - index * BLOCK_ROWS;
-    return rest < BLOCK_ROWS ? rest : BLOCK_ROWS;
+    return min_i64(rows - index * BLOCK_ROWS, BLOCK_ROWS);
 }
 
-rotary_status norm_create(struct norm *norm, enum norm_kind kind, const char *name, int64_t width,
-                          float epsilon, struct parameters *parameters, rotary_error *error)
+rotary_status norm_create(struct norm *norm, const struct norm_config *config, struct parameters *parameters,
+                          rotary_error *error)
 {
-    struct norm made = {.kind = kind, .width = width, .epsilon = epsilon, .bias = -1};
-    struct parameter row = {.rows = width, .initial = INITIAL_ONE};
-    snprintf(row.name, sizeof row.name, "%s.weight", name);
+    struct norm made = {.kind = config->kind, .width = config->width, .epsilon = config->epsilon, .bias = -1};
+    struct parameter row = {.rows = config->width, .initial = INITIAL_ONE};
+    snprintf(row.name, sizeof row.name, "%s.weight", config->name);
     rotary_status status = parameters_add(parameters, &row, &made.gain, error);
-    if (status == ROTARY_OK && kind == NORM_LAYER) {
+    if (status == ROTARY_OK && config->kind == NORM_LAYER) {
         row.initial = INITIAL_ZERO;
-        snprintf(row.name, sizeof row.name, "%s.bias", name);
+        snprintf(row.name, sizeof row.name, "%s.bias", config->name);
         status = parameters_add(parameters, &row, &made.bias, error);
     }
     if (status == ROTARY_OK)
@@ -39,7 +39,7 @@ rotary_status norm_create(struct norm *norm, enum norm_kind kind, const char *na
 
 struct forward {
     const struct layer_kernels *kernels;
-    struct layer_norm_forward all; /* of all rows; a block's is made from it */
+    struct layer_norm_forward all; /* of all rows; each block derives its own */
     struct matrix sublayer_output, normalised;
 };
 

@@ -23,12 +23,12 @@ int64_t position_rotary_dim(int64_t head_dim, double fraction)
     return (int64_t)floor((double)head_dim * fraction + 1e-9);
 }
 
-/* Leaves *rope alone where no channel turns. */
+/* *rope is not written where no channel is rotated. */
 static rotary_status create_rope(rotary_rope **rope, const struct compute *compute,
                                  const struct position_config *config, double fraction, rotary_error *error)
 {
     int64_t channels = position_rotary_dim(config->head_dim, fraction);
-    if (channels == 0) /* none: to the plan, 0 would be all */
+    if (channels == 0) /* the plan reads 0 as all channels */
         return ROTARY_OK;
     rotary_rope_config plan;
     rotary_rope_config_default(&plan);

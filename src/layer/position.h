@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Position encodings, a row each, and the attention they make. There is one attention; an encoding says which
- * of its terms are there.
+ * Position encodings, one table row each, and the attention plan of an encoding.
  */
 #ifndef ROTARY_LAYER_POSITION_H
 #define ROTARY_LAYER_POSITION_H
@@ -12,11 +11,12 @@
 #include <rotary/attention.h>
 
 enum position {
-    POSITION_NONE,       /* nothing (NoPE): a causal mask alone tells the order */
+    POSITION_NONE,       /* NoPE: only the causal mask gives order */
     POSITION_LEARNED,    /* a trained table added to the embedding */
-    POSITION_SINUSOIDAL, /* a fixed one (Vaswani et al. 2017) */
-    POSITION_ROPE,       /* queries and keys turned (Su et al. 2021) */
-    POSITION_ROPER,      /* values too, and the output turned back (Harik and Jayasiri 2022) */
+    POSITION_SINUSOIDAL, /* a fixed table added to the embedding (Vaswani et al. 2017) */
+    POSITION_ROPE,       /* queries and keys rotated (Su et al. 2021) */
+    POSITION_ROPER, /* also values rotated, and the inverse rotation on the output (Harik and Jayasiri 2022)
+                     */
     POSITIONS
 };
 
@@ -34,16 +34,16 @@ struct position_config {
     int64_t heads, key_value_heads, head_dim;
     rotary_pairing pairing;
     double base;
-    double query_key_fraction, value_fraction; /* of a head's channels that turn */
-    int64_t table_positions;                   /* positions whose cosines and sines are kept ready */
+    double query_key_fraction, value_fraction; /* of a head's channels, that are rotated */
+    int64_t table_positions;                   /* positions in the table of cosines and sines */
 };
 
-/* Channels that turn when `fraction` of `head_dim` should. */
+/* Rotated channels: `fraction` of `head_dim`, rounded down. */
 int64_t position_rotary_dim(int64_t head_dim, double fraction);
 
-/* Causal self-attention under an encoding. All layers of a model share one. */
+/* Causal self-attention with an encoding. All layers of a model share one. */
 struct position_attention {
-    rotary_rope *rope, *value_rope; /* NULL where the encoding does not turn */
+    rotary_rope *rope, *value_rope; /* NULL: no rotation */
     rotary_attention *attention;
 };
 ROTARY_CHECKED rotary_status position_attention_create(struct position_attention *attention,

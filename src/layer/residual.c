@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/residual.h"
 
+#include "base/integer.h"
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
 
@@ -15,13 +16,12 @@ struct residual_work {
 
 static int64_t blocks_of(int64_t rows)
 {
-    return (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    return divide_up(rows, BLOCK_ROWS);
 }
 
 static int64_t block_end(int64_t index, int64_t rows)
 {
-    int64_t end = (index + 1) * BLOCK_ROWS;
-    return end < rows ? end : rows;
+    return min_i64((index + 1) * BLOCK_ROWS, rows);
 }
 
 static void cast_block(void *argument, int64_t index, int worker)

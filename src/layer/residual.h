@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The residual stream is f32; what goes into a sublayer has the storage type.
+ * Between the f32 residual stream and matrices of the storage type.
  */
 #ifndef ROTARY_LAYER_RESIDUAL_H
 #define ROTARY_LAYER_RESIDUAL_H
@@ -8,10 +8,10 @@
 #include "tensor/compute.h"
 #include "tensor/matrix.h"
 
-/* out = from, in out's type. from is [out.rows, out.columns]. */
+/* out = from, converted to the type of out. from is [out.rows, out.columns]. */
 void residual_cast(const struct compute *compute, struct matrix out, const float *from);
 
-/* to += from, of any type. to is [from.rows, from.columns]. */
+/* to += from. to is [from.rows, from.columns]. */
 void residual_add(const struct compute *compute, float *to, struct matrix from);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Putting a decoder together: parameters, then memory, sized before it is taken.
+ * Creation of a decoder: parameters, then memory, which is measured before it is allocated.
  */
 #include "model/decoder.h"
 
@@ -27,9 +27,9 @@ static rotary_status create_position(struct position_attention *position, const 
     return position_attention_create(position, compute, &row, error);
 }
 
-/* How a linear layer starts. PyTorch draws weight and bias uniformly within 1 / sqrt(inputs); GPT-2 draws the
- * weight from a normal distribution, narrower by `depth` where the output joins the residual stream, and
- * starts biases at zero. */
+/* The initial distribution of a linear layer. PyTorch draws weight and bias uniformly within 1 /
+ * sqrt(inputs). GPT-2 draws the weight from a normal distribution, whose variance is divided by `depth` where
+ * the output joins the residual stream, and sets biases to zero. */
 struct initializer {
     enum initialisation weight, bias;
     float scale; /* of both */
@@ -43,51 +43,51 @@ static struct initializer initializer_of(const struct decoder_config *config, in
                                 (float)(config->initializer_range / sqrt(depth))};
 }
 
+/* `out_inputs`: inputs of the sublayer's second linear layer. */
+static struct sublayer_config sublayer_config_of(const struct decoder *decoder, const char *name,
+                                                 int64_t out_inputs)
+{
+    const struct decoder_config *config = &decoder->config;
+    struct initializer in = initializer_of(config, config->hidden_size, 1.0);
+    struct initializer out = initializer_of(config, out_inputs, 2.0 * (double)config->num_hidden_layers);
+    return (struct sublayer_config){.name = name,
+                                    .width = config->hidden_size,
+                                    .rows = decoder_rows(decoder->limits),
+                                    .bias = config->bias,
+                                    .training = decoder->limits.training,
+                                    .initial = in.weight,
+                                    .bias_initial = in.bias,
+                                    .in_scale = in.scale,
+                                    .out_scale = out.scale};
+}
+
 static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
     struct block *block = &decoder->blocks[layer];
-    int64_t rows = decoder_rows(decoder->limits), context = config->num_attention_heads * config->head_dim;
-    double depth = 2.0 * (double)config->num_hidden_layers;
-    struct initializer in = initializer_of(config, config->hidden_size, 1.0);
-    struct initializer out = initializer_of(config, context, depth);
     char name[96];
     snprintf(name, sizeof name, "layers.%lld.attention", (long long)layer);
-    struct attention_layer_config attention = {.name = name,
-                                               .width = config->hidden_size,
-                                               .heads = config->num_attention_heads,
-                                               .key_value_heads = config->num_key_value_heads,
-                                               .head_dim = config->head_dim,
-                                               .rows = rows,
-                                               .bias = config->bias,
-                                               .training = decoder->limits.training,
-                                               .initial = in.weight,
-                                               .bias_initial = in.bias,
-                                               .scale = in.scale,
-                                               .output_scale = out.scale};
+    const struct attention_layer_config attention = {
+        .sublayer = sublayer_config_of(decoder, name, config->num_attention_heads * config->head_dim),
+        .heads = config->num_attention_heads,
+        .key_value_heads = config->num_key_value_heads,
+        .head_dim = config->head_dim};
     rotary_status status =
         attention_layer_create(&block->attention, decoder->compute, decoder->position.attention, &attention,
                                &decoder->parameters, error);
     if (status != ROTARY_OK)
         return status;
-    out = initializer_of(config, config->intermediate_size, depth);
     snprintf(name, sizeof name, "layers.%lld.feed_forward", (long long)layer);
-    struct feed_forward_config feed_forward = {.name = name,
-                                               .width = config->hidden_size,
-                                               .hidden = config->intermediate_size,
-                                               .rows = rows,
-                                               .activation = (enum activation)config->hidden_act,
-                                               .bias = config->bias,
-                                               .training = decoder->limits.training,
-                                               .initial = in.weight,
-                                               .bias_initial = in.bias,
-                                               .up_scale = in.scale,
-                                               .down_scale = out.scale};
+    const struct feed_forward_config feed_forward = {
+        .sublayer = sublayer_config_of(decoder, name, config->intermediate_size),
+        .hidden = config->intermediate_size,
+        .activation = (enum activation)config->hidden_act};
     return feed_forward_create(&block->feed_forward, decoder->compute, &feed_forward, &decoder->parameters,
                                error);
 }
 
-/* The norm at junction k, named after the sublayer it stands before (pre) or after (post). */
+/* The norm of residual sum k, named after the sublayer that follows it (pre-norm) or precedes it (post-norm).
+ */
 static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
@@ -101,8 +101,11 @@ static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *
     else
         snprintf(name, sizeof name, "layers.%lld.%s_norm", (long long)(sublayer / 2),
                  sublayer % 2 == 0 ? "attention" : "feed_forward");
-    return norm_create(&decoder->residual_norms[k].norm, (enum norm_kind)config->norm, name,
-                       config->hidden_size, (float)config->norm_epsilon, &decoder->parameters, error);
+    const struct norm_config norm = {.name = name,
+                                     .kind = (enum norm_kind)config->norm,
+                                     .width = config->hidden_size,
+                                     .epsilon = (float)config->norm_epsilon};
+    return norm_create(&decoder->residual_norms[k].norm, &norm, &decoder->parameters, error);
 }
 
 static struct loss_config loss_config_of(const struct decoder *decoder)
@@ -202,8 +205,8 @@ static size_t attention_workspace_bytes(const struct decoder *decoder)
     return forward > backward ? forward : backward;
 }
 
-/* Run twice, measuring and then for real (base/arena.h). Without training every block and junction shares the
- * memory of the first: nothing needs to outlive the next sublayer. */
+/* Called twice: first to measure, then to assign memory (base/arena.h). Without training all blocks and all
+ * residual norms share the memory of the first: nothing outlives the next sublayer. */
 static void carve(struct decoder *decoder)
 {
     const struct decoder_config *config = &decoder->config;
@@ -247,8 +250,8 @@ static void carve(struct decoder *decoder)
     decoder->norm_scratch = push_floats(arena, norm_scratch(&decoder->residual_norms[2 * layers].norm, rows));
 }
 
-/* A decoder that has its parts' places but neither parameters nor memory: enough to carve, measuring. Its
- * rotations have tables of so many positions. */
+/* A decoder with neither parameters nor memory: enough for carve() to measure. Its rotation tables have
+ * table_positions positions. */
 static rotary_status create_without_memory(struct decoder **decoder, const struct compute *compute,
                                            const struct decoder_config *config, struct decoder_limits limits,
                                            int64_t table_positions, rotary_error *error)
@@ -284,7 +287,7 @@ static rotary_status create_without_memory(struct decoder **decoder, const struc
     return status;
 }
 
-/* Elements of all parameters, and of those that are matrices of linear layers. */
+/* Elements of all parameters, and of the weights of linear layers. */
 static void count_parameters(const struct decoder_config *config, double *all, double *linear)
 {
     double width = (double)config->hidden_size, vocabulary = (double)config->vocab_size,
@@ -302,7 +305,8 @@ static void count_parameters(const struct decoder_config *config, double *all, d
         *all += (double)config->max_position_embeddings * width;
 }
 
-/* Numbers in the tables of positions: cosines and sines of what turns, or what is added to the embedding. */
+/* Numbers in the position tables: cosines and sines of rotated channels, or the sinusoids of the embedding.
+ */
 static double count_table(const struct decoder_config *config)
 {
     const struct position_encoding *encoding = position_encoding((enum position)config->position);
@@ -325,13 +329,13 @@ rotary_status decoder_bytes(const struct compute *compute, const struct decoder_
     count_parameters(&decoder->config, &all, &linear);
     decoder->residual_norms[2 * decoder->config.num_hidden_layers].norm.width = decoder->config.hidden_size;
     carve(decoder);
-    /* values, gradients, two moments; and each linear weight laid out for the product forward and backward */
-    double copies = limits.training ? 4.0 : 1.0, layouts = limits.training ? 2.0 : 1.0;
+    /* values, gradients, two moments; and the packed weights of the forward and backward matmuls */
+    double copies = limits.training ? 4.0 : 1.0, packed_weights = limits.training ? 2.0 : 1.0;
     struct loss_config loss = loss_config_of(decoder);
     double total = (double)decoder->arena.used +
                    (double)loss_bytes(compute, decoder->config.vocab_size, &loss) +
                    (all * copies + count_table(&decoder->config)) * sizeof(float) +
-                   linear * layouts * (double)rotary_dtype_size(compute->storage);
+                   linear * packed_weights * (double)rotary_dtype_size(compute->storage);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
     decoder_destroy(decoder);
     return ROTARY_OK;
@@ -403,9 +407,10 @@ rotary_status decoder_prepare(struct decoder *decoder, rotary_error *error)
 {
     rotary_status status = linear_prepare(decoder->output, &decoder->parameters, error);
     for (int64_t layer = 0; status == ROTARY_OK && layer < decoder->config.num_hidden_layers; layer++) {
-        status = attention_layer_prepare(&decoder->blocks[layer].attention, &decoder->parameters, error);
+        struct block *block = &decoder->blocks[layer];
+        status = linear_pair_prepare(&block->attention.projections, &decoder->parameters, error);
         if (status == ROTARY_OK)
-            status = feed_forward_prepare(&decoder->blocks[layer].feed_forward, &decoder->parameters, error);
+            status = linear_pair_prepare(&block->feed_forward.projections, &decoder->parameters, error);
     }
     return status;
 }
@@ -416,12 +421,12 @@ rotary_status decoder_check_tokens(const struct decoder *decoder, const int32_t 
     for (int64_t i = 0; i < count; i++)
         if (tokens[i] < 0 || tokens[i] >= decoder->config.vocab_size)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "token %lld is %d: the vocabulary has 0 ... %lld", (long long)i,
+                               "token %lld is %d: wanted 0 ... %lld, the vocabulary", (long long)i,
                                (int)tokens[i], (long long)decoder->config.vocab_size - 1);
     if (last >= decoder->config.max_position_embeddings &&
         position_encoding((enum position)decoder->config.position)->embedding != EMBEDDING_POSITION_NONE)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "position %lld is beyond the %lld positions this model has", (long long)last,
-                           (long long)decoder->config.max_position_embeddings);
+                           "position %lld: the model has positions 0 ... %lld", (long long)last,
+                           (long long)decoder->config.max_position_embeddings - 1);
     return ROTARY_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding over a key-value cache.
+ * The KV cache: keys and values of every layer, for a fixed number of sequences of a fixed capacity.
  */
 #include "base/fail.h"
 #include "model/decoder_parts.h"
@@ -14,9 +14,9 @@ static void carve(struct decoder_cache *cache, const struct decoder *decoder)
     cache->keys = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
     cache->values = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
     cache->lengths = rotary_arena_push(&cache->arena, cache->batch, sizeof *cache->lengths);
-    int64_t max = decoder_rows(decoder->limits) / cache->batch; /* new tokens, and so any fewer */
+    int64_t max_tokens = decoder_rows(decoder->limits) / cache->batch; /* per sequence and call */
     size_t workspace =
-        rotary_attention_decode_bytes(decoder->position.attention, cache->batch, max, cache->capacity);
+        rotary_attention_decode_bytes(decoder->position.attention, cache->batch, max_tokens, cache->capacity);
     cache->workspace = rotary_arena_push(&cache->arena, (int64_t)workspace, 1);
 }
 
@@ -26,12 +26,12 @@ rotary_status decoder_cache_create(struct decoder_cache **cache, const struct de
     if (batch < 1 || batch > decoder_rows(decoder->limits) || capacity < 1)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "a cache for %lld sequences of %lld tokens: this model decodes 1 to %lld sequences at once, "
-            "of at least 1 token",
+            "a KV cache for %lld sequences of %lld tokens: the model decodes 1 to %lld sequences at once, of "
+            "at least 1 token",
             (long long)batch, (long long)capacity, (long long)decoder_rows(decoder->limits));
     struct decoder_cache *made = calloc(1, sizeof *made);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a cache");
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a KV cache");
     made->batch = batch;
     made->capacity = capacity;
     size_t row = (size_t)(decoder->config.num_key_value_heads * decoder->config.head_dim) *
@@ -40,7 +40,7 @@ rotary_status decoder_cache_create(struct decoder_cache **cache, const struct de
         made->layer_bytes = SIZE_MAX;
     made->layer_bytes = rotary_align(made->layer_bytes);
     carve(made, decoder);
-    rotary_status status = rotary_arena_allocate(&made->arena, "the key-value cache", error);
+    rotary_status status = rotary_arena_allocate(&made->arena, "the KV cache", error);
     if (status != ROTARY_OK) {
         decoder_cache_destroy(made);
         return status;
@@ -64,40 +64,4 @@ struct attention_layer_cache decoder_cache_layer(const struct decoder_cache *cac
                                           .value = cache->values + (size_t)layer * cache->layer_bytes,
                                           .capacity = cache->capacity,
                                           .lengths = cache->lengths};
-}
-
-rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache, int64_t time,
-                             const int32_t *tokens, float *logits, rotary_error *error)
-{
-    int64_t batch = cache->batch, width = decoder->config.hidden_size, longest = 0;
-    for (int64_t b = 0; b < batch; b++)
-        longest = cache->lengths[b] > longest ? cache->lengths[b] : longest;
-    if (time < 1 || time > decoder_rows(decoder->limits) / batch)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%lld new tokens for each of %lld sequences: this model reads 1 to %lld at once",
-                           (long long)time, (long long)batch,
-                           (long long)(decoder_rows(decoder->limits) / batch));
-    if (longest + time > cache->capacity)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%lld tokens after %lld: the cache holds %lld",
-                           (long long)time, (long long)longest, (long long)cache->capacity);
-    rotary_status status = decoder_check_tokens(decoder, tokens, batch * time, longest + time - 1, error);
-    if (status != ROTARY_OK)
-        return status;
-    struct pass pass = {.decoder = decoder,
-                        .cache = cache,
-                        .batch = batch,
-                        .time = time,
-                        .rows = batch * time,
-                        .error = error};
-    status = decoder_forward(&pass, tokens);
-    if (status != ROTARY_OK)
-        return status;
-    for (int64_t b = 0; b < batch; b++)
-        cache->lengths[b] += time;
-    /* The last token of every sequence: every time-th row. */
-    struct matrix last = matrix_rows(decoder_hidden(&pass), time - 1, batch);
-    last.stride = time * width;
-    return linear_forward(decoder->output, &decoder->parameters,
-                          matrix_of(logits, ROTARY_F32, batch, decoder->config.vocab_size), last,
-                          MATMUL_EPILOGUE_NONE, error);
 }

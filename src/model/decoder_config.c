@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The configuration of a decoder: defaults, its settings table, and whether its members fit together.
+ * The configuration of a decoder: defaults, settings table, validation.
  */
 #include "model/decoder.h"
 
@@ -34,22 +34,21 @@ enum { MAX_HEAD_DIM = 1024 };
 
 static const struct setting table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, "position encoding"},
-    {"vocab_size", SETTING_INTEGER, MEMBER(vocab_size), 0, 1 << 24, NULL,
-     "tokens; 0: as many as the task has"},
+    {"vocab_size", SETTING_INTEGER, MEMBER(vocab_size), 0, 1 << 24, NULL, "tokens; 0: the task's"},
     {"hidden_size", SETTING_INTEGER, MEMBER(hidden_size), 1, 1 << 20, NULL, "width of the residual stream"},
     {"num_hidden_layers", SETTING_INTEGER, MEMBER(num_hidden_layers), 1, 1024, NULL, "blocks"},
     {"num_attention_heads", SETTING_INTEGER, MEMBER(num_attention_heads), 1, 1024, NULL, "query heads"},
     {"num_key_value_heads", SETTING_INTEGER, MEMBER(num_key_value_heads), 0, 1024, NULL,
-     "key-value heads; 0: one a query head"},
+     "key-value heads; 0: num_attention_heads"},
     {"head_dim", SETTING_INTEGER, MEMBER(head_dim), 0, MAX_HEAD_DIM, NULL,
-     "channels a head; 0: hidden_size / heads"},
+     "channels per head; 0: hidden_size / num_attention_heads"},
     {"intermediate_size", SETTING_INTEGER, MEMBER(intermediate_size), 0, 1 << 22, NULL,
      "width of the feed-forward layer; 0: 4 hidden_size"},
     {"max_position_embeddings", SETTING_INTEGER, MEMBER(max_position_embeddings), 0, 1 << 24, NULL,
-     "longest sequence, tokens; 0: as long as the task's"},
+     "longest sequence, tokens; 0: the task's"},
     {"hidden_act", SETTING_CHOICE, MEMBER(hidden_act), 0, 0, hidden_acts,
      "activation of the feed-forward layer"},
-    {"pairing", SETTING_CHOICE, MEMBER(pairing), 0, 0, pairings, "which channels turn together"},
+    {"pairing", SETTING_CHOICE, MEMBER(pairing), 0, 0, pairings, "which channels are rotated together"},
     {"norm", SETTING_CHOICE, MEMBER(norm), 0, 0, norms, "normalisation"},
     {"norm_position", SETTING_CHOICE, MEMBER(norm_position), 0, 0, norm_positions,
      "before each layer, or after each residual sum"},
@@ -60,9 +59,9 @@ static const struct setting table[] = {
      "standard deviation of normal initialisation"},
     {"rope_theta", SETTING_REAL, MEMBER(rope_theta), 1e-3, 1e12, NULL, "base of the inverse frequencies"},
     {"partial_rotary_factor", SETTING_REAL, MEMBER(partial_rotary_factor), 0.0, 1.0, NULL,
-     "share of a head's query and key channels that turn"},
+     "fraction of a head's query and key channels to rotate"},
     {"value_fraction", SETTING_REAL, MEMBER(value_fraction), 0.0, 1.0, NULL,
-     "share of a head's value channels that turn (roper)"},
+     "fraction of a head's value channels to rotate (roper)"},
     {"dropout", SETTING_REAL, MEMBER(dropout), 0.0, 0.99, NULL,
      "of the embedding and of every residual branch"},
     {"label_smoothing", SETTING_REAL, MEMBER(label_smoothing), 0.0, 0.99, NULL, "of the training loss"},
@@ -90,8 +89,8 @@ static rotary_status check_rotary(const struct decoder_config *config, const cha
     if (channels % 2 != 0)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "%s %g of head_dim %lld turns %lld channels: channels turn in pairs, so their number "
-            "must be even",
+            "%s %g of head_dim %lld rotates %lld channels: wanted an even number, as channels are "
+            "rotated in pairs",
             key, fraction, (long long)config->head_dim, (long long)channels);
     return ROTARY_OK;
 }
@@ -104,7 +103,7 @@ rotary_status decoder_config_check(struct decoder_config *config, rotary_error *
                            (long long)config->vocab_size);
     if (config->max_position_embeddings < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "max_position_embeddings is %lld: a model reads at least 1 token",
+                           "max_position_embeddings is %lld: a model needs at least 1 position",
                            (long long)config->max_position_embeddings);
     if (config->head_dim == 0) {
         if (config->hidden_size % config->num_attention_heads != 0)
@@ -117,8 +116,8 @@ rotary_status decoder_config_check(struct decoder_config *config, rotary_error *
         if (head_dim > MAX_HEAD_DIM)
             return rotary_fail(
                 error, ROTARY_INVALID_ARGUMENT,
-                "hidden_size %lld over num_attention_heads %lld makes heads of %lld channels, wanted at most "
-                "%d: choose more heads, or set head_dim",
+                "hidden_size %lld over num_attention_heads %lld makes heads of %lld channels: wanted at most "
+                "%d; choose more heads, or set head_dim",
                 (long long)config->hidden_size, (long long)config->num_attention_heads, (long long)head_dim,
                 MAX_HEAD_DIM);
         config->head_dim = head_dim;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a decoder is made of, for the files of this floor.
+ * The parts of a decoder, for the files of this module.
  *
- * A model has 2 L sublayers: attention and feed-forward of each block in turn. Norms stand between them, and
- * the residual stream x runs beside. With h the storage-type input of a sublayer and k = 1 ... 2L:
+ * A model of L blocks has 2 L sublayers: attention and feed-forward of block 1, of block 2, ... Sublayer k
+ * reads h_(k-1), which has the storage type; its output is added to the f32 residual stream. For k = 1 ...
+ * 2L:
  *
- *     pre-norm     sum_0 = embedding                               h_0 = norm_0(sum_0)
- *                  sum_k = sum_(k-1) + drop(sublayer_k(h_(k-1)))   h_k = norm_k(sum_k)
+ *     pre-norm     sum_0 = embedding                                  h_0 = norm_0(sum_0)
+ *                  sum_k = sum_(k-1) + dropout(sublayer_k(h_(k-1)))   h_k = norm_k(sum_k)
  *
  *     post-norm    x_0 = h_0 = embedding
- *                  sum_k = x_(k-1) + drop(sublayer_k(h_(k-1)))     x_k = h_k = norm_k(sum_k)
+ *                  sum_k = x_(k-1) + dropout(sublayer_k(h_(k-1)))     x_k = h_k = norm_k(sum_k)
  *
  *     both         logits = h_2L W^T
  *
- * So both orders are one loop over "sublayer, then residual sum and norm in one pass".
+ * Both are one loop: sublayer k, then residual norm k, which computes sum and norm in one pass.
  */
 #ifndef ROTARY_MODEL_DECODER_PARTS_H
 #define ROTARY_MODEL_DECODER_PARTS_H
@@ -32,16 +33,15 @@ enum { INITIALISE_PYTORCH, INITIALISE_NORMAL }; /* decoder_config.initialisation
 struct block {
     struct attention_layer attention;
     struct feed_forward feed_forward;
-    /* What the forward pass leaves for the backward pass. */
+    /* Activations that the forward pass stores for the backward pass. */
     struct attention_layer_saved attention_saved;
     struct feed_forward_saved feed_forward_saved;
 };
 
-/* What stands before sublayer k + 1. Of pre-norm k = 0 is a norm of the embedding; of post-norm it has no
- * norm. */
+/* Residual sum k and its norm. For k = 0 pre-norm normalises the embedding; post-norm has no norm there. */
 struct residual_norm {
     struct norm norm;
-    float *residual_sum;      /* [rows, width]: what was normalised */
+    float *residual_sum;      /* [rows, width]: sum_k */
     float *mean, *rstd;       /* [rows] */
     struct matrix normalised; /* h_k */
 };
@@ -51,7 +51,7 @@ struct decoder {
     struct decoder_limits limits;
     const struct compute *compute;
     struct parameters parameters;
-    struct rotary_arena arena; /* everything below that is not a parameter */
+    struct rotary_arena arena; /* of the activations below */
 
     struct position_attention position;
     struct embedding embedding;
@@ -60,8 +60,8 @@ struct decoder {
     struct linear *output;
     struct loss *loss;
 
-    float *residual[2];            /* [rows, width]: post-norm's x_k by turns */
-    struct matrix sublayer_output; /* a sublayer's output; in the backward pass the gradient of it */
+    float *residual[2];            /* [rows, width]: post-norm's x_k, in residual[k % 2] */
+    struct matrix sublayer_output; /* of sublayer k; in the backward pass its gradient */
     struct matrix d_normalised;
     float *d_residual;
     struct matrix d_hidden, d_pre_activation, d_qkv, d_context;
@@ -69,42 +69,29 @@ struct decoder {
     void *attention_workspace;
 };
 
-/* Rows a decoder is made for. */
+/* The maximum of rows per call. */
 static inline int64_t decoder_rows(struct decoder_limits limits)
 {
     return limits.batch * limits.time;
 }
 
-/* Every matrix of a forward pass, cut to the rows of the call. */
-static inline struct matrix first_rows(struct matrix whole, int64_t rows)
+/* The rows of a call, of a matrix allocated for the maximum. */
+static inline struct matrix first_rows(struct matrix m, int64_t rows)
 {
-    return matrix_rows(whole, 0, rows);
+    return matrix_rows(m, 0, rows);
 }
 
 struct decoder_cache {
     int64_t batch, capacity;
-    size_t layer_bytes; /* of the keys of a layer; the values take as many */
-    unsigned char *keys, *values;
-    int64_t *lengths; /* [batch] */
+    size_t layer_bytes;           /* of the keys of a layer, and of its values */
+    unsigned char *keys, *values; /* [layers][layer_bytes] */
+    int64_t *lengths;             /* [batch] tokens in the cache */
     void *workspace;
     struct rotary_arena arena;
 };
 struct attention_layer_cache decoder_cache_layer(const struct decoder_cache *cache, int64_t layer);
 
-/* One call: its sizes, dropout (of probability 0 when not training), and, when decoding, the cache. */
-struct pass {
-    struct decoder *decoder;
-    struct decoder_cache *cache;
-    int64_t batch, time, rows;
-    struct dropout dropout;
-    rotary_error *error;
-};
-
-/* Runs every layer over tokens [batch, time]; what comes out is decoder_hidden, [rows, width]. */
-ROTARY_CHECKED rotary_status decoder_forward(const struct pass *pass, const int32_t *tokens);
-struct matrix decoder_hidden(const struct pass *pass);
-
-/* Whether the tokens are in the vocabulary and `last`, the last position, in the model's reach. */
+/* Checks that the tokens are in the vocabulary and that the model has position `last`. */
 ROTARY_CHECKED rotary_status decoder_check_tokens(const struct decoder *decoder, const int32_t *tokens,
                                                   int64_t count, int64_t last, rotary_error *error);
 

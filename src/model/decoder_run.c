@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The forward pass and, beside it, the backward pass. model/decoder_parts.h has the equations.
+ * The forward and backward passes, logits and decoding. model/decoder_parts.h has the equations.
  */
 #include "base/fail.h"
+#include "base/integer.h"
 #include "layer/residual.h"
 #include "model/decoder_parts.h"
 #include "tensor/profile.h"
 
-/* Dropout sites are numbered: 0 the embedding, k the output of sublayer k. */
+/* One call: its sizes, dropout (of probability 0 when not training), and, when decoding, the cache. */
+struct pass {
+    struct decoder *decoder;
+    struct decoder_cache *cache;
+    int64_t batch, time, rows;
+    struct dropout dropout;
+    rotary_error *error;
+};
+
+/* Dropout sites: 0 is the embedding, k the output of sublayer k. */
 static struct dropout dropout_at(const struct pass *pass, int64_t site)
 {
     struct dropout dropout = pass->dropout;
@@ -31,28 +41,39 @@ static struct feed_forward_saved feed_forward_rows(const struct block *block, in
     return saved;
 }
 
-/* branch = sublayer k of h_(k-1), k = 1 ... 2 layers. */
+/* Sublayer k of h_(k-1), k = 1 ... 2 layers. */
 static rotary_status sublayer_forward(const struct pass *pass, int64_t k)
 {
     struct decoder *decoder = pass->decoder;
     struct block *block = &decoder->blocks[(k - 1) / 2];
     struct matrix in = first_rows(decoder->residual_norms[k - 1].normalised, pass->rows);
     struct matrix out = first_rows(decoder->sublayer_output, pass->rows);
-    if (k % 2 == 1 && pass->cache) {
-        struct attention_layer_saved saved = attention_rows(block, pass->rows);
-        return attention_layer_decode(&block->attention, &decoder->parameters, out, in, pass->batch,
-                                      pass->time, decoder_cache_layer(pass->cache, (k - 1) / 2), saved.qkv,
-                                      saved.context, pass->cache->workspace, pass->error);
+    if (k % 2 == 0)
+        return feed_forward_forward(&block->feed_forward, &decoder->parameters, out, in,
+                                    feed_forward_rows(block, pass->rows), pass->error);
+    struct attention_layer_saved saved = attention_rows(block, pass->rows);
+    if (pass->cache) {
+        const struct attention_layer_decode_call call = {.batch = pass->batch,
+                                                         .time = pass->time,
+                                                         .out = out,
+                                                         .in = in,
+                                                         .cache =
+                                                             decoder_cache_layer(pass->cache, (k - 1) / 2),
+                                                         .qkv = saved.qkv,
+                                                         .context = saved.context,
+                                                         .workspace = pass->cache->workspace};
+        return attention_layer_decode(&block->attention, &decoder->parameters, &call, pass->error);
     }
-    if (k % 2 == 1)
-        return attention_layer_forward(&block->attention, &decoder->parameters, out, in, pass->batch,
-                                       pass->time, attention_rows(block, pass->rows),
-                                       decoder->attention_workspace, pass->error);
-    return feed_forward_forward(&block->feed_forward, &decoder->parameters, out, in,
-                                feed_forward_rows(block, pass->rows), pass->error);
+    const struct attention_layer_forward_call call = {.batch = pass->batch,
+                                                      .time = pass->time,
+                                                      .out = out,
+                                                      .in = in,
+                                                      .saved = saved,
+                                                      .workspace = decoder->attention_workspace};
+    return attention_layer_forward(&block->attention, &decoder->parameters, &call, pass->error);
 }
 
-/* d h_(k-1) from d branch. */
+/* The gradient of h_(k-1) from that of the sublayer's output. */
 static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
 {
     struct decoder *decoder = pass->decoder;
@@ -60,15 +81,27 @@ static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
     struct matrix in = first_rows(decoder->residual_norms[k - 1].normalised, pass->rows);
     struct matrix d_in = first_rows(decoder->d_normalised, pass->rows);
     struct matrix d_out = first_rows(decoder->sublayer_output, pass->rows);
-    if (k % 2 == 1)
-        return attention_layer_backward(
-            &block->attention, &decoder->parameters, d_in, d_out, in, pass->batch, pass->time,
-            attention_rows(block, pass->rows), first_rows(decoder->d_qkv, pass->rows),
-            first_rows(decoder->d_context, pass->rows), decoder->attention_workspace, pass->error);
-    return feed_forward_backward(&block->feed_forward, &decoder->parameters, d_in, d_out, in,
-                                 feed_forward_rows(block, pass->rows),
-                                 first_rows(decoder->d_hidden, pass->rows),
-                                 first_rows(decoder->d_pre_activation, pass->rows), pass->error);
+    if (k % 2 == 0) {
+        const struct feed_forward_backward_call call = {
+            .d_in = d_in,
+            .d_out = d_out,
+            .in = in,
+            .saved = feed_forward_rows(block, pass->rows),
+            .d_hidden = first_rows(decoder->d_hidden, pass->rows),
+            .d_pre_activation = first_rows(decoder->d_pre_activation, pass->rows)};
+        return feed_forward_backward(&block->feed_forward, &decoder->parameters, &call, pass->error);
+    }
+    const struct attention_layer_backward_call call = {.batch = pass->batch,
+                                                       .time = pass->time,
+                                                       .d_in = d_in,
+                                                       .d_out = d_out,
+                                                       .in = in,
+                                                       .saved = attention_rows(block, pass->rows),
+                                                       .d_qkv = first_rows(decoder->d_qkv, pass->rows),
+                                                       .d_context =
+                                                           first_rows(decoder->d_context, pass->rows),
+                                                       .workspace = decoder->attention_workspace};
+    return attention_layer_backward(&block->attention, &decoder->parameters, &call, pass->error);
 }
 
 static bool is_pre_norm(const struct decoder *decoder)
@@ -76,8 +109,7 @@ static bool is_pre_norm(const struct decoder *decoder)
     return decoder->config.norm_position == NORM_PRE;
 }
 
-/* Forward and backward alike three passes over f32 rows (residual, sum; sum, gradient in, gradient out) and
- * two over rows of the storage type. */
+/* Forward and backward each move about three f32 matrices and two of the storage type. */
 static void record_norm_profile(const struct pass *pass, double begin, const char *what)
 {
     const struct compute *compute = pass->decoder->compute;
@@ -86,7 +118,7 @@ static void record_norm_profile(const struct pass *pass, double begin, const cha
                 elements * (3.0 * sizeof(float) + 2.0 * (double)rotary_dtype_size(compute->storage)));
 }
 
-/* sum_k and h_k (and, of post-norm, x_k) from the branch and what the residual stream held. */
+/* sum_k and h_k (with post-norm also x_k) from the sublayer's output and the residual stream. */
 static void residual_norm_forward(const struct pass *pass, int64_t k)
 {
     struct decoder *decoder = pass->decoder;
@@ -111,9 +143,9 @@ static void residual_norm_forward(const struct pass *pass, int64_t k)
     record_norm_profile(pass, begin, "forward");
 }
 
-/* d sum_k, and the gradient of the branch that was added there, from d h_k. In decoder->d_residual stands
- * what came down the residual stream: for pre-norm the gradient of sum_k, to be added to; for post-norm that
- * of x_k = h_k. */
+/* The gradients of sum_k and of the output of sublayer k, from that of h_k. decoder->d_residual holds the
+ * gradient that comes back along the residual stream: with pre-norm that of sum_k, to which this adds; with
+ * post-norm that of x_k. Of the last k nothing has come back yet. */
 static void residual_norm_backward(const struct pass *pass, int64_t k, bool last)
 {
     struct decoder *decoder = pass->decoder;
@@ -143,15 +175,23 @@ static void record_embedding_profile(const struct pass *pass, double begin, cons
     profile_end(pass->decoder->compute->profile, begin, "embedding", what, 0.0, elements * sizeof(float));
 }
 
+static struct embedding_call embedding_call_of(const struct pass *pass, const int32_t *tokens)
+{
+    return (struct embedding_call){.batch = pass->batch,
+                                   .time = pass->time,
+                                   .tokens = tokens,
+                                   .first = pass->cache ? pass->cache->lengths : NULL,
+                                   .dropout = dropout_at(pass, 0)};
+}
+
 static void embed(const struct pass *pass, const int32_t *tokens)
 {
     struct decoder *decoder = pass->decoder;
     struct residual_norm *first = &decoder->residual_norms[0];
     float *stream = is_pre_norm(decoder) ? first->residual_sum : decoder->residual[0];
+    const struct embedding_call embedding = embedding_call_of(pass, tokens);
     double begin = profile_begin(decoder->compute->profile);
-    embedding_forward(&decoder->embedding, decoder->compute, &decoder->parameters, stream, tokens,
-                      pass->cache ? pass->cache->lengths : NULL, pass->batch, pass->time,
-                      dropout_at(pass, 0));
+    embedding_forward(&decoder->embedding, decoder->compute, &decoder->parameters, &embedding, stream);
     record_embedding_profile(pass, begin, "forward");
     struct matrix normalised = first_rows(first->normalised, pass->rows);
     if (!is_pre_norm(decoder)) {
@@ -174,12 +214,13 @@ static void embed_backward(const struct pass *pass, const int32_t *tokens)
     else
         residual_add(decoder->compute, decoder->d_residual, first_rows(decoder->d_normalised, pass->rows));
     double begin = profile_begin(decoder->compute->profile);
-    embedding_backward(&decoder->embedding, decoder->compute, &decoder->parameters, decoder->d_residual,
-                       tokens, pass->batch, pass->time, dropout_at(pass, 0));
+    const struct embedding_call call = embedding_call_of(pass, tokens);
+    embedding_backward(&decoder->embedding, decoder->compute, &decoder->parameters, &call,
+                       decoder->d_residual);
     record_embedding_profile(pass, begin, "backward");
 }
 
-rotary_status decoder_forward(const struct pass *pass, const int32_t *tokens)
+static rotary_status forward(const struct pass *pass, const int32_t *tokens)
 {
     embed(pass, tokens);
     int64_t sublayers = 2 * pass->decoder->config.num_hidden_layers;
@@ -192,7 +233,8 @@ rotary_status decoder_forward(const struct pass *pass, const int32_t *tokens)
     return ROTARY_OK;
 }
 
-struct matrix decoder_hidden(const struct pass *pass)
+/* h_2L of the pass, [rows, width]. */
+static struct matrix last_hidden(const struct pass *pass)
 {
     int64_t sublayers = 2 * pass->decoder->config.num_hidden_layers;
     return first_rows(pass->decoder->residual_norms[sublayers].normalised, pass->rows);
@@ -232,23 +274,23 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *b
     struct pass pass = {.decoder = decoder, .error = error};
     if (batch->backward && !decoder->limits.training)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "gradients were asked of a model made for inference");
+                           "a model created for inference has no backward pass");
     rotary_status status = start_pass(&pass, batch->batch, batch->time, batch->tokens);
     for (int64_t i = 0; status == ROTARY_OK && i < pass.rows; i++)
         if (batch->targets[i] < LOSS_IGNORED || batch->targets[i] >= decoder->config.vocab_size)
             status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                 "target %lld is %d: the vocabulary has 0 ... %lld", (long long)i,
+                                 "target %lld is %d: wanted 0 ... %lld, the vocabulary, or -1", (long long)i,
                                  (int)batch->targets[i], (long long)decoder->config.vocab_size - 1);
     if (status != ROTARY_OK)
         return status;
     if (batch->backward)
         pass.dropout = (struct dropout){
             .probability = (float)decoder->config.dropout, .seed = batch->seed, .step = batch->micro_step};
-    status = decoder_forward(&pass, batch->tokens);
+    status = forward(&pass, batch->tokens);
     if (status != ROTARY_OK)
         return status;
     struct loss_call call = {
-        .hidden = decoder_hidden(&pass), .targets = batch->targets, .gradient_scale = batch->gradient_scale};
+        .hidden = last_hidden(&pass), .targets = batch->targets, .gradient_scale = batch->gradient_scale};
     if (batch->backward)
         call.d_hidden = first_rows(decoder->d_normalised, pass.rows);
     status = loss_run(decoder->loss, &decoder->parameters, &call, loss, error);
@@ -263,10 +305,46 @@ rotary_status decoder_logits(struct decoder *decoder, int64_t batch, int64_t tim
     struct pass pass = {.decoder = decoder, .error = error};
     rotary_status status = start_pass(&pass, batch, time, tokens);
     if (status == ROTARY_OK)
-        status = decoder_forward(&pass, tokens);
+        status = forward(&pass, tokens);
     if (status != ROTARY_OK)
         return status;
     return linear_forward(decoder->output, &decoder->parameters,
                           matrix_of(logits, ROTARY_F32, pass.rows, decoder->config.vocab_size),
-                          decoder_hidden(&pass), MATMUL_EPILOGUE_NONE, error);
+                          last_hidden(&pass), MATMUL_EPILOGUE_NONE, error);
+}
+
+rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache, int64_t time,
+                             const int32_t *tokens, float *logits, rotary_error *error)
+{
+    int64_t batch = cache->batch, width = decoder->config.hidden_size, longest = 0;
+    for (int64_t b = 0; b < batch; b++)
+        longest = max_i64(longest, cache->lengths[b]);
+    if (time < 1 || time > decoder_rows(decoder->limits) / batch)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld new tokens in each of %lld sequences: the model decodes 1 to %lld at once",
+                           (long long)time, (long long)batch,
+                           (long long)(decoder_rows(decoder->limits) / batch));
+    if (longest + time > cache->capacity)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%lld new tokens after %lld: the cache holds %lld",
+                           (long long)time, (long long)longest, (long long)cache->capacity);
+    rotary_status status = decoder_check_tokens(decoder, tokens, batch * time, longest + time - 1, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct pass pass = {.decoder = decoder,
+                        .cache = cache,
+                        .batch = batch,
+                        .time = time,
+                        .rows = batch * time,
+                        .error = error};
+    status = forward(&pass, tokens);
+    if (status != ROTARY_OK)
+        return status;
+    for (int64_t b = 0; b < batch; b++)
+        cache->lengths[b] += time;
+    /* The last token of every sequence: rows time - 1, 2 time - 1, ... */
+    struct matrix last = matrix_rows(last_hidden(&pass), time - 1, batch);
+    last.stride = time * width;
+    return linear_forward(decoder->output, &decoder->parameters,
+                          matrix_of(logits, ROTARY_F32, batch, decoder->config.vocab_size), last,
+                          MATMUL_EPILOGUE_NONE, error);
 }

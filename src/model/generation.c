@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All prompts of a group advance together, one position a step: where a prompt still has characters they are
- * read, else what the model chose is. So a group is one cache whose sequences have equal lengths.
+ * Prompts are decoded in groups. All sequences of a group advance together, one position per step: a longer
+ * prompt supplies its own token where a shorter one already takes the model's. So all sequences of the
+ * group's KV cache have the same length.
  */
 #include "model/generation.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "base/random.h"
 #include "model/decoder_parts.h"
 
@@ -17,12 +19,12 @@ struct group {
     struct decoder *decoder;
     const struct generate_config *config;
     int64_t first, count;   /* prompts first ... first + count - 1 of the call */
-    int64_t capacity;       /* positions: longest prompt + most */
+    int64_t capacity;       /* positions: longest prompt + max_new_tokens */
     int32_t *tokens;        /* [count, capacity] */
-    int32_t *inputs;        /* [count, chunk]: the tokens of one call, gathered */
+    int32_t *inputs;        /* [count, time]: the tokens of one call */
     const int64_t *lengths; /* of the prompts */
-    int64_t *generated;
-    float *logits; /* [count, vocabulary], or [count, capacity, vocabulary] without a cache */
+    int64_t *generated;     /* [count] new tokens so far */
+    float *logits;          /* [count, vocabulary], or [count, capacity, vocabulary] without a cache */
 };
 
 static int32_t argmax(const float *logits, int64_t count)
@@ -68,8 +70,8 @@ static bool is_finished(const struct group *group, int64_t row)
            (generated > 0 && tokens[generated - 1] == group->config->stop);
 }
 
-/* Appends the model's choice at `position` to every sequence whose prompt ends before it. True when all are
- * finished. */
+/* Writes the next token at `position` of every sequence whose prompt ends before it. True when all sequences
+ * are finished. */
 static bool append(const struct group *group, int64_t position, const float *logits, int64_t stride)
 {
     bool all_finished = true;
@@ -79,14 +81,15 @@ static bool append(const struct group *group, int64_t position, const float *log
             tokens[position] = next_token(group, row, position, logits + row * stride);
             group->generated[row]++;
         } else if (position >= group->lengths[row]) {
-            tokens[position] = tokens[position - 1]; /* read on, never looked at */
+            tokens[position] =
+                tokens[position - 1]; /* padding: the model reads it, the output ends before it */
         }
         all_finished = all_finished && is_finished(group, row);
     }
     return all_finished;
 }
 
-/* Positions from ... from + time - 1 of every sequence, side by side. */
+/* Copies positions from ... from + time - 1 of every sequence to `inputs`. */
 static void gather(const struct group *group, int64_t from, int64_t time)
 {
     for (int64_t row = 0; row < group->count; row++)
@@ -94,11 +97,11 @@ static void gather(const struct group *group, int64_t from, int64_t time)
                (size_t)time * sizeof *group->inputs);
 }
 
-static int64_t shortest(const struct group *group)
+static int64_t shortest_length(const struct group *group)
 {
     int64_t min = group->lengths[0];
     for (int64_t row = 1; row < group->count; row++)
-        min = group->lengths[row] < min ? group->lengths[row] : min;
+        min = min_i64(min, group->lengths[row]);
     return min;
 }
 
@@ -112,12 +115,11 @@ static rotary_status generate_with_cache(const struct group *group, const atomic
 {
     struct decoder_cache *cache = NULL;
     rotary_status status = decoder_cache_create(&cache, group->decoder, group->count, group->capacity, error);
-    int64_t chunk = decoder_rows(group->decoder->limits) / group->count, shortest_length = shortest(group);
+    int64_t chunk = decoder_rows(group->decoder->limits) / group->count,
+            shortest_prompt = shortest_length(group);
     bool done = false;
     for (int64_t position = 0; status == ROTARY_OK && !done;) {
-        int64_t remaining = shortest_length - position, time = remaining < 1       ? 1
-                                                               : remaining < chunk ? remaining
-                                                                                   : chunk;
+        int64_t time = max_i64(min_i64(shortest_prompt - position, chunk), 1);
         gather(group, position, time);
         status = decoder_decode(group->decoder, cache, time, group->inputs, group->logits, error);
         position += time;
@@ -136,8 +138,8 @@ static rotary_status generate_without_cache(const struct group *group, const ato
     rotary_status status = ROTARY_OK;
     int64_t vocabulary = group->decoder->config.vocab_size;
     bool done = false;
-    for (int64_t position = shortest(group); status == ROTARY_OK && !done && position < group->capacity;
-         position++) {
+    for (int64_t position = shortest_length(group);
+         status == ROTARY_OK && !done && position < group->capacity; position++) {
         gather(group, 0, position);
         status = decoder_logits(group->decoder, group->count, position, group->inputs, group->logits, error);
         if (status == ROTARY_OK)
@@ -154,7 +156,7 @@ static rotary_status run_group(struct group *group, const int32_t *const *prompt
 {
     int64_t longest = 0;
     for (int64_t row = 0; row < group->count; row++)
-        longest = group->lengths[row] > longest ? group->lengths[row] : longest;
+        longest = max_i64(longest, group->lengths[row]);
     group->capacity = longest + group->config->max_new_tokens;
     int64_t positions = group->config->without_cache ? group->capacity : 1;
     int64_t rows = decoder_rows(group->decoder->limits);
@@ -164,7 +166,7 @@ static rotary_status run_group(struct group *group, const int32_t *const *prompt
         calloc((size_t)(group->count * positions * group->decoder->config.vocab_size), sizeof(float));
     rotary_status status = ROTARY_OK;
     if (!group->tokens || !group->inputs || !group->logits)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to continue %lld prompts",
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to generate from %lld prompts",
                              (long long)group->count);
     if (status == ROTARY_OK) {
         for (int64_t row = 0; row < group->count; row++)
@@ -188,21 +190,20 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
                        int64_t *generated, const atomic_bool *interrupted, rotary_error *error)
 {
     if (config->max_new_tokens < 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%lld new tokens were asked for: at least 1 is wanted",
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "max_new_tokens is %lld: wanted at least 1",
                            (long long)config->max_new_tokens);
     for (int64_t i = 0; i < count; i++)
         if (lengths[i] < 1)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "prompt %lld is empty: a model continues at least one token", (long long)i);
-    /* With a cache a sequence is one row of a step; without, it takes a place in the batch. */
+                               "prompt %lld is empty: wanted at least 1 token", (long long)i);
+    /* With a cache a sequence takes one row of a call; without, one sequence of the batch. */
     int64_t group_size = config->without_cache ? decoder->limits.batch : decoder_rows(decoder->limits);
     rotary_status status = ROTARY_OK;
     for (int64_t first = 0; status == ROTARY_OK && first < count; first += group_size) {
         struct group group = {.decoder = decoder,
                               .config = config,
                               .first = first,
-                              .count = count - first < group_size ? count - first : group_size,
+                              .count = min_i64(count - first, group_size),
                               .lengths = lengths + first,
                               .generated = generated + first};
         memset(group.generated, 0, (size_t)group.count * sizeof *group.generated);

@@ -38,7 +38,10 @@ static void create_layers(struct chain *chain)
     must(embedding_create(&chain->embedding, &embedding, parameters, &error), &error);
     const char *const names[] = {"norm1", "norm2", "norm3"};
     for (int i = 0; i < 3; i++)
-        must(norm_create(&chain->norm[i], config->norm, names[i], CHAIN_WIDTH, 1e-5f, parameters, &error),
+        must(norm_create(&chain->norm[i],
+                         &(struct norm_config){
+                             .name = names[i], .kind = config->norm, .width = CHAIN_WIDTH, .epsilon = 1e-5f},
+                         parameters, &error),
              &error);
     int64_t wide = CHAIN_HIDDEN * (config->activation == ACTIVATION_SWIGLU ? 2 : 1);
     const struct linear_config first = linear_of("first", CHAIN_WIDTH, wide, chain->rows, -1),
@@ -124,6 +127,14 @@ static struct dropout dropout_at(const struct chain *chain, uint32_t site)
     return (struct dropout){.probability = chain->config.dropout, .seed = 5, .step = 2, .site = site};
 }
 
+static struct embedding_call embedding_call_of(const struct chain *chain)
+{
+    return (struct embedding_call){.batch = chain->config.batch,
+                                   .time = chain->config.time,
+                                   .tokens = chain->tokens,
+                                   .dropout = dropout_at(chain, 0)};
+}
+
 static int64_t wide_of(const struct chain *chain)
 {
     return chain->config.activation == ACTIVATION_SWIGLU ? 2 * CHAIN_HIDDEN : CHAIN_HIDDEN;
@@ -154,8 +165,8 @@ static void run_forward(struct chain *chain)
     struct linear *linears[] = {chain->first, chain->second, chain->output};
     for (int i = 0; i < 3; i++)
         must(linear_prepare(linears[i], parameters, &error), &error);
-    embedding_forward(&chain->embedding, compute, parameters, chain->stream, chain->tokens, NULL,
-                      chain->config.batch, chain->config.time, dropout_at(chain, 0));
+    const struct embedding_call embedding = embedding_call_of(chain);
+    embedding_forward(&chain->embedding, compute, parameters, &embedding, chain->stream);
     forward(chain, chain->stream, 0, NULL, NULL, NULL);
     struct matrix in = storage(chain, chain->normalised[0], CHAIN_WIDTH);
     struct matrix up = storage(chain, chain->up, wide_of(chain)),
@@ -211,8 +222,8 @@ static void run_backward(struct chain *chain)
                          storage(chain, chain->normalised[0], CHAIN_WIDTH), &error),
          &error);
     backward(chain, 0, chain->stream, chain->d_narrow, NULL, true, NULL);
-    embedding_backward(&chain->embedding, &chain->compute, parameters, chain->d_stream, chain->tokens,
-                       chain->config.batch, chain->config.time, dropout_at(chain, 0));
+    const struct embedding_call embedding = embedding_call_of(chain);
+    embedding_backward(&chain->embedding, &chain->compute, parameters, &embedding, chain->d_stream);
 }
 
 void chain_run(struct chain *chain, bool with_backward)

@@ -151,7 +151,9 @@ static double dropped(float residual_sum[DROPPED_ROWS][DROPPED_WIDTH], const str
     struct parameters table = {0};
     struct norm norm;
     rotary_error error;
-    CHECK(norm_create(&norm, NORM_RMS, "norm", DROPPED_WIDTH, 1e-5f, &table, &error) == ROTARY_OK);
+    const struct norm_config config = {
+        .name = "norm", .kind = NORM_RMS, .width = DROPPED_WIDTH, .epsilon = 1e-5f};
+    CHECK(norm_create(&norm, &config, &table, &error) == ROTARY_OK);
     CHECK(parameters_allocate(&table, false, &error) == ROTARY_OK);
     for (int i = 0; i < DROPPED_ROWS; i++)
         for (int j = 0; j < DROPPED_WIDTH; j++) {

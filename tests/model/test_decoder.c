@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole decoders: losses and gradients against PyTorch's autograd in double precision (tests/golden), on
+ * Complete decoders: losses and gradients against PyTorch's autograd in double precision (tests/golden), on
  * every instruction set, in f32 and bf16; dropout by finite differences; memory; determinism; refusals.
  */
 #include "support/check.h"
@@ -141,10 +141,10 @@ static void test_golden(const struct compute *compute, const struct golden_case 
     decoder_destroy(decoder);
 }
 
-/* With dropout the loss is still a function of the parameters, the mask being fixed by seed and step. */
+/* With dropout the loss is a function of the parameters too, as seed and step fix the mask. */
 static void test_dropout(const struct compute *compute)
 {
-    for (int c = 8; c < 10; c++) { /* smooth activations: a kink within the step would spoil the difference */
+    for (int c = 8; c < 10; c++) { /* smooth activations: ReLU's kink would spoil finite differences */
         struct decoder_config config;
         configure(&config, &cases[c]);
         config.dropout = 0.3;
@@ -206,7 +206,7 @@ static void test_threads(enum precision precision)
     free(wanted);
 }
 
-/* What decoder_bytes says before anything is taken is what is taken. */
+/* decoder_bytes estimates what decoder_create allocates. */
 static void test_bytes(const struct compute *compute)
 {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -215,7 +215,7 @@ static void test_bytes(const struct compute *compute)
         config.hidden_size = 128;
         config.head_dim = 32;
         config.intermediate_size = 512;
-        config.max_position_embeddings = 50000; /* tables of positions are most of it */
+        config.max_position_embeddings = 50000; /* position tables dominate */
         size_t said = 0;
         rotary_error error = {0};
         CHECK_INT(decoder_bytes(compute, &config, limits, &said, &error), ROTARY_OK);
@@ -224,8 +224,8 @@ static void test_bytes(const struct compute *compute)
                        (double)linear_bytes(decoder->output);
         for (int64_t layer = 0; layer < config.num_hidden_layers; layer++) {
             const struct block *block = &decoder->blocks[layer];
-            taken += (double)(linear_bytes(block->attention.project) + linear_bytes(block->attention.output) +
-                              linear_bytes(block->feed_forward.up) + linear_bytes(block->feed_forward.down));
+            taken += (double)(linear_pair_bytes(&block->attention.projections) +
+                              linear_pair_bytes(&block->feed_forward.projections));
         }
         double positions = (double)config.max_position_embeddings;
         const rotary_rope *ropes[] = {decoder->position.rope, decoder->position.value_rope};
@@ -240,7 +240,7 @@ static void test_bytes(const struct compute *compute)
     check_about("%s", "");
 }
 
-/* Of what is said, logits and their gradients alone have to do with rows and with the vocabulary at once. */
+/* Of the estimate, only logits and their gradients depend on rows times vocabulary. */
 static void test_logit_bytes(const struct compute *compute)
 {
     double said = 0;
@@ -258,8 +258,8 @@ static void test_logit_bytes(const struct compute *compute)
     CHECK_NEAR(said, rows * columns * of_one, 0);
 }
 
-/* The same seed starts two encodings equal wherever their shapes agree. */
-static void test_same_start(const struct compute *compute)
+/* The same seed initialises parameters of the same name and shape equally, whatever the encoding. */
+static void test_same_initialisation(const struct compute *compute)
 {
     struct decoder_config config[2];
     configure(&config[0], &cases[3]);
@@ -277,8 +277,8 @@ static void test_same_start(const struct compute *compute)
     decoder_destroy(other);
 }
 
-/* A share of a head that makes no whole pair turns nothing. */
-static void test_small_shares(const struct compute *compute)
+/* A fraction of a head below one channel rotates nothing. */
+static void test_small_fractions(const struct compute *compute)
 {
     double losses[2];
     for (int i = 0; i < 2; i++) {
@@ -323,7 +323,7 @@ static void test_refusals(const struct compute *compute)
     bad = good;
     bad.position = POSITION_ROPER;
     bad.head_dim = 9;
-    refuse(compute, bad, "turns 9 channels");
+    refuse(compute, bad, "rotates 9 channels");
     bad = good;
     bad.vocab_size = 0;
     refuse(compute, bad, "vocab_size is 0");
@@ -366,8 +366,8 @@ int main(void)
     test_threads(PRECISION_AUTO);
     test_bytes(&compute);
     test_logit_bytes(&compute);
-    test_same_start(&compute);
-    test_small_shares(&compute);
+    test_same_initialisation(&compute);
+    test_small_fractions(&compute);
     test_refusals(&compute);
     compute_destroy(&compute);
     return check_report();

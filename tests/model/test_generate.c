@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding: with a cache and without it the same tokens, prompts of different lengths, in chunks or token by
- * token; stop tokens; sampling; refusals.
+ * Generation: the same tokens with and without a cache, from prompts of different lengths, in chunks or token
+ * by token; stop tokens; sampling; refusals.
  */
 #include "support/check.h"
 
@@ -27,7 +27,7 @@ static struct decoder *create(const struct compute *compute, enum position posit
     config.num_key_value_heads = key_value_heads;
     config.max_position_embeddings = LONGEST + MAX;
     config.position = (int)position;
-    config.initializer_range = 0.5; /* far from uniform, so that a choice is rarely close */
+    config.initializer_range = 0.5; /* far from uniform logits: near ties are rare */
     config.initialisation = 1;
     struct decoder_limits limits = {.batch = batch, .time = LONGEST + MAX};
     struct decoder *decoder = NULL;
@@ -80,7 +80,7 @@ static void compare(const struct prompts *got, const struct prompts *wanted)
     }
 }
 
-/* Logits after reading in chunks equal those of one pass over everything, within the bound. */
+/* Logits of decoding in chunks equal those of one forward pass, within the bound. */
 static void test_chunks(const struct compute *compute, enum position position, double bound)
 {
     struct decoder *decoder = create(compute, position, 2, 4);
@@ -89,23 +89,23 @@ static void test_chunks(const struct compute *compute, enum position position, d
     struct rotary_random random = {.key = {.seed = 9, .stream = ROTARY_STREAM_TEST}};
     for (int i = 0; i < BATCH * TIME; i++)
         tokens[i / TIME][i % TIME] = (int32_t)rotary_random_below(&random, VOCABULARY);
-    static float whole[BATCH * TIME * VOCABULARY], last[BATCH * VOCABULARY];
+    static float all_logits[BATCH * TIME * VOCABULARY], last[BATCH * VOCABULARY];
     rotary_error error = {0};
-    CHECK_INT(decoder_logits(decoder, BATCH, TIME, tokens[0], whole, &error), ROTARY_OK);
+    CHECK_INT(decoder_logits(decoder, BATCH, TIME, tokens[0], all_logits, &error), ROTARY_OK);
     struct decoder_cache *cache = NULL;
     CHECK_INT(decoder_cache_create(&cache, decoder, BATCH, TIME, &error), ROTARY_OK);
     static const int chunks[] = {5, 1, 1, 7, 2, 3};
     int at = 0;
     for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
-        int32_t part[BATCH * TIME];
+        int32_t chunk[BATCH * TIME];
         for (int b = 0; b < BATCH; b++)
-            memcpy(part + b * chunks[c], tokens[b] + at, (size_t)chunks[c] * sizeof *part);
-        CHECK_INT(decoder_decode(decoder, cache, chunks[c], part, last, &error), ROTARY_OK);
+            memcpy(chunk + b * chunks[c], tokens[b] + at, (size_t)chunks[c] * sizeof *chunk);
+        CHECK_INT(decoder_decode(decoder, cache, chunks[c], chunk, last, &error), ROTARY_OK);
         at += chunks[c];
         for (int b = 0; b < BATCH; b++)
             for (int v = 0; v < VOCABULARY; v++)
                 CHECK_NEAR((double)last[b * VOCABULARY + v],
-                           (double)whole[((int64_t)b * TIME + at - 1) * VOCABULARY + v], bound);
+                           (double)all_logits[((int64_t)b * TIME + at - 1) * VOCABULARY + v], bound);
     }
     CHECK_INT(at, TIME);
     CHECK_INT(decoder_decode(decoder, cache, 1, tokens[0], last, &error), ROTARY_INVALID_ARGUMENT);
@@ -122,11 +122,11 @@ static void test_sampling(struct decoder *decoder)
     config.seed = 8;
     struct prompts other = run(decoder, config);
     CHECK(memcmp(other.out, first.out, sizeof first.out) != 0);
-    config.temperature = 1e-4f; /* next to none: the likeliest */
-    struct prompts cold = run(decoder, config);
+    config.temperature = 1e-4f; /* next to 0: argmax */
+    struct prompts low_temperature = run(decoder, config);
     config.temperature = 0.0f;
     struct prompts greedy = run(decoder, config);
-    compare(&cold, &greedy);
+    compare(&low_temperature, &greedy);
 }
 
 int main(void)
@@ -147,7 +147,7 @@ int main(void)
         compare(&few, &uncached);
         for (int i = 0; i < PROMPTS; i++)
             CHECK_INT(cached.generated[i], MAX);
-        /* With a stop token a sequence is the same, cut after its first. */
+        /* A stop token cuts the same sequence after its first occurrence. */
         config = (struct generate_config){.max_new_tokens = MAX, .stop = cached.out[2][3]};
         struct prompts stopped = run(large, config);
         int cut = 0;
