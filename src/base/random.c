@@ -3,26 +3,24 @@
 
 #include <math.h>
 
-enum { ROUNDS = 10 };
+typedef uint32_t philox_word;
+
+static inline void philox_multiply(uint32_t *high, uint32_t *low, uint32_t a, uint32_t factor)
+{
+    uint64_t product = (uint64_t)a * factor;
+    *high = (uint32_t)(product >> 32);
+    *low = (uint32_t)product;
+}
+
+#include "base/philox.inc"
 
 void rotary_random_block(struct rotary_random_key key, uint64_t block, uint32_t words[4])
 {
-    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32), c2 = key.stream, c3 = key.step;
-    uint32_t k0 = (uint32_t)key.seed, k1 = (uint32_t)(key.seed >> 32);
-    for (int round = 0; round < ROUNDS; round++) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
-        uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c1 = (uint32_t)p1;
-        c3 = (uint32_t)p0;
-        c0 = n0;
-        c2 = n2;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
+    words[0] = (uint32_t)block;
+    words[1] = (uint32_t)(block >> 32);
+    words[2] = key.stream;
+    words[3] = key.step;
+    philox_rounds(words, key.seed);
 }
 
 uint32_t rotary_random_u32(struct rotary_random_key key, uint64_t index)

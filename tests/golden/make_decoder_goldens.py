@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses and gradients of small decoders by PyTorch's autograd in double precision.
 
-Writes tests/model/decoder_goldens.h. The model is written here from the formulas, attention with its whole matrix of
-scores; nothing of the C code is used but the names of the parameters. Parameters are no random numbers but
-0.3 sin(0.7 i + 0.05 i^2 + length of the name), so that both sides can make them.
+Writes tests/model/decoder_goldens.h. The model is written here from the formulas, attention with its full matrix of
+scores; only the names of the parameters come from the C code. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the
+name), which both sides can compute.
 
     /usr/bin/python3 tests/golden/make_decoder_goldens.py > tests/model/decoder_goldens.h
 """
@@ -29,16 +29,16 @@ CASES = [
 ]
 
 
-def turn(x, fraction, pairing, direction):
-    """x [B, H, T, D]: the first floor(D fraction) channels turned by direction * position * 10000^(-2i/d)."""
+def rotate(x, fraction, pairing, direction):
+    """x [B, H, T, D]: rotates the first floor(D fraction) channels by direction * position * 10000^(-2i/d)."""
     d = int(math.floor(HEAD_DIM * fraction + 1e-9))
     angle = torch.arange(TIME)[:, None] * 10000.0 ** (-2.0 * torch.arange(d // 2) / d)
     c, s = torch.cos(angle), torch.sin(angle) * direction
     part = x[..., :d]
     first, second = (part[..., :d // 2], part[..., d // 2:]) if pairing == "half" else (part[..., 0::2], part[..., 1::2])
     a, b = first * c - second * s, second * c + first * s
-    turned = torch.cat((a, b), -1) if pairing == "half" else torch.stack((a, b), -1).flatten(-2)
-    return torch.cat((turned, x[..., d:]), -1)
+    rotated = torch.cat((a, b), -1) if pairing == "half" else torch.stack((a, b), -1).flatten(-2)
+    return torch.cat((rotated, x[..., d:]), -1)
 
 
 def run(case):
@@ -70,15 +70,15 @@ def run(case):
         q, k, v = linear(x, name + ".query_key_value", sum(widths)).split(widths, -1)
         q, k, v = (t.view(BATCH, TIME, -1, HEAD_DIM).transpose(1, 2) for t in (q, k, v))
         if position in ("rope", "roper"):
-            q, k = turn(q, fraction, pairing, 1), turn(k, fraction, pairing, 1)
+            q, k = rotate(q, fraction, pairing, 1), rotate(k, fraction, pairing, 1)
         if position == "roper":
-            v = turn(v, value_fraction, pairing, 1)
+            v = rotate(v, value_fraction, pairing, 1)
         k, v = (t.repeat_interleave(HEADS // kv_heads, 1) for t in (k, v))
         scores = q @ k.transpose(-1, -2) / math.sqrt(HEAD_DIM)
         scores = scores.masked_fill(torch.ones(TIME, TIME, dtype=torch.bool).triu(1), -math.inf)
         o = torch.softmax(scores, -1) @ v
         if position == "roper":
-            o = turn(o, value_fraction, pairing, -1)
+            o = rotate(o, value_fraction, pairing, -1)
         return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH)
 
     def feed_forward(x, name):

@@ -57,10 +57,10 @@ def run(position, norm_kind, activation, smoothing):
         stream = stream + torch.stack((torch.sin(angle), torch.cos(angle)), -1).flatten(1)
     up = linear(norm(stream, "norm1"), "first", HIDDEN * (2 if activation == "SWIGLU" else 1))
     if activation == "SWIGLU":
-        after = F.silu(up[:, :HIDDEN]) * up[:, HIDDEN:]
+        hidden = F.silu(up[:, :HIDDEN]) * up[:, HIDDEN:]
     else:
-        after = {"RELU": F.relu, "GELU": F.gelu}[activation](up)
-    middle = norm(stream + linear(after, "second", WIDTH), "norm2")
+        hidden = {"RELU": F.relu, "GELU": F.gelu}[activation](up)
+    middle = norm(stream + linear(hidden, "second", WIDTH), "norm2")
     logits = linear(norm(middle, "norm3"), "output", VOCABULARY, table)
     F.cross_entropy(logits, targets, ignore_index=-1, reduction="sum", label_smoothing=smoothing).backward()
     loss = F.cross_entropy(logits, targets, ignore_index=-1, reduction="sum").item()

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A small network of every layer of this floor but attention, run forward and backward:
+ * A small network of every layer of this module but attention, run forward and backward:
  *
- *     stream = dropout(embedding);  up = first(norm1(stream));  branch = second(activation(up))
- *     middle = norm2(stream + dropout(branch));  loss = cross-entropy(output(norm3(middle)))
+ *     stream = dropout(embedding);  up = first(norm1(stream));  sublayer_output = second(activation(up))
+ *     middle = norm2(stream + dropout(sublayer_output));  loss = cross-entropy(output(norm3(middle)))
  *
  * where output shares the embedding's table.
  */
@@ -41,8 +41,7 @@ struct chain {
 
 enum { CHAIN_VOCABULARY = 11, CHAIN_WIDTH = 24, CHAIN_HIDDEN = 40, CHAIN_POSITIONS = 64 };
 
-/* Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), gains 1 more; tokens and targets follow a
- * rule. */
+/* Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), plus 1 for gains. */
 void chain_create(struct chain *chain, const struct chain_config *config, int threads, rotary_isa isa,
                   enum precision precision);
 void chain_destroy(struct chain *chain);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every loop of every instruction set this machine has, against its specification in double precision; widths
- * that leave a part of a vector over, and canaries behind every row that is written.
+ * Every kernel on every instruction set of this machine against its specification in double precision, at
+ * widths that are no multiples of a vector, with canaries behind every row that is written.
  */
 #include "base/element.h"
 #include "base/isa.h"
 #include "kernel/layer/layer_kernels.h"
+#include "layer/layer_reference.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ static void fill(struct pair *pair, rotary_dtype dtype, int64_t width, int64_t g
     memcpy(pair->got, pair->wanted, sizeof pair->got);
 }
 
-/* |got - wanted| <= bound * largest of the row, one rounding of bf16 more; the gaps are as they were. */
+/* |got - wanted| <= bound * largest of the row, plus one bf16 rounding; gaps between rows are untouched. */
 static void compare(const struct pair *pair, int64_t rows, double bound)
 {
     for (int64_t row = 0; row < rows; row++) {
@@ -65,7 +66,7 @@ static struct layer_mask mask_of(bool drop)
     return mask;
 }
 
-static const struct layer_kernels *both[2];
+static const struct layer_kernels *kernels[2];
 
 static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, bool sublayer_output, bool drop)
 {
@@ -74,7 +75,7 @@ static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, boo
     fill(&c, ROTARY_F32, width, 0, 3, 0); /* sum */
     fill(&d, storage, width, GAP, 4, 0);  /* normalised */
     fill(&e, ROTARY_F32, width, 0, 5, 0); /* normalised_f32 */
-    fill(&f, ROTARY_F32, ROWS, 0, 6, 0);  /* mean, deviation */
+    fill(&f, ROTARY_F32, ROWS, 0, 6, 0);  /* mean, rstd */
     fill(&g, ROTARY_F32, width, 0, 7, 1); /* gain, bias */
     float *gain = (float *)(void *)g.got;
     for (int i = 0; i < 2; i++) {
@@ -100,7 +101,7 @@ static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, boo
                                                 .normalised_f32 = data[4],
                                                 .mean = data[5],
                                                 .rstd = (float *)data[5] + ROWS};
-        both[i]->norm_forward(&work);
+        kernels[i]->norm_forward(&work);
     }
     compare(&c, ROWS, 1e-6);
     compare(&d, ROWS, 2e-6);
@@ -144,7 +145,7 @@ static void test_norm_backward(rotary_dtype storage, int64_t width, bool rms, in
                                                  .mask = mask_of(drop),
                                                  .d_gain = gains,
                                                  .d_bias = rms ? NULL : gains + width};
-        both[i]->norm_backward(&work);
+        kernels[i]->norm_backward(&work);
     }
     compare(&c, ROWS, 5e-6);
     compare(&d, ROWS, 5e-6);
@@ -153,8 +154,7 @@ static void test_norm_backward(rotary_dtype storage, int64_t width, bool rms, in
 
 static void test_activation(enum layer_activation kind, rotary_dtype storage, int64_t count)
 {
-    /* Every size of input: 2^-8 to 2^5, where the tails of the normal distribution and of the sigmoid have
-     * died. */
+    /* Inputs of 2^-8 to 2^5, where the tails of the normal distribution and of the sigmoid vanish. */
     fill(&a, storage, count, GAP, 31, 5);
     fill(&b, storage, count, GAP, 32, 2);
     fill(&c, storage, count, GAP, 33, 0);
@@ -163,11 +163,11 @@ static void test_activation(enum layer_activation kind, rotary_dtype storage, in
     fill(&f, storage, count, GAP, 36, 0);
     fill(&g, storage, count, GAP, 37, 0);
     for (int i = 0; i < 2; i++) {
-        both[i]->activate(kind, storage, i ? c.got : c.wanted, a.got, count);
-        both[i]->activate_backward(kind, storage, i ? d.got : d.wanted, b.got, a.got, count);
-        both[i]->gated(storage, i ? e.got : e.wanted, a.got, b.got, count);
-        both[i]->gated_backward(storage, i ? f.got : f.wanted, i ? g.got : g.wanted, h.got, a.got, b.got,
-                                count);
+        kernels[i]->activate(kind, storage, i ? c.got : c.wanted, a.got, count);
+        kernels[i]->activate_backward(kind, storage, i ? d.got : d.wanted, b.got, a.got, count);
+        kernels[i]->gated(storage, i ? e.got : e.wanted, a.got, b.got, count);
+        kernels[i]->gated_backward(storage, i ? f.got : f.wanted, i ? g.got : g.wanted, h.got, a.got, b.got,
+                                   count);
     }
     compare(&c, 1, 2e-7);
     compare(&d, 1, 1e-6);
@@ -175,7 +175,7 @@ static void test_activation(enum layer_activation kind, rotary_dtype storage, in
     compare(&f, 1, 1e-6);
     compare(&g, 1, 2e-7);
     memcpy(a.wanted, b.got, sizeof a.wanted); /* in place */
-    both[1]->activate_backward(kind, storage, a.wanted, a.wanted, a.got, count);
+    kernels[1]->activate_backward(kind, storage, a.wanted, a.wanted, a.got, count);
     CHECK(memcmp(a.wanted, d.got, (size_t)count * rotary_dtype_size(storage)) == 0);
 }
 
@@ -201,7 +201,7 @@ static void test_cross_entropy(rotary_dtype storage, int64_t classes, float smoo
                                                .storage = storage,
                                                .gradient = backward ? (i ? b.got : b.wanted) : NULL,
                                                .gradient_stride = b.stride};
-        both[i]->cross_entropy(&work[i]);
+        kernels[i]->cross_entropy(&work[i]);
     }
     compare(&b, ROWS, 1e-6);
     CHECK_NEAR(work[1].loss, work[0].loss, 1e-6 * work[0].loss + 1e-6);
@@ -215,17 +215,18 @@ static void test_sums(rotary_dtype storage, int64_t width)
     fill(&a, storage, width, GAP, 51, 3);
     fill(&b, ROTARY_F32, width, GAP, 52, 1);
     for (int i = 0; i < 2; i++)
-        both[i]->column_sums((float *)(void *)(i ? b.got : b.wanted), storage, a.got, ROWS, width, a.stride);
+        kernels[i]->column_sums((float *)(void *)(i ? b.got : b.wanted), storage, a.got, ROWS, width,
+                                a.stride);
     compare(&b, 1, 1e-6);
     const float *values = (float *)(void *)b.got;
-    double wanted = both[0]->sum_of_squares(values, width);
-    CHECK_NEAR(both[1]->sum_of_squares(values, width), wanted, 1e-6 * wanted);
+    double wanted = kernels[0]->sum_of_squares(values, width);
+    CHECK_NEAR(kernels[1]->sum_of_squares(values, width), wanted, 1e-6 * wanted);
 
     fill(&c, storage, width, GAP, 53, 1);
     fill(&d, ROTARY_F32, width, GAP, 54, 1);
     for (int i = 0; i < 2; i++) {
-        both[i]->to_storage(storage, i ? c.got : c.wanted, values, width);
-        both[i]->from_storage(storage, (float *)(void *)(i ? d.got : d.wanted), a.got, width);
+        kernels[i]->to_storage(storage, i ? c.got : c.wanted, values, width);
+        kernels[i]->from_storage(storage, (float *)(void *)(i ? d.got : d.wanted), a.got, width);
     }
     compare(&c, 1, 0.0);
     compare(&d, 1, 0.0);
@@ -242,8 +243,8 @@ static void test_embed(int64_t width, bool add, bool drop)
     for (int i = 0; i < 2; i++) {
         float *to = (float *)(void *)(i ? b.got : b.wanted), *out = (float *)(void *)(i ? c.got : c.wanted),
               *added = (float *)(void *)(i ? d.got : d.wanted);
-        both[i]->embed(out, in, add ? in + a.stride : NULL, 0.7f, 9, 64, width, &mask);
-        both[i]->embed_backward(to, add ? added : NULL, in, 0.7f, 9, 64, width, &mask);
+        kernels[i]->embed(out, in, add ? in + a.stride : NULL, 0.7f, 9, 64, width, &mask);
+        kernels[i]->embed_backward(to, add ? added : NULL, in, 0.7f, 9, 64, width, &mask);
     }
     compare(&b, 1, 1e-6);
     compare(&c, 1, 1e-6);
@@ -275,13 +276,13 @@ static void test_adam(int64_t count, float coupled, float decoupled)
                                         .gradient_scale = 0.5f,
                                         .inverse_correction1 = 1.3f,
                                         .inverse_correction2 = 2.5f};
-        both[i]->adam(&work);
+        kernels[i]->adam(&work);
     }
     for (int j = 0; j < 4; j++)
         compare(pairs[j], 1, 1e-6);
 }
 
-/* Moving bf16 about: every byte is where the specification has it, those around untouched. */
+/* Reordering bf16: all bytes as specified, those around untouched. */
 static void test_reorders(int64_t rows, int64_t columns)
 {
     enum { SIDE = 104, PADDED = 128, MAX = PADDED * PADDED };
@@ -293,46 +294,48 @@ static void test_reorders(int64_t rows, int64_t columns)
         memset(out, 0xa5, sizeof out);
         for (int i = 0; i < 2; i++)
             if (way)
-                both[i]->transpose(out[i], rows + 5, in, SIDE, rows, columns);
+                kernels[i]->transpose(out[i], rows + 5, in, SIDE, rows, columns);
             else
-                both[i]->pack_vnni(out[i], in, SIDE, rows, columns);
-        check_about("%s of %lld x %lld", way ? "transposition" : "interleaving", (long long)rows,
+                kernels[i]->pack_vnni(out[i], in, SIDE, rows, columns);
+        check_about("%s of %lld x %lld", way ? "transposition" : "VNNI packing", (long long)rows,
                     (long long)columns);
         CHECK(memcmp(out[0], out[1], sizeof out[0]) == 0);
     }
     for (int64_t stride = 256; stride > 192; stride -= 56) { /* aligned, and not */
         memset(copied, 0x5a, sizeof copied);
         for (int i = 0; i < 2; i++)
-            both[i]->copy_nontemporal(copied[i], stride, in, rows, columns / 8 * 8 < 64 ? 64 : 128);
+            kernels[i]->copy_nontemporal(copied[i], stride, in, rows, columns / 8 * 8 < 64 ? 64 : 128);
         CHECK(memcmp(copied[0], copied[1], sizeof copied[0]) == 0);
     }
 }
 
-/* What is not a number stays visible; what is infinite does not become a number. */
+/* NaN stays NaN; infinities do not become finite. */
 static void test_not_numbers(void)
 {
     float in[3] = {NAN, INFINITY, -INFINITY}, out[3], loss_row[3] = {NAN, 1.0f, 2.0f};
-    both[1]->activate(LAYER_RELU, ROTARY_F32, out, in, 3);
+    kernels[1]->activate(LAYER_RELU, ROTARY_F32, out, in, 3);
     CHECK(isnan(out[0]) && isinf(out[1]) && out[2] == 0.0f);
-    both[1]->activate(LAYER_GELU, ROTARY_F32, out, in, 1);
+    kernels[1]->activate(LAYER_GELU, ROTARY_F32, out, in, 1);
     CHECK(isnan(out[0]));
-    both[1]->activate(LAYER_SILU, ROTARY_F32, out, in, 2);
+    kernels[1]->activate(LAYER_SILU, ROTARY_F32, out, in, 2);
     CHECK(isnan(out[0]) && isinf(out[1]));
-    /* As far out as numbers go there is nothing left of the slope, or all of it. */
-    float far[4] = {-3e38f, -200.0f, 200.0f, 3e38f}, ones[4] = {1.0f, 1.0f, 1.0f, 1.0f}, slope[4];
+    /* Far from 0 the derivative is 0 or 1. */
+    float far[4] = {-3e38f, -200.0f, 200.0f, 3e38f}, ones[4] = {1.0f, 1.0f, 1.0f, 1.0f}, derivative[4];
     for (int kind = LAYER_GELU; kind <= LAYER_SILU; kind++) {
-        both[1]->activate_backward((enum layer_activation)kind, ROTARY_F32, slope, ones, far, 4);
-        CHECK(slope[0] == 0.0f && fabsf(slope[1]) < 1e-30f && slope[2] == 1.0f && slope[3] == 1.0f);
-        both[1]->activate((enum layer_activation)kind, ROTARY_F32, slope, far, 4);
-        CHECK(slope[0] == 0.0f && fabsf(slope[1]) < 1e-30f && slope[2] == 200.0f && slope[3] == 3e38f);
+        kernels[1]->activate_backward((enum layer_activation)kind, ROTARY_F32, derivative, ones, far, 4);
+        CHECK(derivative[0] == 0.0f && fabsf(derivative[1]) < 1e-30f && derivative[2] == 1.0f &&
+              derivative[3] == 1.0f);
+        kernels[1]->activate((enum layer_activation)kind, ROTARY_F32, derivative, far, 4);
+        CHECK(derivative[0] == 0.0f && fabsf(derivative[1]) < 1e-30f && derivative[2] == 200.0f &&
+              derivative[3] == 3e38f);
     }
     uint16_t half[3];
-    both[1]->to_storage(ROTARY_BF16, half, in, 3);
-    both[1]->from_storage(ROTARY_BF16, out, half, 3);
+    kernels[1]->to_storage(ROTARY_BF16, half, in, 3);
+    kernels[1]->from_storage(ROTARY_BF16, out, half, 3);
     CHECK(isnan(out[0]) && out[1] > 1e38f && out[2] < -1e38f);
     const int32_t target = 1;
     struct layer_cross_entropy work = {.rows = 1, .classes = 3, .logits = loss_row, .targets = &target};
-    both[1]->cross_entropy(&work);
+    kernels[1]->cross_entropy(&work);
     CHECK(isnan(work.loss));
 }
 
@@ -357,11 +360,11 @@ static void test_all(rotary_dtype storage, int64_t width)
 int main(void)
 {
     const int64_t widths[] = {1, 3, 16, 31, 64, 97, 128, 200};
-    both[0] = &layer_kernels_reference;
+    kernels[0] = &layer_kernels_reference;
     for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
         if (!rotary_isa_available((rotary_isa)isa))
             continue;
-        both[1] = layer_kernels_for((rotary_isa)isa);
+        kernels[1] = layer_kernels_for((rotary_isa)isa);
         for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
             for (int bf16 = 0; bf16 < 2; bf16++) {
                 check_about("%s %s width %lld", rotary_isa_name((rotary_isa)isa), bf16 ? "bf16" : "f32",

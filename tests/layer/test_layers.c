@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The layers of this floor in a chain (chain.h): against PyTorch, by finite differences, on every instruction
- * set; the same bits on any number of threads; nothing allocated after the first run; dropout.
+ * The layers of this module in a chain (chain.h): against PyTorch and finite differences, on every
+ * instruction set; the same bits on any number of threads; no allocation after the first run; dropout.
  */
 #include "layer/chain.h"
 #include "support/allocations.h"
@@ -43,7 +43,7 @@ static int row_named(const struct parameters *parameters, const char *name)
 
 static void test_golden(const struct golden *golden, rotary_isa isa, enum precision precision)
 {
-    /* bf16: each of some ten roundings between a parameter and the loss is off by 2^-9, with signs of their
+    /* bf16: some ten roundings between a parameter and the loss, each off by up to 2^-9 with a sign of its
      * own. */
     double bound = precision == PRECISION_BF16 ? 0.02 : 1e-5;
     const struct chain_config config = config_of(golden);
@@ -143,7 +143,7 @@ static void test_threads(enum precision precision)
 
 enum { DROPPED_ROWS = 300, DROPPED_WIDTH = 100 };
 
-/* What a norm adds of a branch of ones; returns its mean. */
+/* The residual sum of a norm whose sublayer output is all ones, with dropout. Returns its mean. */
 static double dropped(float residual_sum[DROPPED_ROWS][DROPPED_WIDTH], const struct compute *compute,
                       struct dropout dropout)
 {
@@ -270,7 +270,7 @@ int main(void)
     compute_destroy(&best);
     struct chain_config with_dropout = plain;
     with_dropout.dropout = 0.25f;
-    with_dropout.smoothing = 0.0f; /* the total leaves smoothing out, the gradient does not */
+    with_dropout.smoothing = 0.0f; /* the total is without smoothing, the gradient with it */
     for (int at = ROTARY_ISAS - 1; at > 0; at--) {
         rotary_isa isa = rotary_isa_order[at];
         if (!rotary_isa_available(isa))

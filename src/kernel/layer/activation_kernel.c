@@ -4,8 +4,8 @@
  */
 #include "kernel/layer/layer_variant.h"
 
-/* The normal distribution's cumulative function, and its density. Abramowitz and Stegun 1964, formula 7.1.26:
- * the absolute error is at most 1.5e-7 / 2. */
+/* Cumulative distribution and density of the normal distribution, by Abramowitz and Stegun 1964,
+ * formula 7.1.26, with an absolute error of at most 1.5e-7 / 2. */
 INLINE void normal(vfloat x, vfloat *cumulative, vfloat *density)
 {
     vfloat magnitude = v_max(x, -x) * v_set(0.70710678f);
@@ -21,7 +21,7 @@ INLINE void normal(vfloat x, vfloat *cumulative, vfloat *density)
     *density = e * v_set(0.39894228f);
 }
 
-/* e^x / (1 + e^x), by whichever sign of x does not overflow. */
+/* e^x / (1 + e^x), from e^-|x|, which does not overflow. */
 INLINE vfloat sigmoid(vfloat x)
 {
     const vfloat one = v_set(1.0f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Softmax cross-entropy of rows of logits, and sums of columns.
+ * Softmax cross-entropy of rows of logits.
  */
 #include "kernel/layer/layer_variant.h"
 
@@ -18,7 +18,7 @@ static float row_max(const float *x, int64_t count)
     return max;
 }
 
-/* Writes exp(x - maximum) over x; gives its sum. */
+/* x = exp(x - max). Returns the sum. */
 static float row_exponentials(float *x, int64_t count, float max)
 {
     vfloat total = {0};
@@ -77,42 +77,4 @@ void ROTARY_KERNEL(layer_cross_entropy)(struct layer_cross_entropy *work)
         else if (work->gradient)
             write_gradient(work, ROTARY_F32, row, x, total);
     }
-}
-
-/* Four rows at a time, so that the sums are loaded and stored for a quarter of the rows. */
-INLINE void column_sums(float *sums, rotary_dtype storage, const void *in, int64_t rows, int64_t columns,
-                        int64_t stride)
-{
-    enum { ROWS_AT_ONCE = 4, PREFETCH_ROWS = 16 };
-    int64_t row = 0;
-    for (; row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE) {
-        /* Rows of a few columns of a wide matrix are too short for the processor to see that they go on. */
-        int64_t prefetch_rows = rows - row >= PREFETCH_ROWS + ROWS_AT_ONCE ? PREFETCH_ROWS : 0;
-        for (int64_t i = 0; i < columns; i += LANES) {
-            int64_t lanes = remaining_lanes(i, columns);
-            vfloat x[ROWS_AT_ONCE];
-            for (int j = 0; j < ROWS_AT_ONCE; j++) {
-                x[j] = load(storage, row_of(storage, in, row + j, stride), i, lanes);
-                __builtin_prefetch(
-                    row_of(storage, row_of(storage, in, row + j + prefetch_rows, stride), i, 1));
-            }
-            store_f32(sums, i, load_f32(sums, i, lanes) + ((x[0] + x[1]) + (x[2] + x[3])), lanes);
-        }
-    }
-    for (; row < rows; row++)
-        for (int64_t i = 0; i < columns; i += LANES) {
-            int64_t lanes = remaining_lanes(i, columns);
-            store_f32(sums, i,
-                      load_f32(sums, i, lanes) + load(storage, row_of(storage, in, row, stride), i, lanes),
-                      lanes);
-        }
-}
-
-void ROTARY_KERNEL(layer_column_sums)(float *sums, rotary_dtype storage, const void *in, int64_t rows,
-                                      int64_t columns, int64_t stride)
-{
-    if (storage == ROTARY_BF16)
-        column_sums(sums, ROTARY_BF16, in, rows, columns, stride);
-    else
-        column_sums(sums, ROTARY_F32, in, rows, columns, stride);
 }

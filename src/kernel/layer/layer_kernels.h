@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loops of the layers: each works on some rows, or some elements, on one thread. There is one contract of
- * each here; layer_reference.c says in double precision what they compute, and the other files, compiled once
- * per instruction set, compute it.
+ * The kernels of the layers: each processes some rows or elements on one thread. This header is their
+ * contract; tests/layer/layer_reference.c specifies them in double precision. Variants are compiled from one
+ * source per instruction set and compute in f32.
  *
- * "storage" is the type of stored activations: ROTARY_F32 or ROTARY_BF16. All arithmetic of the variants is
- * f32.
+ * `storage` is the type of stored activations: ROTARY_F32 or ROTARY_BF16. Strides are in elements.
  */
 #ifndef ROTARY_KERNEL_LAYER_LAYER_KERNELS_H
 #define ROTARY_KERNEL_LAYER_LAYER_KERNELS_H
@@ -14,25 +13,26 @@
 
 #include <rotary/types.h>
 
-/* Which elements dropout keeps. Element (row, column) takes word column / 16 % 4 of the Philox block with
- * index row * 2^32 + column / 64 * 16 + column % 16, and is kept where that is at least `threshold`. */
+/* A dropout mask. Element (row, column) is kept if its random number is at least `threshold`: word
+ * column / 16 % 4 of the Philox block row * 2^32 + column / 64 * 16 + column % 16. */
 struct layer_mask {
     struct rotary_random_key key;
-    uint32_t threshold; /* probability * 2^32; 0: everything is kept */
-    float scale;        /* of what is kept: 1 / (1 - probability) */
+    uint32_t threshold; /* probability * 2^32; 0: no dropout */
+    float scale;        /* factor of kept elements: 1 / (1 - probability) */
 };
 
-/* Row r of every array is row first + r for the mask. Strides are in elements; f32 rows are `width` apart. */
+/* Norm of residual_sum = residual + mask(sublayer_output). Row r of every array is row first + r of the mask;
+ * f32 rows are `width` apart. */
 struct layer_norm_forward {
     int64_t first, rows, width;
-    bool rms; /* no mean, no bias */
+    bool rms; /* RMSNorm: no mean, no bias */
     float epsilon;
     const float *gain, *bias;
     rotary_dtype storage;
     const float *residual;
-    const void *sublayer_output; /* NULL: none, and sum is not written */
+    const void *sublayer_output; /* NULL: none, and residual_sum is not written */
     int64_t sublayer_output_stride;
-    struct layer_mask mask; /* of the branch */
+    struct layer_mask mask; /* of sublayer_output */
     float *residual_sum;    /* may be residual */
     void *normalised;
     int64_t normalised_stride;
@@ -40,9 +40,9 @@ struct layer_norm_forward {
     float *mean, *rstd;    /* NULL: not wanted */
 };
 
-/* With x = (sum - mean) * deviation, g = d_normalised * gain (d_normalised is the sum of those given):
- *     d_residual (+)= deviation * (g - average(g) - x * average(g x));   average(g) left out by RMSNorm
- *     d_gain += d_normalised * x;   d_bias += d_normalised;   d_branch = mask(d_residual) */
+/* With d = d_normalised + d_normalised_f32, x = (residual_sum - mean) * rstd, g = d * gain:
+ *     d_residual (+)= rstd * (g - mean(g) - x * mean(g x))     without mean(g) for RMSNorm
+ *     d_sublayer_output = mask(d_residual),   d_gain += d * x,   d_bias += d */
 struct layer_norm_backward {
     int64_t first, rows, width;
     bool rms, accumulate;
@@ -59,8 +59,7 @@ struct layer_norm_backward {
     float *d_gain, *d_bias; /* [width]; d_bias NULL for RMSNorm */
 };
 
-/* Softmax cross-entropy of rows of logits [rows, classes] f32. A target of -1 does not count: its gradient is
- * zero.
+/* Softmax cross-entropy of logits [rows, classes] f32. A row with target -1 is ignored: its gradient is zero.
  *     loss += log(sum exp(logits)) - logits[target]
  *     gradient = gradient_scale * (softmax(logits) - (1 - smoothing) onehot(target) - smoothing / classes) */
 struct layer_cross_entropy {
@@ -73,8 +72,8 @@ struct layer_cross_entropy {
     void *gradient; /* storage type; NULL: not wanted */
     int64_t gradient_stride;
     double loss;
-    int64_t counted,
-        correct; /* correct: the target's logit is the largest, the first of those where several are */
+    int64_t counted; /* rows that are not ignored */
+    int64_t correct; /* of those, where the target is the argmax (the first of equals) */
 };
 
 struct layer_adam {
@@ -86,7 +85,7 @@ struct layer_adam {
     float gradient_scale, inverse_correction1, inverse_correction2;
 };
 
-/* What interleave() pads rows and columns to. */
+/* pack_vnni pads rows and columns to multiples of these. */
 enum { LAYER_VNNI_ROWS = 32, LAYER_VNNI_COLUMNS = 64 };
 
 enum layer_activation { LAYER_RELU, LAYER_GELU, LAYER_SILU };
@@ -105,7 +104,7 @@ struct layer_kernels {
     void (*gated_backward)(rotary_dtype storage, void *d_gate, void *d_up, const void *d_out,
                            const void *gate, const void *up, int64_t count);
     void (*cross_entropy)(struct layer_cross_entropy *work);
-    /* sums[columns] += the rows of in. */
+    /* sums[columns] += the sum of the rows of in. */
     void (*column_sums)(float *sums, rotary_dtype storage, const void *in, int64_t rows, int64_t columns,
                         int64_t stride);
     void (*to_storage)(rotary_dtype storage, void *out, const float *in, int64_t count);
@@ -120,21 +119,18 @@ struct layer_kernels {
     /* bf16: out[column, row] = in[row, column]. */
     void (*transpose)(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride, int64_t rows,
                       int64_t columns);
-    /* bf16: the layout that dot products of pairs of rows read. Panels of LAYER_INTERLEAVED_COLUMNS columns,
-     * one after another; in a panel rows two by two, each pair as (even row, odd row) of column after column.
-     * Rows and columns are padded with zeros. */
+    /* bf16: packs `in` in VNNI layout, which instructions for bf16 dot products read. Panels of
+     * LAYER_VNNI_COLUMNS columns follow one another; in a panel each pair of rows is stored as (even row, odd
+     * row) of column after column. Rows and columns are padded with zeros. */
     void (*pack_vnni)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns);
-    /* Copies dense rows of row_bytes to rows to_stride bytes apart, past the caches where alignment allows
-     * it. */
+    /* Copies contiguous rows of row_bytes to rows to_stride bytes apart, with non-temporal stores (past the
+     * caches) where alignment allows. */
     void (*copy_nontemporal)(void *to, int64_t to_stride, const void *from, int64_t rows, int64_t row_bytes);
     void (*adam)(const struct layer_adam *work);
     double (*sum_of_squares)(const float *in, int64_t count);
 };
 
-/* In double precision, one element after another: the specification. */
-extern const struct layer_kernels layer_kernels_reference;
-
-/* The loops for `isa`, which this machine can run (not ROTARY_ISA_AUTO). */
+/* The kernels for `isa`, which this machine supports (not ROTARY_ISA_AUTO). */
 const struct layer_kernels *layer_kernels_for(rotary_isa isa);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files compiled once per instruction set share: their functions' names, loads and stores of the
- * storage type, dropout's mask.
+ * What the files that are compiled once per instruction set share: declarations, loads and stores of the
+ * storage type, the dropout mask.
  */
 #ifndef ROTARY_KERNEL_LAYER_LAYER_VARIANT_H
 #define ROTARY_KERNEL_LAYER_LAYER_VARIANT_H
@@ -37,7 +37,7 @@ void ROTARY_KERNEL(layer_copy_nontemporal)(void *to, int64_t to_stride, const vo
 void ROTARY_KERNEL(layer_adam)(const struct layer_adam *work);
 double ROTARY_KERNEL(layer_sum_of_squares)(const float *in, int64_t count);
 
-/* Bodies take the storage type as a constant, so that loops do not ask for it. */
+/* For functions that take the storage type as a constant, so that no loop branches on it. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE int64_t remaining_lanes(int64_t i, int64_t count)
@@ -45,7 +45,7 @@ INLINE int64_t remaining_lanes(int64_t i, int64_t count)
     return count - i < LANES ? count - i : LANES;
 }
 
-/* Elements i ... i + lanes - 1 of an array of the storage type. */
+/* Load and store elements i ... i + lanes - 1 of an array of the storage type. */
 INLINE vfloat load(rotary_dtype storage, const void *from, int64_t i, int64_t lanes)
 {
     if (storage == ROTARY_BF16) {
@@ -101,11 +101,11 @@ INLINE vint first_lanes(int64_t lanes)
 
 enum { MASK_GROUP = 64 }; /* columns drawn at once */
 
-/* What dropout multiplies columns group * 64 ... + 63 of a row with: 0 or mask->scale. */
+/* The factors, 0 or mask->scale, of columns group * 64 ... group * 64 + 63 of a row. */
 void ROTARY_KERNEL(layer_mask_factors)(const struct layer_mask *mask, int64_t row, int64_t group,
                                        float factors[MASK_GROUP]);
 
-/* The factors of columns i ... i + LANES - 1, drawing a group's when its first is reached. */
+/* The factors of columns i ... i + LANES - 1. Draws those of a group when i is its first column. */
 INLINE vfloat mask_factor(const struct layer_mask *mask, int64_t row, int64_t i, float factors[MASK_GROUP])
 {
     if (i % MASK_GROUP == 0)

@@ -1,68 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Norms fused with the residual sum and dropout before them. A row is read from memory once: it stays in the
- * first-level cache for the passes over it.
+ * Norms fused with the residual sum and dropout before them. A row is read from memory once and stays in the
+ * L1 cache for the passes over it.
  */
 #include "kernel/layer/layer_variant.h"
 
-typedef uint64_t vwide __attribute__((vector_size(LANES * 4)));
-
-INLINE vwide multiply_even(vuint a, uint32_t factor)
-{
-#if defined(__AVX512F__)
-    return (vwide)_mm512_mul_epu32((__m512i)a, _mm512_set1_epi32((int)factor));
-#elif defined(__AVX2__)
-    return (vwide)_mm256_mul_epu32((__m256i)a, _mm256_set1_epi32((int)factor));
-#else
-    return ((vwide)a & 0xffffffffu) * factor;
-#endif
-}
-
-INLINE void multiply_wide(vuint *high, vuint *low, vuint a, uint32_t factor)
-{
-    vwide even = multiply_even(a, factor), odd = multiply_even((vuint)((vwide)a >> 32), factor);
-    *low = (vuint)((even & 0xffffffffu) | odd << 32);
-    *high = (vuint)(even >> 32 | (odd & ~(uint64_t)0xffffffffu));
-}
-
-/* LANES blocks of Philox-4x32-10 at once (base/random.c says what it is). */
-INLINE void philox(vuint words[4], struct rotary_random_key key, uint32_t row, uint32_t first_block)
-{
-    vuint c0 = (vuint)v_lanes() + first_block, c1 = (vuint){0} + row, c2 = (vuint){0} + key.stream,
-          c3 = (vuint){0} + key.step;
-    uint32_t k0 = (uint32_t)key.seed, k1 = (uint32_t)(key.seed >> 32);
-    for (int round = 0; round < 10; round++) {
-        vuint high0, low0, high1, low1;
-        multiply_wide(&high0, &low0, c0, 0xD2511F53u);
-        multiply_wide(&high1, &low1, c2, 0xCD9E8D57u);
-        c0 = high1 ^ c1 ^ k0;
-        c2 = high0 ^ c3 ^ k1;
-        c1 = low1;
-        c3 = low0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
-}
-
-void ROTARY_KERNEL(layer_mask_factors)(const struct layer_mask *mask, int64_t row, int64_t group,
-                                       float factors[MASK_GROUP])
-{
-    enum { BLOCKS = MASK_GROUP / 4 };
-    for (int block = 0; block < BLOCKS; block += LANES) {
-        vuint words[4];
-        philox(words, mask->key, (uint32_t)row, (uint32_t)(group * BLOCKS + block));
-        for (int word = 0; word < 4; word++) {
-            vint kept = (vint)(words[word] >= ((vuint){0} + mask->threshold));
-            v_store(factors + word * BLOCKS + block, (vfloat)(kept & (vint)v_set(mask->scale)));
-        }
-    }
-}
-
-/* sum = residual + mask(branch) of a row; gives the sum over the row. */
+/* residual_sum = residual + mask(sublayer_output) of a row. Returns the sum of the row. */
 INLINE float add_residual(const struct layer_norm_forward *work, rotary_dtype storage, int64_t row)
 {
     const float *residual = work->residual + row * work->width;

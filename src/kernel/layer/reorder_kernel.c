@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bf16 brought into the order in which the processor's dot products of pairs read it, and copies past the
- * caches.
+ * bf16 transposition and VNNI packing; non-temporal copies.
  */
+#include "base/integer.h"
 #include "kernel/layer/layer_variant.h"
 
 #if defined(__AVX512BW__)
-enum { SQUARE = 32 }; /* rows and columns transposed at once: a vector of bf16 */
+enum { SQUARE = 32 }; /* rows and columns of a block: a vector of bf16 */
 
-/* Not inlined: in a loop over columns the compiler would keep a pointer to each of the rows, most of them in
- * memory. */
+/* Not inlined: in a loop over columns the compiler would keep a pointer per row and spill most of them. */
 static __attribute__((noinline)) void transpose_square(uint16_t *out, int64_t out_stride, const uint16_t *in,
                                                        int64_t in_stride, int64_t prefetch_offset)
 {
-    /* Pairs of rows interleave: 32-bit words of two rows, columns 8 l ... 8 l + 3 of lane l in low, the next
-     * four in high. A row is read once: rows a power of two apart drive each other out of the first-level
-     * cache. */
+    /* Interleave pairs of rows to 32-bit words: columns 8 l ... 8 l + 3 of 128-bit lane l go to low, the next
+     * four to high. Each row is read once, as rows a power of two apart evict each other from the L1 cache.
+     */
     __m512i low[16], high[16];
     for (int pair = 0; pair < 16; pair++, in += 2 * in_stride) {
         __m512i even = _mm512_loadu_si512(in), odd = _mm512_loadu_si512(in + in_stride);
@@ -52,7 +51,7 @@ void ROTARY_KERNEL(layer_transpose)(uint16_t *out, int64_t out_stride, const uin
             uint16_t *to = out + column * out_stride + row;
             const uint16_t *from = in + row * in_stride + column;
             if (rows - row >= SQUARE && columns - column >= SQUARE) {
-                /* The rows below are fetched meanwhile, where there are such. */
+                /* Prefetches the block of rows below, if there is one. */
                 transpose_square(to, out_stride, from, in_stride,
                                  rows - row >= 2 * SQUARE ? SQUARE * in_stride : 0);
                 continue;
@@ -66,7 +65,7 @@ void ROTARY_KERNEL(layer_transpose)(uint16_t *out, int64_t out_stride, const uin
 enum {
     GROUP_ROWS = LAYER_VNNI_ROWS,
     GROUP_COLUMNS = LAYER_VNNI_COLUMNS,
-    PREFETCH_ROWS = 16 /* rows fetched meanwhile */
+    PREFETCH_ROWS = 16 /* the distance of the prefetch */
 };
 
 /* Two rows of 64 columns. */
@@ -90,7 +89,7 @@ INLINE void vnni_pair(uint16_t *out, const uint16_t *even, const uint16_t *odd, 
 #endif
 }
 
-/* Rows row and row + 1 of up to 64 columns, what is missing being zero. */
+/* Up to two rows of up to 64 columns, padded with zeros. */
 static void vnni_edge(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows, int64_t columns)
 {
     uint16_t pair[2][GROUP_COLUMNS] = {{0}};
@@ -103,8 +102,8 @@ static void vnni_edge(uint16_t *out, const uint16_t *in, int64_t in_stride, int6
 void ROTARY_KERNEL(layer_pack_vnni)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows,
                                     int64_t columns)
 {
-    int64_t padded = (rows + GROUP_ROWS - 1) / GROUP_ROWS * GROUP_ROWS;
-    /* Rows outside: those of a wide matrix are read as runs, and the panels are few. */
+    int64_t padded = round_up(rows, GROUP_ROWS);
+    /* Rows are the outer loop: each is read contiguously, while the output goes to a few panels. */
     for (int64_t row = 0; row < padded; row += 2) {
         int64_t prefetch_offset = rows - row >= PREFETCH_ROWS + 2 ? PREFETCH_ROWS * in_stride : 0;
         for (int64_t column = 0; column < columns; column += GROUP_COLUMNS) {
@@ -135,7 +134,7 @@ void ROTARY_KERNEL(layer_copy_nontemporal)(void *to, int64_t to_stride, const vo
                 _mm256_stream_si256((void *)line, _mm256_loadu_si256((const void *)source));
 #endif
             }
-        _mm_sfence(); /* such stores are not ordered with those that say the work is done */
+        _mm_sfence(); /* orders these stores before those that signal the end of the work */
         return;
     }
 #endif

@@ -1,10 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * The specification: what each loop computes, in double precision, one element after another. Slow; for
- * tests.
- */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/layer_reference.h"
+
 #include "base/element.h"
-#include "kernel/layer/layer_kernels.h"
 
 #include <math.h>
 
