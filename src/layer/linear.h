@@ -42,8 +42,8 @@ ROTARY_CHECKED rotary_status linear_forward(struct linear *linear, const struct 
                                             struct matrix out, struct matrix in,
                                             enum matmul_epilogue epilogue, rotary_error *error);
 
-/* d_in = d_out W (skipped if d_in.data is NULL); d_weight += d_out^T in; d_bias += column sums of d_out. All
- * have the storage type. d_out is the gradient of in W^T + b: the caller has been through the epilogue. */
+/* d_in = d_out W (skipped if d_in.data is NULL); d_weight += d_out^T in; d_bias += column sums of d_out. The
+ * matrices have the storage type. d_out is the gradient of in W^T + b, before the epilogue. */
 ROTARY_CHECKED rotary_status linear_backward(struct linear *linear, struct parameters *parameters,
                                              struct matrix d_in, struct matrix d_out, struct matrix in,
                                              rotary_error *error);

@@ -41,7 +41,7 @@ struct norm_forward_call {
     float *residual_sum;           /* [rows, width]; may be residual itself */
     struct matrix normalised;      /* storage type */
     float *normalised_f32;         /* [rows, width], for post-norm's residual stream; NULL: not wanted */
-    float *mean, *rstd; /* [rows]: mean and 1/sqrt(var + epsilon), for the backward pass; NULL: not wanted */
+    float *mean, *rstd; /* [rows]: mean, 1/sqrt(variance + epsilon), for backward; NULL: not wanted */
 };
 void norm_forward(const struct norm *norm, const struct compute *compute, const struct parameters *parameters,
                   const struct norm_forward_call *call);

@@ -86,8 +86,7 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
                                error);
 }
 
-/* The norm of residual sum k, named after the sublayer that follows it (pre-norm) or precedes it (post-norm).
- */
+/* The norm of residual sum k, named after the sublayer behind it (pre-norm) or before it (post-norm). */
 static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
@@ -205,16 +204,12 @@ static size_t attention_workspace_bytes(const struct decoder *decoder)
     return forward > backward ? forward : backward;
 }
 
-/* Called twice: first to measure, then to assign memory (base/arena.h). Without training all blocks and all
- * residual norms share the memory of the first: nothing outlives the next sublayer. */
-static void carve(struct decoder *decoder)
+/* Without training all blocks and all residual norms share the memory of the first: nothing outlives the next
+ * sublayer. */
+static void carve_blocks(struct decoder *decoder)
 {
-    const struct decoder_config *config = &decoder->config;
-    struct rotary_arena *arena = &decoder->arena;
     bool training = decoder->limits.training;
-    rotary_dtype storage = decoder->compute->storage;
-    int64_t layers = config->num_hidden_layers, rows = decoder_rows(decoder->limits),
-            width = config->hidden_size;
+    int64_t layers = decoder->config.num_hidden_layers;
     for (int64_t layer = 0; layer < layers; layer++) {
         struct block *block = &decoder->blocks[layer];
         if (training || layer == 0) {
@@ -232,22 +227,38 @@ static void carve(struct decoder *decoder)
             decoder->residual_norms[k] = decoder->residual_norms[0];
         decoder->residual_norms[k].norm = norm;
     }
-    for (int i = 0; i < 2; i++)
-        decoder->residual[i] = push_floats(arena, rows * width);
-    decoder->sublayer_output = push_matrix(arena, storage, rows, width);
-    decoder->attention_workspace = rotary_arena_push(arena, (int64_t)attention_workspace_bytes(decoder), 1);
-    if (!training)
-        return;
+}
+
+static void carve_gradients(struct decoder *decoder)
+{
+    struct rotary_arena *arena = &decoder->arena;
+    rotary_dtype storage = decoder->compute->storage;
     const struct block *block = &decoder->blocks[0];
+    int64_t rows = decoder_rows(decoder->limits), width = decoder->config.hidden_size;
+    bool gated = decoder_is_gated(&decoder->config);
     decoder->d_normalised = push_matrix(arena, storage, rows, width);
     decoder->d_residual = push_floats(arena, rows * width);
-    decoder->d_hidden = push_matrix(arena, storage, rows, config->intermediate_size);
+    decoder->d_hidden = push_matrix(arena, storage, rows, decoder->config.intermediate_size);
     decoder->d_pre_activation =
-        push_matrix(arena, storage, rows,
-                    decoder_is_gated(config) ? block->feed_forward_saved.pre_activation.columns : 0);
+        push_matrix(arena, storage, rows, gated ? block->feed_forward_saved.pre_activation.columns : 0);
     decoder->d_qkv = push_matrix(arena, storage, rows, block->attention_saved.qkv.columns);
     decoder->d_context = push_matrix(arena, storage, rows, block->attention_saved.context.columns);
-    decoder->norm_scratch = push_floats(arena, norm_scratch(&decoder->residual_norms[2 * layers].norm, rows));
+    const struct norm *last = &decoder->residual_norms[2 * decoder->config.num_hidden_layers].norm;
+    decoder->norm_scratch = push_floats(arena, norm_scratch(last, rows));
+}
+
+/* Called twice: first to measure, then to assign memory (base/arena.h). */
+static void carve(struct decoder *decoder)
+{
+    struct rotary_arena *arena = &decoder->arena;
+    int64_t rows = decoder_rows(decoder->limits), width = decoder->config.hidden_size;
+    carve_blocks(decoder);
+    for (int i = 0; i < 2; i++)
+        decoder->residual[i] = push_floats(arena, rows * width);
+    decoder->sublayer_output = push_matrix(arena, decoder->compute->storage, rows, width);
+    decoder->attention_workspace = rotary_arena_push(arena, (int64_t)attention_workspace_bytes(decoder), 1);
+    if (decoder->limits.training)
+        carve_gradients(decoder);
 }
 
 /* A decoder with neither parameters nor memory: enough for carve() to measure. Its rotation tables have

@@ -259,7 +259,7 @@ static rotary_status start_pass(struct pass *pass, int64_t batch, int64_t time, 
     if (batch < 1 || time < 1 || batch > decoder->limits.batch || time > decoder->limits.time)
         return rotary_fail(
             pass->error, ROTARY_INVALID_ARGUMENT,
-            "a batch of %lld sequences of %lld tokens: this model was made for at most %lld of %lld",
+            "a batch of %lld sequences of %lld tokens: this model was created for at most %lld of %lld",
             (long long)batch, (long long)time, (long long)decoder->limits.batch,
             (long long)decoder->limits.time);
     pass->batch = batch;

@@ -24,11 +24,10 @@ struct gemm_shape {
     int64_t rows, columns, inner;
     int64_t source_row, source_column; /* strides; one of them is 1 */
     int64_t weights_row; /* stride; GEMM_PACKED: a panel; GEMM_VNNI: packed by pack_vnni (layer_kernels.h) */
-    int64_t destination_row; /* stride */
-    int64_t type;            /* rotary_dtype of source and weights */
-    int64_t destination_type;
-    int64_t bias; /* whether there is one */
-    int64_t epilogue;
+    int64_t destination_row;        /* stride */
+    int64_t type, destination_type; /* rotary_dtype; type: of source and weights */
+    int64_t bias;                   /* 1 or 0: whether there is one */
+    int64_t epilogue;               /* enum gemm_epilogue */
 };
 
 /* The GEMMs planned so far, and what each worker needs to run one. */
@@ -73,13 +72,14 @@ int panel_create(struct panel **panel, const struct gemms *gemms, const struct p
 void panel_destroy(struct panel *panel);
 int panel_fill(const struct panel *panel, const struct gemms *gemms, int worker, const float *source);
 
-/* The GEMM of a shape, planned at the first request. `panels` is the plan of its weights; NULL: they are no
- * panels. */
+/* The GEMM of a shape, planned at the first request. `panels`: the plan of its packed weight panels; NULL:
+ * its weights are no panels. */
 int gemm_find(struct gemms *gemms, const struct gemm **gemm, const struct gemm_shape *shape,
               const struct panel_plan *panels);
 /* How oneDNN would run the GEMM of a shape. */
 enum gemm_support { GEMM_UNSUPPORTED, GEMM_REFERENCE, GEMM_OPTIMIZED };
 enum gemm_support gemm_probe(const struct gemms *gemms, const struct gemm_shape *shape);
+
 struct gemm_operands {
     const void *source, *weights;
     const struct panel *panel; /* read instead of `weights`; NULL: none */

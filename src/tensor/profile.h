@@ -14,15 +14,13 @@ enum { PROFILE_ROWS = 64 };
 struct profile_row {
     char what[64];
     double seconds;
-    double
-        operations; /* multiplications and additions of matmuls and attention; 0 for what only moves memory */
-    double bytes;   /* read or written at least once */
+    double operations; /* multiplications and additions; 0 for what only moves memory */
+    double bytes;      /* read or written at least once */
     int64_t calls;
 };
 
 struct profile {
-    struct profile_row
-        rows[PROFILE_ROWS]; /* in the order of their first calls; when full, new ones are lost */
+    struct profile_row rows[PROFILE_ROWS]; /* in the order of first calls; new ones are dropped when full */
     int count;
     bool paused; /* profile_end adds nothing */
 };

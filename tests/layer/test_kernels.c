@@ -71,7 +71,7 @@ static const struct layer_kernels *kernels[2];
 static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, bool sublayer_output, bool drop)
 {
     fill(&a, ROTARY_F32, width, 0, 1, 2); /* residual */
-    fill(&b, storage, width, GAP, 2, 2);  /* branch */
+    fill(&b, storage, width, GAP, 2, 2);  /* sublayer_output */
     fill(&c, ROTARY_F32, width, 0, 3, 0); /* sum */
     fill(&d, storage, width, GAP, 4, 0);  /* normalised */
     fill(&e, ROTARY_F32, width, 0, 5, 0); /* normalised_f32 */

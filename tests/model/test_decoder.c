@@ -216,25 +216,25 @@ static void test_bytes(const struct compute *compute)
         config.head_dim = 32;
         config.intermediate_size = 512;
         config.max_position_embeddings = 50000; /* position tables dominate */
-        size_t said = 0;
+        size_t estimate = 0;
         rotary_error error = {0};
-        CHECK_INT(decoder_bytes(compute, &config, limits, &said, &error), ROTARY_OK);
+        CHECK_INT(decoder_bytes(compute, &config, limits, &estimate, &error), ROTARY_OK);
         struct decoder *decoder = create(compute, &config, 1);
-        double taken = (double)decoder->parameters.arena.capacity + (double)decoder->arena.capacity +
-                       (double)linear_bytes(decoder->output);
+        double allocated = (double)decoder->parameters.arena.capacity + (double)decoder->arena.capacity +
+                           (double)linear_bytes(decoder->output);
         for (int64_t layer = 0; layer < config.num_hidden_layers; layer++) {
             const struct block *block = &decoder->blocks[layer];
-            taken += (double)(linear_pair_bytes(&block->attention.projections) +
-                              linear_pair_bytes(&block->feed_forward.projections));
+            allocated += (double)(linear_pair_bytes(&block->attention.projections) +
+                                  linear_pair_bytes(&block->feed_forward.projections));
         }
         double positions = (double)config.max_position_embeddings;
         const rotary_rope *ropes[] = {decoder->position.rope, decoder->position.value_rope};
         for (int i = 0; i < 2; i++)
-            taken += ropes[i] ? positions * (double)rotary_rope_span(ropes[i]).dim * sizeof(float) : 0.0;
+            allocated += ropes[i] ? positions * (double)rotary_rope_span(ropes[i]).dim * sizeof(float) : 0.0;
         if (decoder->embedding.sinusoids)
-            taken += positions * (double)config.hidden_size * sizeof(float);
+            allocated += positions * (double)config.hidden_size * sizeof(float);
         check_about("%s", cases[c].position);
-        CHECK_NEAR((double)said, taken, 0.2 * taken);
+        CHECK_NEAR((double)estimate, allocated, 0.2 * allocated);
         decoder_destroy(decoder);
     }
     check_about("%s", "");
@@ -243,7 +243,7 @@ static void test_bytes(const struct compute *compute)
 /* Of the estimate, only logits and their gradients depend on rows times vocabulary. */
 static void test_logit_bytes(const struct compute *compute)
 {
-    double said = 0;
+    double estimate = 0;
     for (int i = 0; i < 4; i++) {
         struct decoder_config config;
         configure(&config, &cases[0]);
@@ -251,11 +251,11 @@ static void test_logit_bytes(const struct compute *compute)
         struct decoder_limits larger = {.batch = i / 2 ? 4 : 1, .time = 256, .training = true};
         size_t bytes = 0;
         CHECK_INT(decoder_bytes(compute, &config, larger, &bytes, NULL), ROTARY_OK);
-        said += (i % 2 == i / 2 ? 1 : -1) * (double)bytes;
+        estimate += (i % 2 == i / 2 ? 1 : -1) * (double)bytes;
     }
     double rows = 3 * 256, columns = 256,
-           of_one = sizeof(float) + (double)rotary_dtype_size(compute->storage);
-    CHECK_NEAR(said, rows * columns * of_one, 0);
+           element_bytes = sizeof(float) + (double)rotary_dtype_size(compute->storage);
+    CHECK_NEAR(estimate, rows * columns * element_bytes, 0);
 }
 
 /* The same seed initialises parameters of the same name and shape equally, whatever the encoding. */
@@ -294,14 +294,14 @@ static void test_small_fractions(const struct compute *compute)
     CHECK_NEAR(losses[1], losses[0], 0.0);
 }
 
-static void refuse(const struct compute *compute, struct decoder_config config, const char *said)
+static void refuse(const struct compute *compute, struct decoder_config config, const char *message)
 {
     rotary_error error = {0};
     struct decoder *decoder = NULL;
     CHECK_INT(decoder_create(&decoder, compute, &config, limits, 1, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(!decoder);
     check_about("%s", error.message);
-    CHECK(strstr(error.message, said));
+    CHECK(strstr(error.message, message));
     check_about("%s", "");
 }
 
@@ -334,7 +334,7 @@ static void test_refusals(const struct compute *compute)
     int32_t tokens[ROWS + TIME] = {0};
     struct decoder_batch batch = {.batch = BATCH + 1, .time = TIME, .tokens = tokens, .targets = tokens};
     CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_INVALID_ARGUMENT);
-    CHECK(strstr(error.message, "made for at most 3 of 7"));
+    CHECK(strstr(error.message, "created for at most 3 of 7"));
     batch.batch = BATCH;
     tokens[4] = VOCABULARY;
     CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_INVALID_ARGUMENT);
