@@ -111,11 +111,11 @@ static void softmax_task(void *argument, int64_t index, int worker)
     (void)worker;
     const struct softmax *softmax = argument;
     struct loss *loss = softmax->loss;
-    int64_t first = index * TASK_ROWS, rest = softmax->rows - first;
+    int64_t first = index * TASK_ROWS;
     struct matrix d_logits = matrix_of(loss->d_logits, loss->compute->storage, softmax->rows, loss->stride);
     struct layer_cross_entropy *task = &loss->tasks[index];
     *task = (struct layer_cross_entropy){
-        .rows = rest < TASK_ROWS ? rest : TASK_ROWS,
+        .rows = min_i64(softmax->rows - first, TASK_ROWS),
         .classes = loss->classes,
         .logits = loss->logits + first * loss->stride,
         .logits_stride = loss->stride,

@@ -145,7 +145,7 @@ static void residual_norm_forward(const struct pass *pass, int64_t k)
 
 /* The gradients of sum_k and of the output of sublayer k, from that of h_k. decoder->d_residual holds the
  * gradient that comes back along the residual stream: with pre-norm that of sum_k, to which this adds; with
- * post-norm that of x_k. Of the last k nothing has come back yet. */
+ * post-norm that of x_k. `last`: k is 2L, to which nothing has come back yet. */
 static void residual_norm_backward(const struct pass *pass, int64_t k, bool last)
 {
     struct decoder *decoder = pass->decoder;
