@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What matmul.c and matmul_gradient.c share.
+ * What matmul.c, matmul_gradient.c and packed_weight.c share.
  */
 #ifndef ROTARY_TENSOR_MATMUL_INTERNAL_H
 #define ROTARY_TENSOR_MATMUL_INTERNAL_H
@@ -20,6 +20,28 @@ struct matmul {
     size_t workspace_bytes;
     struct rotary_arena partial; /* gradients of groups of rows, f32, before they are summed */
 };
+
+struct packed_weight {
+    struct packed_weight_config config;
+    int64_t panel_columns;
+    struct rotary_arena data; /* [count][bytes] */
+    size_t bytes;             /* of a panel */
+    int count;
+    bool vnni;                   /* packed by pack_vnni, without plans and panels; else by oneDNN */
+    struct panel_plan *plans[2]; /* of a full panel; of the last panel */
+    struct panel **panels;
+};
+
+static inline int64_t packed_weight_panel_columns(const struct packed_weight *weight, bool last)
+{
+    return last ? weight->config.columns - (weight->count - 1) * weight->panel_columns
+                : weight->panel_columns;
+}
+
+static inline unsigned char *packed_weight_panel(const struct packed_weight *weight, int64_t index)
+{
+    return weight->data.memory + (size_t)index * weight->bytes;
+}
 
 /* Bytes of `elements` elements, rounded up to the alignment. */
 static inline size_t matmul_bytes(int64_t elements, rotary_dtype dtype)

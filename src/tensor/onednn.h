@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The interface to oneDNN: GEMMs, each a block of a matmul that runs on one thread, planned once and run by
- * any worker. Only matmul.c and matmul_gradient.c call these. Functions that return `int` return oneDNN's
+ * any worker. Only the matmul files of this module call these. Functions that return `int` return oneDNN's
  * status: 0 is success.
  */
 #ifndef ROTARY_TENSOR_ONEDNN_H
