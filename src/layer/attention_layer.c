@@ -65,10 +65,10 @@ static void record_profile(const struct attention_layer *layer, double begin, co
                            int64_t time, double matmuls)
 {
     double rows = (double)(batch * time), channels = (double)(layer->heads * layer->head_dim),
-           channels_moved = (double)((2 * layer->heads + 2 * layer->key_value_heads) * layer->head_dim);
+           elements_per_row = (double)((2 * layer->heads + 2 * layer->key_value_heads) * layer->head_dim);
     profile_end(layer->compute->profile, begin, "attention", what,
                 matmuls * rows * channels * (double)(time + 1),
-                rows * channels_moved * (matmuls > 2.0 ? 2.0 : 1.0) *
+                rows * elements_per_row * (matmuls > 2.0 ? 2.0 : 1.0) *
                     (double)rotary_dtype_size(layer->compute->storage));
 }
 

@@ -36,12 +36,13 @@ void feed_forward_destroy(struct feed_forward *layer)
     *layer = (struct feed_forward){0};
 }
 
-/* Bytes: what was kept, and the gradient there and back or the result. */
-static void record_profile(const struct feed_forward *layer, double begin, const char *what, struct matrix a,
-                           struct matrix b)
+/* Bytes, estimated alike for both passes: `saved` once and two matrices like `hidden`. */
+static void record_profile(const struct feed_forward *layer, double begin, const char *what,
+                           struct matrix saved, struct matrix hidden)
 {
     profile_end(layer->compute->profile, begin, "feed_forward.activation", what, 0.0,
-                (double)(a.rows * (a.columns + 2 * b.columns)) * (double)rotary_dtype_size(b.dtype));
+                (double)(saved.rows * (saved.columns + 2 * hidden.columns)) *
+                    (double)rotary_dtype_size(hidden.dtype));
 }
 
 rotary_status feed_forward_forward(struct feed_forward *layer, const struct parameters *parameters,

@@ -316,8 +316,7 @@ static void count_parameters(const struct decoder_config *config, double *all, d
         *all += (double)config->max_position_embeddings * width;
 }
 
-/* Numbers in the position tables: cosines and sines of rotated channels, or the sinusoids of the embedding.
- */
+/* Elements of the position tables: cosines and sines of rotated channels, or the embedding's sinusoids. */
 static double count_table(const struct decoder_config *config)
 {
     const struct position_encoding *encoding = position_encoding((enum position)config->position);
