@@ -12,42 +12,9 @@
 #ifndef ROTARY_FILE_ROPE_CONFIG_H
 #define ROTARY_FILE_ROPE_CONFIG_H
 
-#include "file/settings.h"
+#include "file/rope_request.h"
 
-#include <jansson.h>
 #include <rotary/rope.h>
-
-/* Defaults of the models of one "model_type", for keys that config.json does not have. Members have the names
- * of those keys; 0 and NULL mean that the family has no default of its own. */
-struct rope_family {
-    int64_t head_dim;
-    int64_t qk_rope_head_dim; /* of heads whose rotated channels are a vector of their own (MLA) */
-    int64_t rotary_dim;
-    double partial_rotary_factor;
-    int64_t hidden_size, num_attention_heads;
-    int64_t max_position_embeddings, original_max_position_embeddings;
-    double rope_theta;
-    int pairing, span, axes; /* indices into rope_config_pairings, rope_config_spans, rope_config_axes */
-    bool without_rotation;   /* refused, unless config.json has a key that names a rotation */
-    /* Why no plan can have this rotation: what models of the type do, as in "rotates by time in seconds";
-     * empty: one can. */
-    char unsupported[SETTING_TEXT_BYTES];
-    json_t *rope_parameters; /* an object, or one for each layer type */
-    /* Keys that config.json must have, and those that it must not have; their values say what is wanted. */
-    json_t *required, *refused;
-};
-void rope_family_free(struct rope_family *family);
-
-struct rope_config_request {
-    const char *layer_type; /* the one to read; NULL: all layers have one rotation */
-    /* Of the tensors; 0: not known. It is the default where the file has no head_dim, and decides whether
-     * MLA's heads are meant with their unrotated channels or without. */
-    int64_t head_dim;
-    const char *const *ignored; /* unknown keys to accept, NULL-terminated; NULL: none */
-    /* Gives the defaults of a model type, all 0 if it is not known; the reader frees them. NULL: there are
-     * none. */
-    rotary_status (*find_family)(const char *model_type, struct rope_family *family, rotary_error *error);
-};
 
 struct rope_config {
     rotary_rope_config plan; /* its lists point into `numbers` */

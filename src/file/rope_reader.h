@@ -6,7 +6,7 @@
 #ifndef ROTARY_FILE_ROPE_READER_H
 #define ROTARY_FILE_ROPE_READER_H
 
-#include "file/rope_config.h"
+#include "file/rope_request.h"
 
 /* Defaults of the layer type, else of the family; 0: none. */
 struct rope_defaults {
