@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# manual.sh ROTARY TEMPLATE >rotary.1: the manual page, from docs/man/rotary.1.in and from what the program says of
-# itself, so that no command and no option can be missing from it.
+# manual.sh ROTARY TEMPLATE >rotary.1: makes the manual page from docs/man/rotary.1.in and from the program's help, so
+# that no command and no option can be missing from it.
 set -eu
 [ $# = 2 ] || { echo "usage: scripts/manual.sh ROTARY TEMPLATE >rotary.1" >&2; exit 2; }
 rotary=$1 template=$2
 
-# roff PART: stdin is what `rotary help TOPIC` prints; PART says which part of it comes out, as roff.
-#   body     all but the usage line, the list of commands below it, and the options of every command
+# roff PART: reads what `rotary help TOPIC` prints, and prints one part of it as roff.
+#   body     everything except the usage line, the list of commands below it, and the options of every command
 #   common   those options
 #   settings the keys of a configuration
 roff() {
@@ -21,7 +21,7 @@ roff() {
             text = "\\\\&" text
         return text
     }
-    # "  left   right" begins an entry; its other lines are further in.
+    # "  left   right" begins an entry; its other lines are indented further.
     function entry(line)
     {
         sub(/^  /, "", line)
@@ -70,7 +70,7 @@ while IFS= read -r line; do
     @COMMANDS@)
         for command in $commands; do
             "$rotary" help "$command" | roff body
-            # Those below it.
+            # Its subcommands.
             for below in $("$rotary" help "$command" | awk '/^commands:$/ { on = 1 } /^$/ { on = 0 } on && /^  / { print $2 }'); do
                 "$rotary" help "$command" "$below" | roff body
             done

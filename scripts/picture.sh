@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# picture.sh REPORT.html >PICTURE.svg: the first drawing of a report as a file of its own, with the page's colours. The
-# README's pictures were made with it:
+# picture.sh REPORT.html >PICTURE.svg: writes the first drawing of a report to a file, with the page's colours. The
+# README's pictures are made with it:
 #     scripts/picture.sh results/index-quick/report.html >docs/images/index-quick.svg
 set -eu
 [ $# = 1 ] || { echo "usage: scripts/picture.sh REPORT.html >PICTURE.svg" >&2; exit 2; }

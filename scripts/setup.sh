@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# Shared by ./run and ./check: what the build needs, and getting it. Sourced, from the root of the project.
+# Shared by ./run and ./check: finds and installs what the build needs. Sourced from the root of the project.
 
 say() {
     printf '%s\n' "$*" >&2
@@ -11,7 +11,7 @@ die() {
     exit 1
 }
 
-# have NAME: whether the tool or header that the Debian package NAME brings is there, however it came.
+# have NAME: whether the tool or header of the Debian package NAME is present, however it was installed.
 have() {
     case $1 in
     gcc) command -v cc ;;
@@ -40,7 +40,7 @@ missing_of() {
     done
 }
 
-# As root, or through sudo where that asks nothing of somebody who is not there.
+# Runs a command as root, or through sudo. Without a terminal sudo must not ask for a password.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
@@ -59,7 +59,7 @@ apt_get() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" </dev/null >>build/setup.log 2>&1
 }
 
-# install PACKAGE...: tries to get those that are missing; leaves in `missing` what still is, in `why` a hint.
+# install PACKAGE...: tries to install missing packages. Sets `missing` to those still missing, and `why` to a hint.
 install() {
     why=
     missing=$(missing_of "$@")
@@ -69,24 +69,24 @@ install() {
     # shellcheck disable=SC2086 # a list of words
     apt_get install --no-install-recommends $missing ||
         { apt_get update && apt_get install --no-install-recommends $missing; } ||
-        why=", build/setup.log says why"
+        why="; build/setup.log says why"
     missing=$(missing_of "$@")
 }
 
 # What every build needs.
 need_build_tools() {
     install gcc libc6-dev cmake ninja-build libdnnl-dev libjansson-dev
-    [ -z "$missing" ] || die "Missing and not installable here:$missing (names of Debian 12 packages$why). Install them, then run this again."
+    [ -z "$missing" ] || die "These are missing and cannot be installed:$missing (names of Debian 12 packages$why). Install them and run this again."
 }
 
-# Things without which only some tests are skipped.
+# want PACKAGE...: like install, for packages without which only some tests are skipped.
 want() {
     install "$@"
-    [ -z "$missing" ] || say "Going on without:$missing (names of Debian 12 packages$why); tests that need them are skipped."
+    [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). Tests that need them are skipped."
 }
 
-# build PRESET [ARGUMENTS...]: configures once, builds what changed (or what the arguments of cmake --build say); says more
-# only if something goes wrong.
+# build PRESET [ARGUMENTS...]: configures once, and builds what changed. ARGUMENTS go to cmake --build. Prints the log only
+# if the build fails.
 build() {
     preset=$1 log=build/$1.log
     shift
@@ -94,6 +94,6 @@ build() {
     say "Building ($preset) ..."
     if ! { { [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset"; } && cmake --build --preset "$preset" "$@"; } >"$log" 2>&1; then
         tail -n 40 "$log" >&2
-        die "Building ($preset) failed; $log has all of it."
+        die "Building ($preset) failed; the complete log is $log."
     fi
 }
