@@ -57,17 +57,18 @@ static double shortest(struct ggml_context *context, struct ggml_tensor *result,
 
 static struct ggml_tensor *positions(struct ggml_context *context, int64_t time)
 {
-    struct ggml_tensor *made = ggml_new_tensor_1d(context, GGML_TYPE_I32, time);
+    struct ggml_tensor *tensor = ggml_new_tensor_1d(context, GGML_TYPE_I32, time);
     for (int32_t i = 0; i < time; i++)
-        ((int32_t *)made->data)[i] = i;
-    return made;
+        ((int32_t *)tensor->data)[i] = i;
+    return tensor;
 }
 
-static struct ggml_tensor *turn(struct ggml_context *context, struct ggml_tensor *tensor,
-                                struct ggml_tensor *where, int mode)
+static struct ggml_tensor *rotate(struct ggml_context *context, struct ggml_tensor *tensor,
+                                  struct ggml_tensor *position_tensor, int mode)
 {
     int dim = (int)tensor->ne[0];
-    return ggml_rope_ext(context, tensor, where, NULL, dim, mode, 0, 10000.0f, 1.0f, 0.0f, 1.0f, 32.0f, 1.0f);
+    return ggml_rope_ext(context, tensor, position_tensor, NULL, dim, mode, 0, 10000.0f, 1.0f, 0.0f, 1.0f,
+                         32.0f, 1.0f);
 }
 
 static void time_rope(enum ggml_type type, int mode, int threads, int rounds)
@@ -86,13 +87,13 @@ static void time_rope(enum ggml_type type, int mode, int threads, int rounds)
 static struct ggml_tensor *numbers(struct ggml_context *context, int64_t batch, int64_t heads, int64_t time,
                                    int64_t head_dim)
 {
-    struct ggml_tensor *made = ggml_new_tensor_4d(context, GGML_TYPE_F32, head_dim, heads, time, batch);
+    struct ggml_tensor *tensor = ggml_new_tensor_4d(context, GGML_TYPE_F32, head_dim, heads, time, batch);
     uint32_t state = 1;
-    for (int64_t i = 0; i < ggml_nelements(made); i++) {
+    for (int64_t i = 0; i < ggml_nelements(tensor); i++) {
         state = state * 1664525u + 1013904223u;
-        ((float *)made->data)[i] = (float)(state >> 8) * 0x1p-23f - 1.0f;
+        ((float *)tensor->data)[i] = (float)(state >> 8) * 0x1p-23f - 1.0f;
     }
-    return made;
+    return tensor;
 }
 
 static void time_attention(const int64_t shape[4], int threads, int rounds)
@@ -100,24 +101,24 @@ static void time_attention(const int64_t shape[4], int threads, int rounds)
     int64_t batch = shape[0], heads = shape[1], time = shape[2], head_dim = shape[3];
     size_t bytes = (size_t)(batch * heads * time * head_dim) * sizeof(float) * 16 + (size_t)(time * time) * 4;
     struct ggml_context *context = create(bytes);
-    struct ggml_tensor *where = positions(context, time);
-    struct ggml_tensor *part[3];
+    struct ggml_tensor *position_tensor = positions(context, time);
+    struct ggml_tensor *inputs[3];
     for (int i = 0; i < 3; i++) {
-        part[i] = numbers(context, batch, heads, time, head_dim);
+        inputs[i] = numbers(context, batch, heads, time, head_dim);
         if (i < 2)
-            part[i] = turn(context, part[i], where, GGML_ROPE_TYPE_NEOX);
-        part[i] = ggml_permute(context, part[i], 0, 2, 1, 3);
+            inputs[i] = rotate(context, inputs[i], position_tensor, GGML_ROPE_TYPE_NEOX);
+        inputs[i] = ggml_permute(context, inputs[i], 0, 2, 1, 3);
         if (i > 0)
-            part[i] = ggml_cast(context, part[i], GGML_TYPE_F16);
+            inputs[i] = ggml_cast(context, inputs[i], GGML_TYPE_F16);
     }
     struct ggml_tensor *mask = ggml_new_tensor_2d(context, GGML_TYPE_F16, time, time);
     for (int64_t m = 0; m < time; m++)
         for (int64_t n = 0; n < time; n++)
             ((ggml_fp16_t *)mask->data)[m * time + n] = ggml_fp32_to_fp16(n > m ? -INFINITY : 0.0f);
-    struct ggml_tensor *attended = ggml_flash_attn_ext(context, part[0], part[1], part[2], mask,
-                                                       1.0f / sqrtf((float)head_dim), 0.0f, 0.0f);
+    struct ggml_tensor *output = ggml_flash_attn_ext(context, inputs[0], inputs[1], inputs[2], mask,
+                                                     1.0f / sqrtf((float)head_dim), 0.0f, 0.0f);
     printf("attention %lld,%lld,%lld,%lld %.9f\n", (long long)batch, (long long)heads, (long long)time,
-           (long long)head_dim, shortest(context, attended, threads, rounds));
+           (long long)head_dim, shortest(context, output, threads, rounds));
     ggml_free(context);
 }
 

@@ -17,7 +17,7 @@ enum { QUERY_TOKEN = HEADS * HEAD_DIM, KEY_TOKEN = KEY_HEADS * HEAD_DIM };
 enum { QUERY_FLOATS = BATCH * TOKENS * QUERY_TOKEN, KEY_FLOATS = BATCH * TOKENS * KEY_TOKEN };
 
 /* [BATCH, TOKENS, heads, HEAD_DIM] */
-static float query[QUERY_FLOATS], output[QUERY_FLOATS], whole[QUERY_FLOATS];
+static float query[QUERY_FLOATS], output[QUERY_FLOATS], expected[QUERY_FLOATS];
 static float key[KEY_FLOATS], value[KEY_FLOATS];
 /* [BATCH, CAPACITY, KEY_HEADS, HEAD_DIM]: keys as they are when turned */
 static float key_cache[BATCH * CAPACITY * KEY_TOKEN], value_cache[BATCH * CAPACITY * KEY_TOKEN];
@@ -53,8 +53,8 @@ static rotary_attention_view cache_view(float *cache)
 }
 
 /* `count` new tokens of both sequences; `lengths` is what the caches hold before, and grows. */
-static void step(const rotary_attention *attention, int time, int count, int64_t lengths[BATCH],
-                 void *workspace)
+static void decode_step(const rotary_attention *attention, int time, int count, int64_t lengths[BATCH],
+                        void *workspace)
 {
     rotary_error error;
     rotary_attention_decode_call call = {
@@ -85,11 +85,11 @@ int main(void)
         value[i] = cosf(0.9f * (float)i);
     }
     rotary_error error;
-    rotary_rope_config rotation;
-    rotary_rope_config_default(&rotation);
-    rotation.head_dim = HEAD_DIM;
+    rotary_rope_config rope_config;
+    rotary_rope_config_default(&rope_config);
+    rope_config.head_dim = HEAD_DIM;
     rotary_rope *rope;
-    check(rotary_rope_create(&rope, &rotation, &error), &error);
+    check(rotary_rope_create(&rope, &rope_config, &error), &error);
     rotary_attention_config config;
     rotary_attention_config_default(&config);
     config.heads = HEADS;
@@ -113,26 +113,26 @@ int main(void)
                                              .query = queries_at(0),
                                              .key = keys_at(key, 0),
                                              .value = keys_at(value, 0),
-                                             .output = outputs_at(whole, 0),
+                                             .output = outputs_at(expected, 0),
                                              .workspace = workspace};
     check(rotary_attention_forward(attention, &forward, &error), &error);
 
     /* The prompt, then one token after another. */
     int64_t lengths[BATCH] = {0, 0};
-    step(attention, 0, PROMPT, lengths, workspace);
+    decode_step(attention, 0, PROMPT, lengths, workspace);
     for (int time = PROMPT; time < TOKENS; time++)
-        step(attention, time, 1, lengths, workspace);
+        decode_step(attention, time, 1, lengths, workspace);
 
-    float largest = 0;
+    float max_difference = 0;
     for (int i = 0; i < QUERY_FLOATS; i++)
-        largest = fmaxf(largest, fabsf(output[i] - whole[i]));
-    bool same = largest < 1e-5f;
+        max_difference = fmaxf(max_difference, fabsf(output[i] - expected[i]));
+    bool equal = max_difference < 1e-5f;
     printf("%d tokens in a cache of %d rows: %s\n", TOKENS, CAPACITY,
-           same ? "the same as all at once" : "not the same as all at once");
+           equal ? "the same as all at once" : "not the same as all at once");
     const float *last = output + QUERY_FLOATS - QUERY_TOKEN;
     printf("the last output begins %.3f %.3f %.3f\n", (double)last[0], (double)last[1], (double)last[2]);
     free(workspace);
     rotary_attention_destroy(attention);
     rotary_rope_destroy(rope);
-    return !same;
+    return !equal;
 }

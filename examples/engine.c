@@ -69,14 +69,14 @@ static rotary_status rotate(const rotary_rope *rope, float *buffer, const int32_
 
 int main(void)
 {
-    static float buffer[BUFFER], wanted[BUFFER];
+    static float buffer[BUFFER], expected[BUFFER];
     const int32_t positions[TOKENS] = {0, 1, 2, 731, 732, 90000}; /* a new sequence and two old ones */
     for (int i = 0; i < BUFFER; i++)
         buffer[i] = sinf((float)i);
 
-    memcpy(wanted, buffer, sizeof buffer);
+    memcpy(expected, buffer, sizeof buffer);
     for (int token = 0; token < TOKENS; token++)
-        engine_rotate(wanted + token * TOKEN_FLOATS, QUERY_HEADS + KEY_HEADS, positions[token]);
+        engine_rotate(expected + token * TOKEN_FLOATS, QUERY_HEADS + KEY_HEADS, positions[token]);
 
     rotary_error error;
     rotary_rope *rope;
@@ -86,11 +86,11 @@ int main(void)
     }
     rotary_rope_destroy(rope);
 
-    float largest = 0;
+    float max_difference = 0;
     for (int i = 0; i < BUFFER; i++)
-        largest = fmaxf(largest, fabsf(buffer[i] - wanted[i]));
-    bool same = largest < 1e-6f;
+        max_difference = fmaxf(max_difference, fabsf(buffer[i] - expected[i]));
+    bool equal = max_difference < 1e-6f;
     printf("%d tokens, %d query and %d key heads: %s the engine's own loop\n", TOKENS, QUERY_HEADS, KEY_HEADS,
-           same ? "the same as" : "not the same as");
-    return !same;
+           equal ? "the same as" : "not the same as");
+    return !equal;
 }

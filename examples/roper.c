@@ -95,13 +95,13 @@ static float direction(int i)
     return cosf(2.1f * (float)i);
 }
 
-static void move(float *numbers, int count, float step)
+static void step_along_direction(float *tensor, int count, float step)
 {
     for (int i = 0; i < count; i++)
-        numbers[i] += step * direction(i);
+        tensor[i] += step * direction(i);
 }
 
-static double along(const float *gradient, int count)
+static double dot_with_direction(const float *gradient, int count)
 {
     double sum = 0;
     for (int i = 0; i < count; i++)
@@ -110,22 +110,22 @@ static double along(const float *gradient, int count)
 }
 
 /* The derivative of the loss when `numbers` move, by backward and by difference. */
-static bool compare(const rotary_attention *attention, const char *name, float *numbers, int count,
-                    const float *gradient, void *workspace)
+static bool check_gradient(const rotary_attention *attention, const char *name, float *tensor, int count,
+                           const float *gradient, void *workspace)
 {
     const float step = 1.0f / 128;
-    move(numbers, count, step);
+    step_along_direction(tensor, count, step);
     forward(attention, 0, workspace);
     double after = loss();
-    move(numbers, count, -2 * step);
+    step_along_direction(tensor, count, -2 * step);
     forward(attention, 0, workspace);
-    double difference = (after - loss()) / (2 * (double)step);
-    move(numbers, count, step);
-    double exact = along(gradient, count);
-    bool same = fabs(exact - difference) < 1e-3 * (1 + fabs(exact));
-    printf("%-5s the loss grows by %.3f: %s\n", name, exact,
-           same ? "as the difference says" : "not as the difference says");
-    return same;
+    double finite_difference = (after - loss()) / (2 * (double)step);
+    step_along_direction(tensor, count, step);
+    double derivative = dot_with_direction(gradient, count);
+    bool equal = fabs(derivative - finite_difference) < 1e-3 * (1 + fabs(derivative));
+    printf("%-5s the loss grows by %.3f: %s\n", name, derivative,
+           equal ? "as the difference says" : "not as the difference says");
+    return equal;
 }
 
 int main(void)
@@ -139,11 +139,11 @@ int main(void)
         value[i] = cosf(0.9f * (float)i);
     }
     rotary_error error;
-    rotary_rope_config rotation;
-    rotary_rope_config_default(&rotation);
-    rotation.head_dim = HEAD_DIM;
+    rotary_rope_config rope_config;
+    rotary_rope_config_default(&rope_config);
+    rope_config.head_dim = HEAD_DIM;
     rotary_rope *rope;
-    check(rotary_rope_create(&rope, &rotation, &error), &error);
+    check(rotary_rope_create(&rope, &rope_config, &error), &error);
     rotary_attention_config config;
     rotary_attention_config_default(&config);
     config.heads = HEADS;
@@ -163,14 +163,14 @@ int main(void)
     forward(attention, 1000, workspace);
     double shifted = loss();
     forward(attention, 0, workspace);
-    bool good = fabs(loss() - shifted) < 1e-4;
-    printf("loss %.3f; a thousand positions further on: %s\n", loss(), good ? "the same" : "not the same");
+    bool passed = fabs(loss() - shifted) < 1e-4;
+    printf("loss %.3f; a thousand positions further on: %s\n", loss(), passed ? "the same" : "not the same");
     backward(attention, workspace);
-    good &= compare(attention, "query", query, QUERY_FLOATS, query_gradient, workspace);
-    good &= compare(attention, "key", key, KEY_FLOATS, key_gradient, workspace);
-    good &= compare(attention, "value", value, KEY_FLOATS, value_gradient, workspace);
+    passed &= check_gradient(attention, "query", query, QUERY_FLOATS, query_gradient, workspace);
+    passed &= check_gradient(attention, "key", key, KEY_FLOATS, key_gradient, workspace);
+    passed &= check_gradient(attention, "value", value, KEY_FLOATS, value_gradient, workspace);
     free(workspace);
     rotary_attention_destroy(attention);
     rotary_rope_destroy(rope);
-    return !good;
+    return !passed;
 }

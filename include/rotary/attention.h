@@ -92,20 +92,20 @@ typedef struct rotary_attention_bias {
  * each other: sequence s has the queries query_starts[s] up to, without, query_starts[s + 1], and keys
  * likewise (cu_seqlens). In every sequence the first query stands at position first_query of the shape, the
  * first key at first_key. A bias is [1, heads, all queries, all keys]. */
-typedef struct rotary_attention_packing {
+typedef struct rotary_attention_packed_sequences {
     /* [sequences + 1]; the first is 0, the last queries or keys of the shape. key_starts NULL: those of the
      * queries. query_starts NULL: not packed. */
     const int32_t *query_starts, *key_starts;
     int64_t sequences;
-} rotary_attention_packing;
+} rotary_attention_packed_sequences;
 
 /* As forward_bytes and backward_bytes, for packed calls. */
-ROTARY_API size_t rotary_attention_packed_forward_bytes(const rotary_attention *attention,
-                                                        rotary_attention_shape shape,
-                                                        const rotary_attention_packing *packing);
-ROTARY_API size_t rotary_attention_packed_backward_bytes(const rotary_attention *attention,
-                                                         rotary_attention_shape shape,
-                                                         const rotary_attention_packing *packing);
+ROTARY_API size_t rotary_attention_packed_sequences_forward_bytes(
+    const rotary_attention *attention, rotary_attention_shape shape,
+    const rotary_attention_packed_sequences *packed_sequences);
+ROTARY_API size_t rotary_attention_packed_sequences_backward_bytes(
+    const rotary_attention *attention, rotary_attention_shape shape,
+    const rotary_attention_packed_sequences *packed_sequences);
 
 /* If causal, keys and values behind the last query are not looked at and may be anything. */
 typedef struct rotary_attention_forward_call {
@@ -116,7 +116,7 @@ typedef struct rotary_attention_forward_call {
     float *log_sum_exp; /* [batch, heads, queries]; NULL if no backward pass will follow */
     void *workspace;
     rotary_attention_bias bias;
-    rotary_attention_packing packing;
+    rotary_attention_packed_sequences packed_sequences;
 } rotary_attention_forward_call;
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_forward(const rotary_attention *attention,
@@ -132,7 +132,7 @@ typedef struct rotary_attention_backward_call {
         value_gradient; /* overwritten; may not overlap the inputs */
     void *workspace;
     rotary_attention_bias bias; /* as in the forward pass; it gets no gradient */
-    rotary_attention_packing packing;
+    rotary_attention_packed_sequences packed_sequences;
 } rotary_attention_backward_call;
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_attention *attention,

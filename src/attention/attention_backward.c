@@ -83,8 +83,9 @@ size_t rotary_attention_backward_bytes(const rotary_attention *attention, rotary
     return arena.used;
 }
 
-size_t rotary_attention_packed_backward_bytes(const rotary_attention *attention, rotary_attention_shape shape,
-                                              const rotary_attention_packing *packing)
+size_t rotary_attention_packed_sequences_backward_bytes(const rotary_attention *attention,
+                                                        rotary_attention_shape shape,
+                                                        const rotary_attention_packed_sequences *packing)
 {
     return rotary_attention_packed_bytes(attention, shape, packing, rotary_attention_backward_bytes);
 }
@@ -238,7 +239,7 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
     if (!status)
         status = rotary_attention_check_bias(attention, &call->bias, shape, error);
     if (!status)
-        status = rotary_attention_check_packing(shape, &call->packing, error);
+        status = rotary_attention_check_packing(shape, &call->packed_sequences, error);
     if (status)
         return status;
     if (!call->log_sum_exp && batch > 0 && queries > 0)
@@ -246,7 +247,8 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
                            "log_sum_exp is missing; wanted what the forward pass wrote, [%lld, %lld, %lld]",
                            (long long)batch, (long long)heads, (long long)queries);
     return rotary_attention_check_workspace(
-        call->workspace, rotary_attention_packed_backward_bytes(attention, shape, &call->packing), error);
+        call->workspace,
+        rotary_attention_packed_sequences_backward_bytes(attention, shape, &call->packed_sequences), error);
 }
 
 static void run(const rotary_attention *attention, const void *argument,
@@ -289,7 +291,7 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
     status = check(attention, call, error);
     if (status)
         return status;
-    rotary_attention_run_packed(attention, call->shape, &call->packing, rotary_attention_backward_bytes, run,
-                                call, call->workspace);
+    rotary_attention_run_packed(attention, call->shape, &call->packed_sequences,
+                                rotary_attention_backward_bytes, run, call, call->workspace);
     return ROTARY_OK;
 }

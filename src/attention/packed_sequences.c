@@ -13,22 +13,24 @@
 /* Up to so many queries and keys a sequence is one worker's. */
 enum { SHORT = 1024 };
 
-static const int32_t *key_starts(const rotary_attention_packing *packing)
+static const int32_t *key_starts(const rotary_attention_packed_sequences *packing)
 {
     return packing->key_starts ? packing->key_starts : packing->query_starts;
 }
 
 rotary_status rotary_attention_check_packing(rotary_attention_shape shape,
-                                             const rotary_attention_packing *packing, rotary_error *error)
+                                             const rotary_attention_packed_sequences *packing,
+                                             rotary_error *error)
 {
     if (!packing->query_starts) {
         if (packing->key_starts || packing->sequences != 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "packing has %s but no query_starts; wanted both, or none of it",
+                               "packed_sequences has %s but no query_starts; wanted both, or none of it",
                                packing->key_starts ? "key_starts" : "sequences");
         return ROTARY_OK;
     }
-    struct rotary_starts starts = {"packing", "query_starts", packing->query_starts, packing->sequences};
+    struct rotary_starts starts = {"packed_sequences", "query_starts", packing->query_starts,
+                                   packing->sequences};
     rotary_status status = rotary_rope_check_starts(&starts, shape.batch, shape.queries, error);
     if (packing->key_starts) {
         starts.name = "key_starts";
@@ -38,7 +40,7 @@ rotary_status rotary_attention_check_packing(rotary_attention_shape shape,
 }
 
 static struct attention_sequence sequence_of(rotary_attention_shape shape,
-                                             const rotary_attention_packing *packing, int64_t index)
+                                             const rotary_attention_packed_sequences *packing, int64_t index)
 {
     const int32_t *queries = packing->query_starts, *keys = key_starts(packing);
     shape.queries = queries[index + 1] - queries[index];
@@ -56,7 +58,7 @@ struct plan {
 };
 
 static struct plan plan_of(const rotary_attention *attention, rotary_attention_shape shape,
-                           const rotary_attention_packing *packing, attention_bytes *bytes)
+                           const rotary_attention_packed_sequences *packing, attention_bytes *bytes)
 {
     struct plan plan = {.attention = *attention, .workers = 1};
     bool all_short = true;
@@ -76,7 +78,7 @@ static struct plan plan_of(const rotary_attention *attention, rotary_attention_s
 }
 
 size_t rotary_attention_packed_bytes(const rotary_attention *attention, rotary_attention_shape shape,
-                                     const rotary_attention_packing *packing, attention_bytes *bytes)
+                                     const rotary_attention_packed_sequences *packing, attention_bytes *bytes)
 {
     struct rotary_arena arena = {0};
     if (rotary_attention_check_packing(shape, packing, NULL))
@@ -91,7 +93,7 @@ size_t rotary_attention_packed_bytes(const rotary_attention *attention, rotary_a
 struct packed {
     struct plan plan;
     rotary_attention_shape shape;
-    const rotary_attention_packing *packing;
+    const rotary_attention_packed_sequences *packing;
     attention_run *run;
     const void *call;
     unsigned char *workspace;
@@ -106,7 +108,7 @@ static void run_sequence(void *argument, int64_t index, int worker)
 }
 
 void rotary_attention_run_packed(const rotary_attention *attention, rotary_attention_shape shape,
-                                 const rotary_attention_packing *packing, attention_bytes *bytes,
+                                 const rotary_attention_packed_sequences *packing, attention_bytes *bytes,
                                  attention_run *run, const void *call, void *workspace)
 {
     struct attention_sequence all = {.shape = shape};

@@ -45,11 +45,11 @@ int rotary_rope_axis_of(const rotary_rope_config *config, int64_t pair)
     }
 }
 
-struct rotary_rope_place rotary_rope_place_of(const rotary_rope_config *config, int64_t pair)
+struct rotary_pair_index rotary_rope_pair_index(const rotary_rope_config *config, int64_t pair)
 {
     if (config->axes != ROTARY_AXES_SEPARATE)
-        return (struct rotary_rope_place){pair, config->rotary_dim / 2};
+        return (struct rotary_pair_index){pair, config->rotary_dim / 2};
     int64_t first;
     int axis = section_of(config, pair, &first);
-    return (struct rotary_rope_place){pair - first, config->sections[axis]};
+    return (struct rotary_pair_index){pair - first, config->sections[axis]};
 }

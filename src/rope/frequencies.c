@@ -18,13 +18,13 @@ static double rounded(const rotary_rope_config *config, double value)
 
 static long double exponent_of(const rotary_rope_config *config, int64_t pair)
 {
-    struct rotary_rope_place place = rotary_rope_place_of(config, pair);
-    return (long double)place.pair / (long double)place.pairs;
+    struct rotary_pair_index index = rotary_rope_pair_index(config, pair);
+    return (long double)index.pair / (long double)index.pairs;
 }
 
 static double dim_of(const rotary_rope_config *config, int64_t pair)
 {
-    return 2.0 * (double)rotary_rope_place_of(config, pair).pairs;
+    return 2.0 * (double)rotary_rope_pair_index(config, pair).pairs;
 }
 
 /* base^exponent: the wavelength of a pair over 2 pi. */
@@ -75,16 +75,16 @@ struct ramp {
 };
 
 /* The pair that turns `turns` times within L0 positions, as a real number. */
-static double pair_of_rotations(const rotary_rope_config *config, double dim, double turns)
+static double pair_with_rotations(const rotary_rope_config *config, double dim, double rotations)
 {
     double original = (double)config->original_positions;
-    return dim * log(original / (turns * 2.0 * M_PI)) / (2.0 * log(config->base));
+    return dim * log(original / (rotations * 2.0 * M_PI)) / (2.0 * log(config->base));
 }
 
 static struct ramp yarn_ramp(const rotary_rope_config *config, double dim)
 {
-    struct ramp ramp = {pair_of_rotations(config, dim, config->beta_fast),
-                        pair_of_rotations(config, dim, config->beta_slow)};
+    struct ramp ramp = {pair_with_rotations(config, dim, config->beta_fast),
+                        pair_with_rotations(config, dim, config->beta_slow)};
     if (config->truncate || config->compat == ROTARY_COMPAT_GGML)
         ramp = (struct ramp){floor(ramp.low), ceil(ramp.high)};
     ramp.low = fmax(ramp.low, 0.0);
@@ -97,9 +97,9 @@ static struct ramp yarn_ramp(const rotary_rope_config *config, double dim)
 static double yarn(const rotary_rope_config *config, int64_t pair)
 {
     struct ramp ramp = yarn_ramp(config, dim_of(config, pair));
-    double along = (double)rotary_rope_place_of(config, pair).pair - ramp.low;
-    double place = rounded(config, rounded(config, along) / rounded(config, ramp.high - ramp.low));
-    double kept = rounded(config, 1.0 - fmin(fmax(place, 0.0), 1.0));
+    double distance = (double)rotary_rope_pair_index(config, pair).pair - ramp.low;
+    double ramp_position = rounded(config, rounded(config, distance) / rounded(config, ramp.high - ramp.low));
+    double kept = rounded(config, 1.0 - fmin(fmax(ramp_position, 0.0), 1.0));
     double w = plain(config, pair);
     double slow =
         config->angles_f32
@@ -140,9 +140,9 @@ static double llama3(const rotary_rope_config *config, int64_t pair)
 
 static double proportional(const rotary_rope_config *config, int64_t pair)
 {
-    struct rotary_rope_place place = rotary_rope_place_of(config, pair);
-    bool turns = (double)place.pair < floor(config->rotary_fraction * (double)place.pairs);
-    return turns ? rounded(config, plain(config, pair) / config->factor) : 0.0;
+    struct rotary_pair_index index = rotary_rope_pair_index(config, pair);
+    bool rotates = (double)index.pair < floor(config->rotary_fraction * (double)index.pairs);
+    return rotates ? rounded(config, plain(config, pair) / config->factor) : 0.0;
 }
 
 static double scaled(const rotary_rope_config *config, int64_t pair)
@@ -191,10 +191,10 @@ static double attention_factor(const rotary_rope_config *config)
     if (config->scaling == ROTARY_SCALING_YARN)
         return yarn_attention_factor(config);
     bool longrope = config->scaling == ROTARY_SCALING_LONGROPE;
-    double of_list =
+    double list_factor =
         longrope_is_long(config) ? config->long_attention_factor : config->short_attention_factor;
-    if (longrope && of_list > 0)
-        return of_list;
+    if (longrope && list_factor > 0)
+        return list_factor;
     if (config->attention_factor > 0)
         return config->attention_factor;
     if (longrope && s > 1.0)
@@ -224,10 +224,11 @@ void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *co
         if (config->pair_factors)
             w = rounded(config, w / config->pair_factors[pair]);
         rope->inverse_frequency[pair] = w;
-        if (rope->slowing)
-            rope->slowing[pair] = w == 0.0 ? 0.0f : (float)(w / formula(config, config->base, pair));
+        if (rope->frequency_scale)
+            rope->frequency_scale[pair] = w == 0.0 ? 0.0f : (float)(w / formula(config, config->base, pair));
         rope->axis[pair] = (uint8_t)rotary_rope_axis_of(config, pair);
-        if (rope->growth)
-            rope->growth[pair] = log((2.0 * (double)pair + 0.4 * dim) / (1.4 * dim)) / config->xpos_scale;
+        if (rope->xpos_growth)
+            rope->xpos_growth[pair] =
+                log((2.0 * (double)pair + 0.4 * dim) / (1.4 * dim)) / config->xpos_scale;
     }
 }

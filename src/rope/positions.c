@@ -73,8 +73,8 @@ void rotary_rope_position(const rotary_rope_positions *positions, int64_t batch,
 }
 
 /* A NaN or an infinity in an f32 array, or a position that a table of `rows` rows does not have. */
-static rotary_status check_each(const rotary_rope_positions *positions, int64_t batch, int64_t time, int axes,
-                                int64_t rows, rotary_error *error)
+static rotary_status check_every_position(const rotary_rope_positions *positions, int64_t batch, int64_t time,
+                                          int axes, int64_t rows, rotary_error *error)
 {
     double position[ROTARY_MAX_AXES];
     for (int64_t sequence = 0; sequence < batch; sequence++)
@@ -112,6 +112,6 @@ rotary_status rotary_rope_check_positions(const rotary_rope_positions *positions
                            "positions.array_type is %d; wanted i64, i32 or f32", (int)positions->array_type);
     bool fractional = positions->array && positions->array_type == ROTARY_POSITION_F32;
     if (fractional || rows >= 0)
-        return check_each(positions, batch, time, axes, rows, error);
+        return check_every_position(positions, batch, time, axes, rows, error);
     return ROTARY_OK;
 }

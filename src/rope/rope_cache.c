@@ -27,8 +27,8 @@ static void shift_row(const void *context, enum rotary_rope_role role, int64_t b
         by += (double)shift->call->shifts[batch];
     double position[ROTARY_MAX_AXES] = {by, by, by, by};
     rotary_rope_unit_row(rope, position, row);
-    for (int64_t pair = 0; pair < row.count && rope->growth && role == ROTARY_ROLE_KEY; pair++) {
-        float factor = (float)exp(-rope->growth[row.first + pair] * by);
+    for (int64_t pair = 0; pair < row.count && rope->xpos_growth && role == ROTARY_ROLE_KEY; pair++) {
+        float factor = (float)exp(-rope->xpos_growth[row.first + pair] * by);
         row.cosine[pair] *= factor;
         row.sine[pair] *= factor;
     }
@@ -49,7 +49,7 @@ rotary_status rotary_rope_shift(const rotary_rope *rope, const rotary_rope_shift
         .tensors = {[ROTARY_ROLE_KEY] = call->key, [ROTARY_ROLE_VALUE] = call->value},
         .source = shift_row,
         .context = &shift,
-        .same_rows = !rope->growth,
+        .same_rows = !rope->xpos_growth,
     };
     status = rotary_rope_check_tensors(&rotation, error);
     if (!status)
@@ -80,7 +80,7 @@ static void rebase_row(const void *context, enum rotary_rope_role role, int64_t 
     }
 }
 
-static bool rotate_alike(const rotary_rope *a, const rotary_rope *b)
+static bool rotate_same_channels(const rotary_rope *a, const rotary_rope *b)
 {
     return a->span.head_dim == b->span.head_dim && a->span.start == b->span.start &&
            a->span.dim == b->span.dim && a->span.pairing == b->span.pairing && a->axes == b->axes;
@@ -93,7 +93,7 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
     rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_rebase_call", error);
     if (status)
         return status;
-    if (!rotate_alike(from, to))
+    if (!rotate_same_channels(from, to))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "the plans turn channels %lld ... %lld of %lld and %lld ... %lld of %lld, on %d and %d axes; "

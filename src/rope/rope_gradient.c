@@ -16,7 +16,7 @@
 #include "rope/positions.h"
 #include "rope/rows.h"
 
-enum { PAIRS_PER_PIECE = 16, TOKENS_PER_PIECE = 16 };
+enum { PAIRS_PER_ITEM = 16, TOKENS_PER_ITEM = 16 };
 
 struct gradient {
     const rotary_rope *rope;
@@ -30,18 +30,18 @@ static int64_t place(const rotary_rope_const_view *view, int64_t batch, int64_t 
 }
 
 /* What one pair of one tensor at one token says: of the angle, and of the logarithm of the magnitude. */
-struct said {
+struct derivative {
     double angle, log_magnitude;
 };
 
-static struct said ask_pair(const rotary_rope *rope, const rotary_rope_gradient_tensor *tensor, int64_t batch,
-                            int64_t time, int64_t pair, float cosine, float sine)
+static struct derivative pair_derivatives(const rotary_rope *rope, const rotary_rope_gradient_tensor *tensor,
+                                          int64_t batch, int64_t time, int64_t pair, float cosine, float sine)
 {
     const struct rotary_span *span = &rope->span;
     int64_t first = span->start + rotary_rope_place(span->pairing, rope->pairs, pair, 0);
     int64_t second = span->start + rotary_rope_place(span->pairing, rope->pairs, pair, 1);
     double c = (double)cosine, s = (double)sine;
-    struct said said = {0};
+    struct derivative derivative = {0};
     for (int64_t head = 0; head < tensor->heads; head++) {
         const rotary_rope_const_view *input = &tensor->input, *gradient = &tensor->output_gradient;
         int64_t x_at = place(input, batch, time, head), g_at = place(gradient, batch, time, head);
@@ -50,15 +50,15 @@ static struct said ask_pair(const rotary_rope *rope, const rotary_rope_gradient_
         double g0 = (double)rotary_element(gradient->data, g_at + first, gradient->dtype);
         double g1 = (double)rotary_element(gradient->data, g_at + second, gradient->dtype);
         double y0 = x0 * c - x1 * s, y1 = x0 * s + x1 * c;
-        said.angle += g1 * y0 - g0 * y1;
-        said.log_magnitude += g0 * y0 + g1 * y1;
+        derivative.angle += g1 * y0 - g0 * y1;
+        derivative.log_magnitude += g0 * y0 + g1 * y1;
     }
-    return said;
+    return derivative;
 }
 
 /* Adds what pairs first ... first + count - 1 at one token say to dw[pair - first] and dp[axis]. */
-static void ask_token(const struct gradient *gradient, int64_t batch, int64_t time, int64_t first,
-                      int64_t count, double *dw, double *dp)
+static void add_token_gradient(const struct gradient *gradient, int64_t batch, int64_t time, int64_t first,
+                               int64_t count, double *dw, double *dp)
 {
     const rotary_rope *rope = gradient->rope;
     double position[ROTARY_MAX_AXES];
@@ -66,50 +66,51 @@ static void ask_token(const struct gradient *gradient, int64_t batch, int64_t ti
     for (int role = 0; role < ROTARY_ROLES; role++) {
         if (!gradient->tensors[role]->input.data)
             continue;
-        float cosine[PAIRS_PER_PIECE], sine[PAIRS_PER_PIECE];
+        float cosine[PAIRS_PER_ITEM], sine[PAIRS_PER_ITEM];
         struct rotary_row row = {.first = first, .count = count, .cosine = cosine, .sine = sine};
         rotary_rope_unit_row(rope, position, row);
         rotary_rope_finish_row(rope, position, (enum rotary_rope_role)role, ROTARY_FORWARD, row);
         for (int64_t i = 0; i < count; i++) {
             int64_t pair = first + i;
-            struct said said = ask_pair(rope, gradient->tensors[role], batch, time, pair, cosine[i], sine[i]);
+            struct derivative derivative =
+                pair_derivatives(rope, gradient->tensors[role], batch, time, pair, cosine[i], sine[i]);
             int axis = rope->axis[pair];
-            dw[i] += position[axis] * said.angle;
-            dp[axis] += rope->inverse_frequency[pair] * said.angle;
-            if (rope->growth && role != ROTARY_ROLE_VALUE)
-                dp[axis] +=
-                    (role == ROTARY_ROLE_QUERY ? 1.0 : -1.0) * rope->growth[pair] * said.log_magnitude;
+            dw[i] += position[axis] * derivative.angle;
+            dp[axis] += rope->inverse_frequency[pair] * derivative.angle;
+            if (rope->xpos_growth && role != ROTARY_ROLE_VALUE)
+                dp[axis] += (role == ROTARY_ROLE_QUERY ? 1.0 : -1.0) * rope->xpos_growth[pair] *
+                            derivative.log_magnitude;
         }
     }
 }
 
-static void frequency_piece(void *argument, int64_t index, int worker)
+static void frequency_gradient_of_pairs(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct gradient *gradient = argument;
     const rotary_rope_gradient_call *call = gradient->call;
-    int64_t first = index * PAIRS_PER_PIECE, rest = gradient->rope->pairs - first;
-    int64_t count = rest < PAIRS_PER_PIECE ? rest : PAIRS_PER_PIECE;
-    double dw[PAIRS_PER_PIECE] = {0}, unused[ROTARY_MAX_AXES] = {0};
+    int64_t first = index * PAIRS_PER_ITEM, rest = gradient->rope->pairs - first;
+    int64_t count = rest < PAIRS_PER_ITEM ? rest : PAIRS_PER_ITEM;
+    double dw[PAIRS_PER_ITEM] = {0}, unused[ROTARY_MAX_AXES] = {0};
     for (int64_t batch = 0; batch < call->batch; batch++)
         for (int64_t time = 0; time < call->time; time++)
-            ask_token(gradient, batch, time, first, count, dw, unused);
+            add_token_gradient(gradient, batch, time, first, count, dw, unused);
     for (int64_t i = 0; i < count; i++)
         call->frequency_gradient[first + i] += dw[i];
 }
 
-static void position_piece(void *argument, int64_t index, int worker)
+static void position_gradient_of_tokens(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct gradient *gradient = argument;
     const rotary_rope_gradient_call *call = gradient->call;
-    int64_t tokens = call->batch * call->time, begin = index * TOKENS_PER_PIECE;
-    for (int64_t token = begin; token < tokens && token < begin + TOKENS_PER_PIECE; token++) {
-        double unused[PAIRS_PER_PIECE] = {0}, dp[ROTARY_MAX_AXES] = {0};
-        for (int64_t first = 0; first < gradient->rope->pairs; first += PAIRS_PER_PIECE) {
+    int64_t tokens = call->batch * call->time, begin = index * TOKENS_PER_ITEM;
+    for (int64_t token = begin; token < tokens && token < begin + TOKENS_PER_ITEM; token++) {
+        double unused[PAIRS_PER_ITEM] = {0}, dp[ROTARY_MAX_AXES] = {0};
+        for (int64_t first = 0; first < gradient->rope->pairs; first += PAIRS_PER_ITEM) {
             int64_t rest = gradient->rope->pairs - first;
-            ask_token(gradient, token / call->time, token % call->time, first,
-                      rest < PAIRS_PER_PIECE ? rest : PAIRS_PER_PIECE, unused, dp);
+            add_token_gradient(gradient, token / call->time, token % call->time, first,
+                               rest < PAIRS_PER_ITEM ? rest : PAIRS_PER_ITEM, unused, dp);
         }
         for (int axis = 0; axis < gradient->rope->axes; axis++)
             call->position_gradient[axis * tokens + token] = dp[axis];
@@ -155,11 +156,11 @@ rotary_status rotary_rope_gradient(const rotary_rope *rope, const rotary_rope_gr
     status = check(&gradient, error);
     if (status)
         return status;
-    int64_t pair_pieces = (rope->pairs + PAIRS_PER_PIECE - 1) / PAIRS_PER_PIECE;
-    int64_t token_pieces = (call->batch * call->time + TOKENS_PER_PIECE - 1) / TOKENS_PER_PIECE;
+    int64_t pair_items = (rope->pairs + PAIRS_PER_ITEM - 1) / PAIRS_PER_ITEM;
+    int64_t token_items = (call->batch * call->time + TOKENS_PER_ITEM - 1) / TOKENS_PER_ITEM;
     if (call->frequency_gradient)
-        rotary_parallel_for(rope->threads, pair_pieces, frequency_piece, &gradient);
+        rotary_parallel_for(rope->threads, pair_items, frequency_gradient_of_pairs, &gradient);
     if (call->position_gradient)
-        rotary_parallel_for(rope->threads, token_pieces, position_piece, &gradient);
+        rotary_parallel_for(rope->threads, token_items, position_gradient_of_tokens, &gradient);
     return ROTARY_OK;
 }

@@ -20,9 +20,9 @@ static void carve(rotary_rope *rope, const rotary_rope_config *config)
     rope->inverse_frequency = rotary_arena_push(&rope->memory, rope->pairs, sizeof(double));
     rope->axis = rotary_arena_push(&rope->memory, rope->pairs, sizeof(uint8_t));
     if (config->xpos_scale > 0)
-        rope->growth = rotary_arena_push(&rope->memory, rope->pairs, sizeof(double));
+        rope->xpos_growth = rotary_arena_push(&rope->memory, rope->pairs, sizeof(double));
     if (config->compat == ROTARY_COMPAT_GGML && config->angles_f32)
-        rope->slowing = rotary_arena_push(&rope->memory, rope->pairs, sizeof(float));
+        rope->frequency_scale = rotary_arena_push(&rope->memory, rope->pairs, sizeof(float));
     rope->cosine = rotary_arena_push(&rope->memory, table, sizeof(float));
     rope->sine = rotary_arena_push(&rope->memory, table, sizeof(float));
 }
@@ -36,7 +36,7 @@ static void set_choices(rotary_rope *rope, const rotary_rope_config *config)
     rope->pairs = config->rotary_dim / 2;
     rope->axes = rotary_rope_count_axes(config);
     rope->axes_restart = config->axes == ROTARY_AXES_SEPARATE;
-    rope->growth_origin = config->xpos_origin;
+    rope->xpos_origin = config->xpos_origin;
     rope->angles_f32 = config->angles_f32;
     rope->table_dtype = config->table_dtype;
     rope->table_positions = config->table_positions;
@@ -106,7 +106,7 @@ struct rotary_span rotary_rope_span(const rotary_rope *rope)
 
 bool rotary_rope_has_xpos(const rotary_rope *rope)
 {
-    return rope->growth != NULL;
+    return rope->xpos_growth != NULL;
 }
 
 bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope)
@@ -116,7 +116,8 @@ bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_
     if (rope == value_rope)
         return true;
     return rope->pairs == value_rope->pairs && rope->table_dtype == value_rope->table_dtype &&
-           rope->angles_f32 == value_rope->angles_f32 && !rope->slowing && !value_rope->slowing &&
+           rope->angles_f32 == value_rope->angles_f32 && !rope->frequency_scale &&
+           !value_rope->frequency_scale &&
            memcmp(rope->inverse_frequency, value_rope->inverse_frequency,
                   (size_t)rope->pairs * sizeof *rope->inverse_frequency) == 0;
 }

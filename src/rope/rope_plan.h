@@ -19,13 +19,13 @@ struct rotary_rope {
     int axes;
     uint8_t *axis; /* [pairs] */
     /* xPos: [pairs], ln(zeta) / scale, the rate at which a query's magnitude grows. NULL: no xPos. */
-    double *growth;
-    double growth_origin;
+    double *xpos_growth;
+    double xpos_origin;
     bool angles_f32;
     /* ggml's f32 angles: a pair's angle is its axis's `ratio` times that of the pair before, times `slowing`,
      * [pairs], which scaling has brought about. NULL: angles are position times inverse frequency. */
     float ratio[ROTARY_MAX_AXES];
-    float *slowing;
+    float *frequency_scale;
     bool axes_restart; /* frequencies begin again with each axis */
     rotary_dtype table_dtype;
     int64_t table_positions;
@@ -40,14 +40,14 @@ struct rotary_rope {
 ROTARY_CHECKED rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error *error);
 
 /* Where a pair stands, and among how many: all there are, or with separate axes those of its section. */
-struct rotary_rope_place {
+struct rotary_pair_index {
     int64_t pair, pairs;
 };
 
 /* axes.c: which axis a pair turns by, and its place. */
 int rotary_rope_count_axes(const rotary_rope_config *config);
 int rotary_rope_axis_of(const rotary_rope_config *config, int64_t pair);
-struct rotary_rope_place rotary_rope_place_of(const rotary_rope_config *config, int64_t pair);
+struct rotary_pair_index rotary_rope_pair_index(const rotary_rope_config *config, int64_t pair);
 
 /* frequencies.c: fills inverse_frequency, growth and the factors of a plan that has memory for them. */
 void rotary_rope_set_frequencies(rotary_rope *rope, const rotary_rope_config *config);

@@ -10,7 +10,7 @@
 
 /* Rows of cosines and sines live on the stack of the thread that uses them: SCRATCH floats of each. A piece
  * of work is about PIECE elements of one sequence, big enough to be worth handing to a thread. */
-enum { SCRATCH = 2048, PIECE = 32768, MAX_BLOCK = 64 };
+enum { SCRATCH = 2048, WORK_ITEM = 32768, MAX_BLOCK = 64 };
 
 static rotary_status check_view(const char *name, const char *side, const void *data, rotary_dtype dtype,
                                 rotary_error *error)
@@ -44,7 +44,7 @@ static bool same_layout(const rotary_rope_const_view *a, const rotary_rope_view 
            a->head_stride == b->head_stride;
 }
 
-static void settle(int64_t entries, int64_t *input_stride, int64_t *output_stride)
+static void ignore_unused_strides(int64_t entries, int64_t *input_stride, int64_t *output_stride)
 {
     if (entries == 1)
         *input_stride = *output_stride = 0;
@@ -54,9 +54,9 @@ static rotary_status check_tensor(const struct rotary_rope_rotation *rotation, c
                                   rotary_rope_tensor *tensor, rotary_error *error)
 {
     rotary_rope_view *output = &tensor->output;
-    settle(rotation->batch, &tensor->input.batch_stride, &output->batch_stride);
-    settle(rotation->time, &tensor->input.time_stride, &output->time_stride);
-    settle(tensor->heads, &tensor->input.head_stride, &output->head_stride);
+    ignore_unused_strides(rotation->batch, &tensor->input.batch_stride, &output->batch_stride);
+    ignore_unused_strides(rotation->time, &tensor->input.time_stride, &output->time_stride);
+    ignore_unused_strides(tensor->heads, &tensor->input.head_stride, &output->head_stride);
     rotary_status status = check_view(name, "input", tensor->input.data, tensor->input.dtype, error);
     if (!status)
         status = check_view(name, "output", output->data, output->dtype, error);
@@ -176,7 +176,7 @@ static void rotate_block(const struct rotary_rope_rotation *rotation, struct blo
     }
 }
 
-static int64_t all_heads(const struct rotary_rope_rotation *rotation)
+static int64_t total_heads(const struct rotary_rope_rotation *rotation)
 {
     int64_t heads = 0;
     for (int role = 0; role < ROTARY_ROLES; role++)
@@ -187,7 +187,7 @@ static int64_t all_heads(const struct rotary_rope_rotation *rotation)
 /* How many tokens a piece of work has. A function of the problem alone. */
 static int64_t block_times(const struct rotary_rope_rotation *rotation)
 {
-    int64_t times = PIECE / (all_heads(rotation) * rotation->rope->span.head_dim);
+    int64_t times = WORK_ITEM / (total_heads(rotation) * rotation->rope->span.head_dim);
     times = times < MAX_BLOCK ? times : MAX_BLOCK;
     int64_t fits = SCRATCH / rotation->rope->pairs;
     times = times < fits ? times : fits;
@@ -225,7 +225,7 @@ static void rotate_block_of(void *argument, int64_t index, int worker)
 
 void rotary_rope_rotate_tensors(struct rotary_rope_rotation *rotation)
 {
-    if (all_heads(rotation) == 0 || rotation->batch == 0 || rotation->time == 0)
+    if (total_heads(rotation) == 0 || rotation->batch == 0 || rotation->time == 0)
         return;
     rotary_parallel_for(rotation->rope->threads, rotation->batch * blocks_of(rotation), rotate_block_of,
                         rotation);

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TABLE_ROWS_PER_PIECE = 64 };
+enum { TABLE_ROWS_PER_ITEM = 64 };
 
 /* ggml multiplies its way from pair to pair in f32, from position * 1 at the first. */
 static void ggml_angles(const rotary_rope *rope, const double *position, int64_t first, int64_t count,
@@ -24,7 +24,7 @@ static void ggml_angles(const rotary_rope *rope, const double *position, int64_t
         for (int axis = 0; axis < rope->axes; axis++)
             theta[axis] = begins ? (float)position[axis] : theta[axis] * rope->ratio[axis];
         if (pair >= first)
-            angles[pair - first] = (double)(theta[rope->axis[pair]] * rope->slowing[pair]);
+            angles[pair - first] = (double)(theta[rope->axis[pair]] * rope->frequency_scale[pair]);
     }
 }
 
@@ -33,7 +33,7 @@ void rotary_rope_angles(const rotary_rope *rope, const double *position, int64_t
 {
     const double *frequency = rope->inverse_frequency + first;
     const uint8_t *axis = rope->axis + first;
-    if (rope->slowing)
+    if (rope->frequency_scale)
         ggml_angles(rope, position, first, count, angles);
     else if (rope->angles_f32)
         for (int64_t pair = 0; pair < count; pair++)
@@ -90,15 +90,15 @@ double rotary_rope_magnitude(const rotary_rope *rope, const double *position, en
 {
     if (role == ROTARY_ROLE_VALUE)
         return 1.0;
-    if (!rope->growth)
+    if (!rope->xpos_growth)
         return rope->attention_factor;
-    double grown = rope->growth[pair] * (position[rope->axis[pair]] - rope->growth_origin);
+    double grown = rope->xpos_growth[pair] * (position[rope->axis[pair]] - rope->xpos_origin);
     return rope->attention_factor * exp(role == ROTARY_ROLE_QUERY ? grown : -grown);
 }
 
 bool rotary_rope_roles_alike(const rotary_rope *rope)
 {
-    return rope->attention_factor == 1.0 && !rope->growth;
+    return rope->attention_factor == 1.0 && !rope->xpos_growth;
 }
 
 void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
@@ -146,11 +146,11 @@ void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count
     }
 }
 
-static void fill_piece(void *argument, int64_t index, int worker)
+static void fill_rows(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const rotary_rope *rope = argument;
-    int64_t first = index * TABLE_ROWS_PER_PIECE, end = first + TABLE_ROWS_PER_PIECE;
+    int64_t first = index * TABLE_ROWS_PER_ITEM, end = first + TABLE_ROWS_PER_ITEM;
     for (int64_t at = first; at < end && at < rope->table_positions; at++) {
         double position[ROTARY_MAX_AXES] = {(double)at, (double)at, (double)at, (double)at};
         struct rotary_row row = {.count = rope->pairs,
@@ -162,6 +162,6 @@ static void fill_piece(void *argument, int64_t index, int worker)
 
 void rotary_rope_fill_table(rotary_rope *rope)
 {
-    int64_t pieces = (rope->table_positions + TABLE_ROWS_PER_PIECE - 1) / TABLE_ROWS_PER_PIECE;
-    rotary_parallel_for(rope->threads, pieces, fill_piece, rope);
+    int64_t items = (rope->table_positions + TABLE_ROWS_PER_ITEM - 1) / TABLE_ROWS_PER_ITEM;
+    rotary_parallel_for(rope->threads, items, fill_rows, rope);
 }

@@ -86,7 +86,7 @@ static rotary_attention_const_view given(const struct scene *s, char *data, int6
 
 /* Forward and backward of the tokens from `query` and `key` on; log_sum_exp is [HEADS, shape.queries]. */
 static void run(const struct scene *s, const rotary_attention *attention, rotary_attention_shape shape,
-                int64_t query, int64_t key, rotary_attention_packing packing, struct results *r,
+                int64_t query, int64_t key, rotary_attention_packed_sequences packing, struct results *r,
                 float *log_sum_exp)
 {
     rotary_error error = {0};
@@ -102,8 +102,9 @@ static void run(const struct scene *s, const rotary_attention *attention, rotary
         .output = view(s, r->output, HEADS, query, shape.queries),
         .log_sum_exp = log_sum_exp,
         .bias = bias,
-        .packing = packing,
-        .workspace = trial_memory(rotary_attention_packed_forward_bytes(attention, shape, &packing)),
+        .packed_sequences = packing,
+        .workspace =
+            trial_memory(rotary_attention_packed_sequences_forward_bytes(attention, shape, &packing)),
     };
     if (!CHECK_INT(rotary_attention_forward(attention, &forward, &error), ROTARY_OK))
         printf("%s\n", error.message);
@@ -121,8 +122,9 @@ static void run(const struct scene *s, const rotary_attention *attention, rotary
         .key_gradient = view(s, r->key_gradient, SHARED, key, shape.keys),
         .value_gradient = view(s, r->value_gradient, SHARED, key, shape.keys),
         .bias = bias,
-        .packing = packing,
-        .workspace = trial_memory(rotary_attention_packed_backward_bytes(attention, shape, &packing)),
+        .packed_sequences = packing,
+        .workspace =
+            trial_memory(rotary_attention_packed_sequences_backward_bytes(attention, shape, &packing)),
     };
     if (!CHECK_INT(rotary_attention_backward(attention, &backward, &error), ROTARY_OK))
         printf("%s\n", error.message);
@@ -138,7 +140,7 @@ static void run_alone(const struct scene *s, struct results *r)
         rotary_attention_shape shape = {
             .batch = 1, .queries = queries, .keys = keys, .first_query = s->first_query};
         float *log_sum_exp = trial_memory((size_t)(queries * HEADS) * sizeof(float));
-        run(s, s->attention, shape, query, key, (rotary_attention_packing){0}, r, log_sum_exp);
+        run(s, s->attention, shape, query, key, (rotary_attention_packed_sequences){0}, r, log_sum_exp);
         for (int64_t head = 0; head < HEADS; head++)
             memcpy(r->log_sum_exp + head * s->queries + query, log_sum_exp + head * queries,
                    (size_t)queries * sizeof(float));
@@ -220,7 +222,8 @@ static void try_scene(const int64_t *lengths, int64_t sequences, int64_t more, b
             struct results packed = make_results(&s);
             rotary_attention_shape shape = {
                 .batch = 1, .queries = s.queries, .keys = s.keys, .first_query = s.first_query};
-            rotary_attention_packing packing = {s.query_starts, more ? s.key_starts : NULL, sequences};
+            rotary_attention_packed_sequences packing = {s.query_starts, more ? s.key_starts : NULL,
+                                                         sequences};
             run(&s, attention, shape, 0, 0, packing, &packed, packed.log_sum_exp);
             check_same(&packed, &alone);
             free_results(&packed);
@@ -236,7 +239,7 @@ static void try_scene(const int64_t *lengths, int64_t sequences, int64_t more, b
 }
 
 static void refuse(const rotary_attention *attention, rotary_attention_shape shape,
-                   rotary_attention_packing packing, const char *words)
+                   rotary_attention_packed_sequences packing, const char *words)
 {
     float data[6 * HEADS * DIM] = {0}, output[6 * HEADS * DIM];
     rotary_error error = {0};
@@ -247,12 +250,12 @@ static void refuse(const rotary_attention *attention, rotary_attention_shape sha
                                           .key = {data, 0, SHARED * DIM, DIM},
                                           .value = {data, 0, SHARED * DIM, DIM},
                                           .output = {output, 6 * HEADS * DIM, HEADS * DIM, DIM},
-                                          .packing = packing};
+                                          .packed_sequences = packing};
     CHECK_INT(rotary_attention_forward(attention, &call, &error), ROTARY_INVALID_ARGUMENT);
     if (!CHECK(strstr(error.message, words) != NULL))
         printf("  got \"%s\", wanted \"%s\" in it\n", error.message, words);
-    CHECK_INT((int64_t)rotary_attention_packed_forward_bytes(attention, shape, &packing), 0);
-    CHECK_INT((int64_t)rotary_attention_packed_backward_bytes(attention, shape, &packing), 0);
+    CHECK_INT((int64_t)rotary_attention_packed_sequences_forward_bytes(attention, shape, &packing), 0);
+    CHECK_INT((int64_t)rotary_attention_packed_sequences_backward_bytes(attention, shape, &packing), 0);
     for (int i = 0; i < 6 * HEADS * DIM; i++)
         CHECK(memcmp(&output[i], "\x55\x55\x55\x55", 4) == 0);
 }
@@ -264,20 +267,21 @@ static void try_refusals(void)
     rotary_attention_shape shape = {.batch = 1, .queries = 6, .keys = 6}, two = shape;
     check_about("refusals");
     two.batch = 2;
-    refuse(attention, two, (rotary_attention_packing){good, NULL, 2}, "batch is 2; wanted 1");
-    refuse(attention, shape, (rotary_attention_packing){good, NULL, 0}, "packing.sequences is 0");
-    refuse(attention, shape, (rotary_attention_packing){late, NULL, 2},
-           "packing.query_starts[0] is 1; wanted 0");
-    refuse(attention, shape, (rotary_attention_packing){falls, NULL, 2},
-           "packing.query_starts[2] is 6 after 7; wanted starts that do not fall");
-    refuse(attention, shape, (rotary_attention_packing){ends, NULL, 2},
-           "packing.query_starts[2] is 5; wanted the number of tokens, 6");
-    refuse(attention, shape, (rotary_attention_packing){good, ends, 2},
-           "packing.key_starts[2] is 5; wanted the number of tokens, 6");
-    refuse(attention, shape, (rotary_attention_packing){NULL, good, 2},
-           "packing has key_starts but no query_starts");
-    refuse(attention, shape, (rotary_attention_packing){NULL, NULL, 2},
-           "packing has sequences but no query_starts");
+    refuse(attention, two, (rotary_attention_packed_sequences){good, NULL, 2}, "batch is 2; wanted 1");
+    refuse(attention, shape, (rotary_attention_packed_sequences){good, NULL, 0},
+           "packed_sequences.sequences is 0");
+    refuse(attention, shape, (rotary_attention_packed_sequences){late, NULL, 2},
+           "packed_sequences.query_starts[0] is 1; wanted 0");
+    refuse(attention, shape, (rotary_attention_packed_sequences){falls, NULL, 2},
+           "packed_sequences.query_starts[2] is 6 after 7; wanted starts that do not fall");
+    refuse(attention, shape, (rotary_attention_packed_sequences){ends, NULL, 2},
+           "packed_sequences.query_starts[2] is 5; wanted the number of tokens, 6");
+    refuse(attention, shape, (rotary_attention_packed_sequences){good, ends, 2},
+           "packed_sequences.key_starts[2] is 5; wanted the number of tokens, 6");
+    refuse(attention, shape, (rotary_attention_packed_sequences){NULL, good, 2},
+           "packed_sequences has key_starts but no query_starts");
+    refuse(attention, shape, (rotary_attention_packed_sequences){NULL, NULL, 2},
+           "packed_sequences has sequences but no query_starts");
     rotary_attention_destroy(attention);
 }
 

@@ -57,7 +57,7 @@ static inline float *plan_random(uint64_t seed, int64_t count, int octaves)
 
 /* The most by which a number is off from the wanted one (from zero, where none are wanted); NaN where any is.
  */
-static inline double plan_apart(const float *got, const float *wanted, int64_t count)
+static inline double plan_max_difference(const float *got, const float *wanted, int64_t count)
 {
     double max = 0;
     for (int64_t i = 0; i < count; i++) {

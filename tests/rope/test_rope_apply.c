@@ -46,14 +46,14 @@ struct call {
 };
 
 /* What a stride may also be where there is one entry, and nothing is stepped over. */
-static int64_t wild(int64_t entries, int64_t stride)
+static int64_t arbitrary_stride(int64_t entries, int64_t stride)
 {
     return entries > 1 || draw(0, 1) ? stride : draw(0, 1) ? INT64_MAX : INT64_MIN;
 }
 
 /* Strides of axes in a random order with random gaps, some of them negative; returns the number of elements
  * and where the first stands. */
-static int64_t lay_out(const int64_t sizes[3], int64_t width, int64_t strides[3], int64_t *first)
+static int64_t make_strides(const int64_t sizes[3], int64_t width, int64_t strides[3], int64_t *first)
 {
     int order[3] = {0, 1, 2};
     for (int i = 2; i > 0; i--) {
@@ -67,7 +67,7 @@ static int64_t lay_out(const int64_t sizes[3], int64_t width, int64_t strides[3]
         int64_t step = extent + draw(0, 2);
         extent = step * (sizes[order[i]] - 1) + extent;
         bool backwards = draw(0, 3) == 0;
-        strides[order[i]] = wild(sizes[order[i]], backwards ? -step : step);
+        strides[order[i]] = arbitrary_stride(sizes[order[i]], backwards ? -step : step);
         if (backwards)
             *first += step * (sizes[order[i]] - 1);
     }
@@ -95,7 +95,7 @@ static void make_tensor(const struct call *call, rotary_rope_tensor *view, struc
     tensor->in_place = draw(0, 1);
     const int64_t sizes[3] = {call->apply.batch, call->apply.time, view->heads};
     int64_t strides[3];
-    tensor->input_elements = lay_out(sizes, width, strides, &tensor->input_first);
+    tensor->input_elements = make_strides(sizes, width, strides, &tensor->input_first);
     view->input.batch_stride = strides[0];
     view->input.time_stride = strides[1];
     view->input.head_stride = strides[2];
@@ -111,13 +111,14 @@ static void make_tensor(const struct call *call, rotary_rope_tensor *view, struc
     if (tensor->in_place) {
         view->output = (rotary_rope_view){
             element_at(tensor->input.data, tensor->input_first, view->input.dtype), view->input.dtype,
-            wild(sizes[0], strides[0]), wild(sizes[1], strides[1]), wild(sizes[2], strides[2])};
+            arbitrary_stride(sizes[0], strides[0]), arbitrary_stride(sizes[1], strides[1]),
+            arbitrary_stride(sizes[2], strides[2])};
         tensor->output = tensor->input;
         tensor->output_elements = tensor->input_elements;
         tensor->output_first = tensor->input_first;
     } else {
         view->output.dtype = (rotary_dtype)draw(0, 2);
-        tensor->output_elements = lay_out(sizes, width, strides, &tensor->output_first);
+        tensor->output_elements = make_strides(sizes, width, strides, &tensor->output_first);
         tensor->output =
             guarded_create((size_t)tensor->output_elements * rotary_dtype_size(view->output.dtype), at_end);
         for (int64_t i = 0; i < tensor->output_elements; i++)
@@ -147,7 +148,7 @@ static void make_position_array(struct call *call)
         positions->array_axis_stride = count;
         count *= call->axes;
     }
-    positions->array_axis_stride = wild(call->axes, positions->array_axis_stride);
+    positions->array_axis_stride = arbitrary_stride(call->axes, positions->array_axis_stride);
     size_t size = positions->array_type == ROTARY_POSITION_I64 ? 8 : 4;
     call->array = guarded_create((size_t)count * size, draw(0, 1));
     positions->array = call->array.data;
@@ -191,7 +192,8 @@ static void make_tables(struct call *call)
     tables->per_token = call->axes > 1 || draw(0, 1);
     tables->row_stride = draw(0, 1) ? 0 : pairs + draw(0, 3);
     int64_t stride = tables->row_stride ? tables->row_stride : pairs;
-    tables->batch_stride = wild(call->apply.batch, tables->per_token ? call->apply.time * stride : 0);
+    tables->batch_stride =
+        arbitrary_stride(call->apply.batch, tables->per_token ? call->apply.time * stride : 0);
     tables->rows = call->apply.time + 5;
     int64_t rows = tables->per_token ? call->apply.batch * call->apply.time : tables->rows;
     int64_t elements = (rows - 1) * stride + pairs;
@@ -355,7 +357,7 @@ struct vector {
     int64_t batch, time, from, to;
 };
 
-static void judge_vector(struct call *call, const rotary_rope *rope, int role, struct vector at)
+static void check_vector(struct call *call, const rotary_rope *rope, int role, struct vector at)
 {
     const rotary_rope_config *config = &call->config;
     const rotary_rope_tensor *view = view_of(call, role);
@@ -363,16 +365,16 @@ static void judge_vector(struct call *call, const rotary_rope *rope, int role, s
     rotary_dtype in = view->input.dtype, out = view->output.dtype;
     int64_t pairs = config->rotary_dim / 2;
     for (int64_t channel = 0; channel < config->head_dim; channel++) {
-        int64_t inside = channel - config->rotary_start;
+        int64_t span_channel = channel - config->rotary_start;
         double x = element_get(tensor->input_before, at.from + channel, in);
         double got = element_get(tensor->output.data, at.to + channel, out);
-        if (inside < 0 || inside >= config->rotary_dim) {
+        if (span_channel < 0 || span_channel >= config->rotary_dim) {
             element_check(got, x, 0, out);
             continue;
         }
         bool half = config->pairing == ROTARY_PAIRING_HALF;
-        int64_t pair = half ? inside % pairs : inside / 2;
-        bool second = half ? inside >= pairs : inside % 2;
+        int64_t pair = half ? span_channel % pairs : span_channel / 2;
+        bool second = half ? span_channel >= pairs : span_channel % 2;
         int64_t partner = channel + (half ? pairs : 1) * (second ? -1 : 1);
         double x_other = element_get(tensor->input_before, at.from + partner, in);
         struct factors f = call->apply.tables.cosine
@@ -386,7 +388,7 @@ static void judge_vector(struct call *call, const rotary_rope *rope, int role, s
     }
 }
 
-static void judge(struct call *call, const rotary_rope *rope, int role)
+static void check_tensor(struct call *call, const rotary_rope *rope, int role)
 {
     const rotary_rope_tensor *view = view_of(call, role);
     const struct tensor *tensor = &call->tensors[role];
@@ -399,19 +401,19 @@ static void judge(struct call *call, const rotary_rope *rope, int role)
                           time * view->input.time_stride + head * view->input.head_stride;
                 at.to = tensor->output_first + batch * view->output.batch_stride +
                         time * view->output.time_stride + head * view->output.head_stride;
-                judge_vector(call, rope, role, at);
+                check_vector(call, rope, role, at);
                 for (int64_t channel = 0; channel < call->config.head_dim; channel++)
                     written[at.to + channel] = true;
             }
     size_t size = rotary_dtype_size(view->output.dtype);
-    int64_t spoiled = 0;
+    int64_t changed = 0;
     for (int64_t i = 0; i < tensor->output_elements; i++)
-        spoiled += !written[i] && memcmp((char *)tensor->output_before + (size_t)i * size,
+        changed += !written[i] && memcmp((char *)tensor->output_before + (size_t)i * size,
                                          (char *)tensor->output.data + (size_t)i * size, size) != 0;
     if (!tensor->in_place)
-        spoiled += memcmp(tensor->input_before, tensor->input.data,
+        changed += memcmp(tensor->input_before, tensor->input.data,
                           (size_t)tensor->input_elements * rotary_dtype_size(view->input.dtype)) != 0;
-    CHECK_INT(spoiled, 0);
+    CHECK_INT(changed, 0);
     free(written);
 }
 
@@ -431,7 +433,7 @@ static void test_random(rotary_isa isa, uint64_t seed)
             printf("    %s\n", error.message);
         for (int role = 0; role < ROLES && rope; role++)
             if (view_of(&call, role)->input.data)
-                judge(&call, rope, role);
+                check_tensor(&call, rope, role);
         rotary_rope_destroy(rope);
         release(&call);
     }

@@ -11,7 +11,7 @@
 enum { BATCH = 2, TIME = 13, HEADS = 2, HEAD_DIM = 40, COUNT = BATCH * TIME * HEADS * HEAD_DIM };
 static const double UNIT = 0x1p-24;
 
-static void succeeded(rotary_status status, const rotary_error *error)
+static void check_success(rotary_status status, const rotary_error *error)
 {
     if (!CHECK(status == ROTARY_OK))
         printf("    %s\n", error->message);
@@ -19,23 +19,23 @@ static void succeeded(rotary_status status, const rotary_error *error)
 
 /* Keys and values as projected, turned into keys and values at positions first + 0, 1, 2, ... +
  * offsets[batch]. */
-static void rotate(const rotary_rope *rope, const float *raw, float *keys, float *values, int64_t first,
+static void rotate(const rotary_rope *rope, const float *projected, float *keys, float *values, int64_t first,
                    const int64_t *offsets)
 {
     rotary_rope_apply_call call = {.struct_size = sizeof call,
                                    .batch = BATCH,
                                    .time = TIME,
                                    .positions = {.offset = first, .offsets = offsets}};
-    call.key = plan_tensor(raw, keys, TIME, HEADS, HEAD_DIM);
-    call.value = plan_tensor(raw, values, TIME, HEADS, HEAD_DIM);
+    call.key = plan_tensor(projected, keys, TIME, HEADS, HEAD_DIM);
+    call.value = plan_tensor(projected, values, TIME, HEADS, HEAD_DIM);
     rotary_error error = {0};
-    succeeded(rotary_rope_apply(rope, &call, &error), &error);
+    check_success(rotary_rope_apply(rope, &call, &error), &error);
 }
 
 /* Two rotations, four roundings each, of numbers that grew by `magnitude`. */
-static void alike(const float *got, const float *wanted, const float *raw, double magnitude)
+static void check_close(const float *got, const float *wanted, const float *projected, double magnitude)
 {
-    double size = plan_apart(raw, NULL, COUNT);
+    double size = plan_max_difference(projected, NULL, COUNT);
     for (int i = 0; i < COUNT; i++)
         CHECK_NEAR((double)got[i], (double)wanted[i], 24 * UNIT * size * magnitude);
 }
@@ -61,21 +61,21 @@ static void test_shift(int variant)
     rotary_rope_config config = config_of(variant);
     rotary_rope *rope = plan_make(&config);
     const int64_t shifts[BATCH] = {-300, 77}, offsets[BATCH] = {700, 0}, after[BATCH] = {400, 77};
-    float *raw = plan_random(11, COUNT, 3), *keys = malloc(COUNT * sizeof *keys),
+    float *projected = plan_random(11, COUNT, 3), *keys = malloc(COUNT * sizeof *keys),
           *values = malloc(COUNT * sizeof *values);
     float *wanted_keys = malloc(COUNT * sizeof *keys), *wanted_values = malloc(COUNT * sizeof *values);
-    rotate(rope, raw, keys, values, 5, offsets);
-    rotate(rope, raw, wanted_keys, wanted_values, 5 + 20, after);
+    rotate(rope, projected, keys, values, 5, offsets);
+    rotate(rope, projected, wanted_keys, wanted_values, 5 + 20, after);
     rotary_rope_shift_call call = {
         .struct_size = sizeof call, .batch = BATCH, .time = TIME, .shift = 20, .shifts = shifts};
     call.key = plan_tensor(keys, keys, TIME, HEADS, HEAD_DIM);
     call.value = plan_tensor(values, values, TIME, HEADS, HEAD_DIM);
     rotary_error error = {0};
-    succeeded(rotary_rope_shift(rope, &call, &error), &error);
+    check_success(rotary_rope_shift(rope, &call, &error), &error);
     double magnitude = variant >= 4 ? 1.5 * pow(0.4 / 1.4, -730.0 / 512) : variant >= 2 ? 1.5 : 1;
-    alike(keys, wanted_keys, raw, magnitude);
-    alike(values, wanted_values, raw, 1);
-    free(raw);
+    check_close(keys, wanted_keys, projected, magnitude);
+    check_close(values, wanted_values, projected, 1);
+    free(projected);
     free(keys);
     free(values);
     free(wanted_keys);
@@ -96,20 +96,20 @@ static void test_rebase(int variant)
     else
         config.scaling = ROTARY_SCALING_YARN;
     rotary_rope *to = plan_make(&config);
-    float *raw = plan_random(12, COUNT, 3), *keys = malloc(COUNT * sizeof *keys),
+    float *projected = plan_random(12, COUNT, 3), *keys = malloc(COUNT * sizeof *keys),
           *values = malloc(COUNT * sizeof *values);
     float *wanted_keys = malloc(COUNT * sizeof *keys), *wanted_values = malloc(COUNT * sizeof *values);
-    rotate(from, raw, keys, values, 490, NULL);
-    rotate(to, raw, wanted_keys, wanted_values, 490, NULL);
-    CHECK(plan_apart(keys, wanted_keys, COUNT) > 0.1);
+    rotate(from, projected, keys, values, 490, NULL);
+    rotate(to, projected, wanted_keys, wanted_values, 490, NULL);
+    CHECK(plan_max_difference(keys, wanted_keys, COUNT) > 0.1);
     rotary_rope_rebase_call call = {
         .struct_size = sizeof call, .batch = BATCH, .time = TIME, .positions = {.offset = 490}};
     call.key = plan_tensor(keys, keys, TIME, HEADS, HEAD_DIM);
     call.value = plan_tensor(values, values, TIME, HEADS, HEAD_DIM);
     rotary_error error = {0};
-    succeeded(rotary_rope_rebase(from, to, &call, &error), &error);
-    alike(keys, wanted_keys, raw, 1.1);
-    alike(values, wanted_values, raw, 1);
+    check_success(rotary_rope_rebase(from, to, &call, &error), &error);
+    check_close(keys, wanted_keys, projected, 1.1);
+    check_close(values, wanted_values, projected, 1);
     rotary_rope_apply_call back = {.struct_size = sizeof back,
                                    .batch = BATCH,
                                    .time = TIME,
@@ -117,10 +117,10 @@ static void test_rebase(int variant)
                                    .positions = {.offset = 490}};
     back.key = call.key;
     back.value = call.value;
-    succeeded(rotary_rope_apply(to, &back, &error), &error);
-    alike(keys, raw, raw, 2);
-    alike(values, raw, raw, 2);
-    free(raw);
+    check_success(rotary_rope_apply(to, &back, &error), &error);
+    check_close(keys, projected, projected, 2);
+    check_close(values, projected, projected, 2);
+    free(projected);
     free(keys);
     free(values);
     free(wanted_keys);
@@ -140,7 +140,7 @@ static void test_rebase(int variant)
 static void test_permute(void)
 {
     enum { INPUTS = 7, ROWS = HEADS * HEAD_DIM };
-    float *weights = plan_random(13, ROWS * INPUTS, 2), *moved = malloc(ROWS * INPUTS * sizeof *moved);
+    float *weights = plan_random(13, ROWS * INPUTS, 2), *permuted = malloc(ROWS * INPUTS * sizeof *permuted);
     float *back = malloc(ROWS * INPUTS * sizeof *back);
     rotary_rope_config config = config_of(1);
     rotary_rope *interleaved = plan_make(&config);
@@ -150,45 +150,47 @@ static void test_permute(void)
                                      .heads = HEADS,
                                      .row_bytes = INPUTS * sizeof(float),
                                      .input = weights,
-                                     .output = moved,
+                                     .output = permuted,
                                      .from = ROTARY_PAIRING_INTERLEAVED,
                                      .to = ROTARY_PAIRING_HALF};
     rotary_error error = {0};
-    succeeded(rotary_rope_permute(half, &call, &error), &error);
+    check_success(rotary_rope_permute(half, &call, &error), &error);
     rotary_rope_permute_call undo = {.struct_size = sizeof undo,
                                      .heads = HEADS,
                                      .row_bytes = INPUTS * sizeof(float),
-                                     .input = moved,
+                                     .input = permuted,
                                      .output = back,
                                      .from = ROTARY_PAIRING_HALF,
                                      .to = ROTARY_PAIRING_INTERLEAVED};
-    succeeded(rotary_rope_permute(half, &undo, &error), &error);
+    check_success(rotary_rope_permute(half, &undo, &error), &error);
     CHECK(memcmp(weights, back, ROWS * INPUTS * sizeof *weights) == 0);
 
     /* Every column is a query of HEADS heads; rotary span 2 ... 37. */
     for (int column = 0; column < INPUTS; column++) {
-        float query[ROWS], other[ROWS];
+        float query[ROWS], permuted_query[ROWS];
         for (int row = 0; row < ROWS; row++) {
             query[row] = weights[row * INPUTS + column];
-            other[row] = moved[row * INPUTS + column];
+            permuted_query[row] = permuted[row * INPUTS + column];
         }
         rotary_rope_apply_call apply = {
             .struct_size = sizeof apply, .batch = 1, .time = 1, .positions = {.offset = 31 + column}};
         apply.query = plan_tensor(query, query, 1, HEADS, HEAD_DIM);
-        succeeded(rotary_rope_apply(interleaved, &apply, &error), &error);
-        apply.query = plan_tensor(other, other, 1, HEADS, HEAD_DIM);
-        succeeded(rotary_rope_apply(half, &apply, &error), &error);
+        check_success(rotary_rope_apply(interleaved, &apply, &error), &error);
+        apply.query = plan_tensor(permuted_query, permuted_query, 1, HEADS, HEAD_DIM);
+        check_success(rotary_rope_apply(half, &apply, &error), &error);
         for (int head = 0; head < HEADS; head++)
             for (int channel = 0; channel < HEAD_DIM; channel++) {
-                int inside = channel - 2;
-                int from = inside < 0 || inside >= 36 ? channel : 2 + (inside % 18) * 2 + inside / 18;
-                CHECK(other[head * HEAD_DIM + channel] == query[head * HEAD_DIM + from]);
+                int span_channel = channel - 2;
+                int from = span_channel < 0 || span_channel >= 36
+                               ? channel
+                               : 2 + (span_channel % 18) * 2 + span_channel / 18;
+                CHECK(permuted_query[head * HEAD_DIM + channel] == query[head * HEAD_DIM + from]);
             }
     }
     call.output = weights;
     CHECK_INT(rotary_rope_permute(half, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "one buffer") != NULL);
-    call.output = moved;
+    call.output = permuted;
     call.heads = 0;
     CHECK_INT(rotary_rope_permute(half, &call, &error), ROTARY_INVALID_ARGUMENT);
     call.heads = HEADS;
@@ -196,7 +198,7 @@ static void test_permute(void)
     CHECK_INT(rotary_rope_permute(half, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "row_bytes 461168601842738790") != NULL);
     free(weights);
-    free(moved);
+    free(permuted);
     free(back);
     rotary_rope_destroy(interleaved);
     rotary_rope_destroy(half);

@@ -48,9 +48,9 @@ static double loss(const struct problem *problem, const double *frequencies, int
     for (int tensor = 0; tensor < TENSORS; tensor++)
         for (int i = 0; i < BATCH * TIME * HEADS; i++)
             for (int pair = 0; pair < PAIRS; pair++) {
-                int here = i / HEADS, of = problem->axes == 1 ? 0 : pair >= PAIRS / 2;
-                double position = (double)(&problem->positions[of][0][0])[here];
-                if (here == token && of == axis)
+                int token_of_vector = i / HEADS, axis_of_pair = problem->axes == 1 ? 0 : pair >= PAIRS / 2;
+                double position = (double)(&problem->positions[axis_of_pair][0][0])[token_of_vector];
+                if (token_of_vector == token && axis_of_pair == axis)
                     position += shifted;
                 int channel = i * HEAD_DIM + 1 + (half ? pair : 2 * pair), partner = half ? PAIRS : 1;
                 const float *x = problem->input[tensor] + channel, *g = problem->gradient[tensor] + channel;
@@ -70,7 +70,7 @@ static rotary_rope_gradient_tensor tensor_of(const float *input, const float *gr
     return tensor;
 }
 
-static void judge(const struct problem *problem, const rotary_rope *rope, int threads)
+static void check_gradients(const struct problem *problem, const rotary_rope *rope, int threads)
 {
     double dw[PAIRS], dp[MAX_AXES * BATCH * TIME];
     for (int pair = 0; pair < PAIRS; pair++)
@@ -142,7 +142,7 @@ static void test(int variant)
     for (int threads = 1; threads <= 2; threads++) {
         problem.config.threads = threads;
         rotary_rope *rope = plan_make(&problem.config);
-        judge(&problem, rope, threads);
+        check_gradients(&problem, rope, threads);
         rotary_rope_destroy(rope);
     }
     for (int tensor = 0; tensor < TENSORS; tensor++) {

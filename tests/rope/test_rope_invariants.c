@@ -53,10 +53,10 @@ static void test_rotation(const rotary_rope *rope)
             double size, before = dot(x + vector * HEAD_DIM, x + vector * HEAD_DIM, HEAD_DIM, &size);
             double after = dot(y + vector * HEAD_DIM, y + vector * HEAD_DIM, HEAD_DIM, &size);
             CHECK_NEAR(sqrt(after), sqrt(before), 6 * UNIT * sqrt(before));
-            double apart = 0;
+            double difference = 0;
             for (int64_t k = vector * HEAD_DIM; k < (vector + 1) * HEAD_DIM; k++)
-                apart += pow((double)(z[k] - x[k]), 2);
-            CHECK_NEAR(sqrt(apart), 0, 12 * UNIT * sqrt(before));
+                difference += pow((double)(z[k] - x[k]), 2);
+            CHECK_NEAR(sqrt(difference), 0, 12 * UNIT * sqrt(before));
         }
     }
     free(x);
@@ -71,14 +71,14 @@ static void test_inverse_and_adjoint(const rotary_rope *rope, enum part part, bo
     float *rx = malloc(COUNT * sizeof *rx), *back = malloc(COUNT * sizeof *back);
     rotate(rope, x, rx, part, ROTARY_FORWARD, 1000);
     rotate(rope, rx, back, part, ROTARY_INVERSE, 1000);
-    double inverse_off = plan_apart(back, x, COUNT), size, other;
+    double inverse_difference = plan_max_difference(back, x, COUNT), size, other;
     rotate(rope, rx, back, part, ROTARY_TRANSPOSE, 1000);
-    double transpose_off = plan_apart(back, x, COUNT);
-    CHECK_NEAR(inverse_off, 0, 1e-4); /* |x| is up to about 20 */
-    CHECK((transpose_off > 0.1) == has_magnitude);
+    double transpose_difference = plan_max_difference(back, x, COUNT);
+    CHECK_NEAR(inverse_difference, 0, 1e-4); /* |x| is up to about 20 */
+    CHECK((transpose_difference > 0.1) == has_magnitude);
     rotate(rope, y, back, part, ROTARY_TRANSPOSE, 1000);
-    double left = dot(rx, y, COUNT, &size), right = dot(x, back, COUNT, &other);
-    CHECK_NEAR(left, right, 12 * UNIT * (size + other));
+    double rotated_dot = dot(rx, y, COUNT, &size), transposed_dot = dot(x, back, COUNT, &other);
+    CHECK_NEAR(rotated_dot, transposed_dot, 12 * UNIT * (size + other));
     free(x);
     free(y);
     free(rx);
@@ -101,8 +101,8 @@ static void test_relative(const rotary_rope *rope)
         int64_t at = token * HEADS * HEAD_DIM;
         CHECK_NEAR(dot(rq + at, rk + at, HEAD_DIM, &size), first, 20 * UNIT * 4 * size);
     }
-    double far = dot(rq, rk + 20 * HEADS * HEAD_DIM, HEAD_DIM, &size);
-    CHECK(fabs(far - first) > 1e-3 * size); /* and on m - n it does depend */
+    double other_distance = dot(rq, rk + 20 * HEADS * HEAD_DIM, HEAD_DIM, &size);
+    CHECK(fabs(other_distance - first) > 1e-3 * size); /* and on m - n it does depend */
     free(q);
     free(k);
     free(rq);

@@ -82,7 +82,7 @@ static void fill(const struct problem *p)
     }
 }
 
-static void judge_pair(const struct problem *p, const void *before, int64_t from, int64_t partner,
+static void check_pair(const struct problem *p, const void *before, int64_t from, int64_t partner,
                        int64_t row)
 {
     double x0 = element_get(before, from, p->in), x1 = element_get(before, from + partner, p->in);
@@ -112,14 +112,14 @@ static void run(const struct problem *p, const struct rotary_rope_kernels *kerne
             for (int64_t pair = 0; pair < p->tile.pairs; pair++) {
                 int64_t from =
                     time * p->tile.input_time_stride + head * p->tile.input_head_stride + pair * step;
-                judge_pair(p, before, from, partner, time * p->tile.pairs + pair);
+                check_pair(p, before, from, partner, time * p->tile.pairs + pair);
                 written[from] = written[from + partner] = true;
             }
-    int64_t spoiled = 0;
+    int64_t changed = 0;
     for (int64_t i = 0; i < p->elements; i++)
-        spoiled += !written[i] && memcmp(untouched + (size_t)i * out_size,
+        changed += !written[i] && memcmp(untouched + (size_t)i * out_size,
                                          (const char *)p->tile.output + (size_t)i * out_size, out_size) != 0;
-    CHECK_INT(spoiled, 0);
+    CHECK_INT(changed, 0);
     free(before);
     free(untouched);
     free(written);

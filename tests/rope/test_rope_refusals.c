@@ -12,7 +12,7 @@ enum { BATCH = 2, TIME = 3, HEADS = 2, HEAD_DIM = 8, COUNT = BATCH * TIME * HEAD
 
 static float before[COUNT], data[COUNT], output[COUNT];
 
-static rotary_rope_apply_call good(void)
+static rotary_rope_apply_call valid_call(void)
 {
     rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = BATCH, .time = TIME};
     call.query = plan_tensor(data, output, TIME, HEADS, HEAD_DIM);
@@ -32,48 +32,48 @@ static void refused(const rotary_rope *rope, rotary_rope_apply_call call, const 
 
 static void test_tensors(const rotary_rope *rope)
 {
-    rotary_rope_apply_call call = good();
+    rotary_rope_apply_call call = valid_call();
     call.batch = -1;
     refused(rope, call, "batch|-1");
-    call = good();
+    call = valid_call();
     call.direction = (rotary_direction)3;
     refused(rope, call, "direction|3");
-    call = good();
+    call = valid_call();
     call.query.output.data = NULL;
     refused(rope, call, "query.output.data|NULL");
-    call = good();
+    call = valid_call();
     call.query.input.dtype = (rotary_dtype)7;
     refused(rope, call, "query.input.dtype|7");
-    call = good();
+    call = valid_call();
     call.query.heads = 0;
     refused(rope, call, "query.heads|0");
-    call = good();
+    call = valid_call();
     call.query.output.time_stride = HEAD_DIM - 1;
     refused(rope, call, "query.output|48, 7, 8|overlap");
-    call = good();
+    call = valid_call();
     call.query.output.head_stride = 0;
     refused(rope, call, "query.output|48, 16, 0|8 channels|overlap");
     /* Each stride is long enough by itself; together they put heads of one token into the next one's. */
-    call = good();
+    call = valid_call();
     call.query.output.time_stride = HEAD_DIM + HEAD_DIM / 2;
     refused(rope, call, "query.output|48, 12, 8|overlap");
-    call = good();
+    call = valid_call();
     call.query.output.time_stride = -HEAD_DIM;
     refused(rope, call, "query.output|48, -8, 8|overlap");
-    call = good();
+    call = valid_call();
     call.query.output.batch_stride -= HEAD_DIM;
     refused(rope, call, "query.output|40, 16, 8|overlap");
-    call = good();
+    call = valid_call();
     call.key = call.query;
     call.key.output.data = data;
     call.key.output.head_stride = -HEAD_DIM;
     refused(rope, call, "key|in place");
-    call = good();
+    call = valid_call();
     call.query.output.data = data;
     call.query.output.dtype = ROTARY_BF16;
     refused(rope, call, "query|in place|type");
     /* Where there are no tokens, the strides of an array without elements will do. */
-    call = good();
+    call = valid_call();
     call.time = 0;
     call.query.output.batch_stride = 0;
     CHECK_INT(rotary_rope_apply(rope, &call, NULL), ROTARY_OK);
@@ -81,10 +81,10 @@ static void test_tensors(const rotary_rope *rope)
 
 static void test_positions(const rotary_rope *rope)
 {
-    rotary_rope_apply_call call = good();
-    static const int32_t late[] = {1, 3}, falling[] = {0, 2, 1, 3}, small[] = {0, 2};
-    static const float strange[BATCH * TIME] = {0, 1, 2, 3, INFINITY, 5};
-    call.positions.starts = late;
+    rotary_rope_apply_call call = valid_call();
+    static const int32_t nonzero_start[] = {1, 3}, falling[] = {0, 2, 1, 3}, short_total[] = {0, 2};
+    static const float infinite[BATCH * TIME] = {0, 1, 2, 3, INFINITY, 5};
+    call.positions.starts = nonzero_start;
     call.positions.sequences = 1;
     refused(rope, call, "batch|2|1");
     call.batch = 1;
@@ -94,11 +94,11 @@ static void test_positions(const rotary_rope *rope)
     call.positions.starts = falling;
     call.positions.sequences = 3;
     refused(rope, call, "starts[2]|1 after 2");
-    call.positions.starts = small;
+    call.positions.starts = short_total;
     call.positions.sequences = 1;
     refused(rope, call, "starts[1]|2|3");
-    call = good();
-    call.positions.array = strange;
+    call = valid_call();
+    call.positions.array = infinite;
     call.positions.array_type = ROTARY_POSITION_F32;
     call.positions.array_batch_stride = TIME;
     refused(rope, call, "token 1 of sequence 1|inf");
@@ -110,7 +110,7 @@ static void test_tables(const rotary_rope *rope)
 {
     static const float table[16];
     static const int32_t positions[] = {0, 1, 4};
-    rotary_rope_apply_call call = good();
+    rotary_rope_apply_call call = valid_call();
     call.tables = (rotary_rope_tables){.cosine = table, .rows = 4};
     refused(rope, call, "tables.sine|NULL");
     call.tables.sine = table;
@@ -144,21 +144,23 @@ static void gradient_refused(const rotary_rope *rope, rotary_rope_gradient_call 
 static void test_gradients(const rotary_rope *rope)
 {
     const rotary_rope_tensor tensor = plan_tensor(data, output, TIME, HEADS, HEAD_DIM);
-    const rotary_rope_gradient_call fine = {
-        .struct_size = sizeof fine, .batch = BATCH, .time = TIME, .key = {HEADS, tensor.input, tensor.input}};
-    rotary_rope_gradient_call call = fine;
+    const rotary_rope_gradient_call valid = {.struct_size = sizeof valid,
+                                             .batch = BATCH,
+                                             .time = TIME,
+                                             .key = {HEADS, tensor.input, tensor.input}};
+    rotary_rope_gradient_call call = valid;
     call.time = -1;
     gradient_refused(rope, call, "time is -1");
-    call = fine;
+    call = valid;
     call.key.heads = 0;
     gradient_refused(rope, call, "key.heads is 0|is there");
-    call = fine;
+    call = valid;
     call.key.output_gradient.data = NULL;
     gradient_refused(rope, call, "key.heads is 2|is NULL");
-    call = fine;
+    call = valid;
     call.key.output_gradient.dtype = (rotary_dtype)3;
     gradient_refused(rope, call, "key has types 0 and 3");
-    call = fine;
+    call = valid;
     call.positions.array = data;
     call.positions.array_type = (rotary_position_type)9;
     gradient_refused(rope, call, "array_type is 9");
@@ -169,7 +171,7 @@ static void test_nothing(const rotary_rope *rope)
 {
     rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = 5, .time = 5};
     CHECK_INT(rotary_rope_apply(rope, &call, NULL), ROTARY_OK);
-    call = good();
+    call = valid_call();
     call.time = 0;
     CHECK_INT(rotary_rope_apply(rope, &call, NULL), ROTARY_OK);
     CHECK(output[0] == 77.0f);

@@ -18,7 +18,7 @@ static rotary_rope_config config_of(int64_t head_dim, rotary_scaling scaling)
 }
 
 /* Relative, so that slow pairs count as much as fast ones. A handful of roundings of double. */
-static void near(double got, double wanted)
+static void check_relative(double got, double wanted)
 {
     CHECK_NEAR(got, wanted, 1e-13 * fabs(wanted));
 }
@@ -38,16 +38,16 @@ static void test_linear_and_ntk(void)
     rotary_rope *rope = plan_make(&config);
     CHECK_INT(rotary_rope_pairs(rope), 32);
     for (int64_t pair = 0; pair < 32; pair++)
-        near(rotary_rope_inverse_frequencies(rope)[pair], w(&config, pair) / 8);
+        check_relative(rotary_rope_inverse_frequencies(rope)[pair], w(&config, pair) / 8);
     CHECK(rotary_rope_attention_factor(rope) == 1.0);
     rotary_rope_destroy(rope);
 
     config.scaling = ROTARY_SCALING_NTK;
     rope = plan_make(&config);
-    near(rotary_rope_inverse_frequencies(rope)[0], 1.0);
-    near(rotary_rope_inverse_frequencies(rope)[31],
-         w(&config, 31) / 8); /* the slowest pair is interpolated wholly */
-    near(rotary_rope_inverse_frequencies(rope)[10], w(&config, 10) * pow(8.0, -20.0 / 62.0));
+    check_relative(rotary_rope_inverse_frequencies(rope)[0], 1.0);
+    check_relative(rotary_rope_inverse_frequencies(rope)[31],
+                   w(&config, 31) / 8); /* the slowest pair is interpolated wholly */
+    check_relative(rotary_rope_inverse_frequencies(rope)[10], w(&config, 10) * pow(8.0, -20.0 / 62.0));
     rotary_rope_destroy(rope);
 }
 
@@ -60,18 +60,18 @@ static double dynamic_slowest(int64_t length, rotary_compat compat)
     config.compat = compat;
     rotary_rope *rope = plan_make(&config);
     double slowest = rotary_rope_inverse_frequencies(rope)[31] / w(&config, 31);
-    near(rotary_rope_inverse_frequencies(rope)[0], 1.0);
+    check_relative(rotary_rope_inverse_frequencies(rope)[0], 1.0);
     rotary_rope_destroy(rope);
     return slowest;
 }
 
 static void test_dynamic_ntk(void)
 {
-    near(dynamic_slowest(0, ROTARY_COMPAT_NONE), 1.0);
-    near(dynamic_slowest(100, ROTARY_COMPAT_HUGGINGFACE), 1.0);
-    near(dynamic_slowest(4096, ROTARY_COMPAT_NONE), 1.0 / 5.0);  /* 4 * 2 - 3 */
-    near(dynamic_slowest(8192, ROTARY_COMPAT_NONE), 1.0 / 13.0); /* 4 * 4 - 3 */
-    near(dynamic_slowest(100, ROTARY_COMPAT_VLLM), 1.0 / 13.0);  /* always the longest */
+    check_relative(dynamic_slowest(0, ROTARY_COMPAT_NONE), 1.0);
+    check_relative(dynamic_slowest(100, ROTARY_COMPAT_HUGGINGFACE), 1.0);
+    check_relative(dynamic_slowest(4096, ROTARY_COMPAT_NONE), 1.0 / 5.0);  /* 4 * 2 - 3 */
+    check_relative(dynamic_slowest(8192, ROTARY_COMPAT_NONE), 1.0 / 13.0); /* 4 * 4 - 3 */
+    check_relative(dynamic_slowest(100, ROTARY_COMPAT_VLLM), 1.0 / 13.0);  /* always the longest */
 }
 
 /* YaRN's ramp from its definition: r turns within the old context. */
@@ -101,8 +101,8 @@ static void test_yarn_frequencies(void)
         check_about("yarn mode %d", mode);
         rotary_rope *rope = plan_make(&config);
         for (int64_t pair = 0; pair < 64; pair++)
-            near(rotary_rope_inverse_frequencies(rope)[pair],
-                 yarn_frequency(&config, pair, config.truncate || mode >= 2));
+            check_relative(rotary_rope_inverse_frequencies(rope)[pair],
+                           yarn_frequency(&config, pair, config.truncate || mode >= 2));
         rotary_rope_destroy(rope);
     }
     check_about("%s", "");
@@ -138,8 +138,8 @@ static void test_yarn_magnitudes(void)
         config.compat = cases[i].compat;
         check_about("yarn magnitude %zu", i);
         rotary_rope *rope = plan_make(&config);
-        near(rotary_rope_attention_factor(rope), cases[i].wanted);
-        near(rotary_rope_softmax_factor(rope), cases[i].softmax);
+        check_relative(rotary_rope_attention_factor(rope), cases[i].wanted);
+        check_relative(rotary_rope_softmax_factor(rope), cases[i].softmax);
         /* In the rows of queries and keys, not in those of values. */
         float cosine[32], sine[32];
         rotary_rope_role_rows(rope, 0, 1, ROTARY_ROLE_KEY, cosine, sine);
@@ -177,19 +177,19 @@ static void test_longrope(void)
         check_about("longrope %zu", i);
         rotary_rope *rope = plan_make(&config);
         for (int pair = 0; pair < 48; pair++)
-            near(rotary_rope_inverse_frequencies(rope)[pair],
-                 w(&config, pair) / (cases[i].is_long ? longs[pair] : shorts[pair]));
+            check_relative(rotary_rope_inverse_frequencies(rope)[pair],
+                           w(&config, pair) / (cases[i].is_long ? longs[pair] : shorts[pair]));
         double s = (double)cases[i].max / 4096.0;
-        near(rotary_rope_attention_factor(rope), s > 1 ? sqrt(1 + log(s) / log(4096.0)) : 1.0);
+        check_relative(rotary_rope_attention_factor(rope), s > 1 ? sqrt(1 + log(s) / log(4096.0)) : 1.0);
         rotary_rope_destroy(rope);
         config.attention_factor = 1.5; /* goes before the formula, and each list's own before that */
         config.short_attention_factor = 1.25;
         rope = plan_make(&config);
-        near(rotary_rope_attention_factor(rope), cases[i].is_long ? 1.5 : 1.25);
+        check_relative(rotary_rope_attention_factor(rope), cases[i].is_long ? 1.5 : 1.25);
         rotary_rope_destroy(rope);
         config.long_attention_factor = 1.75;
         rope = plan_make(&config);
-        near(rotary_rope_attention_factor(rope), cases[i].is_long ? 1.75 : 1.25);
+        check_relative(rotary_rope_attention_factor(rope), cases[i].is_long ? 1.75 : 1.25);
         rotary_rope_destroy(rope);
     }
     check_about("%s", "");
@@ -204,13 +204,13 @@ static void test_llama3(void)
     rotary_rope *rope = plan_make(&config);
     int kept = 0, slowed = 0, between = 0;
     for (int64_t pair = 0; pair < 64; pair++) {
-        double frequency = w(&config, pair), turns = 8192.0 * frequency / (2 * M_PI);
-        double smooth = (turns - 1) / 3;
-        double wanted = turns > 4   ? frequency
-                        : turns < 1 ? frequency / 8
-                                    : (1 - smooth) * frequency / 8 + smooth * frequency;
-        *(turns > 4 ? &kept : turns < 1 ? &slowed : &between) += 1;
-        near(rotary_rope_inverse_frequencies(rope)[pair], wanted);
+        double frequency = w(&config, pair), rotations = 8192.0 * frequency / (2 * M_PI);
+        double smooth = (rotations - 1) / 3;
+        double wanted = rotations > 4   ? frequency
+                        : rotations < 1 ? frequency / 8
+                                        : (1 - smooth) * frequency / 8 + smooth * frequency;
+        *(rotations > 4 ? &kept : rotations < 1 ? &slowed : &between) += 1;
+        check_relative(rotary_rope_inverse_frequencies(rope)[pair], wanted);
     }
     CHECK(kept > 10 && slowed > 10 && between > 2);
     rotary_rope_destroy(rope);
@@ -223,7 +223,7 @@ static void test_proportional_and_lists(void)
     config.rotary_fraction = 0.25;
     rotary_rope *rope = plan_make(&config);
     for (int64_t pair = 0; pair < 128; pair++)
-        near(rotary_rope_inverse_frequencies(rope)[pair], pair < 32 ? w(&config, pair) : 0.0);
+        check_relative(rotary_rope_inverse_frequencies(rope)[pair], pair < 32 ? w(&config, pair) : 0.0);
     rotary_rope_destroy(rope);
 
     double factors[32], frequencies[32];
@@ -236,15 +236,15 @@ static void test_proportional_and_lists(void)
     config.pair_factors = factors;
     rope = plan_make(&config);
     for (int64_t pair = 0; pair < 32; pair++)
-        near(rotary_rope_inverse_frequencies(rope)[pair], w(&config, pair) / 2 / factors[pair]);
+        check_relative(rotary_rope_inverse_frequencies(rope)[pair], w(&config, pair) / 2 / factors[pair]);
     rotary_rope_destroy(rope);
     config = config_of(64, ROTARY_SCALING_NONE);
     config.inverse_frequencies = frequencies;
     config.attention_factor = 1.25;
     rope = plan_make(&config);
     for (int64_t pair = 0; pair < 32; pair++)
-        near(rotary_rope_inverse_frequencies(rope)[pair], frequencies[pair]);
-    near(rotary_rope_attention_factor(rope), 1.25);
+        check_relative(rotary_rope_inverse_frequencies(rope)[pair], frequencies[pair]);
+    check_relative(rotary_rope_attention_factor(rope), 1.25);
     rotary_rope_destroy(rope);
 }
 
@@ -268,7 +268,7 @@ static void test_axes(void)
     CHECK_INT(rotary_rope_axes(rope), 3);
     for (int64_t pair = 0; pair < 64; pair++) {
         CHECK_INT(rotary_rope_axis(rope, pair), pair < 16 ? 0 : pair < 40 ? 1 : 2);
-        near(rotary_rope_inverse_frequencies(rope)[pair], w(&plain, pair));
+        check_relative(rotary_rope_inverse_frequencies(rope)[pair], w(&plain, pair));
     }
     rotary_rope_destroy(rope);
 
@@ -282,7 +282,7 @@ static void test_axes(void)
             if (ggml && (pair == 61 || pair == 62))
                 wanted = 3;
             CHECK_INT(rotary_rope_axis(rope, pair), wanted);
-            near(rotary_rope_inverse_frequencies(rope)[pair], w(&plain, pair));
+            check_relative(rotary_rope_inverse_frequencies(rope)[pair], w(&plain, pair));
         }
         rotary_rope_destroy(rope);
     }
@@ -299,7 +299,7 @@ static void test_axes(void)
     CHECK_INT(rotary_rope_axes(rope), 2);
     for (int64_t pair = 0; pair < 40; pair++) {
         CHECK_INT(rotary_rope_axis(rope, pair), pair / 20);
-        near(rotary_rope_inverse_frequencies(rope)[pair], w(&plain, pair % 20));
+        check_relative(rotary_rope_inverse_frequencies(rope)[pair], w(&plain, pair % 20));
     }
     rotary_rope_destroy(rope);
 }
@@ -324,10 +324,10 @@ static void test_separate_scalings(void)
         int64_t first = 0;
         for (int axis = 0; axis < ROTARY_MAX_AXES; first += sections[axis++]) {
             check_about("scaling %d, axis %d", (int)config.scaling, axis);
-            rotary_rope_config whole = config;
-            whole.head_dim = 2 * sections[axis];
-            whole.axes = ROTARY_AXES_ONE;
-            rotary_rope *alone = plan_make(&whole);
+            rotary_rope_config section_config = config;
+            section_config.head_dim = 2 * sections[axis];
+            section_config.axes = ROTARY_AXES_ONE;
+            rotary_rope *alone = plan_make(&section_config);
             for (int64_t pair = 0; pair < sections[axis]; pair++)
                 CHECK(rotary_rope_inverse_frequencies(rope)[first + pair] ==
                       rotary_rope_inverse_frequencies(alone)[pair]);
@@ -371,14 +371,14 @@ static void test_f32_angles(void)
     rotary_rope *rope = plan_make(&config);
     float cosine[64], sine[64], theta = 8191.0f, ratio = powf(10000.0f, -2.0f / 128.0f);
     rotary_rope_role_rows(rope, 8191, 1, ROTARY_ROLE_VALUE, cosine, sine);
-    double apart = 0;
+    double difference = 0;
     for (int pair = 0; pair < 64; pair++) {
         CHECK_NEAR((double)cosine[pair], cos((double)(theta * 0.25f)), 0x1p-24);
         float frequency = 1.0f / powf(10000.0f, (float)(2 * pair) / 128.0f) / 4.0f;
-        apart = fmax(apart, fabs(cos((double)(8191.0f * frequency)) - (double)cosine[pair]));
+        difference = fmax(difference, fabs(cos((double)(8191.0f * frequency)) - (double)cosine[pair]));
         theta *= ratio;
     }
-    CHECK(apart > 1e-5);
+    CHECK(difference > 1e-5);
     rotary_rope_destroy(rope);
 
     /* Near the truth they are with every set of frequencies: of uneven sections, and of the caller's own. */

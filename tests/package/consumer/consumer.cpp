@@ -10,11 +10,11 @@
 int main()
 {
     rotary_error error = {};
-    rotary_rope_config turning;
-    rotary_rope_config_default(&turning);
-    turning.head_dim = 8;
+    rotary_rope_config rope_config;
+    rotary_rope_config_default(&rope_config);
+    rope_config.head_dim = 8;
     rotary_rope *rope = nullptr;
-    if (rotary_rope_create(&rope, &turning, &error) != ROTARY_OK) {
+    if (rotary_rope_create(&rope, &rope_config, &error) != ROTARY_OK) {
         std::fprintf(stderr, "%s\n", error.message);
         return 1;
     }
