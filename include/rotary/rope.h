@@ -2,12 +2,13 @@
  *
  * Rotary position embeddings (RoPE; Su et al., "RoFormer", arXiv 2104.09864): plans, tables, rotation.
  *
- * A vector of head_dim channels is turned, pair by pair, by the angle position * inverse_frequency[pair]:
+ * Each pair of channels of a head is rotated by the angle position * inverse_frequency[pair]. The pairs are
  *
- *     half-split pairs (i, i + rotary_dim/2)      interleaved pairs (2i, 2i+1)
- *     c c c c s s s s . .                         c s c s c s c s . .        '.' outside the rotary span
+ *     half-split: (i, i + rotary_dim / 2)         interleaved: (2i, 2i + 1)
+ *     c c c c s s s s . .                         c s c s c s c s . .
  *
- * A plan is immutable once made and may be shared by any number of threads.
+ * where c and s are the first and second channels of pairs and '.' are channels outside the rotary span,
+ * which are not rotated. A plan is immutable and may be shared by any number of threads.
  */
 #ifndef ROTARY_ROPE_H
 #define ROTARY_ROPE_H
@@ -18,12 +19,13 @@
 extern "C" {
 #endif
 
-/* Structs that a function takes by pointer begin with struct_size, their sizeof where the caller was
- * compiled, so that they can grow at the end (docs/abi.md). A call is zeroed but for what is needed:
+/* Structs that a function takes by pointer begin with struct_size, which the caller sets to their sizeof.
+ * Later versions of the library can then add members at the end (docs/abi.md). Members that are not needed
+ * are zero:
  *
  *     rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = 1, .time = 3};
  *
- * Every function that takes one refuses a size that is none or more than it knows. */
+ * A function returns ROTARY_INVALID_ARGUMENT if struct_size was not set or is larger than the library's. */
 typedef struct rotary_rope rotary_rope;
 
 typedef enum rotary_pairing {
@@ -31,20 +33,23 @@ typedef enum rotary_pairing {
     ROTARY_PAIRING_INTERLEAVED = 1, /* the RoFormer paper, Meta's Llama, GPT-J */
 } rotary_pairing;
 
-/* How inverse frequencies differ from base^(-2i / rotary_dim). s is `factor`, L0 `original_positions`. */
+/* How inverse frequencies are scaled: without scaling they are w = base^(-2i / d), i = 0 ... d / 2 - 1. d is
+ * rotary_dim, s is `factor`, L0 is `original_positions`. */
 typedef enum rotary_scaling {
     ROTARY_SCALING_NONE = 0,
-    ROTARY_SCALING_LINEAR = 1,      /* position interpolation: divided by s (Chen et al., arXiv 2306.15595) */
-    ROTARY_SCALING_NTK = 2,         /* base s^(d / (d - 2)) (bloc97, 2023) */
-    ROTARY_SCALING_DYNAMIC_NTK = 3, /* base (s L/L0 - (s - 1))^(d / (d - 2)), L = max(sequence_length, L0) */
-    ROTARY_SCALING_YARN = 4,        /* Peng et al., arXiv 2309.00071 */
-    ROTARY_SCALING_LONGROPE = 5,    /* divided by a list of factors (Ding et al., arXiv 2402.13753) */
-    ROTARY_SCALING_LLAMA3 = 6,      /* long wavelengths divided by s, short ones not, a ramp between */
-    ROTARY_SCALING_PROPORTIONAL = 7, /* p-RoPE: pairs below rotary_fraction of them turn, the others do not */
+    ROTARY_SCALING_LINEAR = 1, /* position interpolation: w / s (Chen et al., arXiv 2306.15595) */
+    ROTARY_SCALING_NTK = 2,    /* base is multiplied by s^(d / (d - 2)) (bloc97, 2023) */
+    /* base is multiplied by (s L/L0 - (s - 1))^(d / (d - 2)), L = max(sequence_length, L0) */
+    ROTARY_SCALING_DYNAMIC_NTK = 3,
+    ROTARY_SCALING_YARN = 4,     /* Peng et al., arXiv 2309.00071 */
+    ROTARY_SCALING_LONGROPE = 5, /* w / one factor per pair (Ding et al., arXiv 2402.13753) */
+    ROTARY_SCALING_LLAMA3 = 6,   /* w / s for long wavelengths, w for short ones, a ramp between */
+    /* p-RoPE: w for the first rotary_fraction of the pairs, 0 (no rotation) for the others */
+    ROTARY_SCALING_PROPORTIONAL = 7,
 } rotary_scaling;
 
-/* Implementations whose reading of a variant differs; docs/variants.md says where and how. The default
- * follows the paper or the repository that defined the variant. */
+/* Implementations differ in details of some scalings (docs/variants.md). NONE follows the paper or the
+ * repository that defined the scaling; the others follow the implementation they name. */
 typedef enum rotary_compat {
     ROTARY_COMPAT_NONE = 0,
     ROTARY_COMPAT_HUGGINGFACE = 1,
@@ -54,125 +59,128 @@ typedef enum rotary_compat {
 
 enum { ROTARY_MAX_AXES = 4 };
 
-/* How pairs are shared out among the axes of a position (text has one; an image has rows and columns).
- * sections[a] pairs belong to axis a. */
+/* Which axis of a position rotates which pair. Positions in text have one axis; in images, for example, a
+ * row and a column. sections[a] pairs belong to axis a. */
 typedef enum rotary_axes {
-    ROTARY_AXES_ONE = 0,         /* every pair turns by the one position */
-    ROTARY_AXES_SECTIONS = 1,    /* M-RoPE: one section behind another, frequencies as without sections */
-    ROTARY_AXES_INTERLEAVED = 2, /* M-RoPE with three axes in turn, t h w t h w ..., then t */
-    ROTARY_AXES_SEPARATE = 3, /* axial, vision: one behind another, frequencies begin again in each section */
+    ROTARY_AXES_ONE = 0,         /* one axis rotates every pair */
+    ROTARY_AXES_SECTIONS = 1,    /* M-RoPE: contiguous sections of pairs; frequencies as with one axis */
+    ROTARY_AXES_INTERLEAVED = 2, /* M-RoPE, interleaved: pairs t h w t h w ...; pairs left over are t */
+    /* vision (axial) RoPE: contiguous sections, each with the frequencies of a head of its own size */
+    ROTARY_AXES_SEPARATE = 3,
 } rotary_axes;
 
-/* Numbers that are 0 where 0 makes no sense mean "as the formula has it". Lists are read while the plan is
- * made and not kept. */
+/* What a plan is made from. For most numbers 0 selects a default, given with each. Lists are only read while
+ * the plan is made. */
 typedef struct rotary_rope_config {
     size_t struct_size;   /* sizeof(rotary_rope_config), set by rotary_rope_config_default */
     int64_t head_dim;     /* channels of a head */
-    int64_t rotary_dim;   /* channels that turn: even, 2 ... head_dim; 0 means head_dim */
-    int64_t rotary_start; /* the first channel that turns; 0 is the front of the head */
+    int64_t rotary_dim;   /* channels that are rotated: even, 2 ... head_dim; 0: head_dim */
+    int64_t rotary_start; /* the first channel that is rotated */
     rotary_pairing pairing;
-    double base;     /* rope_theta; 10000 */
-    bool angles_f32; /* compute angles in f32, as checkpoints trained that way did; default false: double */
-    int64_t table_positions; /* positions 0 ... table_positions - 1 have their cosines and sines ready (2048
-                                by default); others are computed when asked for */
-    int threads;             /* at most 1024; 0: all processors */
+    double base;     /* rope_theta; default 10000 */
+    bool angles_f32; /* compute angles in f32, as many checkpoints were trained; default false: in double */
+    /* Cosines and sines of positions 0 ... table_positions - 1 are computed in advance, those of other
+     * positions in each call; default 2048. */
+    int64_t table_positions;
+    int threads; /* at most 1024; 0: all processors */
     rotary_isa isa;
 
     rotary_scaling scaling;
     rotary_compat compat;
     double factor;              /* s; 0: max_positions / original_positions */
-    int64_t original_positions; /* L0, the context before scaling; 0: max_positions */
-    int64_t max_positions;      /* the context after scaling; 0: unknown */
-    int64_t sequence_length;    /* dynamic NTK, LongRoPE: the length the plan is to serve; 0: at most L0 */
-    double attention_factor;    /* multiplies cosine and sine; 0: by the variant's formula, else 1 */
-    /* YaRN: pairs that turn more than beta_fast times (32) within L0 keep their frequency, those that turn
-     * less than beta_slow times (1) have it divided by s. */
+    int64_t original_positions; /* L0, the context length before scaling; 0: max_positions */
+    int64_t max_positions;      /* the context length after scaling; 0: unknown */
+    int64_t sequence_length;    /* dynamic NTK and LongRoPE: length of the sequences; 0: at most L0 */
+    double attention_factor;    /* multiplies cosine and sine; 0: the scaling's formula, or 1 without one */
+    /* YaRN: pairs that make more than beta_fast rotations (default 32) in L0 positions keep their frequency;
+     * that of pairs that make fewer than beta_slow (default 1) is divided by s. */
     double beta_fast, beta_slow;
-    double mscale, mscale_all_dim; /* YaRN as DeepSeek has it; 0: not used */
-    bool truncate;                 /* YaRN: the ramp begins and ends at whole pairs; default true */
-    double low_frequency_factor, high_frequency_factor; /* Llama 3: 1, 4 */
-    /* LongRoPE: [rotary_dim / 2] each; the long ones if sequence_length > L0. */
+    double mscale, mscale_all_dim; /* DeepSeek's parameters of YaRN; 0: not used */
+    bool truncate;                 /* YaRN: the ends of the ramp are rounded to whole pairs; default true */
+    double low_frequency_factor, high_frequency_factor; /* Llama 3; defaults 1 and 4 */
+    /* LongRoPE: [rotary_dim / 2] each. long_factors are used if sequence_length > L0. */
     const double *short_factors, *long_factors;
     double rotary_fraction; /* proportional: above 0, at most 1 */
-    /* [rotary_dim / 2]: frequencies are divided by these at last. NULL: none. */
+    /* [rotary_dim / 2]: divide the frequencies after scaling (rope_freqs of GGUF). NULL: none. */
     const double *pair_factors;
-    /* [rotary_dim / 2]: take the place of the formula (learned or pixel frequencies). NULL: none. */
+    /* [rotary_dim / 2]: replace base^(-2i / d), for learned or pixel frequencies. NULL: the formula. */
     const double *inverse_frequencies;
-    /* xPos (Sun et al., arXiv 2212.10554): queries times zeta^((p - origin) / xpos_scale), keys divided by
-     * it, zeta = (2i + 0.4 d) / (1.4 d). 512 is usual; 0: none. The origin is fixed, so that keys in a cache
-     * stay right while the sequence grows. */
+    /* xPos (Sun et al., arXiv 2212.10554): at position p queries are multiplied and keys divided by
+     * zeta^((p - xpos_origin) / xpos_scale), zeta = (2i + 0.4 d) / (1.4 d). The paper's scale is 512; 0: no
+     * xPos. The origin is fixed, so cached keys stay valid while the sequence grows. */
     double xpos_scale, xpos_origin;
     rotary_axes axes;
-    int64_t sections[ROTARY_MAX_AXES]; /* pairs of each axis; together rotary_dim / 2 */
-    /* Cosines and sines are rounded to this, as implementations that keep 16-bit tables do; default f32. */
+    int64_t sections[ROTARY_MAX_AXES]; /* pairs of each axis; their sum is rotary_dim / 2 */
+    /* The type to which cosines and sines are rounded; default f32. For models whose code keeps 16-bit
+     * tables. */
     rotary_dtype table_dtype;
-    /* LongRoPE: in place of attention_factor, one for each list (Phi-3.5-MoE's mscale); 0: attention_factor.
-     */
+    /* LongRoPE: attention_factor for short_factors and for long_factors (short_mscale and long_mscale of
+     * Phi-3.5-MoE); 0: attention_factor. */
     double short_attention_factor, long_attention_factor;
 } rotary_rope_config;
 
-/* Fills the first struct_size bytes of a configuration with defaults: as many as the caller was compiled
- * with, so that a library whose struct has grown writes no further. */
+/* Fills the first struct_size bytes of a configuration with defaults. The inline function below passes the
+ * size that the caller was compiled with, so a newer library writes no more than that. */
 ROTARY_API void rotary_rope_config_default_sized(rotary_rope_config *config, size_t struct_size);
 static inline void rotary_rope_config_default(rotary_rope_config *config)
 {
     rotary_rope_config_default_sized(config, sizeof *config);
 }
-/* ROTARY_INVALID_ARGUMENT for a configuration that makes no sense, ROTARY_UNSUPPORTED for an instruction set
- * this machine does not have, ROTARY_OUT_OF_MEMORY. *rope is written on success only; destroy it with
- * rotary_rope_destroy. */
+/* Makes a plan; the caller destroys it with rotary_rope_destroy. *rope is written on success only. Errors:
+ * ROTARY_INVALID_ARGUMENT for an invalid configuration, ROTARY_UNSUPPORTED for an instruction set that this
+ * machine cannot run, ROTARY_OUT_OF_MEMORY. */
 ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_create(rotary_rope **rope,
                                                            const rotary_rope_config *config,
                                                            rotary_error *error);
 ROTARY_API void rotary_rope_destroy(rotary_rope *rope); /* NULL is allowed */
 
-/* What a plan came to. The list has rotary_rope_pairs entries, in radians a position, and lives as long as
- * the plan. */
+/* The pairs of a plan, rotary_dim / 2, and their inverse frequencies after scaling, [pairs], in radians per
+ * position. The list belongs to the plan. */
 ROTARY_API int64_t rotary_rope_pairs(const rotary_rope *rope);
 ROTARY_API const double *rotary_rope_inverse_frequencies(const rotary_rope *rope);
-/* What cosines and sines of queries and keys are multiplied by: 1 but for YaRN and LongRoPE. */
+/* The number by which cosines and sines of queries and keys are multiplied: 1 unless configured, or given by
+ * YaRN or LongRoPE. */
 ROTARY_API double rotary_rope_attention_factor(const rotary_rope *rope);
-/* What a model with these frequencies multiplies its softmax scale by, beside the attention factor: 1 but for
- * YaRN with mscale_all_dim (DeepSeek). The library never applies it. */
+/* The number by which the model multiplies its softmax scale, apart from the attention factor: 1 except for
+ * YaRN with mscale_all_dim (DeepSeek). The library does not apply it. */
 ROTARY_API double rotary_rope_softmax_factor(const rotary_rope *rope);
-/* How many numbers a position has: 1 but for plans with sections. */
+/* The number of axes of a position: 1 for ROTARY_AXES_ONE. */
 ROTARY_API int rotary_rope_axes(const rotary_rope *rope);
-/* The axis that `pair`, 0 ... pairs - 1, turns by. */
+/* The axis whose position rotates `pair`, 0 ... pairs - 1. */
 ROTARY_API int rotary_rope_axis(const rotary_rope *rope, int64_t pair);
 
-/* Where tokens stand. Zeroed, it means 0, 1, 2, ... in every sequence.
+/* The positions of tokens. All zero, it means 0, 1, 2, ... in every sequence.
  *
- * A token's position is the entry of `array` for it, or, without an array, its place in its sequence; plus
- * `offset`; plus the entry of `offsets` for its sequence. With several axes, that holds for each. */
+ * The position of a token is its entry in `array`, or its index in its sequence if array is NULL; plus
+ * `offset`; plus the entry of `offsets` for its sequence. The same holds for each axis. */
 typedef enum rotary_position_type {
     ROTARY_POSITION_I64 = 0,
     ROTARY_POSITION_I32 = 1,
-    ROTARY_POSITION_F32 = 2, /* need not be whole numbers */
+    ROTARY_POSITION_F32 = 2, /* fractions are allowed */
 } rotary_position_type;
 
 typedef struct rotary_rope_positions {
     int64_t offset;
-    const int64_t *offsets; /* [batch], or [sequences] if sequences are packed; NULL: none */
-    const void *array;      /* [axes, batch, time]; NULL: tokens are counted */
+    const int64_t *offsets; /* [batch]; [sequences] for packed sequences; NULL: none */
+    const void *array;      /* [axes, batch, time]; NULL: indices in the sequence */
     rotary_position_type array_type;
-    int64_t
-        array_batch_stride; /* elements from a sequence's positions to the next one's; 0: all have the same */
-    int64_t array_axis_stride; /* elements from an axis to the next; 0: all axes have the same positions */
-    /* Sequences packed one behind another into a batch of one: sequence s is tokens starts[s] up to, without,
-     * starts[s + 1] (cu_seqlens). starts[0] is 0, starts[sequences] is time. NULL: not packed. */
+    int64_t array_batch_stride; /* elements; 0: all sequences have the same positions */
+    int64_t array_axis_stride;  /* elements; 0: all axes have the same positions */
+    /* Packed sequences (cu_seqlens), [sequences + 1], with batch 1: sequence s is the tokens starts[s] ...
+     * starts[s + 1] - 1. starts[0] is 0, starts[sequences] is time. NULL: sequences are not packed. */
     const int32_t *starts;
     int64_t sequences;
 } rotary_rope_positions;
 
 typedef enum rotary_direction {
     ROTARY_FORWARD = 0,
-    ROTARY_INVERSE = 1,   /* undoes FORWARD, magnitudes too */
-    ROTARY_TRANSPOSE = 2, /* what a gradient needs; the same as INVERSE if there are no magnitudes */
+    ROTARY_INVERSE = 1,   /* the inverse rotation; also divides by magnitudes */
+    ROTARY_TRANSPOSE = 2, /* the transposed rotation, for gradients; equals INVERSE without magnitudes */
 } rotary_direction;
 
-/* [batch, time, heads, head_dim]. Strides count elements and may have any order and sign, that of an axis
- * with one entry any value; channels are contiguous. Those of an output nest: each steps over all that
- * smaller ones reach. */
+/* A tensor [batch, time, heads, head_dim] whose channels are contiguous. Strides count elements. They may
+ * have any order and sign; the stride of an axis of size 1 is ignored. Vectors of an output may not overlap:
+ * each of its strides must be at least the extent of all axes with smaller strides. */
 typedef struct rotary_rope_view {
     void *data;
     rotary_dtype dtype;
@@ -188,26 +196,26 @@ typedef struct rotary_rope_const_view {
 typedef struct rotary_rope_tensor {
     int64_t heads;
     rotary_rope_const_view input;
-    /* The same data, type and strides as input turn it in place; otherwise they may not overlap, and what
-     * lies outside the rotary span is copied. */
+    /* With the data, type and strides of input the tensor is rotated in place. Otherwise the two may not
+     * overlap, and channels outside the rotary span are copied. */
     rotary_rope_view output;
 } rotary_rope_tensor;
 
-/* Cosines and sines of the caller's own, in place of the plan's. All of query, key and value turn by them as
- * they are. */
+/* Cosines and sines of the caller, which replace the plan's for query, key and value alike. No magnitudes
+ * are applied to them. */
 typedef struct rotary_rope_tables {
-    const void *cosine,
-        *sine; /* [rows, pairs], looked up by position; or [batch, time, pairs]. NULL: the plan's */
+    /* [rows, pairs], indexed by position; or, if per_token, [batch, time, pairs]. NULL: the plan's. */
+    const void *cosine, *sine;
     rotary_dtype dtype;
-    bool per_token;       /* the second form; positions are not looked at */
-    int64_t rows;         /* of the first form; a position that is not one of 0 ... rows - 1 is refused */
+    bool per_token;       /* positions are not used */
+    int64_t rows;         /* unless per_token: positions must be 0 ... rows - 1 */
     int64_t row_stride;   /* elements; 0: pairs */
-    int64_t batch_stride; /* elements; of the second form; 0: all sequences have the same */
+    int64_t batch_stride; /* if per_token: elements; 0: all sequences have the same rows */
 } rotary_rope_tables;
 
-/* Zeroed but for struct_size and what is needed. Each of query, key and value is turned unless its input.data
- * is NULL; a tensor that is none of them may stand in any place. Values are turned without magnitudes
- * (attention factor, xPos). */
+/* Each of query, key and value is rotated unless its input.data is NULL. Values are rotated without
+ * magnitudes (attention factor, xPos). Without magnitudes the three are treated alike, so any tensor may be
+ * given as any of them. */
 typedef struct rotary_rope_apply_call {
     size_t struct_size; /* sizeof(rotary_rope_apply_call) */
     int64_t batch, time;
@@ -217,48 +225,50 @@ typedef struct rotary_rope_apply_call {
     rotary_rope_tensor query, key, value;
 } rotary_rope_apply_call;
 
-/* Turns every pair (x0, x1) of every head of the token at position p by the angle a = p *
- * inverse_frequency[pair]:
+/* Rotates every pair (x0, x1) of every head of the token at position p by the angle
+ * a = p * inverse_frequency[pair]:
  *
- *     y0 = x0 cos(a) - x1 sin(a)
- *     y1 = x0 sin(a) + x1 cos(a)
+ *     y0 = m (x0 cos(a) - x1 sin(a))
+ *     y1 = m (x0 sin(a) + x1 cos(a))
  *
- * and both by a magnitude m where the variant has one. Computed in f32 whatever the types: the error of y0 is
- * at most m k u (|x0 cos(a)| + |x1 sin(a)|) + m e (|x0| + |x1|), that of y1 likewise, plus one rounding to
- * the output's type. u = 2^-24; k = 4, or 6 with a magnitude; e = |a| 2^-50, for the angle is computed in
- * double. (With bf16 output and AVX512-BF16 instructions, results below 2^-126 may become 0.)
+ * m is the magnitude: the attention factor, times xPos's; 1 for values. The arithmetic is in f32 for every
+ * type. The error of y0 is at most m k u (|x0 cos(a)| + |x1 sin(a)|) + m e (|x0| + |x1|), plus one rounding
+ * to the output's type; that of y1 likewise. u = 2^-24; k = 4, or 6 with a magnitude; e = |a| 2^-50, because
+ * the angle is computed in double. (With bf16 output and AVX512-BF16 instructions, results below 2^-126 may
+ * become 0.)
  *
- * ROTARY_INVALID_ARGUMENT if a shape, stride, type or position is wrong; nothing has been written then. */
+ * Returns ROTARY_INVALID_ARGUMENT if a shape, stride, type or position is wrong; nothing is written then. */
 ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_apply(const rotary_rope *rope,
                                                           const rotary_rope_apply_call *call,
                                                           rotary_error *error);
 
-/* A cache whose first tokens are dropped, or into which another is put, holds tokens that now stand `shift`
- * positions further on (back, if negative). Keys and values that are cached turned are turned on by as much.
- * With several axes all shift alike. */
+/* Rotates cached keys and values, which are stored rotated, to positions that are `shift` greater (smaller,
+ * if negative): after the first tokens of a cache were dropped, or caches were joined. All axes are shifted.
+ */
 typedef struct rotary_rope_shift_call {
     size_t struct_size; /* sizeof(rotary_rope_shift_call) */
     int64_t batch, time;
     int64_t shift;
-    const int64_t *shifts; /* [batch], added to shift; NULL: none */
+    const int64_t *shifts; /* [batch], each added to shift; NULL: none */
     rotary_rope_tensor key, value;
 } rotary_rope_shift_call;
 
-/* Exact but for rounding, once each time, which in 16 bits adds up: a pair that would turn by less than half
- * a unit in the last place stays where it was, however often. Shift seldom, and far. (Plans with f32 angles
- * or 16-bit tables round each position for itself, so that a shifted cache is not quite what turning at the
- * new position would give.) Errors as rotary_rope_apply. */
+/* Each shift rounds the cache once. In 16 bits these roundings add up, and a rotation that is smaller than
+ * half a unit in the last place changes nothing, however often it is repeated: prefer few large shifts.
+ * (Plans with f32 angles or 16-bit tables round each position separately, so a shifted cache differs
+ * slightly from one made at the new positions.) Returns the errors of rotary_rope_apply. */
 ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_shift(const rotary_rope *rope,
                                                           const rotary_rope_shift_call *call,
                                                           rotary_error *error);
 
-/* Keys and values that were turned by one plan become what another plan would have made of them: after the
- * scaling changed (dynamic NTK, LongRoPE), or the attention factor. Both plans turn the same channels. To get
- * them back as they were before turning, rotary_rope_apply in direction ROTARY_INVERSE. */
+/* Converts cached keys and values that were rotated by plan `from` into those that plan `to` would have
+ * given: after the frequencies or the attention factor changed (dynamic NTK, LongRoPE). Both plans must
+ * rotate the same channels. (rotary_rope_apply with ROTARY_INVERSE gives the keys and values before
+ * rotation.) */
 typedef struct rotary_rope_rebase_call {
     size_t struct_size; /* sizeof(rotary_rope_rebase_call) */
     int64_t batch, time;
-    rotary_rope_positions positions; /* where the tokens stand */
+    rotary_rope_positions positions; /* of the cached tokens */
     rotary_rope_tensor key, value;
 } rotary_rope_rebase_call;
 
@@ -266,8 +276,8 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_rebase(const rotary_rope *fr
                                                            const rotary_rope_rebase_call *call,
                                                            rotary_error *error);
 
-/* Gradients for those who learn frequencies or positions. (The gradient of the input is rotary_rope_apply to
- * the gradient of the output in direction ROTARY_TRANSPOSE.) */
+/* Gradients with respect to inverse frequencies and positions, where these are learned. (The gradient with
+ * respect to the input is rotary_rope_apply of the output's gradient with ROTARY_TRANSPOSE.) */
 typedef struct rotary_rope_gradient_tensor {
     int64_t heads;
     rotary_rope_const_view input, output_gradient; /* input.data NULL: absent */
@@ -277,24 +287,25 @@ typedef struct rotary_rope_gradient_call {
     size_t struct_size; /* sizeof(rotary_rope_gradient_call) */
     int64_t batch, time;
     rotary_rope_positions positions;
-    rotary_rope_gradient_tensor query, key, value; /* of the forward call */
-    /* [pairs], of the inverse frequencies as the plan has them; added to. NULL: not wanted. */
+    rotary_rope_gradient_tensor query, key, value; /* as in the forward call */
+    /* [pairs], with respect to rotary_rope_inverse_frequencies; accumulated. NULL: not computed. */
     double *frequency_gradient;
-    double *position_gradient; /* [axes, batch, time], written. NULL: not wanted */
+    double *position_gradient; /* [axes, batch, time]; overwritten. NULL: not computed */
 } rotary_rope_gradient_call;
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_gradient(const rotary_rope *rope,
                                                              const rotary_rope_gradient_call *call,
                                                              rotary_error *error);
 
-/* Moves the rows of a query or key projection so that weights trained with one pairing work with the other.
- * Within each head, rows inside the plan's rotary span move, the others stay. Values are not turned by RoPE
- * and stay as they are; with RoPER, move the value projection's rows and the output projection's columns too.
- */
+/* Permutes the rows of a query or key projection, so that weights trained with one pairing can be used with
+ * the other. In each head the rows of the rotary span are permuted and the others copied. RoPE does not
+ * rotate values, whose projection therefore stays as it is; for RoPER, also permute the rows of the value
+ * projection and the columns of the output projection. */
 typedef struct rotary_rope_permute_call {
     size_t struct_size; /* sizeof(rotary_rope_permute_call) */
     int64_t heads;
-    size_t row_bytes;  /* of one output channel: inputs * element size for weights, element size for biases */
+    size_t
+        row_bytes; /* bytes per output channel: inputs * element size for weights, one element for biases */
     const void *input; /* [heads * head_dim, row_bytes] */
     void *output;      /* likewise; may not overlap input */
     rotary_pairing from, to;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How every function of librotary reports failure.
+ * How the functions of librotary report errors.
  *
- * A function that can fail returns a rotary_status and takes, last, a pointer to a rotary_error that the
- * caller owns. The pointer may be NULL. On failure the error holds a sentence that says what was wrong, what
- * was got and what was wanted; on success it is left alone. The library never exits, aborts or prints, and
- * keeps no error of its own, so threads cannot overwrite each other's.
+ * A function that can fail returns a rotary_status. Its last parameter points to a rotary_error of the
+ * caller, or is NULL. On failure the error's message says what was wrong, what was given and what was
+ * expected; on success the error is not written. The library never exits, aborts or prints, and keeps no
+ * error state, so threads do not share errors.
  */
 #ifndef ROTARY_STATUS_H
 #define ROTARY_STATUS_H
@@ -29,17 +29,17 @@ extern "C" {
 /* Values are part of the ABI: new ones are added at the end. */
 typedef enum rotary_status {
     ROTARY_OK = 0,
-    ROTARY_INVALID_ARGUMENT = 1, /* a value, shape or combination the caller chose is wrong */
+    ROTARY_INVALID_ARGUMENT = 1, /* a value, shape or combination of arguments is wrong */
     ROTARY_OUT_OF_MEMORY = 2,
-    ROTARY_IO_ERROR = 3,    /* the system refused to read or write */
-    ROTARY_BAD_FILE = 4,    /* a file was read and its content is wrong */
-    ROTARY_UNSUPPORTED = 5, /* right, but not on this machine or in this build */
-    ROTARY_INTERRUPTED = 6, /* stopped because it was asked to; what was finished is saved */
+    ROTARY_IO_ERROR = 3,    /* reading or writing failed */
+    ROTARY_BAD_FILE = 4,    /* the content of a file is wrong */
+    ROTARY_UNSUPPORTED = 5, /* not available on this machine or in this build */
+    ROTARY_INTERRUPTED = 6, /* stopped on request; finished work is saved */
 } rotary_status;
 
 typedef struct rotary_error {
     rotary_status status;
-    char message[512]; /* one line, no newline at its end */
+    char message[512]; /* one line without a newline */
 } rotary_error;
 
 /* "ok", "invalid argument", ...; "unknown status" for a value that is none of the above. Never NULL. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The version, here and nowhere else: the build reads it from this file. docs/abi.md says what its numbers
- * promise.
+ * The version. The build reads it from this file; docs/abi.md defines its numbers.
  */
 #ifndef ROTARY_VERSION_H
 #define ROTARY_VERSION_H
@@ -16,13 +15,13 @@ extern "C" {
 #define ROTARY_VERSION_MINOR 1
 #define ROTARY_VERSION_PATCH 0
 
-/* 1002003 for 1.2.3: for #if. */
+/* 1002003 for version 1.2.3; can be used in #if. */
 #define ROTARY_VERSION_NUMBER                                                                                \
     (ROTARY_VERSION_MAJOR * 1000000 + ROTARY_VERSION_MINOR * 1000 + ROTARY_VERSION_PATCH)
 
-/* ROTARY_VERSION_NUMBER of the library that runs, which may be newer than the headers it was called with. */
+/* ROTARY_VERSION_NUMBER of the library at run time, which may be newer than these headers. */
 ROTARY_API int rotary_version_number(void);
-/* The same as text, "1.2.3". Never NULL; not the caller's to free. */
+/* The same as text, "1.2.3". Never NULL; belongs to the library. */
 ROTARY_API const char *rotary_version(void);
 
 #ifdef __cplusplus
