@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rotation kernels in vectors, compiled once per instruction set. A vector of first channels and one of
- * second channels are turned together; interleaved pairs are taken apart into such vectors on the way in and
- * put together on the way out.
+ * The rotation kernels, vectorized and compiled once per instruction set. They rotate a vector of first
+ * channels and a vector of second channels together. Interleaved pairs are deinterleaved after loading and
+ * interleaved again before storing.
  */
 #include "kernel/rope/rope_kernels.h"
 
@@ -10,7 +10,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The channels from `at` on, as many as `count` says but at most a vector; those missing are zero. */
+/* Loads `count` channels, but at most a vector of them, starting at `at`; the other lanes are zero. */
 INLINE vfloat load(const void *from, int64_t at, int64_t count, rotary_dtype dtype)
 {
     const float *floats = (const float *)from + at;
@@ -61,8 +61,8 @@ INLINE void store(void *to, int64_t at, vfloat v, int64_t count, rotary_dtype dt
         store_floats((float *)to + at, v, count);
 }
 
-/* Asks for what will be turned a little later. The halves of a head are two streams that the processor does
- * not foresee by itself. A hint only: past the end of a tensor it does nothing. */
+/* Prefetches channels that will be rotated soon. The two halves of a head are two streams, which the hardware
+ * prefetcher does not follow. Past the end of a tensor a prefetch does nothing. */
 enum { BYTES_AHEAD = 6144 };
 
 INLINE void fetch_ahead(const void *from, int64_t at, rotary_dtype dtype)
@@ -81,7 +81,7 @@ INLINE struct pairs rotated(struct pairs x, vfloat cosine, vfloat sine)
                           .second = v_fma(x.first, sine, x.second * cosine)};
 }
 
-/* `count` pairs, at most a vector of them, half-split. */
+/* Rotates `count` half-split pairs, at most a vector of them. */
 INLINE void rotate_half(const struct rotary_rope_tile *tile, int64_t from, int64_t to, const float *cosine,
                         const float *sine, int64_t count, rotary_dtype in, rotary_dtype out)
 {
@@ -94,8 +94,8 @@ INLINE void rotate_half(const struct rotary_rope_tile *tile, int64_t from, int64
     store(tile->output, to + tile->partner, y.second, count, out);
 }
 
-/* The same for neighbours. Two of bf16 are as wide as an f32: they move as one, and come apart by shifting.
- */
+/* Rotates `count` interleaved pairs, at most a vector of them. A pair of bf16 is as wide as an f32, so a
+ * vector of pairs is loaded as one of f32 and split by shifting. */
 INLINE void rotate_interleaved(const struct rotary_rope_tile *tile, int64_t from, int64_t to,
                                const float *cosine, const float *sine, int64_t count, rotary_dtype in,
                                rotary_dtype out)
@@ -130,7 +130,7 @@ INLINE void rotate_pairs(const struct rotary_rope_tile *tile, rotary_pairing pai
         rotate_interleaved(tile, from, to, cosine, sine, count, in, out);
 }
 
-/* `count` pairs from `pair` on, at most a vector, in every head of a token. */
+/* Rotates `count` pairs, at most a vector, starting at `pair`, in every head of a token. */
 INLINE void rotate_heads(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
                          int64_t pair, int64_t count, rotary_dtype in, rotary_dtype out)
 {
@@ -145,7 +145,7 @@ INLINE void rotate_heads(const struct rotary_rope_tile *tile, rotary_pairing pai
     }
 }
 
-/* Every whole vector of pairs, head by head. */
+/* Rotates every full vector of pairs, head by head. */
 INLINE void rotate_token(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
                          rotary_dtype in, rotary_dtype out)
 {
@@ -164,7 +164,7 @@ INLINE void rotate_token(const struct rotary_rope_tile *tile, rotary_pairing pai
 INLINE void rotate(const struct rotary_rope_tile *given, rotary_pairing pairing, rotary_dtype in,
                    rotary_dtype out)
 {
-    const struct rotary_rope_tile tile = *given; /* a copy, so that no store can be thought to change it */
+    const struct rotary_rope_tile tile = *given; /* a copy, which no store can alias */
     const int64_t rest = tile.pairs % LANES;
     for (int64_t time = 0; time < tile.times; time++) {
         rotate_token(&tile, pairing, time, in, out);
@@ -182,7 +182,40 @@ INLINE void copy(const void *input, void *output, int64_t count, rotary_dtype in
             store(output, at, load(input, at, count - at, in), count - at, out);
 }
 
-#include "kernel/rope/rope_instances.inc"
+/* One function for every pairing and pair of types, which are constants in it. */
+#define INSTANCES(in, out)                                                                                   \
+    static void rotate_half_##in##_##out(const struct rotary_rope_tile *tile)                                \
+    {                                                                                                        \
+        rotate(tile, ROTARY_PAIRING_HALF, ROTARY_##in, ROTARY_##out);                                        \
+    }                                                                                                        \
+    static void rotate_interleaved_##in##_##out(const struct rotary_rope_tile *tile)                         \
+    {                                                                                                        \
+        rotate(tile, ROTARY_PAIRING_INTERLEAVED, ROTARY_##in, ROTARY_##out);                                 \
+    }                                                                                                        \
+    static void copy_##in##_##out(const void *input, void *output, int64_t count)                            \
+    {                                                                                                        \
+        copy(input, output, count, ROTARY_##in, ROTARY_##out);                                               \
+    }
 
-extern const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels);
-const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels) = ROTARY_ROPE_INSTANCES;
+/* clang-format off */
+INSTANCES(F32, F32) INSTANCES(F32, F16) INSTANCES(F32, BF16)
+INSTANCES(F16, F32) INSTANCES(F16, F16) INSTANCES(F16, BF16)
+INSTANCES(BF16, F32) INSTANCES(BF16, F16) INSTANCES(BF16, BF16)
+
+#define ALL_TYPES(function)                                                                                  \
+    {                                                                                                        \
+        [ROTARY_F32] = {[ROTARY_F32] = function##_F32_F32, [ROTARY_F16] = function##_F32_F16,                \
+                        [ROTARY_BF16] = function##_F32_BF16},                                                \
+        [ROTARY_F16] = {[ROTARY_F32] = function##_F16_F32, [ROTARY_F16] = function##_F16_F16,                \
+                        [ROTARY_BF16] = function##_F16_BF16},                                                \
+        [ROTARY_BF16] = {[ROTARY_F32] = function##_BF16_F32, [ROTARY_F16] = function##_BF16_F16,             \
+                         [ROTARY_BF16] = function##_BF16_BF16},                                              \
+    }
+    /* clang-format on */
+
+    extern const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels);
+const struct rotary_rope_kernels ROTARY_KERNEL(rotary_rope_kernels) = {
+    .rotate = {[ROTARY_PAIRING_HALF] = ALL_TYPES(rotate_half),
+               [ROTARY_PAIRING_INTERLEAVED] = ALL_TYPES(rotate_interleaved)},
+    .copy = ALL_TYPES(copy),
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Turning pairs of channels: the contract of the kernels.
+ * Rotating pairs of channels: the contract of the kernels.
  *
  * A pair (x0, x1) with cosine c and sine s becomes
  *
@@ -8,9 +8,8 @@
  *     y1 = x0 s + x1 c
  *
  * in f32, with at most one rounding of each product and one of the sum, then one rounding to the output's
- * type. rope_reference.c is the specification; rope_kernels.c is compiled once per instruction set, and every
- * one of them is tested against the formula. A kernel touches no byte but those of the channels it is asked
- * for.
+ * type. rope_kernels.c is compiled once per instruction set; every one of them is tested against the
+ * specification, tests/rope/rotation_reference.h. A kernel writes only the channels of its tile.
  */
 #ifndef ROTARY_KERNEL_ROPE_ROPE_KERNELS_H
 #define ROTARY_KERNEL_ROPE_ROPE_KERNELS_H
@@ -19,31 +18,28 @@
 
 enum { ROTARY_PAIRINGS = 2, ROTARY_DTYPES = 3 };
 
-/* `times` tokens by `heads` heads. All heads of a token turn by the same row of cosines and sines. */
+/* `times` tokens of `heads` heads. All heads of a token have the same row of cosines and sines. */
 struct rotary_rope_tile {
     const void *input; /* channel 0 of pair 0 of head 0 of token 0 */
     void *output;      /* likewise; may be `input` if types and strides are the same */
     int64_t times, heads, pairs;
     int64_t input_time_stride, input_head_stride;   /* in elements */
     int64_t output_time_stride, output_head_stride; /* in elements */
-    int64_t partner; /* half-split pairs: channels from the first of a pair to its second, at least `pairs` */
+    int64_t partner;            /* half-split pairs: distance in channels within a pair, at least `pairs` */
     const float *cosine, *sine; /* [times, pairs] */
 };
 
-/* Turns every pair of the tile. Interleaved pairs are neighbours and do not look at `partner`. */
+/* Rotates every pair of the tile. For interleaved pairs, which are adjacent, `partner` is not used. */
 typedef void rotary_rope_rotate(const struct rotary_rope_tile *tile);
 
-/* Copies `count` neighbouring elements, bit for bit where both types are the same. */
+/* Copies `count` contiguous elements, bit for bit if both types are the same. */
 typedef void rotary_rope_copy(const void *input, void *output, int64_t count);
 
+/* Indexed by pairing, type of the input, type of the output. */
 struct rotary_rope_kernels {
-    rotary_rope_rotate
-        *rotate[ROTARY_PAIRINGS][ROTARY_DTYPES][ROTARY_DTYPES]; /* pairing, input type, output type */
-    rotary_rope_copy *copy[ROTARY_DTYPES][ROTARY_DTYPES];       /* input type, output type */
+    rotary_rope_rotate *rotate[ROTARY_PAIRINGS][ROTARY_DTYPES][ROTARY_DTYPES];
+    rotary_rope_copy *copy[ROTARY_DTYPES][ROTARY_DTYPES];
 };
-
-/* Plain C, one pair at a time. */
-extern const struct rotary_rope_kernels rotary_rope_kernels_reference;
 
 /* The best kernels for `isa`, which this machine must have (rotary_isa_available) and which is not
  * ROTARY_ISA_AUTO. */
