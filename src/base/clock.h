@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How long things take.
+ * A monotonic clock.
  */
 #ifndef ROTARY_BASE_CLOCK_H
 #define ROTARY_BASE_CLOCK_H
 
 #include <time.h>
 
-/* Seconds since some moment that stays the same while the machine runs. Never goes back. */
+/* Seconds since an arbitrary, fixed moment. Never decreases. */
 static inline double rotary_clock(void)
 {
     struct timespec time;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the processor can do and the operating system lets it do. CPUID says what the silicon has, XCR0 which
- * registers the system saves; AMX tiles also need the kernel's permission. The process keeps it, so it is
- * asked for only where amx is to be had, and asking again changes nothing.
+ * Detecting instruction sets. The processor must have one (CPUID) and the operating system must save its
+ * registers (XCR0). AMX tiles also need a permission from Linux, which is requested only if amx may be used:
+ * it holds for the whole process, and a repeated request changes nothing.
  *
- * A build with ROTARY_EMULATE_TILES calls amx available wherever AVX512_BF16 is, since it has tiles of its
- * own.
+ * With AMX emulation (ROTARY_EMULATE_TILES) amx is available wherever AVX512-BF16 is.
  */
 #include "base/isa.h"
 
@@ -34,14 +33,14 @@ static bool has(uint64_t set, uint64_t wanted)
 }
 
 #ifdef ROTARY_EMULATE_TILES
-static bool may_use_tiles(uint32_t features)
+static bool may_use_amx(uint32_t features)
 {
     (void)features;
     return true;
 }
 #else
-/* `features` are those of leaf 7 in edx. */
-static bool may_use_tiles(uint32_t features)
+/* `features` is edx of CPUID leaf 7. */
+static bool may_use_amx(uint32_t features)
 {
     const uint32_t amx_bf16 = 1u << 22, amx_tile = 1u << 24;
     return has(features, amx_bf16 | amx_tile) && has(saved_registers(), 0x60000) &&
@@ -49,8 +48,8 @@ static bool may_use_tiles(uint32_t features)
 }
 #endif
 
-/* The best instruction set, or the best without tiles. */
-static rotary_isa probe(bool tiles)
+/* The best instruction set; the best without AMX unless `amx`. */
+static rotary_isa detect(bool amx)
 {
     uint32_t a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d))
@@ -67,18 +66,18 @@ static rotary_isa probe(bool tiles)
     const uint32_t avx512_bf16 = 1u << 5;
     if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !has(a, avx512_bf16))
         return ROTARY_ISA_AVX512;
-    return tiles && may_use_tiles(d7) ? ROTARY_ISA_AMX : ROTARY_ISA_AVX512BF16;
+    return amx && may_use_amx(d7) ? ROTARY_ISA_AMX : ROTARY_ISA_AVX512BF16;
 }
 #elif defined(__aarch64__)
-static rotary_isa probe(bool tiles)
+static rotary_isa detect(bool amx)
 {
-    (void)tiles;
+    (void)amx;
     return ROTARY_ISA_NEON;
 }
 #else
-static rotary_isa probe(bool tiles)
+static rotary_isa detect(bool amx)
 {
-    (void)tiles;
+    (void)amx;
     return ROTARY_ISA_SCALAR;
 }
 #endif
@@ -120,7 +119,7 @@ rotary_status rotary_isa_from_name(rotary_isa *isa, const char *name, rotary_err
 
 bool rotary_isa_available(rotary_isa isa)
 {
-    rotary_isa best = probe(isa == ROTARY_ISA_AMX);
+    rotary_isa best = detect(isa == ROTARY_ISA_AMX);
     if (isa == ROTARY_ISA_AUTO || isa == ROTARY_ISA_SCALAR || isa == best)
         return true;
     int rank = rank_of(isa), max = rank_of(best), neon = rank_of(ROTARY_ISA_NEON);
@@ -134,7 +133,7 @@ rotary_isa rotary_isa_best(void)
     if (name && rotary_isa_from_name(&cap, name, NULL) == ROTARY_OK && cap != ROTARY_ISA_AUTO &&
         rotary_isa_available(cap))
         return cap;
-    return probe(true);
+    return detect(true);
 }
 
 rotary_status rotary_isa_resolve(rotary_isa *isa, rotary_error *error)

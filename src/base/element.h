@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One element of a tensor of any type.
+ * Reading and writing single elements of a tensor of any type.
  */
 #ifndef ROTARY_BASE_ELEMENT_H
 #define ROTARY_BASE_ELEMENT_H
@@ -26,7 +26,7 @@ static inline void rotary_set_element(void *data, int64_t at, rotary_dtype dtype
             dtype == ROTARY_F16 ? rotary_f16_from_float(value) : rotary_bf16_from_float(value);
 }
 
-/* What an element of the type keeps of `value`. */
+/* `value` rounded to the type. */
 static inline float rotary_rounded(float value, rotary_dtype dtype)
 {
     if (dtype == ROTARY_F16)

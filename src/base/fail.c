@@ -12,7 +12,7 @@ rotary_status rotary_fail(rotary_error *error, rotary_status status, const char 
         va_start(arguments, format);
         vsnprintf(error->message, sizeof error->message, format, arguments);
         va_end(arguments);
-        /* What is quoted may come from outside; the message stays one line. */
+        /* The message may quote a file or an argument; it must stay one line. */
         for (char *c = error->message; *c; c++)
             if ((unsigned char)*c < ' ' || *c == 0x7f)
                 *c = '?';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Filling in a rotary_error.
+ * Reporting an error.
  */
 #ifndef ROTARY_BASE_FAIL_H
 #define ROTARY_BASE_FAIL_H

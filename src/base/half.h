@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two 16-bit floating point types, as bit patterns in a uint16_t. Conversions to 16 bits round to nearest
- * even; NaN stays NaN, infinities and signed zeros stay themselves.
+ * Conversions of the two 16-bit floating point types, which are kept as bits in a uint16_t. Conversions to 16
+ * bits round to nearest even. NaN, infinities and signed zeros are preserved.
  */
 #ifndef ROTARY_BASE_HALF_H
 #define ROTARY_BASE_HALF_H
@@ -61,7 +61,7 @@ static inline uint16_t rotary_f16_from_float(float value)
         uint32_t rebased = magnitude - ((127u - 15u) << 23);
         return (uint16_t)(sign | (rebased + 0xfffu + (rebased >> 13 & 1u)) >> 13);
     }
-    /* Adding 0.5 leaves exactly the 24 - 10 bits of a subnormal f16 in the low mantissa, rounded by hardware.
+    /* The unit in the last place of numbers near 0.5 is that of a subnormal f16: the addition rounds to it.
      */
     float shifted = rotary_float_from_bits(magnitude) + 0.5f;
     return (uint16_t)(sign | (rotary_float_bits(shifted) - 0x3f000000u));

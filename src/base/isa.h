@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instruction sets: which a caller means, and their order, which is not that of their values, since those are
- * never given another meaning.
+ * Instruction sets: resolving the one that a caller asked for, and their order. (Values of rotary_isa are
+ * part of the ABI, so new ones do not follow the order.)
  */
 #ifndef ROTARY_BASE_ISA_H
 #define ROTARY_BASE_ISA_H
@@ -10,10 +10,10 @@
 
 enum { ROTARY_ISAS = ROTARY_ISA_AVX512BF16 + 1 };
 
-/* All of them; what can run one can run those before it that belong to its architecture. */
+/* From least to most capable. A machine that can run one can run those before it of its architecture. */
 extern const rotary_isa rotary_isa_order[ROTARY_ISAS];
 
-/* Makes *isa the set that it means here; ROTARY_UNSUPPORTED if this machine cannot run it. */
+/* Replaces ROTARY_ISA_AUTO by the best set of this machine; ROTARY_UNSUPPORTED if it cannot run *isa. */
 ROTARY_CHECKED rotary_status rotary_isa_resolve(rotary_isa *isa, rotary_error *error);
 
 #endif

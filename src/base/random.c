@@ -55,7 +55,7 @@ float rotary_random_normal(struct rotary_random_key key, uint64_t index)
 {
     uint32_t words[4];
     rotary_random_block(key, index / 2, words);
-    /* 1 - u lies in (0, 1], so the logarithm is finite. */
+    /* 1 - u is in (0, 1], so its logarithm is finite. */
     double radius = sqrt(-2.0 * log(1.0 - (double)words[0] * 0x1p-32));
     double angle = 6.283185307179586 * ((double)words[1] * 0x1p-32);
     return (float)(radius * (index % 2 ? sin(angle) : cos(angle)));

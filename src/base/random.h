@@ -3,8 +3,8 @@
  * Random numbers from a counter: Philox-4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as
  * easy as 1, 2, 3", SC 2011).
  *
- * A number is a pure function of (seed, stream, step, index), so there is no state to save, any thread can
- * make any number, and a resumed run draws what an uninterrupted one would have drawn.
+ * A number is a pure function of (seed, stream, step, index). There is no state to save, any thread can
+ * compute any number, and a resumed run draws the same numbers as an uninterrupted one.
  */
 #ifndef ROTARY_BASE_RANDOM_H
 #define ROTARY_BASE_RANDOM_H
@@ -13,21 +13,22 @@
 
 struct rotary_random_key {
     uint64_t seed;
-    uint32_t stream; /* what the numbers are for */
-    uint32_t step;   /* when; 0 for what happens once */
+    uint32_t stream; /* the use of the numbers */
+    uint32_t step;   /* the training step; 0 for what is drawn once */
 };
 
-/* Streams, so that no two uses of a seed draw the same numbers. Values are part of what a seed means. */
+/* One stream per use, so that no two uses of a seed draw the same numbers. Results of a seed depend on these
+ * values: they never change. */
 enum rotary_random_stream {
-    ROTARY_STREAM_INITIAL = 1, /* parameters; step is a hash of the parameter's name */
+    ROTARY_STREAM_INITIAL = 1, /* initial parameters; step is a hash of the parameter's name */
     ROTARY_STREAM_DROPOUT = 2,
     ROTARY_STREAM_TASK = 3,     /* training data */
-    ROTARY_STREAM_EVALUATE = 4, /* held-out data */
-    ROTARY_STREAM_SAMPLE = 5,   /* sampled decoding */
+    ROTARY_STREAM_EVALUATE = 4, /* validation data */
+    ROTARY_STREAM_SAMPLE = 5,   /* sampling in generation */
     ROTARY_STREAM_TEST = 8,
 };
 
-/* The four words of block `block`. */
+/* The four words of a block. */
 void rotary_random_block(struct rotary_random_key key, uint64_t block, uint32_t words[4]);
 
 /* Word `index`: word index % 4 of block index / 4. */
@@ -35,13 +36,13 @@ uint32_t rotary_random_u32(struct rotary_random_key key, uint64_t index);
 
 /* Uniform in [0, 1), a multiple of 2^-24. */
 float rotary_random_uniform(struct rotary_random_key key, uint64_t index);
-/* The same of `count` neighbouring indices from `first` on, several times as fast. */
+/* rotary_random_uniform of indices first ... first + count - 1, several times as fast. */
 void rotary_random_uniforms(struct rotary_random_key key, uint64_t first, int64_t count, float *values);
 
-/* Normal, mean 0, variance 1 (Box-Muller on blocks `index` / 2; the two halves of a pair are independent). */
+/* Standard normal (Box-Muller on block `index` / 2, whose two numbers are independent). */
 float rotary_random_normal(struct rotary_random_key key, uint64_t index);
 
-/* Draws one number after another from one key. A generator is a value: copy it to go back. */
+/* Draws the numbers of one key in order. Copying the struct saves its state. */
 struct rotary_random {
     struct rotary_random_key key;
     uint64_t next;
@@ -50,7 +51,7 @@ uint32_t rotary_random_next(struct rotary_random *random);
 /* Uniform over 0 ... bound - 1 without bias (Lemire's rejection); bound must be at least 1. */
 uint32_t rotary_random_below(struct rotary_random *random, uint32_t bound);
 
-/* FNV-1a of a string or of bytes, for keys made from names. */
+/* FNV-1a hash of bytes, for keys made from names. */
 uint64_t rotary_hash(const void *bytes, uint64_t count);
 
 #endif

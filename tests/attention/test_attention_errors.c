@@ -162,7 +162,7 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
     refuse_forward(attention, call, "output has a head_stride of 8; wanted at least 16");
     call = forward_call(b);
     call.output.time_stride -= 16;
-    refuse_forward(attention, call, "which then overlap");
+    refuse_forward(attention, call, "so vectors overlap");
     call = forward_call(b);
     call.workspace = NULL;
     refuse_forward(attention, call, "there is no workspace; wanted");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ground floor: random numbers against published vectors, half precision against the definition, arenas,
- * threads.
+ * Module base: random numbers against published vectors, 16-bit floats against their definition, arenas,
+ * threads, instruction sets.
  */
 #include "support/check.h"
 
@@ -79,8 +79,8 @@ static void test_distributions(void)
     CHECK_INT(total, N);
 }
 
-/* Every 16-bit pattern goes to f32 and back; the f32 values half way between neighbours round to the even
- * one. */
+/* Every 16-bit pattern survives conversion to f32 and back; f32 values half way between two neighbours round
+ * to the even one. */
 static void test_half(void)
 {
     int64_t wrong = 0, ties = 0;

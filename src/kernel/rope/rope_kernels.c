@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rotation kernels, vectorized and compiled once per instruction set. They rotate a vector of first
- * channels and a vector of second channels together. Interleaved pairs are deinterleaved after loading and
- * interleaved again before storing.
+ * The rotation kernels, compiled once per variant. A vector of first channels and one of second channels are
+ * rotated together; interleaved pairs are deinterleaved into such vectors on load and interleaved on store.
  */
 #include "kernel/rope/rope_kernels.h"
 
@@ -10,7 +9,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Loads `count` channels, but at most a vector of them, starting at `at`; the other lanes are zero. */
+/* `count` channels from `at` on, at most a vector; the others are zero. */
 INLINE vfloat load(const void *from, int64_t at, int64_t count, rotary_dtype dtype)
 {
     const float *floats = (const float *)from + at;
@@ -61,8 +60,8 @@ INLINE void store(void *to, int64_t at, vfloat v, int64_t count, rotary_dtype dt
         store_floats((float *)to + at, v, count);
 }
 
-/* Prefetches channels that will be rotated soon. The two halves of a head are two streams, which the hardware
- * prefetcher does not follow. Past the end of a tensor a prefetch does nothing. */
+/* Prefetches what is rotated a little later: the hardware does not follow the two halves of a head as
+ * streams. Past the end of a tensor a prefetch does nothing. */
 enum { BYTES_AHEAD = 6144 };
 
 INLINE void fetch_ahead(const void *from, int64_t at, rotary_dtype dtype)
@@ -81,7 +80,7 @@ INLINE struct pairs rotated(struct pairs x, vfloat cosine, vfloat sine)
                           .second = v_fma(x.first, sine, x.second * cosine)};
 }
 
-/* Rotates `count` half-split pairs, at most a vector of them. */
+/* `count` pairs, at most a vector of them, half-split. */
 INLINE void rotate_half(const struct rotary_rope_tile *tile, int64_t from, int64_t to, const float *cosine,
                         const float *sine, int64_t count, rotary_dtype in, rotary_dtype out)
 {
@@ -94,8 +93,9 @@ INLINE void rotate_half(const struct rotary_rope_tile *tile, int64_t from, int64
     store(tile->output, to + tile->partner, y.second, count, out);
 }
 
-/* Rotates `count` interleaved pairs, at most a vector of them. A pair of bf16 is as wide as an f32, so a
- * vector of pairs is loaded as one of f32 and split by shifting. */
+/* The same for interleaved pairs. A pair of bf16 is as wide as an f32: it is loaded as one and split by
+ * shifts.
+ */
 INLINE void rotate_interleaved(const struct rotary_rope_tile *tile, int64_t from, int64_t to,
                                const float *cosine, const float *sine, int64_t count, rotary_dtype in,
                                rotary_dtype out)
@@ -130,7 +130,7 @@ INLINE void rotate_pairs(const struct rotary_rope_tile *tile, rotary_pairing pai
         rotate_interleaved(tile, from, to, cosine, sine, count, in, out);
 }
 
-/* Rotates `count` pairs, at most a vector, starting at `pair`, in every head of a token. */
+/* `count` pairs from `pair` on, at most a vector, in every head of a token. */
 INLINE void rotate_heads(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
                          int64_t pair, int64_t count, rotary_dtype in, rotary_dtype out)
 {
@@ -145,7 +145,7 @@ INLINE void rotate_heads(const struct rotary_rope_tile *tile, rotary_pairing pai
     }
 }
 
-/* Rotates every full vector of pairs, head by head. */
+/* Every full vector of pairs, head by head. */
 INLINE void rotate_token(const struct rotary_rope_tile *tile, rotary_pairing pairing, int64_t time,
                          rotary_dtype in, rotary_dtype out)
 {

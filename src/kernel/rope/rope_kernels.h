@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rotating pairs of channels: the contract of the kernels.
+ * The contract of the kernels that rotate pairs of channels.
  *
  * A pair (x0, x1) with cosine c and sine s becomes
  *
@@ -18,7 +18,7 @@
 
 enum { ROTARY_PAIRINGS = 2, ROTARY_DTYPES = 3 };
 
-/* `times` tokens of `heads` heads. All heads of a token have the same row of cosines and sines. */
+/* `times` tokens by `heads` heads. All heads of a token share a row of cosines and sines. */
 struct rotary_rope_tile {
     const void *input; /* channel 0 of pair 0 of head 0 of token 0 */
     void *output;      /* likewise; may be `input` if types and strides are the same */
@@ -29,7 +29,7 @@ struct rotary_rope_tile {
     const float *cosine, *sine; /* [times, pairs] */
 };
 
-/* Rotates every pair of the tile. For interleaved pairs, which are adjacent, `partner` is not used. */
+/* Rotates every pair of the tile. Interleaved pairs are neighbours and ignore `partner`. */
 typedef void rotary_rope_rotate(const struct rotary_rope_tile *tile);
 
 /* Copies `count` contiguous elements, bit for bit if both types are the same. */
