@@ -304,8 +304,7 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_rope_gradient(const rotary_rope *
 typedef struct rotary_rope_permute_call {
     size_t struct_size; /* sizeof(rotary_rope_permute_call) */
     int64_t heads;
-    size_t
-        row_bytes; /* bytes per output channel: inputs * element size for weights, one element for biases */
+    size_t row_bytes;  /* per output channel: inputs * element size for weights, one element for biases */
     const void *input; /* [heads * head_dim, row_bytes] */
     void *output;      /* likewise; may not overlap input */
     rotary_pairing from, to;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Turning tensors forward and back, by the plan's angles or by a caller's tables.
+ * Rotating tensors in every direction, by the plan's angles or by a caller's tables.
  */
 #include "base/element.h"
 #include "base/fail.h"
@@ -24,7 +24,7 @@ static void plan_row(const void *context, enum rotary_rope_role role, int64_t ba
     rotary_rope_finish_row(source->rope, position, role, source->call->direction, row);
 }
 
-/* Tokens counted one by one stand at neighbouring rows of the plan's table. */
+/* Without an array of positions the rows of consecutive tokens are contiguous in the plan's table. */
 static bool plan_ready(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
                        int64_t times, const float **cosine, const float **sine)
 {
@@ -74,7 +74,7 @@ static rotary_status check_tables(const rotary_rope *rope, const rotary_rope_tab
                            (int)tables->dtype);
     if (tables->row_stride != 0 && tables->row_stride < rope->pairs)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "tables.row_stride is %lld; wanted at least %lld, a row of pairs",
+                           "tables.row_stride is %lld; wanted at least %lld, the number of pairs",
                            (long long)tables->row_stride, (long long)rope->pairs);
     if (!tables->per_token && rope->axes > 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Positions of several axes: which pair turns by which, and with what frequency.
+ * Positions of several axes: which axis rotates a pair, and from which index its frequency follows.
  */
 #include "rope/rope_plan.h"
 
@@ -8,7 +8,7 @@ int rotary_rope_count_axes(const rotary_rope_config *config)
 {
     if (config->axes == ROTARY_AXES_ONE)
         return 1;
-    /* ggml sends what its turn of three leaves over to a fourth stream. */
+    /* In ggml the pairs that are left over belong to a fourth axis. */
     if (config->axes == ROTARY_AXES_INTERLEAVED)
         return config->compat == ROTARY_COMPAT_GGML ? 4 : 3;
     int axes = ROTARY_MAX_AXES;
@@ -17,7 +17,7 @@ int rotary_rope_count_axes(const rotary_rope_config *config)
     return axes;
 }
 
-/* The section that holds the pair, sections standing one behind another; its first pair in *first. */
+/* The section of a pair where sections are contiguous; sets *first to the section's first pair. */
 static int section_of(const rotary_rope_config *config, int64_t pair, int64_t *first)
 {
     int axis = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inverse frequencies: how far a pair turns from one position to the next, under every scaling, and the
- * magnitudes that go with them. w is base^-exponent, s the factor, L0 the context before scaling, d the
- * rotary dimension, or with separate axes that of the pair's section.
+ * Inverse frequencies (radians per position) of every scaling, and the factors that go with them. w is
+ * base^-exponent, s the factor, L0 the context length before scaling, d the rotary dimension, or, with
+ * ROTARY_AXES_SEPARATE, that of the pair's section.
  *
- * With angles_f32 every step is rounded to f32 where Hugging Face's code has f32 tensors: rounding a double
- * result of one operation on f32 numbers is what f32 arithmetic gives.
+ * With angles_f32 the result of each operation is rounded to f32 where Hugging Face's code has f32 tensors.
+ * (An operation on f32 numbers in double, rounded to f32, gives the result of f32 arithmetic.)
  */
 #include "rope/rope_plan.h"
 
@@ -50,8 +50,8 @@ static double plain(const rotary_rope_config *config, int64_t pair)
     return formula(config, config->base, pair);
 }
 
-/* w of the base that stretches the slowest pair by `stretch` and leaves the fastest alone, the only one there
- * may be in a section. */
+/* w with a base that divides the lowest frequency by `stretch` and keeps the highest, which is the only one
+ * of a section with one pair. */
 static double ntk(const rotary_rope_config *config, double stretch, int64_t pair)
 {
     double dim = dim_of(config, pair);
@@ -62,19 +62,19 @@ static double dynamic_stretch(const rotary_rope_config *config)
 {
     double s = config->factor, original = (double)config->original_positions;
     double length = (double)config->sequence_length;
-    if (config->compat == ROTARY_COMPAT_VLLM) /* one table for all lengths, made for the longest */
+    if (config->compat == ROTARY_COMPAT_VLLM) /* vLLM has one table, for the greatest length */
         length = s * original;
     if (length < original)
         length = original;
-    /* s L/L0 - (s - 1), which is exactly 1 at L0 however large s is */
+    /* s L/L0 - (s - 1), in a form that is exactly 1 at L0 for any s */
     return 1.0 + s * (length - original) / original;
 }
 
 struct ramp {
-    double low, high; /* pairs up to low keep their frequency, those from high on are divided by s */
+    double low, high; /* pairs up to low keep their frequency; from high on it is divided by s */
 };
 
-/* The pair that turns `turns` times within L0 positions, as a real number. */
+/* The pair, as a real number, that makes `rotations` rotations in L0 positions. */
 static double pair_with_rotations(const rotary_rope_config *config, double dim, double rotations)
 {
     double original = (double)config->original_positions;
@@ -130,7 +130,7 @@ static double llama3(const rotary_rope_config *config, int64_t pair)
     double low = config->low_frequency_factor, high = config->high_frequency_factor;
     if (wavelength > original / low)
         return slow;
-    if (wavelength < original / high || low == high) /* where nothing lies between, there is no ramp */
+    if (wavelength < original / high || low == high) /* without a range between them there is no ramp */
         return w;
     double smooth =
         rounded(config, rounded(config, rounded(config, original / wavelength) - low) / (high - low));
@@ -167,7 +167,7 @@ static double scaled(const rotary_rope_config *config, int64_t pair)
     }
 }
 
-/* YaRN's magnitude for a stretch of s and a weight k. */
+/* YaRN's get_mscale(s, k). */
 static double yarn_magnitude(double s, double k)
 {
     return s <= 1.0 ? 1.0 : 0.1 * k * log(s) + 1.0;
@@ -176,7 +176,7 @@ static double yarn_magnitude(double s, double k)
 static double yarn_attention_factor(const rotary_rope_config *config)
 {
     double s = config->factor, given = config->attention_factor;
-    if (config->compat == ROTARY_COMPAT_GGML) /* on top of what is given, and below 1 for s < 1 */
+    if (config->compat == ROTARY_COMPAT_GGML) /* multiplies the given factor; below 1 for s < 1 */
         return (given > 0 ? given : 1.0) * (1.0 + 0.1 * log(s));
     if (given > 0 && config->compat != ROTARY_COMPAT_VLLM)
         return given;

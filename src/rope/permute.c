@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moving the rows of a projection from one pairing to the other.
+ * Permuting the rows of a projection from one pairing to the other.
  */
 #include "base/fail.h"
 #include "base/sized.h"
@@ -24,8 +24,8 @@ static rotary_status check(const rotary_rope *rope, const rotary_rope_permute_ca
     if (call->heads < 1 || call->row_bytes < 1 ||
         call->row_bytes > SIZE_MAX / (size_t)rope->span.head_dim / (size_t)call->heads)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "heads is %lld and row_bytes %zu; wanted at least 1 of each, and no more bytes "
-                           "than can be addressed",
+                           "heads is %lld and row_bytes %zu; wanted at least 1 each, and fewer bytes in "
+                           "total than can be addressed",
                            (long long)call->heads, call->row_bytes);
     if ((unsigned)call->from >= ROTARY_PAIRINGS || (unsigned)call->to >= ROTARY_PAIRINGS)
         return rotary_fail(

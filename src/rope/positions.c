@@ -5,34 +5,33 @@
 
 #include <math.h>
 
-rotary_status rotary_rope_check_starts(const struct rotary_starts *packed, int64_t batch, int64_t tokens,
+rotary_status rotary_rope_check_starts(const struct rotary_starts *given, int64_t batch, int64_t tokens,
                                        rotary_error *error)
 {
-    const int32_t *starts = packed->starts;
-    int64_t sequences = packed->sequences;
+    const int32_t *starts = given->starts;
+    int64_t sequences = given->sequences;
     if (batch != 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "batch is %lld; wanted 1, because packed sequences stand one behind another",
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "batch is %lld; wanted 1 for packed sequences",
                            (long long)batch);
     if (sequences < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.sequences is %lld; wanted at least 1",
-                           packed->owner, (long long)sequences);
+                           given->owner, (long long)sequences);
     if (starts[0] != 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.%s[0] is %d; wanted 0", packed->owner,
-                           packed->name, starts[0]);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s.%s[0] is %d; wanted 0", given->owner,
+                           given->name, starts[0]);
     for (int64_t i = 0; i < sequences; i++)
         if (starts[i + 1] < starts[i])
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "%s.%s[%lld] is %d after %d; wanted starts that do not fall", packed->owner,
-                               packed->name, (long long)i + 1, starts[i + 1], starts[i]);
+                               "%s.%s[%lld] is %d after %d; wanted starts that do not decrease", given->owner,
+                               given->name, (long long)i + 1, starts[i + 1], starts[i]);
     if (starts[sequences] != tokens)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s.%s[%lld] is %d; wanted the number of tokens, %lld", packed->owner,
-                           packed->name, (long long)sequences, starts[sequences], (long long)tokens);
+                           "%s.%s[%lld] is %d; wanted the number of tokens, %lld", given->owner, given->name,
+                           (long long)sequences, starts[sequences], (long long)tokens);
     return ROTARY_OK;
 }
 
-/* The packed sequence that holds the token: the last one that starts at or before it. */
+/* The packed sequence of a token: the last one that starts at or before it. */
 static int64_t packed_sequence(const rotary_rope_positions *positions, int64_t time)
 {
     int64_t low = 0, high = positions->sequences; /* starts[low] <= time < starts[high] */
@@ -63,16 +62,16 @@ void rotary_rope_position(const rotary_rope_positions *positions, int64_t batch,
 {
     int64_t sequence = positions->starts ? packed_sequence(positions, time) : batch;
     int64_t at = batch * positions->array_batch_stride + time;
-    int64_t place = positions->starts ? time - positions->starts[sequence] : time;
+    int64_t index = positions->starts ? time - positions->starts[sequence] : time;
     double offset = (double)positions->offset;
     if (positions->offsets)
         offset += (double)positions->offsets[sequence];
     int64_t step = positions->array_axis_stride;
     for (int axis = 0; axis < axes; axis++)
-        position[axis] = offset + (positions->array ? entry(positions, at + axis * step) : (double)place);
+        position[axis] = offset + (positions->array ? entry(positions, at + axis * step) : (double)index);
 }
 
-/* A NaN or an infinity in an f32 array, or a position that a table of `rows` rows does not have. */
+/* Refuses NaN and infinity, and, if rows >= 0, positions that are not a row of a table of `rows` rows. */
 static rotary_status check_every_position(const rotary_rope_positions *positions, int64_t batch, int64_t time,
                                           int axes, int64_t rows, rotary_error *error)
 {
@@ -102,8 +101,8 @@ rotary_status rotary_rope_check_positions(const rotary_rope_positions *positions
                                           int axes, int64_t rows, rotary_error *error)
 {
     if (positions->starts) {
-        const struct rotary_starts packed = {"positions", "starts", positions->starts, positions->sequences};
-        rotary_status status = rotary_rope_check_starts(&packed, batch, time, error);
+        const struct rotary_starts starts = {"positions", "starts", positions->starts, positions->sequences};
+        rotary_status status = rotary_rope_check_starts(&starts, batch, time, error);
         if (status)
             return status;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Caches of turned keys and values: turning them on by a shift, and from one plan to another.
+ * Caches of rotated keys and values: shifting their positions, and converting them from one plan to another.
  */
 #include "base/fail.h"
 #include "base/sized.h"
@@ -14,8 +14,9 @@ struct shift {
     const rotary_rope_shift_call *call;
 };
 
-/* R(p + d) R(p)^-1 is R(d) without the attention factor, which both have. xPos divides a key by zeta^(d /
- * scale). */
+/* R(p + d) R(p)^-1 is R(d) without the attention factor, which cancels. xPos divides keys by zeta^(d /
+ * scale).
+ */
 static void shift_row(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
                       struct rotary_row row)
 {
@@ -62,7 +63,7 @@ struct rebase {
     const rotary_rope_rebase_call *call;
 };
 
-/* R'(p) R(p)^-1: the difference of two angles, the quotient of two magnitudes. */
+/* R'(p) R(p)^-1 rotates by the difference of the angles and multiplies by the quotient of the magnitudes. */
 static void rebase_row(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
                        struct rotary_row row)
 {
@@ -96,8 +97,8 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
     if (!rotate_same_channels(from, to))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "the plans turn channels %lld ... %lld of %lld and %lld ... %lld of %lld, on %d and %d axes; "
-            "wanted the same channels, pairing and axes",
+            "the plans rotate channels %lld ... %lld of %lld and %lld ... %lld of %lld, by %d and %d axes; "
+            "wanted the same channels, pairing and number of axes",
             (long long)from->span.start, (long long)(from->span.start + from->span.dim - 1),
             (long long)from->span.head_dim, (long long)to->span.start,
             (long long)(to->span.start + to->span.dim - 1), (long long)to->span.head_dim, from->axes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a configuration can get wrong, said in a sentence each; behind this file everything holds.
+ * Validating a configuration. The other files rely on what is checked here.
  */
 #include "base/fail.h"
 #include "base/isa.h"
@@ -38,24 +38,26 @@ static rotary_status wrong(rotary_error *error, const char *name, double got, co
 static rotary_status check_span(rotary_rope_config *config, rotary_error *error)
 {
     long long head = config->head_dim, start = config->rotary_start;
-    bool whole = config->rotary_dim == 0;
+    bool full_head = config->rotary_dim == 0;
     if (head < 2 || head > MAX_HEAD_DIM)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "head_dim is %lld; wanted 2 ... %d", head,
                            MAX_HEAD_DIM);
-    if (whole)
+    if (full_head)
         config->rotary_dim = head;
     long long dim = config->rotary_dim;
     if (dim < 0 || dim > head)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "rotary_dim is %lld; wanted at most head_dim, %lld", dim, head);
     if (dim % 2 != 0)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "rotary_dim is %lld%s; wanted an even number, because channels turn in pairs", dim,
-                           whole ? " (the whole head)" : "");
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "rotary_dim is %lld%s; wanted an even number, because channels are rotated in pairs", dim,
+            full_head ? " (head_dim)" : "");
     if (start < 0 || start > head - dim)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "rotary_start is %lld; wanted 0 ... %lld, because %lld of %lld channels turn",
-                           start, head - dim, dim, head);
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "rotary_start is %lld; wanted 0 ... %lld, because %lld of %lld channels are rotated", start,
+            head - dim, dim, head);
     return ROTARY_OK;
 }
 
@@ -87,13 +89,13 @@ static rotary_status check_sections(const rotary_rope_config *config, rotary_err
     for (int axis = 0; axis < ROTARY_MAX_AXES; axis++) {
         if (sections[axis] < 0 || sections[axis] > pairs)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "sections[%d] is %lld; wanted 0 ... %lld, the pairs there are", axis,
+                               "sections[%d] is %lld; wanted 0 ... %lld, the number of pairs", axis,
                                (long long)sections[axis], (long long)pairs);
         total += sections[axis];
     }
     if (total != pairs)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "sections %lld, %lld, %lld, %lld are together %lld; wanted rotary_dim / 2, %lld",
+                           "the sum of sections %lld, %lld, %lld, %lld is %lld; wanted rotary_dim / 2, %lld",
                            (long long)sections[0], (long long)sections[1], (long long)sections[2],
                            (long long)sections[3], (long long)total, (long long)pairs);
     if (config->axes == ROTARY_AXES_INTERLEAVED && sections[3] != 0)
@@ -113,13 +115,13 @@ static rotary_status check_list(const char *name, const double *list, int64_t pa
     return ROTARY_OK;
 }
 
-/* A number that must be finite and above 0. */
+/* Whether a number is finite and above 0. */
 static bool positive(double number)
 {
     return number > 0 && isfinite(number);
 }
 
-/* Lengths and the factor between them, each from the others where it was left 0. */
+/* Computes the factor or the original length from the other numbers if it is 0. */
 static rotary_status complete_lengths(rotary_rope_config *config, rotary_error *error)
 {
     if (config->original_positions < 0 || config->max_positions < 0 || config->sequence_length < 0)
@@ -137,7 +139,7 @@ static rotary_status complete_lengths(rotary_rope_config *config, rotary_error *
         config->original_positions = config->max_positions;
     if (!positive(config->factor))
         return wrong(error, "factor", config->factor,
-                     "a finite number above 0, or max_positions and original_positions to make it of");
+                     "a finite number above 0, or max_positions and original_positions");
     bool needs_length =
         config->scaling == ROTARY_SCALING_DYNAMIC_NTK || config->scaling == ROTARY_SCALING_YARN ||
         config->scaling == ROTARY_SCALING_LONGROPE || config->scaling == ROTARY_SCALING_LLAMA3;
@@ -167,7 +169,7 @@ static rotary_status check_yarn(const rotary_rope_config *config, rotary_error *
     if (!(config->mscale >= 0) || !(config->mscale_all_dim >= 0) ||
         !isfinite(config->mscale + config->mscale_all_dim))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "mscale is %g and mscale_all_dim %g; wanted finite numbers, 0 where not used",
+                           "mscale is %g and mscale_all_dim %g; wanted finite numbers, or 0 if not used",
                            config->mscale, config->mscale_all_dim);
     return ROTARY_OK;
 }
@@ -201,7 +203,7 @@ static rotary_status check_scaling(rotary_rope_config *config, rotary_error *err
         return ROTARY_OK;
     if (config->inverse_frequencies)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "inverse_frequencies are given and scaling is %d; wanted one of the two",
+                           "inverse_frequencies are given and scaling is %d; wanted only one of the two",
                            (int)config->scaling);
     rotary_status status = complete_lengths(config, error);
     if (status)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Gradients with respect to inverse frequencies and positions. With y = m R(a) x and g the gradient of y, a
- * pair's angle has the gradient
+ * Gradients with respect to inverse frequencies w and positions p. With y = m R(a) x and g the gradient of y,
+ * the angle a of a pair has the gradient
  *
  *     da = g1 y0 - g0 y1
  *
- * and a = p w, so dw = p da and dp = w da, to which xPos adds what the magnitude m = e^(+-growth (p -
- * origin)) does. Sums run over tokens in one order, whatever the number of threads.
+ * and a = p w, so dw = p da and dp = w da. xPos adds the gradient of its magnitude m = e^(+-growth (p -
+ * origin)) to dp. Sums over tokens have the same order for any number of threads.
  */
 #include "base/element.h"
 #include "base/fail.h"
@@ -29,7 +29,8 @@ static int64_t place(const rotary_rope_const_view *view, int64_t batch, int64_t 
     return batch * view->batch_stride + time * view->time_stride + head * view->head_stride;
 }
 
-/* What one pair of one tensor at one token says: of the angle, and of the logarithm of the magnitude. */
+/* The loss's derivatives with respect to the angle and the logarithm of the magnitude of one pair at one
+ * token, summed over heads. */
 struct derivative {
     double angle, log_magnitude;
 };
@@ -56,7 +57,7 @@ static struct derivative pair_derivatives(const rotary_rope *rope, const rotary_
     return derivative;
 }
 
-/* Adds what pairs first ... first + count - 1 at one token say to dw[pair - first] and dp[axis]. */
+/* Adds the gradients of pairs first ... first + count - 1 at one token to dw[pair - first] and dp[axis]. */
 static void add_token_gradient(const struct gradient *gradient, int64_t batch, int64_t time, int64_t first,
                                int64_t count, double *dw, double *dp)
 {
@@ -131,9 +132,10 @@ static rotary_status check(const struct gradient *gradient, rotary_error *error)
             continue;
         if (!tensor->output_gradient.data || tensor->heads < 1)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "%s.heads is %lld and its output_gradient %s; wanted at least 1 and a tensor",
+                               "%s.heads is %lld and its output_gradient is %s; wanted at least 1 head and "
+                               "a tensor",
                                names[role], (long long)tensor->heads,
-                               tensor->output_gradient.data ? "is there" : "is NULL");
+                               tensor->output_gradient.data ? "given" : "NULL");
         if ((unsigned)tensor->input.dtype >= ROTARY_DTYPES ||
             (unsigned)tensor->output_gradient.dtype >= ROTARY_DTYPES)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

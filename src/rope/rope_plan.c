@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making a plan, and asking it what it came to.
+ * Creating a plan, and reading its properties.
  */
 #include "rope/rope_plan.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Run twice, over a measuring and over an allocated arena (base/arena.h). */
-static void carve(rotary_rope *rope, const rotary_rope_config *config)
+static void push_arrays(rotary_rope *rope, const rotary_rope_config *config)
 {
     int64_t table = rope->table_positions * rope->pairs;
     rope->inverse_frequency = rotary_arena_push(&rope->memory, rope->pairs, sizeof(double));
@@ -27,7 +27,7 @@ static void carve(rotary_rope *rope, const rotary_rope_config *config)
     rope->sine = rotary_arena_push(&rope->memory, table, sizeof(float));
 }
 
-static void set_choices(rotary_rope *rope, const rotary_rope_config *config)
+static void set_options(rotary_rope *rope, const rotary_rope_config *config)
 {
     rope->span = (struct rotary_span){.head_dim = config->head_dim,
                                       .start = config->rotary_start,
@@ -44,7 +44,7 @@ static void set_choices(rotary_rope *rope, const rotary_rope_config *config)
     rope->kernels = rotary_rope_kernels(config->isa);
 }
 
-/* Settings that are each in order can together be beyond what a double holds. */
+/* Settings that are valid one by one can overflow a double together. */
 static rotary_status check_numbers(const rotary_rope *rope, rotary_error *error)
 {
     for (int64_t pair = 0; pair < rope->pairs; pair++)
@@ -74,11 +74,11 @@ rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config
     rotary_rope *rope = calloc(1, sizeof *rope);
     if (!rope)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a rotary plan");
-    set_choices(rope, &config);
-    carve(rope, &config);
+    set_options(rope, &config);
+    push_arrays(rope, &config);
     status = rotary_arena_allocate(&rope->memory, "the table of a rotary plan", error);
     if (!status) {
-        carve(rope, &config);
+        push_arrays(rope, &config);
         rotary_rope_set_frequencies(rope, &config);
         status = check_numbers(rope, error);
     }

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-/* Rows of cosines and sines live on the stack of the thread that uses them: SCRATCH floats of each. A piece
- * of work is about PIECE elements of one sequence, big enough to be worth handing to a thread. */
+/* A thread keeps rows of cosines and sines on its stack, SCRATCH floats of each. A work item is a block of at
+ * most MAX_BLOCK tokens of one sequence, about WORK_ITEM elements. */
 enum { SCRATCH = 2048, WORK_ITEM = 32768, MAX_BLOCK = 64 };
 
 static rotary_status check_view(const char *name, const char *side, const void *data, rotary_dtype dtype,
@@ -23,7 +23,7 @@ static rotary_status check_view(const char *name, const char *side, const void *
     return ROTARY_OK;
 }
 
-/* Vectors of an output that overlap would be turned twice, or torn between threads. */
+/* Vectors of an output that overlap would be rotated twice, or written by two threads. */
 static rotary_status check_strides(const struct rotary_rope_rotation *rotation, const char *name,
                                    const rotary_rope_tensor *tensor, rotary_error *error)
 {
@@ -68,7 +68,8 @@ static rotary_status check_tensor(const struct rotary_rope_rotation *rotation, c
     if (!status && in_place(tensor) && !same_layout(&tensor->input, output))
         status = rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "%s is to be turned in place, but type or strides of its output are not those of its input",
+            "%s has the same data as input and output, but not the same type and strides; wanted both for a "
+            "rotation in place",
             name);
     return status;
 }
@@ -103,7 +104,7 @@ static void *output_at(const rotary_rope_view *view, int64_t batch, int64_t time
     return (char *)view->data + element * (int64_t)rotary_dtype_size(view->dtype);
 }
 
-/* Channels first ... first + count - 1, which do not turn, of every head in the block. */
+/* Copies channels first ... first + count - 1, which are not rotated, of every head in the block. */
 static void copy_channels(const rotary_rope_tensor *tensor, const struct rotary_rope_kernels *kernels,
                           struct block block, int64_t first, int64_t count)
 {
@@ -123,7 +124,7 @@ static void rotate_channels(const rotary_rope *rope, const rotary_rope_tensor *t
     const rotary_rope_view *output = &tensor->output;
     rotary_rope_rotate *rotate = rope->kernels->rotate[span->pairing][input->dtype][output->dtype];
     int64_t channel = span->start + (span->pairing == ROTARY_PAIRING_HALF ? first_pair : 2 * first_pair);
-    /* Memory is walked in its own order: a head's tokens one after another where they are neighbours. */
+    /* Memory is visited in order: head by head if the tokens of a head are closer than its heads. */
     bool by_head =
         block.times > 1 && tensor->heads > 1 && llabs(input->head_stride) > llabs(input->time_stride);
     int64_t heads = by_head ? 1 : tensor->heads;
@@ -153,7 +154,7 @@ static bool rows_ready(const struct rotary_rope_rotation *rotation, enum rotary_
            rotation->ready(rotation->context, role, block.batch, block.time, block.times, cosine, sine);
 }
 
-/* One block of tokens, pairs first ... first + count - 1, of every tensor. */
+/* Rotates pairs first ... first + count - 1 of a block of tokens in every tensor. */
 static void rotate_block(const struct rotary_rope_rotation *rotation, struct block block, int64_t first,
                          int64_t count)
 {
@@ -184,7 +185,7 @@ static int64_t total_heads(const struct rotary_rope_rotation *rotation)
     return heads;
 }
 
-/* How many tokens a piece of work has. A function of the problem alone. */
+/* Tokens per work item, from the problem's size alone. */
 static int64_t block_times(const struct rotary_rope_rotation *rotation)
 {
     int64_t times = WORK_ITEM / (total_heads(rotation) * rotation->rope->span.head_dim);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rows of cosines and sines, from the plan's table or computed. Angles are products in double (at position
- * 1,000,000 a product in f32 is wrong by several hundredths of a radian), their cosine and sine are rounded
- * to f32 once.
+ * Rows of cosines and sines, from the plan's table or computed. Angles are computed in double, because at
+ * position 1,000,000 an f32 product is wrong by several hundredths of a radian. Their cosines and sines are
+ * rounded to f32 once.
  */
 #include "rope/rows.h"
 
@@ -14,7 +14,8 @@
 
 enum { TABLE_ROWS_PER_ITEM = 64 };
 
-/* ggml multiplies its way from pair to pair in f32, from position * 1 at the first. */
+/* ggml computes angles in f32: the first pair's is the position, the next pair's the previous times a ratio.
+ */
 static void ggml_angles(const rotary_rope *rope, const double *position, int64_t first, int64_t count,
                         double *angles)
 {

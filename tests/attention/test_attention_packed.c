@@ -273,7 +273,7 @@ static void try_refusals(void)
     refuse(attention, shape, (rotary_attention_packed_sequences){late, NULL, 2},
            "packed_sequences.query_starts[0] is 1; wanted 0");
     refuse(attention, shape, (rotary_attention_packed_sequences){falls, NULL, 2},
-           "packed_sequences.query_starts[2] is 6 after 7; wanted starts that do not fall");
+           "packed_sequences.query_starts[2] is 6 after 7; wanted starts that do not decrease");
     refuse(attention, shape, (rotary_attention_packed_sequences){ends, NULL, 2},
            "packed_sequences.query_starts[2] is 5; wanted the number of tokens, 6");
     refuse(attention, shape, (rotary_attention_packed_sequences){good, ends, 2},

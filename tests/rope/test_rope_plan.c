@@ -30,7 +30,7 @@ static void test_refusals(void)
     rotary_rope_config config = plan_config(0);
     refused(config, ROTARY_INVALID_ARGUMENT, "head_dim|0|2 ...");
     config = plan_config(65);
-    refused(config, ROTARY_INVALID_ARGUMENT, "65|whole head|even");
+    refused(config, ROTARY_INVALID_ARGUMENT, "65|head_dim|even");
     config = plan_config(64);
     config.rotary_dim = 33;
     refused(config, ROTARY_INVALID_ARGUMENT, "rotary_dim|33|even");
@@ -160,7 +160,7 @@ static void test_scaling_refusals(void)
     config = plan_config(64);
     config.axes = ROTARY_AXES_SECTIONS;
     config.sections[0] = 16;
-    refused(config, ROTARY_INVALID_ARGUMENT, "16, 0, 0, 0|together 16|32");
+    refused(config, ROTARY_INVALID_ARGUMENT, "16, 0, 0, 0|is 16|32");
     config.sections[1] = -1;
     refused(config, ROTARY_INVALID_ARGUMENT, "sections[1]|-1");
     config.axes = ROTARY_AXES_INTERLEAVED;

@@ -153,7 +153,7 @@ static void test_gradients(const rotary_rope *rope)
     gradient_refused(rope, call, "time is -1");
     call = valid;
     call.key.heads = 0;
-    gradient_refused(rope, call, "key.heads is 0|is there");
+    gradient_refused(rope, call, "key.heads is 0|is given");
     call = valid;
     call.key.output_gradient.data = NULL;
     gradient_refused(rope, call, "key.heads is 2|is NULL");
