@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Elements of tensors of any type, as the tests read and judge them.
+ * Reading and checking elements of tensors of any type.
  */
 #ifndef TESTS_ROPE_ELEMENTS_H
 #define TESTS_ROPE_ELEMENTS_H
@@ -16,9 +16,9 @@ static inline double element_get(const void *data, int64_t at, rotary_dtype dtyp
     return (double)rotary_element(data, at, dtype);
 }
 
-/* Checks an element that should be `value`, known to within `error`, rounded to `dtype`: half a unit of a
- * type of 24, 11 or 8 bits, or of its smallest number more. f16 ends at 65520, where infinity begins; bf16
- * instructions flush what is below 2^-126. */
+/* Checks that an element is `value`, which has an error of at most `error`, rounded to `dtype`: half a unit
+ * in the last place of 24, 11 or 8 bits, and an underflow. f16 overflows at 65520; bf16
+ * instructions flush numbers below 2^-126. */
 static inline void element_check(double got, double value, double error, rotary_dtype dtype)
 {
     double relative = dtype == ROTARY_F32 ? 0 : dtype == ROTARY_F16 ? 0x1p-11 : 0x1p-8;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans and dense tensors, short to write.
+ * Making plans and dense tensors.
  */
 #ifndef TESTS_ROPE_PLANS_H
 #define TESTS_ROPE_PLANS_H
@@ -22,7 +22,7 @@ static inline rotary_rope_config plan_config(int64_t head_dim)
     return config;
 }
 
-/* The plan, or the end of the test. */
+/* Creates a plan; ends the test if it fails. */
 static inline rotary_rope *plan_make(const rotary_rope_config *config)
 {
     rotary_rope *rope = NULL;
@@ -34,7 +34,7 @@ static inline rotary_rope *plan_make(const rotary_rope_config *config)
     return rope;
 }
 
-/* A dense f32 tensor [batch, time, heads, head_dim] turned from `input` to `output`. */
+/* A dense f32 tensor [batch, time, heads, head_dim], rotated from `input` to `output`. */
 static inline rotary_rope_tensor plan_tensor(const float *input, float *output, int64_t time, int64_t heads,
                                              int64_t head_dim)
 {
@@ -46,7 +46,7 @@ static inline rotary_rope_tensor plan_tensor(const float *input, float *output, 
     };
 }
 
-/* `count` random numbers, to be freed. */
+/* `count` random numbers; the caller frees them. */
 static inline float *plan_random(uint64_t seed, int64_t count, int octaves)
 {
     float *numbers = malloc((size_t)count * sizeof *numbers);
@@ -55,15 +55,14 @@ static inline float *plan_random(uint64_t seed, int64_t count, int octaves)
     return numbers;
 }
 
-/* The most by which a number is off from the wanted one (from zero, where none are wanted); NaN where any is.
- */
+/* The greatest absolute difference between got and wanted (NULL: zeros); NaN if any difference is NaN. */
 static inline double plan_max_difference(const float *got, const float *wanted, int64_t count)
 {
     double max = 0;
     for (int64_t i = 0; i < count; i++) {
-        double off = fabs((double)(wanted ? got[i] - wanted[i] : got[i]));
-        if (!(off <= max) && !isnan(max))
-            max = off;
+        double difference = fabs((double)(wanted ? got[i] - wanted[i] : got[i]));
+        if (!(difference <= max) && !isnan(max))
+            max = difference;
     }
     return max;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * rotary_rope_apply against the formula in long double: random plans, shapes, strides, types, positions and
- * directions, in place and not, at every instruction set, in guarded memory. Every element that may not
- * change is checked to the bit.
+ * directions, in place and not, with every instruction set, in guarded memory. Elements that may not change
+ * are compared bit by bit.
  */
 #include "rope/elements.h"
 #include "support/check.h"
@@ -26,7 +26,7 @@ static int64_t draw(int64_t low, int64_t high)
     return low + (int64_t)rotary_random_below(&random_state, (uint32_t)(high - low + 1));
 }
 
-/* One tensor of a call: its buffers, and what was in them before. */
+/* One tensor of a call: its buffers, and their content before the call. */
 struct tensor {
     bool in_place;
     struct guarded input, output;
@@ -45,14 +45,14 @@ struct call {
     int axes;
 };
 
-/* What a stride may also be where there is one entry, and nothing is stepped over. */
+/* A stride; sometimes an extreme one if the axis has one entry, where strides are ignored. */
 static int64_t arbitrary_stride(int64_t entries, int64_t stride)
 {
     return entries > 1 || draw(0, 1) ? stride : draw(0, 1) ? INT64_MAX : INT64_MIN;
 }
 
 /* Strides of axes in a random order with random gaps, some of them negative; returns the number of elements
- * and where the first stands. */
+ * and the index of the first. */
 static int64_t make_strides(const int64_t sizes[3], int64_t width, int64_t strides[3], int64_t *first)
 {
     int order[3] = {0, 1, 2};
@@ -182,7 +182,7 @@ static void make_positions(struct call *call)
         make_position_array(call);
 }
 
-/* Tables of a caller's own, whose entries need not be cosines and sines of anything. */
+/* A caller's tables, whose entries need not be cosines and sines. */
 static void make_tables(struct call *call)
 {
     rotary_rope_tables *tables = &call->apply.tables;
@@ -213,8 +213,7 @@ static void make_tables(struct call *call)
     }
 }
 
-/* Frequencies, axes and magnitudes of a plan. What frequencies should be is tested elsewhere; here, that they
- * are used. */
+/* Frequencies, axes and magnitudes of a plan. Their values are tested in test_rope_variants.c. */
 static void make_variant(struct call *call)
 {
     rotary_rope_config *config = &call->config;
@@ -250,7 +249,7 @@ static void make(struct call *call, rotary_isa isa)
     memset(call, 0, sizeof *call);
     call->apply.struct_size = sizeof call->apply;
     rotary_rope_config_default(&call->config);
-    /* Few have more pairs than a thread keeps rows of at once. */
+    /* A few heads have more pairs than a thread keeps rows of. */
     bool huge = draw(0, 29) == 0;
     call->config.head_dim = huge ? draw(5000, 2 * MAX_PAIRS) : draw(2, 150);
     call->config.rotary_dim = 2 * draw(huge ? 2200 : 1, call->config.head_dim / 2);
@@ -293,7 +292,7 @@ static void release(struct call *call)
     }
 }
 
-/* The position of a token on an axis, straight from the definition in rotary/rope.h. */
+/* The position of a token on an axis, by the definition in rotary/rope.h. */
 static double position_of(const struct call *call, int64_t batch, int64_t time, int axis)
 {
     const rotary_rope_positions *p = &call->apply.positions;
@@ -312,7 +311,7 @@ static double position_of(const struct call *call, int64_t batch, int64_t time, 
     return position + (double)p->offset + (p->offsets ? (double)p->offsets[sequence] : 0.0);
 }
 
-/* What a pair is multiplied by: y = m (x0 c - x1 s), m (x0 s + x1 c), and how well m c and m s are known. */
+/* m c and m s of y = m (x0 c - x1 s), m (x0 s + x1 c), and the bounds of their errors. */
 struct factors {
     double cosine, sine, absolute, units;
 };
@@ -381,7 +380,7 @@ static void check_vector(struct call *call, const rotary_rope *rope, int role, s
                                ? table_factors(call, at.batch, at.time, pair)
                                : plan_factors(call, rope, role, at.batch, at.time, pair);
         double c = f.cosine, s = second ? f.sine : -f.sine;
-        /* Table, magnitude, products, sum; then the angle, a product of two rounded numbers. */
+        /* Roundings of the table, the magnitude, the products and the sum; then the error of the angle. */
         double error =
             f.units * UNIT * (fabs(x * c) + fabs(x_other * s)) + f.absolute * (fabs(x) + fabs(x_other));
         element_check(got, x * c + x_other * s, error, out);

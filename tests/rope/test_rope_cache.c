@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Caches turned on by a shift or to another plan are what turning at the new place, or by the new plan, would
- * have made them; permuted weights give the scores of the weights they were made from.
+ * A shifted cache equals one rotated at the new positions, a rebased cache one rotated by the new plan; and
+ * permuted weights give the scores of the weights before.
  */
 #include "rope/plans.h"
 
@@ -17,8 +17,7 @@ static void check_success(rotary_status status, const rotary_error *error)
         printf("    %s\n", error->message);
 }
 
-/* Keys and values as projected, turned into keys and values at positions first + 0, 1, 2, ... +
- * offsets[batch]. */
+/* Rotates projected keys and values at positions first + offsets[batch] + 0, 1, 2, ... */
 static void rotate(const rotary_rope *rope, const float *projected, float *keys, float *values, int64_t first,
                    const int64_t *offsets)
 {
@@ -32,7 +31,7 @@ static void rotate(const rotary_rope *rope, const float *projected, float *keys,
     check_success(rotary_rope_apply(rope, &call, &error), &error);
 }
 
-/* Two rotations, four roundings each, of numbers that grew by `magnitude`. */
+/* The bound is that of two rotations, four roundings each, of numbers multiplied by `magnitude`. */
 static void check_close(const float *got, const float *wanted, const float *projected, double magnitude)
 {
     double size = plan_max_difference(projected, NULL, COUNT);
@@ -83,7 +82,7 @@ static void test_shift(int variant)
     rotary_rope_destroy(rope);
 }
 
-/* From the plan for a short text to the plan for a long one and back to raw. */
+/* From the plan for short sequences to the plan for long ones, and back to the projected keys and values. */
 static void test_rebase(int variant)
 {
     rotary_rope_config config = config_of(variant % 2);
@@ -135,8 +134,8 @@ static void test_rebase(int variant)
     rotary_rope_destroy(from);
 }
 
-/* Interleaved weights, permuted, turned half-split: the same queries, channel by channel, only in other
- * places, so the same scores. And back again, to the bit. */
+/* Permuted interleaved weights, rotated half-split, give the same queries with permuted channels, and so the
+ * same scores. The inverse permutation restores every bit. */
 static void test_permute(void)
 {
     enum { INPUTS = 7, ROWS = HEADS * HEAD_DIM };
@@ -155,17 +154,15 @@ static void test_permute(void)
                                      .to = ROTARY_PAIRING_HALF};
     rotary_error error = {0};
     check_success(rotary_rope_permute(half, &call, &error), &error);
-    rotary_rope_permute_call undo = {.struct_size = sizeof undo,
-                                     .heads = HEADS,
-                                     .row_bytes = INPUTS * sizeof(float),
-                                     .input = permuted,
-                                     .output = back,
-                                     .from = ROTARY_PAIRING_HALF,
-                                     .to = ROTARY_PAIRING_INTERLEAVED};
-    check_success(rotary_rope_permute(half, &undo, &error), &error);
+    rotary_rope_permute_call inverse = call;
+    inverse.input = permuted;
+    inverse.output = back;
+    inverse.from = ROTARY_PAIRING_HALF;
+    inverse.to = ROTARY_PAIRING_INTERLEAVED;
+    check_success(rotary_rope_permute(half, &inverse, &error), &error);
     CHECK(memcmp(weights, back, ROWS * INPUTS * sizeof *weights) == 0);
 
-    /* Every column is a query of HEADS heads; rotary span 2 ... 37. */
+    /* Every column is a query of HEADS heads; the rotary span is channels 2 ... 37. */
     for (int column = 0; column < INPUTS; column++) {
         float query[ROWS], permuted_query[ROWS];
         for (int row = 0; row < ROWS; row++) {

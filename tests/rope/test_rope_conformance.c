@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Published vectors, where their folder is present beside the sources (../shared/conformance): the node tests
- * of ONNX's RotaryEmbedding operator, and the frequencies in the tests of Hugging Face's transformers.
+ * Published test vectors, if their folder ../shared/conformance exists: the node tests of ONNX's
+ * RotaryEmbedding operator, and the frequencies in the tests of Hugging Face's transformers.
  */
 #include "rope/plans.h"
 
@@ -75,7 +75,7 @@ static void test_huggingface_case(const json_t *item)
     CHECK_INT(rotary_rope_pairs(rope), (int64_t)json_array_size(wanted));
     for (size_t pair = 0; pair < json_array_size(wanted); pair++) {
         double frequency = json_number_value(json_array_get(wanted, pair));
-        /* Printed with five significant digits. */
+        /* The tests print five significant digits. */
         CHECK_NEAR(rotary_rope_inverse_frequencies(rope)[pair], frequency,
                    0.5e-4 * frequency + 1.3e-6 * frequency);
     }
@@ -165,7 +165,7 @@ static void test_onnx_case(const json_t *item)
     rotary_error error = {0};
     if (!CHECK(rotary_rope_apply(rope, &call, &error) == ROTARY_OK))
         printf("    %s\n", error.message);
-    /* Theirs is f32 too: both are off by 3 units of the sizes of the products, which are at most 1. */
+    /* Both are f32, with an error of 3 units in the last place of products of size 1. */
     for (int64_t i = 0; i < wanted.count; i++)
         CHECK_NEAR((double)output[i], (double)wanted.floats[i], 12 * 0x1p-24);
     rotary_rope_destroy(rope);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rotations of models in Hugging Face's transformers, from the configurations that they are published
- * with: what is read out of a configuration, and how numbers are then turned, against what the models' own
- * code does.
+ * Rotations of models in Hugging Face's transformers: what is read from their published configurations, and
+ * rotated numbers, against results of the models' own code.
  */
 #include "rope/plans.h"
 
@@ -14,7 +13,7 @@
 struct golden {
     const char *name, *config, *layer_type;
     int axes, tokens, head_dim, pairs;
-    double attention_factor, softmax_factor; /* the second 0: the model says nothing of it */
+    double attention_factor, softmax_factor; /* softmax_factor 0: not in the model */
     const double *frequencies;
     const int64_t *positions; /* [axes, tokens] */
     const double *rotated;    /* [tokens, SAMPLES] */
@@ -33,8 +32,8 @@ static int64_t sample(int j, int64_t head_dim)
     return (11 * j + j / 3) % head_dim;
 }
 
-/* Double against double: powers, quotients and the mixing of two frequencies, about ten roundings, among them
- * that of an exponent, which a base of 10^7 makes sixteen times as large. */
+/* Both sides are double. About ten roundings: powers, quotients, a mixture of two frequencies, and an
+ * exponent, whose error a base of 10^7 multiplies by sixteen. */
 static void check_frequencies(const struct golden *golden, const rotary_rope *rope)
 {
     CHECK_INT(rotary_rope_pairs(rope), golden->pairs);
@@ -46,8 +45,8 @@ static void check_frequencies(const struct golden *golden, const rotary_rope *ro
                    1e-14 * golden->frequencies[pair]);
 }
 
-/* Cosine and sine are rounded to f32, then two products and their sum: 3 roundings of |x0| and |x1|, each
- * below 8. The angle itself is off by 1e-14 of it. */
+/* Cosine and sine, two products and their sum are rounded to f32: 3 roundings of |x0| and |x1|, which are
+ * below 8. The relative error of the angle is 1e-14. */
 static double bound(const struct golden *golden, int token)
 {
     double farthest = 0;

@@ -18,7 +18,7 @@ enum {
 };
 enum { MAX_AXES = 2, TENSORS = 3 };
 
-/* A plan whose frequencies are data, three tensors and the gradients of what they turn into. */
+/* A plan with learned frequencies, three tensors, and the gradients of their rotated outputs. */
 struct problem {
     rotary_rope_config config;
     double frequencies[PAIRS];
@@ -39,7 +39,7 @@ static double magnitude(const struct problem *problem, int tensor, int pair, dou
                                   problem->config.xpos_scale);
 }
 
-/* sum over everything of gradient * output, outputs from the formula; `shifted` is added to one position. */
+/* The sum of gradient * output, with outputs from the formula; `shifted` is added to one position. */
 static double loss(const struct problem *problem, const double *frequencies, int axis, int token,
                    double shifted)
 {
@@ -74,7 +74,7 @@ static void check_gradients(const struct problem *problem, const rotary_rope *ro
 {
     double dw[PAIRS], dp[MAX_AXES * BATCH * TIME];
     for (int pair = 0; pair < PAIRS; pair++)
-        dw[pair] = 1000.0; /* added to */
+        dw[pair] = 1000.0; /* the gradient is accumulated */
     rotary_rope_gradient_call call = {
         .struct_size = sizeof call,
         .batch = BATCH,
@@ -93,8 +93,8 @@ static void check_gradients(const struct problem *problem, const rotary_rope *ro
     check_about("%d threads, %d axes, xpos %g", threads, problem->axes, problem->config.xpos_scale);
     if (!CHECK(rotary_rope_gradient(rope, &call, &error) == ROTARY_OK))
         printf("    %s\n", error.message);
-    /* Rows are rounded to f32 (2^-24), sums are of about 200 terms of size 10; differences of step h are off
-     * by h^2. */
+    /* Rows are rounded to f32 (2^-24), sums have about 200 terms of size 10, differences of step h an error
+     * of h^2. */
     const double step = 1e-4;
     for (int pair = 0; pair < PAIRS; pair++) {
         double up[PAIRS], down[PAIRS];

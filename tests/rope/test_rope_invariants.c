@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What must hold of a rotation whatever its angles: lengths are kept, the inverse undoes, the transpose is
- * the adjoint, scores depend on distance alone; and the same bits come out for any number of threads.
+ * Properties of rotations with any angles: they preserve lengths, the inverse restores, the transpose is the
+ * adjoint, scores depend on distance alone; and results have the same bits for any number of threads.
  */
 #include "base/isa.h"
 #include "rope/plans.h"
@@ -12,10 +12,10 @@
 enum { TIME = 40, HEADS = 3, HEAD_DIM = 72, COUNT = TIME * HEADS * HEAD_DIM };
 static const double UNIT = 0x1p-24;
 
-enum part { QUERY, KEY, VALUE };
+enum role { QUERY, KEY, VALUE };
 
-/* Turns a dense tensor that plays `part`, from position `offset` on. */
-static void rotate(const rotary_rope *rope, const float *input, float *output, enum part part,
+/* Rotates a dense tensor as `role`, with positions from `offset` on. */
+static void rotate(const rotary_rope *rope, const float *input, float *output, enum role role,
                    rotary_direction direction, int64_t offset)
 {
     rotary_rope_apply_call call = {.struct_size = sizeof call,
@@ -24,7 +24,7 @@ static void rotate(const rotary_rope *rope, const float *input, float *output, e
                                    .direction = direction,
                                    .positions = {.offset = offset}};
     rotary_rope_tensor tensor = plan_tensor(input, output, TIME, HEADS, HEAD_DIM);
-    *(part == QUERY ? &call.query : part == KEY ? &call.key : &call.value) = tensor;
+    *(role == QUERY ? &call.query : role == KEY ? &call.key : &call.value) = tensor;
     rotary_error error = {0};
     if (!CHECK(rotary_rope_apply(rope, &call, &error) == ROTARY_OK))
         printf("    %s\n", error.message);
@@ -41,7 +41,7 @@ static double dot(const float *a, const float *b, int64_t count, double *size)
     return sum;
 }
 
-/* A rotation keeps lengths, so the errors of n products are bounded by a few units of the length. */
+/* A rotation preserves lengths, so errors are bounded by a few units in the last place of the length. */
 static void test_rotation(const rotary_rope *rope)
 {
     static const int64_t offsets[] = {0, -50, 131072, 1000000};
@@ -64,19 +64,19 @@ static void test_rotation(const rotary_rope *rope)
     free(z);
 }
 
-/* With magnitudes: the inverse undoes them, the transpose does not, <R x, y> = <x, R^T y> holds. */
-static void test_inverse_and_adjoint(const rotary_rope *rope, enum part part, bool has_magnitude)
+/* The inverse divides by magnitudes, the transpose multiplies by them, and <R x, y> = <x, R^T y>. */
+static void test_inverse_and_adjoint(const rotary_rope *rope, enum role role, bool has_magnitude)
 {
     float *x = plan_random(2, COUNT, 2), *y = plan_random(3, COUNT, 2);
     float *rx = malloc(COUNT * sizeof *rx), *back = malloc(COUNT * sizeof *back);
-    rotate(rope, x, rx, part, ROTARY_FORWARD, 1000);
-    rotate(rope, rx, back, part, ROTARY_INVERSE, 1000);
+    rotate(rope, x, rx, role, ROTARY_FORWARD, 1000);
+    rotate(rope, rx, back, role, ROTARY_INVERSE, 1000);
     double inverse_difference = plan_max_difference(back, x, COUNT), size, other;
-    rotate(rope, rx, back, part, ROTARY_TRANSPOSE, 1000);
+    rotate(rope, rx, back, role, ROTARY_TRANSPOSE, 1000);
     double transpose_difference = plan_max_difference(back, x, COUNT);
     CHECK_NEAR(inverse_difference, 0, 1e-4); /* |x| is up to about 20 */
     CHECK((transpose_difference > 0.1) == has_magnitude);
-    rotate(rope, y, back, part, ROTARY_TRANSPOSE, 1000);
+    rotate(rope, y, back, role, ROTARY_TRANSPOSE, 1000);
     double rotated_dot = dot(rx, y, COUNT, &size), transposed_dot = dot(x, back, COUNT, &other);
     CHECK_NEAR(rotated_dot, transposed_dot, 12 * UNIT * (size + other));
     free(x);
@@ -85,11 +85,11 @@ static void test_inverse_and_adjoint(const rotary_rope *rope, enum part part, bo
     free(back);
 }
 
-/* <R(m) q, R(n) k> with m - n the same and everything else not. */
+/* <R(m) q, R(n) k> of different m and n with the same m - n. */
 static void test_relative(const rotary_rope *rope)
 {
     float *q = plan_random(4, COUNT, 1), *k = plan_random(5, COUNT, 1);
-    for (int64_t token = 1; token < TIME; token++) { /* one vector everywhere */
+    for (int64_t token = 1; token < TIME; token++) { /* the same vector in every token */
         memcpy(q + token * HEADS * HEAD_DIM, q, HEADS * HEAD_DIM * sizeof *q);
         memcpy(k + token * HEADS * HEAD_DIM, k, HEADS * HEAD_DIM * sizeof *k);
     }
@@ -102,7 +102,7 @@ static void test_relative(const rotary_rope *rope)
         CHECK_NEAR(dot(rq + at, rk + at, HEAD_DIM, &size), first, 20 * UNIT * 4 * size);
     }
     double other_distance = dot(rq, rk + 20 * HEADS * HEAD_DIM, HEAD_DIM, &size);
-    CHECK(fabs(other_distance - first) > 1e-3 * size); /* and on m - n it does depend */
+    CHECK(fabs(other_distance - first) > 1e-3 * size); /* it depends on m - n */
     free(q);
     free(k);
     free(rq);

@@ -105,7 +105,7 @@ static void run(const struct problem *p, const struct rotary_rope_kernels *kerne
     free(expected);
 }
 
-/* Copies between types round once; between the same type not at all, NaN included. */
+/* Copies between different types round once; copies of one type keep every bit, also of NaN. */
 static void test_copy(const struct rotary_rope_kernels *kernels)
 {
     for (int64_t count = 0; count <= 40; count++) {
@@ -140,9 +140,9 @@ static uint16_t narrowed(float value, rotary_dtype dtype)
     return dtype == ROTARY_F16 ? rotary_f16_from_float(value) : rotary_bf16_from_float(value);
 }
 
-/* Every 16-bit number as f32, and what is between it and the next one (the middle and its neighbours in f32)
- * as 16 bits: as base/half.h has them, but for NaN, which is any NaN, and for zeros where instructions
- * `flush` what is below 2^-126. */
+/* Converts every 16-bit number to f32; and to 16 bits the middle between it and the next one, and the
+ * neighbours of that middle in f32. Results must be those of base/half.h, except that any NaN will do, and
+ * that instructions that `flush` give 0 below 2^-126. */
 static void test_conversions(const struct rotary_rope_kernels *kernels, rotary_dtype dtype, bool flush)
 {
     enum { ALL = 1 << 16 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans: what is refused and how, and rows of cosines and sines against the formula in long double.
+ * Plans: invalid configurations, and rows of cosines and sines against the formula in long double.
  */
 #include "rope/plans.h"
 
@@ -11,7 +11,7 @@
 
 static const double UNIT = 0x1p-24; /* the largest relative error of rounding to f32 */
 
-/* The plan is refused with `status` and a sentence that has all of `words` (separated by '|'). */
+/* The plan is refused with `status` and a message that contains all of `words` (separated by '|'). */
 static void refused(rotary_rope_config config, rotary_status status, const char *words)
 {
     rotary_rope *rope = NULL;
@@ -73,7 +73,7 @@ static void test_refusals(void)
     rotary_rope_destroy(NULL);
 }
 
-/* Each setting is in order by itself. */
+/* Settings that are valid one by one. */
 static void test_overflow(void)
 {
     static const double factors[2] = {1.0, 1e-300};
@@ -89,7 +89,7 @@ static void test_overflow(void)
     rotary_error error = {0};
     if (!CHECK(rotary_rope_create(&rope, &config, &error) == ROTARY_OK))
         return;
-    /* Up to the original length nothing is scaled, however large the factor. */
+    /* Up to the original length nothing is scaled, for any factor. */
     CHECK_NEAR(rotary_rope_inverse_frequencies(rope)[16], 0.01, 1e-17);
     rotary_rope_destroy(rope);
 }
@@ -177,8 +177,7 @@ static void test_scaling_refusals(void)
     refused(config, ROTARY_INVALID_ARGUMENT, "compat|5");
 }
 
-/* A row is the rounding of the exact cosine and sine: half a unit of f32, and the angle's own error, a few
- * units of double at its size. */
+/* Cosines and sines are rounded to f32 once, and the angle to a few units in the last place of double. */
 static void check_rows(const rotary_rope *rope, const rotary_rope_config *config, int64_t first,
                        int64_t count)
 {
@@ -224,7 +223,7 @@ static void test_rows(void)
     }
 }
 
-/* f32 angles are what the checkpoints had: frequency, product, cosine, each rounded to f32. */
+/* With f32 angles the frequency, the product and the cosine are each rounded to f32. */
 static void test_angles_f32(void)
 {
     rotary_rope_config config = plan_config(64);

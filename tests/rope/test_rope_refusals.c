@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that make no sense: each is refused with a sentence that says what was got and what was wanted, and
- * writes nothing.
+ * Invalid calls are refused with a message that says what was given and what was wanted, and write nothing.
  */
 #include "rope/plans.h"
 
@@ -53,7 +52,7 @@ static void test_tensors(const rotary_rope *rope)
     call = valid_call();
     call.query.output.head_stride = 0;
     refused(rope, call, "query.output|48, 16, 0|8 channels|overlap");
-    /* Each stride is long enough by itself; together they put heads of one token into the next one's. */
+    /* Each stride is at least a vector, but heads of one token overlap those of the next. */
     call = valid_call();
     call.query.output.time_stride = HEAD_DIM + HEAD_DIM / 2;
     refused(rope, call, "query.output|48, 12, 8|overlap");
@@ -72,7 +71,7 @@ static void test_tensors(const rotary_rope *rope)
     call.query.output.data = data;
     call.query.output.dtype = ROTARY_BF16;
     refused(rope, call, "query|in place|type");
-    /* Where there are no tokens, the strides of an array without elements will do. */
+    /* Without tokens any strides are valid. */
     call = valid_call();
     call.time = 0;
     call.query.output.batch_stride = 0;
@@ -166,7 +165,7 @@ static void test_gradients(const rotary_rope *rope)
     gradient_refused(rope, call, "array_type is 9");
 }
 
-/* Nothing to do is not an error. */
+/* A call without tensors or tokens is not an error. */
 static void test_nothing(const rotary_rope *rope)
 {
     rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = 5, .time = 5};

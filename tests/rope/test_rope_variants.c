@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What frequencies and magnitudes every variant has, from its formula; where implementations disagree, each
- * as its compatibility mode.
+ * Frequencies and magnitudes of every scaling and compatibility mode against their formulas.
  */
 #include "rope/plans.h"
 
@@ -17,7 +16,7 @@ static rotary_rope_config config_of(int64_t head_dim, rotary_scaling scaling)
     return config;
 }
 
-/* Relative, so that slow pairs count as much as fast ones. A handful of roundings of double. */
+/* A relative bound of a few roundings of double, so that low frequencies count as much as high ones. */
 static void check_relative(double got, double wanted)
 {
     CHECK_NEAR(got, wanted, 1e-13 * fabs(wanted));
@@ -46,7 +45,7 @@ static void test_linear_and_ntk(void)
     rope = plan_make(&config);
     check_relative(rotary_rope_inverse_frequencies(rope)[0], 1.0);
     check_relative(rotary_rope_inverse_frequencies(rope)[31],
-                   w(&config, 31) / 8); /* the slowest pair is interpolated wholly */
+                   w(&config, 31) / 8); /* the lowest frequency is divided by the factor */
     check_relative(rotary_rope_inverse_frequencies(rope)[10], w(&config, 10) * pow(8.0, -20.0 / 62.0));
     rotary_rope_destroy(rope);
 }
@@ -71,10 +70,10 @@ static void test_dynamic_ntk(void)
     check_relative(dynamic_slowest(100, ROTARY_COMPAT_HUGGINGFACE), 1.0);
     check_relative(dynamic_slowest(4096, ROTARY_COMPAT_NONE), 1.0 / 5.0);  /* 4 * 2 - 3 */
     check_relative(dynamic_slowest(8192, ROTARY_COMPAT_NONE), 1.0 / 13.0); /* 4 * 4 - 3 */
-    check_relative(dynamic_slowest(100, ROTARY_COMPAT_VLLM), 1.0 / 13.0);  /* always the longest */
+    check_relative(dynamic_slowest(100, ROTARY_COMPAT_VLLM), 1.0 / 13.0);  /* always the greatest length */
 }
 
-/* YaRN's ramp from its definition: r turns within the old context. */
+/* YaRN's ramp from its definition by rotations within the original context. */
 static double yarn_frequency(const rotary_rope_config *config, int64_t pair, bool truncate)
 {
     double dim = (double)config->head_dim, original = (double)config->original_positions;
@@ -140,7 +139,7 @@ static void test_yarn_magnitudes(void)
         rotary_rope *rope = plan_make(&config);
         check_relative(rotary_rope_attention_factor(rope), cases[i].wanted);
         check_relative(rotary_rope_softmax_factor(rope), cases[i].softmax);
-        /* In the rows of queries and keys, not in those of values. */
+        /* The magnitude is in the rows of queries and keys, not in those of values. */
         float cosine[32], sine[32];
         rotary_rope_role_rows(rope, 0, 1, ROTARY_ROLE_KEY, cosine, sine);
         CHECK_NEAR((double)cosine[5], cases[i].wanted, 0x1p-22 * cases[i].wanted);
@@ -182,7 +181,7 @@ static void test_longrope(void)
         double s = (double)cases[i].max / 4096.0;
         check_relative(rotary_rope_attention_factor(rope), s > 1 ? sqrt(1 + log(s) / log(4096.0)) : 1.0);
         rotary_rope_destroy(rope);
-        config.attention_factor = 1.5; /* goes before the formula, and each list's own before that */
+        config.attention_factor = 1.5; /* replaces the formula, and is replaced by each list's own */
         config.short_attention_factor = 1.25;
         rope = plan_make(&config);
         check_relative(rotary_rope_attention_factor(rope), cases[i].is_long ? 1.5 : 1.25);
@@ -229,7 +228,7 @@ static void test_proportional_and_lists(void)
     double factors[32], frequencies[32];
     for (int pair = 0; pair < 32; pair++) {
         factors[pair] = 1 + pair % 5;
-        frequencies[pair] = 3.0 - 0.25 * pair; /* negative ones turn the other way */
+        frequencies[pair] = 3.0 - 0.25 * pair; /* negative ones rotate the other way */
     }
     config = config_of(64, ROTARY_SCALING_LINEAR);
     config.factor = 2;
@@ -262,7 +261,7 @@ static rotary_rope *sectioned(rotary_axes axes, int64_t head_dim, int64_t a, int
 
 static void test_axes(void)
 {
-    /* Qwen2-VL: 16 pairs by time, 24 by row, 24 by column; frequencies run on. */
+    /* Qwen2-VL: 16 pairs of time, 24 of rows, 24 of columns; frequencies continue. */
     rotary_rope_config plain = config_of(128, ROTARY_SCALING_NONE);
     rotary_rope *rope = sectioned(ROTARY_AXES_SECTIONS, 128, 16, 24, 24, ROTARY_COMPAT_NONE);
     CHECK_INT(rotary_rope_axes(rope), 3);
@@ -272,7 +271,7 @@ static void test_axes(void)
     }
     rotary_rope_destroy(rope);
 
-    /* Qwen3-VL: in turn; what is left over goes to time, or to a fourth stream in ggml. */
+    /* Qwen3-VL: interleaved; pairs left over belong to time, or to a fourth axis in ggml. */
     for (int ggml = 0; ggml <= 1; ggml++) {
         rope = sectioned(ROTARY_AXES_INTERLEAVED, 128, 24, 20, 20,
                          ggml ? ROTARY_COMPAT_GGML : ROTARY_COMPAT_NONE);
@@ -289,11 +288,11 @@ static void test_axes(void)
 
     rope = sectioned(ROTARY_AXES_INTERLEAVED, 64, 4, 14, 14, ROTARY_COMPAT_GGML);
     CHECK_INT(rotary_rope_axis(rope, 9), 0);
-    CHECK_INT(rotary_rope_axis(rope, 12), 3); /* the first that time has no room for */
+    CHECK_INT(rotary_rope_axis(rope, 12), 3); /* the first pair beyond the section of time */
     CHECK_INT(rotary_rope_axis(rope, 13), 1);
     rotary_rope_destroy(rope);
 
-    /* Vision: rows, then columns, each with the frequencies of half the head. */
+    /* Vision: rows, then columns, each with the frequencies of a head of half the size. */
     rope = sectioned(ROTARY_AXES_SEPARATE, 80, 20, 20, 0, ROTARY_COMPAT_NONE);
     plain = config_of(40, ROTARY_SCALING_NONE);
     CHECK_INT(rotary_rope_axes(rope), 2);
@@ -304,7 +303,7 @@ static void test_axes(void)
     rotary_rope_destroy(rope);
 }
 
-/* With separate axes every scaling has frequencies begin again in each section, as in a head of that size. */
+/* With separate axes every scaling gives each section the frequencies of a head of its size. */
 static void test_separate_scalings(void)
 {
     const rotary_scaling scalings[] = {
@@ -360,8 +359,7 @@ static void test_xpos(void)
     rotary_rope_destroy(rope);
 }
 
-/* ggml's f32 angles multiply from pair to pair; Hugging Face's are one product. Both wander from the truth,
- * and not alike. */
+/* ggml's f32 angles are products from pair to pair, Hugging Face's are one product. Their errors differ. */
 static void test_f32_angles(void)
 {
     rotary_rope_config config = config_of(128, ROTARY_SCALING_LINEAR);
@@ -381,7 +379,7 @@ static void test_f32_angles(void)
     CHECK(difference > 1e-5);
     rotary_rope_destroy(rope);
 
-    /* Near the truth they are with every set of frequencies: of uneven sections, and of the caller's own. */
+    /* They are close to the exact angles for sections of any size and for a caller's frequencies. */
     double frequencies[32];
     for (int pair = 0; pair < 32; pair++)
         frequencies[pair] = 3.0 - 0.25 * pair;
