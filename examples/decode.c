@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding with a key-value cache: two sequences of different lengths, a prompt each, then token after token.
- * With a sliding window the cache is a ring, and a small one: older tokens are written over. What comes out
- * is compared with attention over the whole sequence at once.
+ * Decoding with a KV cache: two sequences, first a prompt, then one token at a time. With a sliding window
+ * the cache is a small ring buffer in which new tokens overwrite old ones. The outputs are compared with
+ * those of attention over full sequences.
  */
 #include <math.h>
 #include <rotary/rotary.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum { BATCH = 2, HEADS = 4, KEY_HEADS = 2, HEAD_DIM = 16, WINDOW = 6, PROMPT = 3, TOKENS = 20 };
-/* window + queries - 1 rows are enough; the largest step is the prompt. */
+/* A cache needs window + queries - 1 rows; the step with the most queries is the prompt. */
 enum { CAPACITY = WINDOW + PROMPT - 1 };
 
 enum { QUERY_TOKEN = HEADS * HEAD_DIM, KEY_TOKEN = KEY_HEADS * HEAD_DIM };
@@ -19,7 +19,7 @@ enum { QUERY_FLOATS = BATCH * TOKENS * QUERY_TOKEN, KEY_FLOATS = BATCH * TOKENS 
 /* [BATCH, TOKENS, heads, HEAD_DIM] */
 static float query[QUERY_FLOATS], output[QUERY_FLOATS], expected[QUERY_FLOATS];
 static float key[KEY_FLOATS], value[KEY_FLOATS];
-/* [BATCH, CAPACITY, KEY_HEADS, HEAD_DIM]: keys as they are when turned */
+/* [BATCH, CAPACITY, KEY_HEADS, HEAD_DIM]: rotated keys, and values */
 static float key_cache[BATCH * CAPACITY * KEY_TOKEN], value_cache[BATCH * CAPACITY * KEY_TOKEN];
 
 static void check(rotary_status status, const rotary_error *error)
@@ -30,7 +30,7 @@ static void check(rotary_status status, const rotary_error *error)
     exit(1);
 }
 
-/* Views of the tokens from `time` on. */
+/* Views of the tensors that begin at token `time`. */
 static rotary_attention_const_view queries_at(int time)
 {
     return (rotary_attention_const_view){query + time * QUERY_TOKEN, TOKENS * QUERY_TOKEN, QUERY_TOKEN,
@@ -52,7 +52,7 @@ static rotary_attention_view cache_view(float *cache)
     return (rotary_attention_view){cache, CAPACITY * KEY_TOKEN, KEY_TOKEN, HEAD_DIM};
 }
 
-/* `count` new tokens of both sequences; `lengths` is what the caches hold before, and grows. */
+/* Decodes `count` new tokens of both sequences. `lengths`, the tokens in the caches, grows by as many. */
 static void decode_step(const rotary_attention *attention, int time, int count, int64_t lengths[BATCH],
                         void *workspace)
 {
@@ -101,7 +101,7 @@ int main(void)
     rotary_attention *attention;
     check(rotary_attention_create(&attention, &config, &error), &error);
 
-    /* All at once. */
+    /* Attention over full sequences gives the expected outputs. */
     rotary_attention_shape shape = {.batch = BATCH, .queries = TOKENS, .keys = TOKENS};
     size_t bytes = rotary_attention_forward_bytes(attention, shape);
     size_t decode_bytes = rotary_attention_decode_bytes(attention, BATCH, PROMPT, CAPACITY);
@@ -117,7 +117,7 @@ int main(void)
                                              .workspace = workspace};
     check(rotary_attention_forward(attention, &forward, &error), &error);
 
-    /* The prompt, then one token after another. */
+    /* The prompt, then one token at a time. */
     int64_t lengths[BATCH] = {0, 0};
     decode_step(attention, 0, PROMPT, lengths, workspace);
     for (int time = PROMPT; time < TOKENS; time++)
@@ -128,7 +128,7 @@ int main(void)
         max_difference = fmaxf(max_difference, fabsf(output[i] - expected[i]));
     bool equal = max_difference < 1e-5f;
     printf("%d tokens in a cache of %d rows: %s\n", TOKENS, CAPACITY,
-           equal ? "the same as all at once" : "not the same as all at once");
+           equal ? "the same as with full sequences" : "not the same as with full sequences");
     const float *last = output + QUERY_FLOATS - QUERY_TOKEN;
     printf("the last output begins %.3f %.3f %.3f\n", (double)last[0], (double)last[1], (double)last[2]);
     free(workspace);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An inference engine has its own loop for RoPE, over buffers it already has. This is how the library takes
- * the loop's place: nothing is copied, moved or laid out anew.
+ * Replacing an inference engine's own RoPE loop: the library rotates the engine's buffer in place, in the
+ * layout that it already has.
  *
- * The engine keeps queries, keys and values of a token side by side, as its one projection makes them:
+ * The engine computes queries, keys and values of a token with one projection (qkv):
  *
  *     [tokens][ query heads | key heads | value heads ][head_dim]
  *
- * and the tokens of a step come from several sequences, each at a position of its own.
+ * The tokens of a step belong to several sequences, so each has a position of its own.
  */
 #include <math.h>
 #include <rotary/rotary.h>
@@ -17,7 +17,7 @@
 enum { TOKENS = 6, QUERY_HEADS = 8, KEY_HEADS = 2, HEAD_DIM = 64, ROTARY_DIM = 32 };
 enum { TOKEN_FLOATS = (QUERY_HEADS + 2 * KEY_HEADS) * HEAD_DIM, BUFFER = TOKENS * TOKEN_FLOATS };
 
-/* What the engine did until now: half-split pairs, the first half of each head turns. */
+/* The engine's loop before: half-split pairs in the first half of each head. */
 static void engine_rotate(float *heads, int count, int position)
 {
     for (int head = 0; head < count; head++)
@@ -30,7 +30,7 @@ static void engine_rotate(float *heads, int count, int position)
         }
 }
 
-/* What it does from now on. The plan is made once, when the model is loaded. */
+/* The plan of the library, which is made once, when the model is loaded. */
 static rotary_status make_plan(rotary_rope **rope, rotary_error *error)
 {
     rotary_rope_config config;
@@ -42,7 +42,7 @@ static rotary_status make_plan(rotary_rope **rope, rotary_error *error)
     return rotary_rope_create(rope, &config, error);
 }
 
-/* Queries and keys are two views into the buffer: the same strides, other first heads. */
+/* A view of `heads` heads of the buffer, beginning at first_head, for a rotation in place. */
 static rotary_rope_tensor heads_in_place(float *buffer, int first_head, int heads)
 {
     float *data = buffer + first_head * HEAD_DIM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * RoPE in twenty lines: a plan, and three tokens of one head turned by it, in place.
+ * RoPE in twenty lines: makes a plan and rotates three tokens of one head in place.
  */
 #include <rotary/rotary.h>
 #include <stdio.h>

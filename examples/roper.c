@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Attention with rotary values (RoPER) and grouped queries, forward and backward: four query heads share two
- * key-value heads. The gradient is compared with a finite difference, and all positions are shifted to show
- * that only distances count.
+ * key-value heads. All positions are shifted to show that only distances matter, and gradients are compared
+ * with finite differences.
  */
 #include <math.h>
 #include <rotary/rotary.h>
@@ -80,7 +80,7 @@ static void backward(const rotary_attention *attention, void *workspace)
     check(rotary_attention_backward(attention, &call, &error), &error);
 }
 
-/* The loss whose gradient with respect to the output is output_gradient. */
+/* A loss whose gradient with respect to the output is output_gradient. */
 static double loss(void)
 {
     double sum = 0;
@@ -89,7 +89,7 @@ static double loss(void)
     return sum;
 }
 
-/* All of `numbers` a step in a direction, which is a wave like the numbers. */
+/* Entry i of the direction in which tensors are moved. */
 static float direction(int i)
 {
     return cosf(2.1f * (float)i);
@@ -109,7 +109,7 @@ static double dot_with_direction(const float *gradient, int count)
     return sum;
 }
 
-/* The derivative of the loss when `numbers` move, by backward and by difference. */
+/* Compares the loss's derivative in that direction, from the gradient, with a central difference. */
 static bool check_gradient(const rotary_attention *attention, const char *name, float *tensor, int count,
                            const float *gradient, void *workspace)
 {
@@ -123,8 +123,8 @@ static bool check_gradient(const rotary_attention *attention, const char *name, 
     step_along_direction(tensor, count, step);
     double derivative = dot_with_direction(gradient, count);
     bool equal = fabs(derivative - finite_difference) < 1e-3 * (1 + fabs(derivative));
-    printf("%-5s the loss grows by %.3f: %s\n", name, derivative,
-           equal ? "as the difference says" : "not as the difference says");
+    printf("%-5s gradient: derivative %.3f %s the finite difference\n", name, derivative,
+           equal ? "equals" : "differs from");
     return equal;
 }
 
@@ -161,10 +161,10 @@ int main(void)
         return 1;
 
     forward(attention, 1000, workspace);
-    double shifted = loss();
+    double shifted_loss = loss();
     forward(attention, 0, workspace);
-    bool passed = fabs(loss() - shifted) < 1e-4;
-    printf("loss %.3f; a thousand positions further on: %s\n", loss(), passed ? "the same" : "not the same");
+    bool passed = fabs(loss() - shifted_loss) < 1e-4;
+    printf("loss %.3f; with positions 1000 greater: %s\n", loss(), passed ? "the same" : "different");
     backward(attention, workspace);
     passed &= check_gradient(attention, "query", query, QUERY_FLOATS, query_gradient, workspace);
     passed &= check_gradient(attention, "key", key, KEY_FLOATS, key_gradient, workspace);

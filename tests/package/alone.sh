@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# alone.sh ROOT COMPILER: with ROTARY_TRAINER=OFF the library is configured and built by itself, and asks for neither
-# oneDNN nor jansson.
+# alone.sh ROOT COMPILER: with ROTARY_TRAINER=OFF the library is built without the program, and needs neither oneDNN
+# nor jansson.
 set -eu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -9,7 +9,7 @@ cmake -S "$1" -B "$scratch/build" -G Ninja -DCMAKE_C_COMPILER="$2" -DCMAKE_C_FLA
     -DROTARY_WERROR=ON >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 if grep -i -e jansson -e dnnl "$scratch/build/build.ninja" ||
     grep -e ROTARY_JANSSON -e ROTARY_DNNL "$scratch/build/CMakeCache.txt"; then
-    echo "the library alone asks for these"
+    echo "the library alone needs these"
     exit 1
 fi
 cmake --build "$scratch/build" -j2 --target rotary_shared rotary_static >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# example.sh EXPECTED COMMAND...: the example succeeds and prints what it should, with every instruction set there is.
+# example.sh EXPECTED COMMAND...: with every instruction set the example succeeds and prints the expected text.
 set -eu
 expected=$1
 shift
 for isa in scalar avx2 avx512 avx512bf16 amx; do
     printed=$(ROTARY_ISA=$isa "$@") || { echo "$isa: it fails, and prints: $printed"; exit 1; }
-    printf '%s\n' "$printed" | diff -u "$expected" - || { echo "$isa: it does not print what it should"; exit 1; }
+    printf '%s\n' "$printed" | diff -u "$expected" - || { echo "$isa: the output is not the expected one"; exit 1; }
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install.sh BUILD COMPILER_C COMPILER_CXX: installs what was built into a folder of its own, moves that folder, and
-# builds and runs programs against it: with find_package and with pkg-config, in C and in C++, shared and static.
+# install.sh BUILD COMPILER_C COMPILER_CXX: installs the build into a scratch folder, moves that folder, and builds and
+# runs programs with it: with find_package and with pkg-config, in C and in C++, shared and static.
 set -eu
 export CMAKE_GENERATOR=Ninja
 build=$1 cc=$2 cxx=$3
@@ -17,7 +17,7 @@ fail() {
     exit 1
 }
 
-# Nothing may depend on the folder it was first installed to.
+# No installed file may depend on the folder it was installed to.
 cmake --install "$build" --prefix "$scratch/first" >/dev/null
 mv "$scratch/first" "$scratch/prefix"
 prefix=$scratch/prefix
@@ -31,7 +31,7 @@ for file in $files; do
 done
 shared=$(find "$prefix" -name librotary.so)
 name=$(readelf -d "$shared" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
-[ -e "$(dirname "$shared")/$name" ] || fail "there is no $name, which is the soname"
+[ -e "$(dirname "$shared")/$name" ] || fail "the file of the soname, $name, is missing"
 case $name in librotary.so.[0-9]*) ;; *) fail "the soname is \"$name\"" ;; esac
 needed=$(readelf -d "$shared" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -Ev '^(lib(c|m|gomp|omp|iomp5|pthread)\.so|ld-linux)' || true)
 [ -z "$needed" ] || fail "librotary needs more than libm and OpenMP: $needed"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What docs/abi.md promises: a caller with a shorter struct is served, nothing behind its struct is touched,
- * and a longer one than the library knows is refused.
+ * What docs/abi.md promises: the library accepts structs that are shorter than its own and neither reads nor
+ * writes beyond them; longer ones are refused.
  */
 #include "support/check.h"
 
@@ -9,16 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MARK = 0x5a, BEHIND = 64 };
+enum { MARK = 0x5a, MARGIN = 64 };
 
-/* A configuration as a caller with `size` bytes of it has it; bytes behind are marked. */
+/* A configuration that may be shorter than the library's, followed by marked bytes. */
 union rope_memory {
     rotary_rope_config config;
-    unsigned char bytes[sizeof(rotary_rope_config) + BEHIND];
+    unsigned char bytes[sizeof(rotary_rope_config) + MARGIN];
 };
 union attention_memory {
     rotary_attention_config config;
-    unsigned char bytes[sizeof(rotary_attention_config) + BEHIND];
+    unsigned char bytes[sizeof(rotary_attention_config) + MARGIN];
 };
 
 static int64_t touched(const unsigned char *bytes, size_t begin, size_t end)
@@ -34,7 +34,7 @@ static void test_rope(void)
     rotary_error error = {0};
     rotary_rope *rope;
     union rope_memory memory;
-    /* Up to and without each of these members. */
+    /* The sizes of structs that end before each of these members. */
     const size_t sizes[] = {offsetof(rotary_rope_config, scaling), offsetof(rotary_rope_config, axes),
                             offsetof(rotary_rope_config, table_dtype), sizeof(rotary_rope_config)};
     for (int i = 0; i < 4; i++) {
@@ -45,7 +45,7 @@ static void test_rope(void)
         CHECK_INT((int64_t)memory.config.struct_size, (int64_t)sizes[i]);
         memory.config.head_dim = 8;
         CHECK_INT(rotary_rope_create(&rope, &memory.config, &error), ROTARY_OK);
-        /* 10000^(-2 / 8): the marks, taken for a scaling, would make another of it or be refused. */
+        /* 10000^(-2 / 8): marks that were read as a scaling would change it or be refused. */
         CHECK_NEAR(rotary_rope_inverse_frequencies(rope)[1], 0.1, 1e-15);
         CHECK_INT(rotary_rope_axes(rope), 1);
         rotary_rope_destroy(rope);
@@ -82,7 +82,7 @@ static void test_attention(void)
     CHECK(strstr(error.message, "struct_size"));
 }
 
-/* A call of every kind, with a size and otherwise zero. */
+/* A call of every kind, zero except for struct_size. */
 struct calls {
     rotary_rope_apply_call apply;
     rotary_rope_shift_call shift;
@@ -104,12 +104,12 @@ static void refused(rotary_status status, const rotary_error *error, const char 
         printf("    the message is \"%s\"\n", error->message);
 }
 
-/* `grown` is SIZE_MAX for a size that was never set, else what is added to the right one. */
-static void test_calls(const rotary_rope *rope, const rotary_attention *attention, size_t grown)
+/* `growth` is what is added to the correct struct_size; SIZE_MAX: struct_size is 0. */
+static void test_calls(const rotary_rope *rope, const rotary_attention *attention, size_t growth)
 {
     struct calls c = {0};
     rotary_error e = {0};
-#define SIZE(call) (call.struct_size = grown == SIZE_MAX ? 0 : sizeof call + grown)
+#define SIZE(call) (call.struct_size = growth == SIZE_MAX ? 0 : sizeof call + growth)
     size_t size = SIZE(c.apply);
     refused(rotary_rope_apply(rope, &c.apply, &e), &e, "rotary_rope_apply_call", size);
     size = SIZE(c.shift);
@@ -130,7 +130,7 @@ static void test_calls(const rotary_rope *rope, const rotary_attention *attentio
 #undef SIZE
 }
 
-/* A caller that does not know of tables: what stands behind its struct is nobody's business. */
+/* A caller whose struct ends earlier: what follows it in memory is not read. */
 static void test_short_call(const rotary_rope *rope)
 {
     union {

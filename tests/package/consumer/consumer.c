@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program of somebody else: knows the installed copy and nothing of this tree. Turns a vector by an angle
- * of one and says what came of it.
+ * A program that uses the installed library and nothing of this tree: rotates a vector by an angle of 1 and
+ * checks the result.
  */
 #include <math.h>
 #include <rotary/rotary.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same in C++11: every header, every struct by its default, attention over one token gives its value
-// back.
+// The same in C++11, with all headers and default structs: attention over one token gives its value.
 #include <rotary/rotary.h>
 
 #include <cstdio>
