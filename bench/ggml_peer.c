@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ggml's rotation and fused attention on the shapes that `rotary bench rope` and `rotary bench attention`
- * time: ggml_peer THREADS [ROUNDS]. scripts/bench-peers compiles it against the ggml it is given.
+ * Times ggml's rotation and flash attention on the shapes of `rotary bench rope` and `rotary bench
+ * attention`: ggml_peer THREADS [ROUNDS]. scripts/bench-peers compiles it with a given ggml.
  *
- * Prints a line for each: "rope f32 half SECONDS", "attention 4,8,640,64 SECONDS", the shortest of the
- * rounds. Attention is what a model does with ggml: queries and keys turned in f32, keys and values rounded
- * to f16, then flash attention under a causal mask.
+ * Prints one line each, with the shortest time of all rounds: "rope f32 half SECONDS", "attention 4,8,640,64
+ * SECONDS". Attention is computed as models do with ggml: queries and keys are rotated in f32, keys and
+ * values rounded to f16, then flash attention runs with a causal mask.
  */
 #include <ggml-cpu.h>
 #include <ggml.h>
@@ -28,13 +28,13 @@ static struct ggml_context *create(size_t bytes)
 {
     struct ggml_context *context = ggml_init((struct ggml_init_params){.mem_size = bytes + (64u << 20)});
     if (!context) {
-        fprintf(stderr, "ggml_peer: ggml cannot have %zu bytes\n", bytes);
+        fprintf(stderr, "ggml_peer: ggml cannot allocate %zu bytes\n", bytes);
         exit(1);
     }
     return context;
 }
 
-/* Shortest of `rounds` computations of the graph, after one. */
+/* The shortest time of `rounds` computations of the graph, after one that is not timed. */
 static double shortest(struct ggml_context *context, struct ggml_tensor *result, int threads, int rounds)
 {
     struct ggml_cgraph *graph = ggml_new_graph_custom(context, NODES, false);

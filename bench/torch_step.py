@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times one training step of a preset's model in PyTorch, the peer of `rotary bench train`.
+"""Times training steps of a preset's model in PyTorch, for comparison with `rotary bench train`.
 
     python3 bench/torch_step.py presets/prefix/paper.json [--position rope|roper] [--precision bf16|f32] [--batch N]
         [--steps N] [--threads N] [--mode MODE]
 
-Forward, backward, gradient clipping and Adam over random tokens; bf16 means autocast. A mode is how PyTorch computes it:
+A step is forward, backward, gradient clipping and Adam on random tokens; bf16 means autocast. Modes:
 
-    eager           operation by operation, attention written out
+    eager           operation by operation, with attention as matmuls and softmax
     eager-fused     with scaled_dot_product_attention
     compiled        eager through torch.compile
     compiled-fused  both
-    best            the fastest of these, found by trying each for two steps (torch.compile wants a C++ compiler)
+    best            the fastest of these in two steps each (torch.compile needs a C++ compiler)
 
-PyTorch 1 has the first alone, which best then is. Prints one JSON object: the mode, the median and the best time of a step
-in seconds, and with best the seconds of each mode that was tried.
+PyTorch 1 has only eager. Prints one JSON object: the mode, the median and the best time of a step in seconds, and for best
+the seconds of each mode that was tried.
 """
 import argparse
 import contextlib
@@ -32,7 +32,7 @@ from torch import nn
 MODES = ("eager", "eager-fused", "compiled", "compiled-fused")
 
 
-def turn(x, cosine, sine):
+def rotate(x, cosine, sine):
     half = x.shape[-1] // 2
     return x * cosine + torch.cat((-x[..., half:], x[..., :half]), -1) * sine
 
@@ -41,23 +41,23 @@ class Block(nn.Module):
     def __init__(self, width, heads, hidden, pre, roper, fused):
         super().__init__()
         self.heads, self.pre, self.roper, self.fused = heads, pre, roper, fused
-        self.project, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.qkv, self.output = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, hidden), nn.Linear(hidden, width)
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
 
     def attention(self, x, cosine, sine, mask):
         batch, length, width = x.shape
-        q, k, v = self.project(x).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        q, k = turn(q, cosine, sine), turn(k, cosine, sine)
+        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        q, k = rotate(q, cosine, sine), rotate(k, cosine, sine)
         if self.roper:
-            v = turn(v, cosine, sine)
+            v = rotate(v, cosine, sine)
         if self.fused:
             o = F.scaled_dot_product_attention(q, k, v.to(q.dtype), is_causal=True)
         else:
             scores = (q @ k.transpose(-1, -2)) / math.sqrt(q.shape[-1]) + mask
             o = torch.softmax(scores, -1).to(v.dtype) @ v
         if self.roper:
-            o = turn(o, cosine, -sine)
+            o = rotate(o, cosine, -sine)
         return self.output(o.transpose(1, 2).reshape(batch, length, width))
 
     def forward(self, x, cosine, sine, mask):

@@ -1,6 +1,6 @@
-# What `cmake --install` puts where: component `library` is headers, both libraries, rotary.pc and the CMake package;
-# component `program` is the program and its manual page (src/cli). Nothing installed knows the folder it was
-# installed to, so that --prefix may say another.
+# Installation. Component `library` is the headers, both libraries, rotary.pc and the CMake package; component `program`
+# is the program and its manual page (src/cli). No installed file contains the prefix, so `cmake --install` may be given
+# another one.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/rotary)
@@ -23,7 +23,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/rotary-config-version.cma
 install(FILES ${PROJECT_BINARY_DIR}/rotary-config.cmake ${PROJECT_BINARY_DIR}/rotary-config-version.cmake
     DESTINATION ${package_folder} COMPONENT library)
 
-# From the folder of rotary.pc back to the prefix.
+# The path from the folder of rotary.pc to the prefix.
 file(RELATIVE_PATH ROTARY_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/rotary.pc.in ${PROJECT_BINARY_DIR}/rotary.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rotary.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)

@@ -1,10 +1,10 @@
-# librotary, shared and static, from the same objects. The program links the static one, because it also uses
-# what the shared one hides.
+# librotary, shared and static, from the same objects. The program links the static one, because it uses functions
+# that the shared one does not export.
 set(ROTARY_LIBRARY_OBJECTS
     $<TARGET_OBJECTS:rotary_base> ${KERNEL_OBJECTS_rope} ${KERNEL_OBJECTS_attention} $<TARGET_OBJECTS:rotary_rope>
     $<TARGET_OBJECTS:rotary_attention>)
 
-# The name a program is linked to changes with every ABI (docs/abi.md): with each minor version before 1.0.
+# The soname changes with every ABI (docs/abi.md): before 1.0 with each minor version.
 if(PROJECT_VERSION_MAJOR EQUAL 0)
     set(ROTARY_ABI 0.${PROJECT_VERSION_MINOR})
 else()
@@ -24,6 +24,6 @@ foreach(target rotary_shared rotary_static)
     target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 
-# Names as an installed copy has them: for examples/.
+# The target names of the installed package, for examples/.
 add_library(rotary::rotary ALIAS rotary_shared)
 add_library(rotary::rotary_static ALIAS rotary_static)

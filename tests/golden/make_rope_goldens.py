@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rotations of models in Hugging Face's transformers, by their own code, carried out in double precision.
+"""Rotations of models in Hugging Face's transformers, computed by their own code in double.
 
-Each case is a model's configuration. The model's class makes frequencies, cosines and sines from it, and the model's
-function turns numbers with them; torch's float32 is made to mean float64 while they do. Writes tests/rope/rope_goldens.h,
-which test_rope_goldens.c reads the same configuration for. Made with torch 2.15.0 and transformers 5.23.0:
+Each case is a model's configuration. The model's class computes frequencies, cosines and sines from it, and the model's
+function rotates numbers by them; torch.float32 is replaced by float64 meanwhile. Writes tests/rope/rope_goldens.h, with
+the configurations that test_rope_goldens.c reads. Made with torch 2.15.0 and transformers 5.23.0:
 
     python3 tests/golden/make_rope_goldens.py > tests/rope/rope_goldens.h
 """
@@ -226,9 +226,9 @@ def made(name, module, prefix, settings, layer_type, positions):
     elif module in ("gemma4", "deepseek_v4"):
         y = code.apply_rotary_pos_emb(x, *returned)
     else:
-        turning = returned[0].shape[-1] * (2 if module in ("gpt_oss", "openai_privacy_filter") else 1)
-        front = x[..., :turning]
-        y = torch.cat([code.apply_rotary_pos_emb(front, front, *returned)[0], x[..., turning:]], -1)
+        rotary_dim = returned[0].shape[-1] * (2 if module in ("gpt_oss", "openai_privacy_filter") else 1)
+        front = x[..., :rotary_dim]
+        y = torch.cat([code.apply_rotary_pos_emb(front, front, *returned)[0], x[..., rotary_dim:]], -1)
     if "Qwen2VLVision" == prefix:
         frequencies = torch.cat([frequencies.flatten(), frequencies.flatten()])
     return frequencies, factor, softmax, dim, y
@@ -245,21 +245,21 @@ def main():
     print("/* Written by tests/golden/make_rope_goldens.py. */")
     rows = []
     for i, (name, module, prefix, settings, ours, layer_type, positions) in enumerate(CASES):
-        frequencies, factor, softmax, dim, turned = made(name, module, prefix, dict(settings), layer_type, positions)
-        turned = turned.reshape(-1, dim)
+        frequencies, factor, softmax, dim, rotated = made(name, module, prefix, dict(settings), layer_type, positions)
+        rotated = rotated.reshape(-1, dim)
         channels = [(11 * j + j // 3) % dim for j in range(SAMPLES)]
         flat = torch.tensor(positions)
         for kind, label, values in [
             ("double", "frequencies", listed(frequencies.flatten().tolist(), 16)),
             ("int64_t", "positions", "".join(f"{p}, " for p in flat.flatten().tolist()).rstrip()),
-            ("double", "turned", listed(turned[:, channels].flatten().tolist(), 12)),
+            ("double", "rotated", listed(rotated[:, channels].flatten().tolist(), 12)),
         ]:
             print(f"static const {kind} {label}_{i}[] = {{{values}}};")
         text = json.dumps(dict(settings, **ours)).replace('"', '\\"')
         layer = f'"{layer_type}"' if layer_type else "NULL"
         axes, tokens = (len(positions), len(positions[0])) if flat.ndim == 2 else (1, len(positions))
         rows.append(f'    {{"{name}", "{text}", {layer}, {axes}, {tokens}, {dim}, {frequencies.numel()}, {float(factor)!r}, '
-                    f"{float(softmax)!r}, frequencies_{i}, positions_{i}, turned_{i}}},")
+                    f"{float(softmax)!r}, frequencies_{i}, positions_{i}, rotated_{i}}},")
         print(f"{name}: {frequencies.numel()} pairs of {dim}", file=sys.stderr)
     print(f"enum {{ SAMPLES = {SAMPLES} }};")
     print("static const struct golden goldens[] = {", *rows, "};", sep="\n")

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""make_rounded_goldens.py > tests/cli/rounded_goldens.h: rotations that PyTorch computes in 16 bits.
+"""make_rounded_goldens.py > tests/cli/rounded_goldens.h: rotations computed by PyTorch in 16 bits.
 
-Written as Hugging Face's models do it. "f32 angles": inverse frequencies, positions and angles in f32, cosine and
-sine rounded to the type of the activations, then every product and sum in that type. "16-bit angles": the inverse
-frequencies are cast with the rest of the model, positions likewise, and all that follows is in that type.
+The code is that of Hugging Face's models. "f32 angles": inverse frequencies, positions and angles are f32, cosine and
+sine are rounded to the type of the activations, and every product and sum is in that type. "16-bit angles": inverse
+frequencies and positions are cast to that type with the rest of the model, and so is everything computed from them.
 """
 import torch
 
 HEAD_DIM, HEADS = 16, 2
 POSITIONS = [0, 1, 3, 100, 255, 257, 4095, 15962]
-FACTOR = 1.25  # what cosine and sine are multiplied by
+FACTOR = 1.25  # the attention factor, which multiplies cosine and sine
 types = {"ROTARY_BF16": torch.bfloat16, "ROTARY_F16": torch.float16}
 
 
-def rotate(x, interleaved):
+def rotate_half(x, interleaved):
     if interleaved:
         return torch.stack((-x[..., 1::2], x[..., 0::2]), -1).flatten(-2)
     return torch.cat((-x[..., HEAD_DIM // 2:], x[..., :HEAD_DIM // 2]), -1)
 
 
-def turned(x, dtype, interleaved, angles_16):
+def rotated(x, dtype, interleaved, angles_16):
     frequencies = 1.0 / (10000.0 ** (torch.arange(0, HEAD_DIM, 2, dtype=torch.int64).float() / HEAD_DIM))
     positions = torch.tensor(POSITIONS).float()
     if angles_16:
@@ -29,7 +29,7 @@ def turned(x, dtype, interleaved, angles_16):
     cosine = ((angles.float().cos().to(dtype) if angles_16 else angles.cos()) * FACTOR).to(dtype)
     sine = ((angles.float().sin().to(dtype) if angles_16 else angles.sin()) * FACTOR).to(dtype)
     cosine, sine = cosine[:, None, :], sine[:, None, :]
-    return (x * cosine) + (rotate(x, interleaved) * sine)
+    return (x * cosine) + (rotate_half(x, interleaved) * sine)
 
 
 def bits(tensor):
@@ -54,10 +54,10 @@ for name, dtype in types.items():
     print(f"static const uint16_t input_{name}[] = {{\n    {bits(x)}}};\n")
     for interleaved in (False, True):
         for angles_16 in (False, True):
-            label = f"turned_{name}_{int(interleaved)}{int(angles_16)}"
-            print(f"static const uint16_t {label}[] = {{\n    {bits(turned(x, dtype, interleaved, angles_16))}}};\n")
+            label = f"rotated_{name}_{int(interleaved)}{int(angles_16)}"
+            print(f"static const uint16_t {label}[] = {{\n    {bits(rotated(x, dtype, interleaved, angles_16))}}};\n")
             pairing = "ROTARY_PAIRING_INTERLEAVED" if interleaved else "ROTARY_PAIRING_HALF"
             rows.append(f"    {{{name}, {pairing}, {'true' if angles_16 else 'false'}, input_{name}, {label}}},")
 print("static const struct golden {\n    rotary_dtype dtype;\n    rotary_pairing pairing;\n    bool angles_16;\n"
-      "    const uint16_t *input, *turned;\n} goldens[] = {\n" + "\n".join(rows) + "\n};")
+      "    const uint16_t *input, *rotated;\n} goldens[] = {\n" + "\n".join(rows) + "\n};")
 print("/* clang-format on */\n\n#endif")
