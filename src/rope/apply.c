@@ -26,7 +26,7 @@ static void plan_row(const void *context, enum rotary_rope_role role, int64_t ba
 
 /* Without an array of positions the rows of consecutive tokens are contiguous in the plan's table. */
 static bool plan_ready(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
-                       int64_t times, const float **cosine, const float **sine)
+                       int64_t times, struct rotary_rows *rows)
 {
     const struct source *source = context;
     const rotary_rope_positions *positions = &source->call->positions;
@@ -35,7 +35,7 @@ static bool plan_ready(const void *context, enum rotary_rope_role role, int64_t 
         source->rope->axes != 1)
         return false;
     rotary_rope_position(positions, batch, time, 1, position);
-    return rotary_rope_table_rows(source->rope, position[0], times, role, cosine, sine);
+    return rotary_rope_table_rows(source->rope, position[0], times, role, rows);
 }
 
 static void table_row(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,

@@ -36,12 +36,12 @@ struct derivative {
 };
 
 static struct derivative pair_derivatives(const rotary_rope *rope, const rotary_rope_gradient_tensor *tensor,
-                                          int64_t batch, int64_t time, int64_t pair, float cosine, float sine)
+                                          int64_t batch, int64_t time, struct rotary_row row, int64_t i)
 {
     const struct rotary_span *span = &rope->span;
-    int64_t first = span->start + rotary_rope_place(span->pairing, rope->pairs, pair, 0);
-    int64_t second = span->start + rotary_rope_place(span->pairing, rope->pairs, pair, 1);
-    double c = (double)cosine, s = (double)sine;
+    int64_t first = span->start + rotary_rope_place(span->pairing, rope->pairs, row.first + i, 0);
+    int64_t second = span->start + rotary_rope_place(span->pairing, rope->pairs, row.first + i, 1);
+    double c = (double)row.cosine[i], s = (double)row.sine[i];
     struct derivative derivative = {0};
     for (int64_t head = 0; head < tensor->heads; head++) {
         const rotary_rope_const_view *input = &tensor->input, *gradient = &tensor->output_gradient;
@@ -58,10 +58,11 @@ static struct derivative pair_derivatives(const rotary_rope *rope, const rotary_
 }
 
 /* Adds the gradients of pairs first ... first + count - 1 at one token to dw[pair - first] and dp[axis]. */
-static void add_token_gradient(const struct gradient *gradient, int64_t batch, int64_t time, int64_t first,
-                               int64_t count, double *dw, double *dp)
+static void add_token_gradient(const struct gradient *gradient, int64_t token, int64_t first, int64_t count,
+                               double *dw, double *dp)
 {
     const rotary_rope *rope = gradient->rope;
+    int64_t batch = token / gradient->call->time, time = token % gradient->call->time;
     double position[ROTARY_MAX_AXES];
     rotary_rope_position(&gradient->call->positions, batch, time, rope->axes, position);
     for (int role = 0; role < ROTARY_ROLES; role++) {
@@ -74,7 +75,7 @@ static void add_token_gradient(const struct gradient *gradient, int64_t batch, i
         for (int64_t i = 0; i < count; i++) {
             int64_t pair = first + i;
             struct derivative derivative =
-                pair_derivatives(rope, gradient->tensors[role], batch, time, pair, cosine[i], sine[i]);
+                pair_derivatives(rope, gradient->tensors[role], batch, time, row, i);
             int axis = rope->axis[pair];
             dw[i] += position[axis] * derivative.angle;
             dp[axis] += rope->inverse_frequency[pair] * derivative.angle;
@@ -93,9 +94,8 @@ static void frequency_gradient_of_pairs(void *argument, int64_t index, int worke
     int64_t first = index * PAIRS_PER_ITEM, rest = gradient->rope->pairs - first;
     int64_t count = rest < PAIRS_PER_ITEM ? rest : PAIRS_PER_ITEM;
     double dw[PAIRS_PER_ITEM] = {0}, unused[ROTARY_MAX_AXES] = {0};
-    for (int64_t batch = 0; batch < call->batch; batch++)
-        for (int64_t time = 0; time < call->time; time++)
-            add_token_gradient(gradient, batch, time, first, count, dw, unused);
+    for (int64_t token = 0; token < call->batch * call->time; token++)
+        add_token_gradient(gradient, token, first, count, dw, unused);
     for (int64_t i = 0; i < count; i++)
         call->frequency_gradient[first + i] += dw[i];
 }
@@ -110,8 +110,8 @@ static void position_gradient_of_tokens(void *argument, int64_t index, int worke
         double unused[PAIRS_PER_ITEM] = {0}, dp[ROTARY_MAX_AXES] = {0};
         for (int64_t first = 0; first < gradient->rope->pairs; first += PAIRS_PER_ITEM) {
             int64_t rest = gradient->rope->pairs - first;
-            add_token_gradient(gradient, token / call->time, token % call->time, first,
-                               rest < PAIRS_PER_ITEM ? rest : PAIRS_PER_ITEM, unused, dp);
+            add_token_gradient(gradient, token, first, rest < PAIRS_PER_ITEM ? rest : PAIRS_PER_ITEM, unused,
+                               dp);
         }
         for (int axis = 0; axis < gradient->rope->axes; axis++)
             call->position_gradient[axis * tokens + token] = dp[axis];

@@ -117,13 +117,13 @@ static void copy_channels(const rotary_rope_tensor *tensor, const struct rotary_
 }
 
 static void rotate_channels(const rotary_rope *rope, const rotary_rope_tensor *tensor, struct block block,
-                            int64_t first_pair, int64_t pairs, const float *cosine, const float *sine)
+                            struct rotary_rows rows)
 {
     const struct rotary_span *span = &rope->span;
     const rotary_rope_const_view *input = &tensor->input;
     const rotary_rope_view *output = &tensor->output;
     rotary_rope_rotate *rotate = rope->kernels->rotate[span->pairing][input->dtype][output->dtype];
-    int64_t channel = span->start + (span->pairing == ROTARY_PAIRING_HALF ? first_pair : 2 * first_pair);
+    int64_t channel = span->start + (span->pairing == ROTARY_PAIRING_HALF ? rows.first : 2 * rows.first);
     /* Memory is visited in order: head by head if the tokens of a head are closer than its heads. */
     bool by_head =
         block.times > 1 && tensor->heads > 1 && llabs(input->head_stride) > llabs(input->time_stride);
@@ -134,24 +134,24 @@ static void rotate_channels(const rotary_rope *rope, const rotary_rope_tensor *t
             .output = output_at(output, block.batch, block.time, head * output->head_stride + channel),
             .times = block.times,
             .heads = heads,
-            .pairs = pairs,
+            .pairs = rows.count,
             .input_time_stride = input->time_stride,
             .input_head_stride = input->head_stride,
             .output_time_stride = output->time_stride,
             .output_head_stride = output->head_stride,
             .partner = rope->pairs,
-            .cosine = cosine,
-            .sine = sine,
+            .cosine = rows.cosine,
+            .sine = rows.sine,
         };
         rotate(&tile);
     }
 }
 
 static bool rows_ready(const struct rotary_rope_rotation *rotation, enum rotary_rope_role role,
-                       struct block block, int64_t count, const float **cosine, const float **sine)
+                       struct block block, struct rotary_rows *rows)
 {
-    return rotation->ready && count == rotation->rope->pairs &&
-           rotation->ready(rotation->context, role, block.batch, block.time, block.times, cosine, sine);
+    return rotation->ready && rows->count == rotation->rope->pairs &&
+           rotation->ready(rotation->context, role, block.batch, block.time, block.times, rows);
 }
 
 /* Rotates pairs first ... first + count - 1 of a block of tokens in every tensor. */
@@ -162,18 +162,17 @@ static void rotate_block(const struct rotary_rope_rotation *rotation, struct blo
     bool filled = false;
     for (int role = 0; role < ROTARY_ROLES; role++) {
         const rotary_rope_tensor *tensor = &rotation->tensors[role];
-        const float *ready_cosine, *ready_sine;
+        struct rotary_rows rows = {first, count, cosine, sine};
         if (!tensor->input.data)
             continue;
-        if (rows_ready(rotation, (enum rotary_rope_role)role, block, count, &ready_cosine, &ready_sine)) {
-            rotate_channels(rotation->rope, tensor, block, first, count, ready_cosine, ready_sine);
-            continue;
+        if (!rows_ready(rotation, (enum rotary_rope_role)role, block, &rows)) {
+            for (int64_t row = 0; row < block.times && !(filled && rotation->same_rows); row++)
+                rotation->source(rotation->context, (enum rotary_rope_role)role, block.batch,
+                                 block.time + row,
+                                 (struct rotary_row){first, count, cosine + row * count, sine + row * count});
+            filled = true;
         }
-        for (int64_t row = 0; row < block.times && !(filled && rotation->same_rows); row++)
-            rotation->source(rotation->context, (enum rotary_rope_role)role, block.batch, block.time + row,
-                             (struct rotary_row){first, count, cosine + row * count, sine + row * count});
-        filled = true;
-        rotate_channels(rotation->rope, tensor, block, first, count, cosine, sine);
+        rotate_channels(rotation->rope, tensor, block, rows);
     }
 }
 

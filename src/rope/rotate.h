@@ -15,7 +15,7 @@ typedef void rotary_rope_row_source(const void *context, enum rotary_rope_role r
 /* Finds stored rows of tokens time ... time + times - 1, contiguous, all pairs of each; false if there are
  * none. */
 typedef bool rotary_rope_ready_rows(const void *context, enum rotary_rope_role role, int64_t batch,
-                                    int64_t time, int64_t times, const float **cosine, const float **sine);
+                                    int64_t time, int64_t times, struct rotary_rows *rows);
 
 struct rotary_rope_rotation {
     const rotary_rope *rope; /* its span and pairing are used */

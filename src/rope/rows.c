@@ -122,14 +122,14 @@ void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enu
 }
 
 bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count, enum rotary_rope_role role,
-                            const float **cosine, const float **sine)
+                            struct rotary_rows *rows)
 {
     bool unit =
         (role == ROTARY_ROLE_VALUE || rotary_rope_roles_alike(rope)) && rope->table_dtype == ROTARY_F32;
     if (!unit || !in_table(rope, &first) || first + (double)count > (double)rope->table_positions)
         return false;
-    *cosine = rope->cosine + (int64_t)first * rope->pairs;
-    *sine = rope->sine + (int64_t)first * rope->pairs;
+    int64_t at = (int64_t)first * rope->pairs;
+    *rows = (struct rotary_rows){0, rope->pairs, rope->cosine + at, rope->sine + at};
     return true;
 }
 
