@@ -7,7 +7,6 @@
 #include "base/fail.h"
 #include "base/sized.h"
 #include "kernel/rope/rope_kernels.h"
-#include "rope/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,6 +106,11 @@ struct rotary_span rotary_rope_span(const rotary_rope *rope)
 bool rotary_rope_has_xpos(const rotary_rope *rope)
 {
     return rope->xpos_growth != NULL;
+}
+
+bool rotary_rope_roles_alike(const rotary_rope *rope)
+{
+    return rope->attention_factor == 1.0 && !rope->xpos_growth;
 }
 
 bool rotary_rope_values_alike(const rotary_rope *rope, const rotary_rope *value_rope)

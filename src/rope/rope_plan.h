@@ -37,6 +37,9 @@ struct rotary_rope {
     struct rotary_arena memory;
 };
 
+/* Whether queries, keys and values are rotated alike: there are no magnitudes. */
+bool rotary_rope_roles_alike(const rotary_rope *rope);
+
 /* rope_check.c: validates a configuration and sets the defaults of rotary_dim, isa, original_positions and
  * factor. */
 ROTARY_CHECKED rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error *error);

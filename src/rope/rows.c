@@ -97,11 +97,6 @@ double rotary_rope_magnitude(const rotary_rope *rope, const double *position, en
     return rope->attention_factor * exp(role == ROTARY_ROLE_QUERY ? grown : -grown);
 }
 
-bool rotary_rope_roles_alike(const rotary_rope *rope)
-{
-    return rope->attention_factor == 1.0 && !rope->xpos_growth;
-}
-
 void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
                             rotary_direction direction, struct rotary_row row)
 {

@@ -40,7 +40,4 @@ void rotary_rope_finish_row(const rotary_rope *rope, const double *position, enu
 double rotary_rope_magnitude(const rotary_rope *rope, const double *position, enum rotary_rope_role role,
                              int64_t pair);
 
-/* Whether rotary_rope_finish_row does the same for every role. */
-bool rotary_rope_roles_alike(const rotary_rope *rope);
-
 #endif
