@@ -6,6 +6,7 @@
 #include "rope/plans.h"
 
 #include "file/rope_config.h"
+#include "huggingface/model_types.h"
 
 #include <math.h>
 #include <string.h>
@@ -83,7 +84,8 @@ static void test_golden(const struct golden *golden)
     check_about("%s", golden->name);
     rotary_error error = {0};
     struct rope_config config;
-    struct rope_config_request request = {.layer_type = golden->layer_type, .head_dim = golden->head_dim};
+    struct rope_config_request request = {
+        .layer_type = golden->layer_type, .head_dim = golden->head_dim, .find_family = model_types_find};
     json_t *object = json_loads(golden->config, JSON_REJECT_DUPLICATES, NULL);
     if (!CHECK(object != NULL))
         return;
