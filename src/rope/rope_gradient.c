@@ -10,6 +10,7 @@
  */
 #include "base/element.h"
 #include "base/fail.h"
+#include "base/integer.h"
 #include "base/sized.h"
 #include "base/threads.h"
 #include "kernel/rope/rope_kernels.h"
@@ -91,8 +92,8 @@ static void frequency_gradient_of_pairs(void *argument, int64_t index, int worke
     (void)worker;
     const struct gradient *gradient = argument;
     const rotary_rope_gradient_call *call = gradient->call;
-    int64_t first = index * PAIRS_PER_ITEM, rest = gradient->rope->pairs - first;
-    int64_t count = rest < PAIRS_PER_ITEM ? rest : PAIRS_PER_ITEM;
+    int64_t first = index * PAIRS_PER_ITEM;
+    int64_t count = min_i64(gradient->rope->pairs - first, PAIRS_PER_ITEM);
     double dw[PAIRS_PER_ITEM] = {0}, unused[ROTARY_MAX_AXES] = {0};
     for (int64_t token = 0; token < call->batch * call->time; token++)
         add_token_gradient(gradient, token, first, count, dw, unused);
@@ -109,9 +110,8 @@ static void position_gradient_of_tokens(void *argument, int64_t index, int worke
     for (int64_t token = begin; token < tokens && token < begin + TOKENS_PER_ITEM; token++) {
         double unused[PAIRS_PER_ITEM] = {0}, dp[ROTARY_MAX_AXES] = {0};
         for (int64_t first = 0; first < gradient->rope->pairs; first += PAIRS_PER_ITEM) {
-            int64_t rest = gradient->rope->pairs - first;
-            add_token_gradient(gradient, token, first, rest < PAIRS_PER_ITEM ? rest : PAIRS_PER_ITEM, unused,
-                               dp);
+            int64_t count = min_i64(gradient->rope->pairs - first, PAIRS_PER_ITEM);
+            add_token_gradient(gradient, token, first, count, unused, dp);
         }
         for (int axis = 0; axis < gradient->rope->axes; axis++)
             call->position_gradient[axis * tokens + token] = dp[axis];
@@ -158,8 +158,8 @@ rotary_status rotary_rope_gradient(const rotary_rope *rope, const rotary_rope_gr
     status = check(&gradient, error);
     if (status)
         return status;
-    int64_t pair_items = (rope->pairs + PAIRS_PER_ITEM - 1) / PAIRS_PER_ITEM;
-    int64_t token_items = (call->batch * call->time + TOKENS_PER_ITEM - 1) / TOKENS_PER_ITEM;
+    int64_t pair_items = divide_up(rope->pairs, PAIRS_PER_ITEM);
+    int64_t token_items = divide_up(call->batch * call->time, TOKENS_PER_ITEM);
     if (call->frequency_gradient)
         rotary_parallel_for(rope->threads, pair_items, frequency_gradient_of_pairs, &gradient);
     if (call->position_gradient)

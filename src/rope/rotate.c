@@ -2,6 +2,7 @@
 #include "rope/rotate.h"
 
 #include "base/fail.h"
+#include "base/integer.h"
 #include "base/strides.h"
 #include "base/threads.h"
 #include "kernel/rope/rope_kernels.h"
@@ -188,16 +189,14 @@ static int64_t total_heads(const struct rotary_rope_rotation *rotation)
 static int64_t block_times(const struct rotary_rope_rotation *rotation)
 {
     int64_t times = WORK_ITEM / (total_heads(rotation) * rotation->rope->span.head_dim);
-    times = times < MAX_BLOCK ? times : MAX_BLOCK;
-    int64_t fits = SCRATCH / rotation->rope->pairs;
-    times = times < fits ? times : fits;
-    return times > 1 ? times : 1;
+    times = min_i64(times, MAX_BLOCK);
+    times = min_i64(times, SCRATCH / rotation->rope->pairs);
+    return max_i64(times, 1);
 }
 
 static int64_t blocks_of(const struct rotary_rope_rotation *rotation)
 {
-    int64_t times = block_times(rotation);
-    return (rotation->time + times - 1) / times;
+    return divide_up(rotation->time, block_times(rotation));
 }
 
 static void rotate_block_of(void *argument, int64_t index, int worker)
@@ -206,13 +205,10 @@ static void rotate_block_of(void *argument, int64_t index, int worker)
     const struct rotary_rope_rotation *rotation = argument;
     const rotary_rope *rope = rotation->rope;
     int64_t times = block_times(rotation), blocks = blocks_of(rotation);
-    struct block block = {.batch = index / blocks, .time = index % blocks * times, .times = times};
-    if (block.time + times > rotation->time)
-        block.times = rotation->time - block.time;
-    for (int64_t first = 0; first < rope->pairs; first += SCRATCH) {
-        int64_t rest = rope->pairs - first;
-        rotate_block(rotation, block, first, rest < SCRATCH ? rest : SCRATCH);
-    }
+    struct block block = {.batch = index / blocks, .time = index % blocks * times};
+    block.times = min_i64(times, rotation->time - block.time);
+    for (int64_t first = 0; first < rope->pairs; first += SCRATCH)
+        rotate_block(rotation, block, first, min_i64(rope->pairs - first, SCRATCH));
     int64_t end = rope->span.start + rope->span.dim;
     for (int role = 0; role < ROTARY_ROLES; role++) {
         const rotary_rope_tensor *tensor = &rotation->tensors[role];

@@ -7,6 +7,7 @@
 #include "rope/rows.h"
 
 #include "base/element.h"
+#include "base/integer.h"
 #include "base/threads.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static void compute(const rotary_rope *rope, const double *position, struct rota
     double angles[64];
     enum { AT_ONCE = sizeof angles / sizeof *angles };
     for (int64_t done = 0; done < row.count; done += AT_ONCE) {
-        int64_t count = row.count - done < AT_ONCE ? row.count - done : AT_ONCE;
+        int64_t count = min_i64(row.count - done, AT_ONCE);
         rotary_rope_angles(rope, position, row.first + done, count, angles);
         for (int64_t pair = 0; pair < count; pair++) {
             row.cosine[done + pair] = (float)cos(angles[pair]);
@@ -158,6 +159,6 @@ static void fill_rows(void *argument, int64_t index, int worker)
 
 void rotary_rope_fill_table(rotary_rope *rope)
 {
-    int64_t items = (rope->table_positions + TABLE_ROWS_PER_ITEM - 1) / TABLE_ROWS_PER_ITEM;
-    rotary_parallel_for(rope->threads, items, fill_rows, rope);
+    rotary_parallel_for(rope->threads, divide_up(rope->table_positions, TABLE_ROWS_PER_ITEM), fill_rows,
+                        rope);
 }
