@@ -17,14 +17,14 @@
 #include <string.h>
 
 /* Queries, over all heads that share keys, and keys in a piece; pieces of work wanted in a round. */
-enum { PIECE_ROWS = 1024, WANTED_PIECES = 64, BLOCK = 32 };
+enum { WORK_ITEM_ROWS = 1024, TARGET_WORK_ITEMS = 64, ROW_MULTIPLE = 32 };
 
 struct backward {
     const rotary_attention *attention;
     rotary_attention_problem problem;
     int64_t queries; /* of the sequence; problem.queries is all, which log_sum_exp is laid out by */
-    int64_t piece_queries, piece_keys;
-    int64_t query_pieces, key_pieces;
+    int64_t block_queries, block_keys;
+    int64_t query_blocks, key_blocks;
     int64_t band; /* key pieces at a time */
     int64_t band_begin, round;
     int64_t query_floats, key_floats; /* in the sums of a piece */
@@ -35,11 +35,11 @@ struct backward {
 };
 
 /* Cuts `count` rows into even pieces of at most about `rows`. */
-static void cut(int64_t count, int64_t rows, int64_t *work, int64_t *pieces)
+static void cut(int64_t count, int64_t rows, int64_t *block_rows, int64_t *blocks)
 {
-    *pieces = count > 0 ? (count + rows - 1) / rows : 1;
-    *work = rotary_attention_round((count + *pieces - 1) / *pieces, BLOCK);
-    *pieces = *work > 0 ? (count + *work - 1) / *work : 1;
+    *blocks = count > 0 ? (count + rows - 1) / rows : 1;
+    *block_rows = rotary_attention_round((count + *blocks - 1) / *blocks, ROW_MULTIPLE);
+    *blocks = *block_rows > 0 ? (count + *block_rows - 1) / *block_rows : 1;
 }
 
 static void carve(struct backward *backward, struct attention_shape_tables *tables,
@@ -47,23 +47,24 @@ static void carve(struct backward *backward, struct attention_shape_tables *tabl
 {
     const rotary_attention *attention = backward->attention;
     int64_t group = attention->heads / attention->key_value_heads,
-            whole = shape.batch * attention->key_value_heads;
+            sequence_heads = shape.batch * attention->key_value_heads;
     int64_t width = rotary_attention_row(attention->head_dim);
-    cut(shape.queries, (PIECE_ROWS + group - 1) / group, &backward->piece_queries, &backward->query_pieces);
-    cut(shape.keys, PIECE_ROWS, &backward->piece_keys, &backward->key_pieces);
-    backward->band = (WANTED_PIECES + whole - 1) / (whole > 0 ? whole : 1);
-    if (backward->band > backward->key_pieces)
-        backward->band = backward->key_pieces;
-    if (backward->band > backward->query_pieces)
-        backward->band = backward->query_pieces;
+    cut(shape.queries, (WORK_ITEM_ROWS + group - 1) / group, &backward->block_queries,
+        &backward->query_blocks);
+    cut(shape.keys, WORK_ITEM_ROWS, &backward->block_keys, &backward->key_blocks);
+    backward->band = (TARGET_WORK_ITEMS + sequence_heads - 1) / (sequence_heads > 0 ? sequence_heads : 1);
+    if (backward->band > backward->key_blocks)
+        backward->band = backward->key_blocks;
+    if (backward->band > backward->query_blocks)
+        backward->band = backward->query_blocks;
     backward->query_floats =
-        group * rotary_attention_round(backward->piece_queries, ROTARY_ATTENTION_ROUND) * width;
-    backward->key_floats = rotary_attention_round(backward->piece_keys, ROTARY_ATTENTION_ROUND) * width;
-    bool alone = backward->query_pieces == 1 && backward->key_pieces == 1;
-    int64_t query_sums = alone ? attention->threads : whole * backward->query_pieces;
-    int64_t key_sums = alone ? attention->threads : whole * backward->band;
+        group * rotary_attention_round(backward->block_queries, ROTARY_ATTENTION_ROUND) * width;
+    backward->key_floats = rotary_attention_round(backward->block_keys, ROTARY_ATTENTION_ROUND) * width;
+    bool single_block = backward->query_blocks == 1 && backward->key_blocks == 1;
+    int64_t query_sums = single_block ? attention->threads : sequence_heads * backward->query_blocks;
+    int64_t key_sums = single_block ? attention->threads : sequence_heads * backward->band;
     backward->scratch_bytes =
-        rotary_align(attention->kernels->backward_bytes(&backward->problem, backward->piece_queries));
+        rotary_align(attention->kernels->backward_bytes(&backward->problem, backward->block_queries));
     rotary_attention_carve_shape_tables(attention, tables, shape, arena);
     backward->query_sums =
         rotary_arena_push(arena, query_sums, (size_t)backward->query_floats * sizeof(float));
@@ -87,20 +88,21 @@ size_t rotary_attention_packed_sequences_backward_bytes(const rotary_attention *
                                                         rotary_attention_shape shape,
                                                         const rotary_attention_packed_sequences *packing)
 {
-    return rotary_attention_packed_bytes(attention, shape, packing, rotary_attention_backward_bytes);
+    return rotary_attention_packed_sequences_bytes(attention, shape, packing,
+                                                   rotary_attention_backward_bytes);
 }
 
-static rotary_attention_work piece_of(const struct backward *backward, int64_t whole, int64_t query_piece,
-                                      int64_t key_piece)
+static rotary_attention_work work_item(const struct backward *backward, int64_t sequence_head,
+                                       int64_t query_block, int64_t key_block)
 {
     const rotary_attention_problem *problem = &backward->problem;
     rotary_attention_work work = {
-        .sequence = whole / problem->key_value_heads,
-        .key_value_head = whole % problem->key_value_heads,
-        .query_begin = query_piece * backward->piece_queries,
-        .query_end = (query_piece + 1) * backward->piece_queries,
-        .key_begin = key_piece * backward->piece_keys,
-        .key_end = (key_piece + 1) * backward->piece_keys,
+        .sequence = sequence_head / problem->key_value_heads,
+        .key_value_head = sequence_head % problem->key_value_heads,
+        .query_begin = query_block * backward->block_queries,
+        .query_end = (query_block + 1) * backward->block_queries,
+        .key_begin = key_block * backward->block_keys,
+        .key_end = (key_block + 1) * backward->block_keys,
     };
     if (work.query_end > backward->queries)
         work.query_end = backward->queries;
@@ -109,17 +111,17 @@ static rotary_attention_work piece_of(const struct backward *backward, int64_t w
     return work;
 }
 
-static rotary_attention_sums sums_of(const struct backward *backward, int64_t query_place, int64_t key_place)
+static rotary_attention_sums sums_of(const struct backward *backward, int64_t query_index, int64_t key_index)
 {
     return (rotary_attention_sums){
-        .query = backward->query_sums + query_place * backward->query_floats,
-        .key = backward->key_sums + key_place * backward->key_floats,
-        .value = backward->value_sums + key_place * backward->key_floats,
+        .query = backward->query_sums + query_index * backward->query_floats,
+        .key = backward->key_sums + key_index * backward->key_floats,
+        .value = backward->value_sums + key_index * backward->key_floats,
     };
 }
 
-static void meet(const struct backward *backward, const rotary_attention_work *work,
-                 const rotary_attention_sums *sums, int worker)
+static void backward_block_pair(const struct backward *backward, const rotary_attention_work *work,
+                                const rotary_attention_sums *sums, int worker)
 {
     backward->attention->kernels->backward(&backward->problem, work, sums,
                                            backward->scratch + (size_t)worker * backward->scratch_bytes);
@@ -131,17 +133,17 @@ static void clear(float *sums, int64_t floats)
 }
 
 /* A whole head, in the worker's own memory. */
-static void do_alone(void *argument, int64_t index, int worker)
+static void backward_head(void *argument, int64_t index, int worker)
 {
     const struct backward *backward = argument;
     const struct rotary_attention_kernels *kernels = backward->attention->kernels;
-    rotary_attention_work work = piece_of(backward, index, 0, 0);
+    rotary_attention_work work = work_item(backward, index, 0, 0);
     rotary_attention_sums sums = sums_of(backward, worker, worker);
     clear(sums.query, backward->query_floats);
     clear(sums.key, backward->key_floats);
     clear(sums.value, backward->key_floats);
     if (work.query_end > 0 && work.key_end > 0)
-        meet(backward, &work, &sums, worker);
+        backward_block_pair(backward, &work, &sums, worker);
     kernels->finish_queries(&backward->problem, &work, &sums);
     kernels->finish_keys(&backward->problem, &work, &sums);
 }
@@ -161,16 +163,17 @@ static void clear_keys(void *argument, int64_t index, int worker)
     clear(sums_of(backward, 0, index).value, backward->key_floats);
 }
 
-static void do_round(void *argument, int64_t index, int worker)
+static void backward_round_item(void *argument, int64_t index, int worker)
 {
     const struct backward *backward = argument;
-    int64_t whole = index / backward->band, key_piece = backward->band_begin + index % backward->band;
-    int64_t query_piece = (key_piece + backward->round) % backward->query_pieces;
-    if (key_piece >= backward->key_pieces)
+    int64_t sequence_head = index / backward->band, key_block = backward->band_begin + index % backward->band;
+    int64_t query_block = (key_block + backward->round) % backward->query_blocks;
+    if (key_block >= backward->key_blocks)
         return;
-    rotary_attention_work work = piece_of(backward, whole, query_piece, key_piece);
-    rotary_attention_sums sums = sums_of(backward, whole * backward->query_pieces + query_piece, index);
-    meet(backward, &work, &sums, worker);
+    rotary_attention_work work = work_item(backward, sequence_head, query_block, key_block);
+    rotary_attention_sums sums =
+        sums_of(backward, sequence_head * backward->query_blocks + query_block, index);
+    backward_block_pair(backward, &work, &sums, worker);
 }
 
 static void finish_queries(void *argument, int64_t index, int worker)
@@ -178,7 +181,7 @@ static void finish_queries(void *argument, int64_t index, int worker)
     (void)worker;
     const struct backward *backward = argument;
     rotary_attention_work work =
-        piece_of(backward, index / backward->query_pieces, index % backward->query_pieces, 0);
+        work_item(backward, index / backward->query_blocks, index % backward->query_blocks, 0);
     rotary_attention_sums sums = sums_of(backward, index, 0);
     backward->attention->kernels->finish_queries(&backward->problem, &work, &sums);
 }
@@ -187,32 +190,32 @@ static void finish_keys(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct backward *backward = argument;
-    int64_t key_piece = backward->band_begin + index % backward->band;
-    if (key_piece >= backward->key_pieces)
+    int64_t key_block = backward->band_begin + index % backward->band;
+    if (key_block >= backward->key_blocks)
         return;
-    rotary_attention_work work = piece_of(backward, index / backward->band, 0, key_piece);
+    rotary_attention_work work = work_item(backward, index / backward->band, 0, key_block);
     rotary_attention_sums sums = sums_of(backward, 0, index);
     backward->attention->kernels->finish_keys(&backward->problem, &work, &sums);
 }
 
-static void run_pieces(struct backward *backward, int64_t whole)
+static void run_blocks(struct backward *backward, int64_t sequence_heads)
 {
     int threads = backward->attention->threads;
-    if (backward->query_pieces == 1 && backward->key_pieces == 1) {
-        rotary_parallel_for(threads, whole, do_alone, backward);
+    if (backward->query_blocks == 1 && backward->key_blocks == 1) {
+        rotary_parallel_for(threads, sequence_heads, backward_head, backward);
         return;
     }
-    rotary_parallel_for(threads, whole * backward->query_pieces, clear_queries, backward);
-    for (int64_t begin = 0; begin < backward->key_pieces; begin += backward->band) {
+    rotary_parallel_for(threads, sequence_heads * backward->query_blocks, clear_queries, backward);
+    for (int64_t begin = 0; begin < backward->key_blocks; begin += backward->band) {
         backward->band_begin = begin;
-        rotary_parallel_for(threads, whole * backward->band, clear_keys, backward);
-        for (int64_t round = 0; round < backward->query_pieces; round++) {
+        rotary_parallel_for(threads, sequence_heads * backward->band, clear_keys, backward);
+        for (int64_t round = 0; round < backward->query_blocks; round++) {
             backward->round = round;
-            rotary_parallel_for(threads, whole * backward->band, do_round, backward);
+            rotary_parallel_for(threads, sequence_heads * backward->band, backward_round_item, backward);
         }
-        rotary_parallel_for(threads, whole * backward->band, finish_keys, backward);
+        rotary_parallel_for(threads, sequence_heads * backward->band, finish_keys, backward);
     }
-    rotary_parallel_for(threads, whole * backward->query_pieces, finish_queries, backward);
+    rotary_parallel_for(threads, sequence_heads * backward->query_blocks, finish_queries, backward);
 }
 
 static rotary_status check(const rotary_attention *attention, const rotary_attention_backward_call *call,
@@ -277,7 +280,7 @@ static void run(const rotary_attention *attention, const void *argument,
     rotary_attention_use_tables(attention, &tables, shape, problem);
     backward.queries = shape.queries;
     problem->queries = call->shape.queries;
-    run_pieces(&backward, shape.batch * attention->key_value_heads);
+    run_blocks(&backward, shape.batch * attention->key_value_heads);
 }
 
 rotary_status rotary_attention_backward(const rotary_attention *attention,
@@ -291,7 +294,7 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
     status = check(attention, call, error);
     if (status)
         return status;
-    rotary_attention_run_packed(attention, call->shape, &call->packed_sequences,
-                                rotary_attention_backward_bytes, run, call, call->workspace);
+    rotary_attention_run_packed_sequences(attention, call->shape, &call->packing,
+                                          rotary_attention_backward_bytes, run, call, call->workspace);
     return ROTARY_OK;
 }

@@ -8,7 +8,7 @@
 #include "base/strides.h"
 #include "base/threads.h"
 
-enum { ROWS_PER_PIECE = 64 };
+enum { ROWS_PER_WORK_ITEM = 64 };
 #define MAX_EXTENT ((int64_t)1 << 31)
 #define MAX_TOKENS ((int64_t)1 << 40) /* tokens: no count of anything that is made of them overflows */
 
@@ -155,21 +155,21 @@ struct filling {
     const struct attention_tables *tables;
 };
 
-static void fill_piece(void *argument, int64_t index, int worker)
+static void fill_work_item(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct filling *filling = argument;
-    int64_t row = index * ROWS_PER_PIECE, count = filling->tables->count - row;
+    int64_t row = index * ROWS_PER_WORK_ITEM, count = filling->tables->count - row;
     rotary_attention_fill_rows(filling->attention, filling->tables, row,
-                               count < ROWS_PER_PIECE ? count : ROWS_PER_PIECE);
+                               count < ROWS_PER_WORK_ITEM ? count : ROWS_PER_WORK_ITEM);
 }
 
 static void fill_tables(const rotary_attention *attention, const struct attention_tables *tables)
 {
     struct filling filling = {attention, tables};
-    int64_t pieces = (tables->count + ROWS_PER_PIECE - 1) / ROWS_PER_PIECE;
+    int64_t work_items = (tables->count + ROWS_PER_WORK_ITEM - 1) / ROWS_PER_WORK_ITEM;
     if (attention->rope || attention->value_rope)
-        rotary_parallel_for(attention->threads, pieces, fill_piece, &filling);
+        rotary_parallel_for(attention->threads, work_items, fill_work_item, &filling);
 }
 
 struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_attention *attention,

@@ -14,7 +14,7 @@
 #include "base/threads.h"
 
 /* Queries in a piece of work, over all heads that share keys. Up to FEW_ROWS are few. */
-enum { PIECE_ROWS = 256, BLOCK = 32, FEW_ROWS = 8 };
+enum { WORK_ITEM_ROWS = 256, ROW_MULTIPLE = 32, FEW_ROWS = 8 };
 /* Bytes of keys in a part: enough that what a part leaves behind is little beside what it reads. */
 enum { PART_BYTES = 1 << 19, MIN_PART_KEYS = 64 };
 
@@ -22,7 +22,7 @@ struct decode {
     const rotary_attention *attention;
     const rotary_attention_decode_call *call;
     rotary_attention_problem problem;
-    int64_t piece_queries, pieces;
+    int64_t block_queries, query_blocks;
     bool few;
     int64_t part_keys, parts; /* keys in a part, parts of a sequence at most */
     int64_t part_floats, query_floats;
@@ -53,12 +53,12 @@ static void carve_many(struct decode *decode, int64_t queries)
 {
     const rotary_attention *attention = decode->attention;
     int64_t group = attention->heads / attention->key_value_heads;
-    decode->piece_queries = rotary_attention_round((PIECE_ROWS + group - 1) / group, BLOCK);
-    if (decode->piece_queries > queries)
-        decode->piece_queries = queries;
-    decode->pieces = queries > 0 ? (queries + decode->piece_queries - 1) / decode->piece_queries : 0;
+    decode->block_queries = rotary_attention_round((WORK_ITEM_ROWS + group - 1) / group, ROW_MULTIPLE);
+    if (decode->block_queries > queries)
+        decode->block_queries = queries;
+    decode->query_blocks = queries > 0 ? (queries + decode->block_queries - 1) / decode->block_queries : 0;
     decode->scratch_bytes =
-        rotary_align(attention->kernels->forward_bytes(&decode->problem, decode->piece_queries));
+        rotary_align(attention->kernels->forward_bytes(&decode->problem, decode->block_queries));
 }
 
 static int64_t few_queries(const rotary_attention *attention)
@@ -115,7 +115,7 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     problem.queries = call->queries;
     problem.keys = length + call->queries - first;
     problem.query_offset = length - first;
-    problem.ring = call->capacity;
+    problem.ring_capacity = call->capacity;
     problem.ring_first = first % call->capacity;
     problem.query = call->query;
     problem.key = rotary_attention_as_const(call->key_cache);
@@ -155,12 +155,12 @@ static void append(void *argument, int64_t index, int worker)
     const rotary_attention_problem *problem = &decode->problem;
     for (int64_t token = 0; token < call->queries; token++) {
         int64_t row = (length + token) % call->capacity;
-        attention->kernels->turn(problem, &key_rotation, token,
-                                 place_at(problem, call->key_cache, sequence, row, head),
-                                 vector_at(problem, call->key, sequence, token, head));
-        attention->kernels->turn(problem, &value_rotation, token,
-                                 place_at(problem, call->value_cache, sequence, row, head),
-                                 vector_at(problem, call->value, sequence, token, head));
+        attention->kernels->rotate(problem, &key_rotation, token,
+                                   mutable_vector_at(problem, call->key_cache, sequence, row, head),
+                                   vector_at(problem, call->key, sequence, token, head));
+        attention->kernels->rotate(problem, &value_rotation, token,
+                                   mutable_vector_at(problem, call->value_cache, sequence, row, head),
+                                   vector_at(problem, call->value, sequence, token, head));
     }
 }
 
@@ -212,7 +212,7 @@ static void join_parts(void *argument, int64_t index, int worker)
 }
 
 /* A sequence whose cache is one part: nobody waits for others in between. */
-static void attend_alone(void *argument, int64_t sequence, int worker)
+static void attend_single_part(void *argument, int64_t sequence, int worker)
 {
     const struct decode *decode = argument;
     int64_t heads = decode->attention->key_value_heads;
@@ -222,18 +222,19 @@ static void attend_alone(void *argument, int64_t sequence, int worker)
         join_parts(argument, sequence * heads + head, worker);
 }
 
-static void attend(void *argument, int64_t index, int worker)
+static void attend_query_block(void *argument, int64_t index, int worker)
 {
     const struct decode *decode = argument;
-    int64_t key_value_heads = decode->attention->key_value_heads, whole = index / decode->pieces;
-    rotary_attention_problem problem = problem_of(decode, whole / key_value_heads);
+    int64_t key_value_heads = decode->attention->key_value_heads,
+            sequence_head = index / decode->query_blocks;
+    rotary_attention_problem problem = problem_of(decode, sequence_head / key_value_heads);
     rotary_attention_work work = {
-        .sequence = whole / key_value_heads,
-        .key_value_head = whole % key_value_heads,
-        .query_begin = index % decode->pieces * decode->piece_queries,
+        .sequence = sequence_head / key_value_heads,
+        .key_value_head = sequence_head % key_value_heads,
+        .query_begin = index % decode->query_blocks * decode->block_queries,
         .key_end = problem.keys,
     };
-    work.query_end = work.query_begin + decode->piece_queries;
+    work.query_end = work.query_begin + decode->block_queries;
     if (work.query_end > problem.queries)
         work.query_end = problem.queries;
     decode->attention->kernels->forward(&problem, &work, NULL,
@@ -315,17 +316,18 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
         .attention = attention, .call = call, .problem = rotary_attention_problem_of(attention)};
     struct rotary_arena arena = rotary_arena_over(call->workspace);
     carve(&decode, call->batch, call->queries, call->capacity, &arena);
-    int64_t whole = call->batch * attention->key_value_heads;
+    int64_t sequence_heads = call->batch * attention->key_value_heads;
     if (decode.few && decode.parts == 1) {
-        rotary_parallel_for(attention->threads, call->batch, attend_alone, &decode);
+        rotary_parallel_for(attention->threads, call->batch, attend_single_part, &decode);
     } else if (decode.few) {
         rotary_parallel_for(attention->threads, call->batch, prepare, &decode);
         rotary_parallel_for(attention->threads, call->batch * decode.parts, attend_part, &decode);
-        rotary_parallel_for(attention->threads, whole, join_parts, &decode);
+        rotary_parallel_for(attention->threads, sequence_heads, join_parts, &decode);
     } else {
         rotary_parallel_for(attention->threads, call->batch, fill, &decode);
-        rotary_parallel_for(attention->threads, whole, append, &decode);
-        rotary_parallel_for(attention->threads, whole * decode.pieces, attend, &decode);
+        rotary_parallel_for(attention->threads, sequence_heads, append, &decode);
+        rotary_parallel_for(attention->threads, sequence_heads * decode.query_blocks, attend_query_block,
+                            &decode);
     }
     return ROTARY_OK;
 }

@@ -19,8 +19,8 @@ enum { MAX_HEADS = 1 << 16 };
 /* Where scores are so large that a larger cap would bend them less, a softmax is long decided, and under a
  * smaller one than the smallest it is even; and these do not overflow in units of log 2, nor their inverses.
  */
-#define MAX_SOFTCAP      0x1p100f
-#define SMALLEST_SOFTCAP 0x1p-100f
+#define MAX_SOFTCAP 0x1p100f
+#define MIN_SOFTCAP 0x1p-100f
 
 void rotary_attention_config_default_sized(rotary_attention_config *config, size_t struct_size)
 {
@@ -103,7 +103,7 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
     attention->dtype = config.dtype;
     attention->scale = config.scale > 0 ? config.scale : (float)(1 / sqrt((double)config.head_dim));
     if (config.softcap > 0)
-        attention->softcap = fmaxf(fminf(config.softcap, MAX_SOFTCAP), SMALLEST_SOFTCAP);
+        attention->softcap = fmaxf(fminf(config.softcap, MAX_SOFTCAP), MIN_SOFTCAP);
     attention->causal = config.causal;
     attention->window = config.window < MAX_WINDOW ? config.window : MAX_WINDOW;
     attention->rope = config.rope;

@@ -11,7 +11,7 @@
 #include "rope/positions.h"
 
 /* Up to so many queries and keys a sequence is one worker's. */
-enum { SHORT = 1024 };
+enum { SHORT_SEQUENCE = 1024 };
 
 static const int32_t *key_starts(const rotary_attention_packed_sequences *packing)
 {
@@ -64,7 +64,7 @@ static struct plan plan_of(const rotary_attention *attention, rotary_attention_s
     bool all_short = true;
     for (int64_t i = 0; i < packing->sequences; i++) {
         rotary_attention_shape one = sequence_of(shape, packing, i).shape;
-        all_short = all_short && one.queries <= SHORT && one.keys <= SHORT;
+        all_short = all_short && one.queries <= SHORT_SEQUENCE && one.keys <= SHORT_SEQUENCE;
     }
     if (all_short) {
         plan.workers = attention->threads;
@@ -77,8 +77,10 @@ static struct plan plan_of(const rotary_attention *attention, rotary_attention_s
     return plan;
 }
 
-size_t rotary_attention_packed_bytes(const rotary_attention *attention, rotary_attention_shape shape,
-                                     const rotary_attention_packed_sequences *packing, attention_bytes *bytes)
+size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
+                                               rotary_attention_shape shape,
+                                               const rotary_attention_packing *packing,
+                                               attention_bytes *bytes)
 {
     struct rotary_arena arena = {0};
     if (rotary_attention_check_packing(shape, packing, NULL))
@@ -90,7 +92,7 @@ size_t rotary_attention_packed_bytes(const rotary_attention *attention, rotary_a
     return arena.used;
 }
 
-struct packed {
+struct packed_sequences {
     struct plan plan;
     rotary_attention_shape shape;
     const rotary_attention_packed_sequences *packing;
@@ -101,28 +103,29 @@ struct packed {
 
 static void run_sequence(void *argument, int64_t index, int worker)
 {
-    const struct packed *packed = argument;
-    struct attention_sequence sequence = sequence_of(packed->shape, packed->packing, index);
-    packed->run(&packed->plan.attention, packed->call, &sequence,
-                packed->workspace + (size_t)worker * packed->plan.bytes);
+    const struct packed_sequences *packed_sequences = argument;
+    struct attention_sequence sequence =
+        sequence_of(packed_sequences->shape, packed_sequences->packing, index);
+    packed_sequences->run(&packed_sequences->plan.attention, packed_sequences->call, &sequence,
+                          packed_sequences->workspace + (size_t)worker * packed_sequences->plan.bytes);
 }
 
-void rotary_attention_run_packed(const rotary_attention *attention, rotary_attention_shape shape,
-                                 const rotary_attention_packed_sequences *packing, attention_bytes *bytes,
-                                 attention_run *run, const void *call, void *workspace)
+void rotary_attention_run_packed_sequences(const rotary_attention *attention, rotary_attention_shape shape,
+                                           const rotary_attention_packing *packing, attention_bytes *bytes,
+                                           attention_run *run, const void *call, void *workspace)
 {
     struct attention_sequence all = {.shape = shape};
     if (!packing->query_starts) {
         run(attention, call, &all, workspace);
         return;
     }
-    struct packed packed = {.plan = plan_of(attention, shape, packing, bytes),
-                            .shape = shape,
-                            .packing = packing,
-                            .run = run,
-                            .call = call,
-                            .workspace = workspace};
-    rotary_parallel_for(packed.plan.workers, packing->sequences, run_sequence, &packed);
+    struct packed_sequences packed_sequences = {.plan = plan_of(attention, shape, packing, bytes),
+                                                .shape = shape,
+                                                .packing = packing,
+                                                .run = run,
+                                                .call = call,
+                                                .workspace = workspace};
+    rotary_parallel_for(packed_sequences.plan.workers, packing->sequences, run_sequence, &packed_sequences);
 }
 
 rotary_attention_const_view rotary_attention_skip(const rotary_attention *attention,

@@ -23,12 +23,13 @@ rotary_status rotary_attention_check_packing(rotary_attention_shape shape,
                                              const rotary_attention_packed_sequences *packing,
                                              rotary_error *error);
 /* Scratch memory for all sequences; 0 if the packing makes no sense. */
-size_t rotary_attention_packed_bytes(const rotary_attention *attention, rotary_attention_shape shape,
-                                     const rotary_attention_packed_sequences *packing,
-                                     attention_bytes *bytes);
-void rotary_attention_run_packed(const rotary_attention *attention, rotary_attention_shape shape,
-                                 const rotary_attention_packed_sequences *packing, attention_bytes *bytes,
-                                 attention_run *run, const void *call, void *workspace);
+size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
+                                               rotary_attention_shape shape,
+                                               const rotary_attention_packing *packing,
+                                               attention_bytes *bytes);
+void rotary_attention_run_packed_sequences(const rotary_attention *attention, rotary_attention_shape shape,
+                                           const rotary_attention_packing *packing, attention_bytes *bytes,
+                                           attention_run *run, const void *call, void *workspace);
 
 /* What is left behind the first `tokens` tokens. */
 rotary_attention_const_view rotary_attention_skip(const rotary_attention *attention,

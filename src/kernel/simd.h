@@ -148,43 +148,43 @@ static inline vint v_lanes(void)
 
 /* Lanes turned by half a vector, a quarter, ... and by one. */
 #if LANES == 16
-#define V_TURN_8 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7
-#define V_TURN_4 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11
-#define V_TURN_2 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13
-#define V_TURN_1 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
+#define V_BUTTERFLY_8 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7
+#define V_BUTTERFLY_4 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11
+#define V_BUTTERFLY_2 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13
+#define V_BUTTERFLY_1 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
 #elif LANES == 8
-#define V_TURN_4 4, 5, 6, 7, 0, 1, 2, 3
-#define V_TURN_2 2, 3, 0, 1, 6, 7, 4, 5
-#define V_TURN_1 1, 0, 3, 2, 5, 4, 7, 6
+#define V_BUTTERFLY_4 4, 5, 6, 7, 0, 1, 2, 3
+#define V_BUTTERFLY_2 2, 3, 0, 1, 6, 7, 4, 5
+#define V_BUTTERFLY_1 1, 0, 3, 2, 5, 4, 7, 6
 #else
-#define V_TURN_2 2, 3, 0, 1
-#define V_TURN_1 1, 0, 3, 2
+#define V_BUTTERFLY_2 2, 3, 0, 1
+#define V_BUTTERFLY_1 1, 0, 3, 2
 #endif
 
 /* Sums and maxima over lanes, always in the same order: halves against halves. */
 static inline float v_sum(vfloat v)
 {
 #if LANES == 16
-    v += __builtin_shufflevector(v, v, V_TURN_8);
+    v += __builtin_shufflevector(v, v, V_BUTTERFLY_8);
 #endif
 #if LANES >= 8
-    v += __builtin_shufflevector(v, v, V_TURN_4);
+    v += __builtin_shufflevector(v, v, V_BUTTERFLY_4);
 #endif
-    v += __builtin_shufflevector(v, v, V_TURN_2);
-    v += __builtin_shufflevector(v, v, V_TURN_1);
+    v += __builtin_shufflevector(v, v, V_BUTTERFLY_2);
+    v += __builtin_shufflevector(v, v, V_BUTTERFLY_1);
     return v[0];
 }
 
 static inline float v_max_lane(vfloat v)
 {
 #if LANES == 16
-    v = v_max(v, __builtin_shufflevector(v, v, V_TURN_8));
+    v = v_max(v, __builtin_shufflevector(v, v, V_BUTTERFLY_8));
 #endif
 #if LANES >= 8
-    v = v_max(v, __builtin_shufflevector(v, v, V_TURN_4));
+    v = v_max(v, __builtin_shufflevector(v, v, V_BUTTERFLY_4));
 #endif
-    v = v_max(v, __builtin_shufflevector(v, v, V_TURN_2));
-    v = v_max(v, __builtin_shufflevector(v, v, V_TURN_1));
+    v = v_max(v, __builtin_shufflevector(v, v, V_BUTTERFLY_2));
+    v = v_max(v, __builtin_shufflevector(v, v, V_BUTTERFLY_1));
     return v[0];
 }
 

@@ -4,11 +4,11 @@
 /* Turning is in f32 for all; decoding knows by itself where pairs of bf16 are multiplied. */
 #define KERNELS(kernels, variant, rotator, block)                                                            \
     {                                                                                                        \
-        .key_block = block, .packed_bytes = kernels##_packed_bytes_##variant,                                \
-        .pack = kernels##_pack_##variant, .forward_bytes = kernels##_forward_bytes_##variant,                \
+        .key_block = block, .packed_keys_bytes = kernels##_packed_keys_bytes_##variant,                      \
+        .pack_keys = kernels##_pack_keys_##variant, .forward_bytes = kernels##_forward_bytes_##variant,      \
         .forward = kernels##_forward_##variant, .backward_bytes = kernels##_backward_bytes_##variant,        \
         .backward = kernels##_backward_##variant, .finish_queries = kernels##_finish_queries_##variant,      \
-        .finish_keys = kernels##_finish_keys_##variant, .turn = rotary_attention_rotate_##rotator,           \
+        .finish_keys = kernels##_finish_keys_##variant, .rotate = rotary_attention_rotate_##rotator,         \
         .decode_queries = rotary_attention_decode_queries_##rotator,                                         \
         .decode_bytes = rotary_attention_decode_bytes_##rotator,                                             \
         .decode = rotary_attention_decode_##rotator, .decode_join = rotary_attention_decode_join_##rotator,  \

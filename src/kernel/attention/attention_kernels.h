@@ -42,8 +42,8 @@ struct rotary_attention_problem {
     float scale, softcap;
     int64_t queries; /* in log_sum_exp, which may be more than pieces are made of */
     int64_t keys;
-    int64_t query_offset; /* query m stands where key m + lead stands */
-    int64_t ring;         /* key n is row (ring_first + n) mod ring of its view, n < ring; 0: row n */
+    int64_t query_offset;  /* query m stands where key m + lead stands */
+    int64_t ring_capacity; /* key n is row (ring_first + n) mod ring of its view, n < ring; 0: row n */
     int64_t ring_first;
     rotary_attention_const_view query, key, value, saved_output, output_gradient;
     rotary_attention_view output, query_gradient, key_gradient, value_gradient;
@@ -69,7 +69,7 @@ struct rotary_attention_sums {
 };
 
 enum { ROTARY_ATTENTION_ROUND = 192, ROTARY_ATTENTION_MAX_HEAD_DIM = 1024 };
-#define ROTARY_ATTENTION_HIDDEN (-1e30f)
+#define ROTARY_ATTENTION_MASKED (-1e30f)
 enum { ROTARY_ATTENTION_KEY_BLOCK = 192, ROTARY_ATTENTION_BF16_KEY_BLOCK = 512 };
 
 static inline int64_t rotary_attention_round(int64_t count, int64_t multiple)
@@ -104,8 +104,8 @@ static inline const void *vector_at(const rotary_attention_problem *problem, rot
     return (const char *)view.data + element * (problem->bf16 ? 2 : 4);
 }
 
-static inline void *place_at(const rotary_attention_problem *problem, rotary_attention_view view,
-                             int64_t sequence, int64_t row, int64_t head)
+static inline void *mutable_vector_at(const rotary_attention_problem *problem, rotary_attention_view view,
+                                      int64_t sequence, int64_t row, int64_t head)
 {
     int64_t element = sequence * view.batch_stride + row * view.time_stride + head * view.head_stride;
     return (char *)view.data + element * (problem->bf16 ? 2 : 4);
@@ -118,8 +118,9 @@ struct rotary_attention_kernels {
      * packed_bytes, 64-byte aligned; or it packs them itself, block after block, where packed is NULL. pack
      * makes the block of keys key_begin ... key_end - 1. */
     int64_t key_block;
-    size_t (*packed_bytes)(const rotary_attention_problem *problem);
-    void (*pack)(const rotary_attention_problem *problem, const rotary_attention_work *work, void *packed);
+    size_t (*packed_keys_bytes)(const rotary_attention_problem *problem);
+    void (*pack_keys)(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                      void *packed);
     size_t (*forward_bytes)(const rotary_attention_problem *problem, int64_t queries);
     void (*forward)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                     const void *packed, void *scratch);
@@ -148,8 +149,8 @@ struct rotary_attention_kernels {
                         const float *parts, int64_t count);
 
     /* to[0 ... head_dim - 1] = from, turned by row `row` of `turn`; both of the problem's element type. */
-    void (*turn)(const rotary_attention_problem *problem, const struct rotary_attention_rotation *turn,
-                 int64_t row, void *to, const void *from);
+    void (*rotate)(const rotary_attention_problem *problem, const struct rotary_attention_rotation *rotate,
+                   int64_t row, void *to, const void *from);
 };
 
 /* Never NULL for an instruction set that is available. */

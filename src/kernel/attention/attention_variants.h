@@ -8,8 +8,9 @@
 #include "kernel/attention/attention_kernels.h"
 
 #define ROTARY_ATTENTION_DECLARE(kernels, variant)                                                           \
-    size_t kernels##_packed_bytes_##variant(const rotary_attention_problem *);                               \
-    void kernels##_pack_##variant(const rotary_attention_problem *, const rotary_attention_work *, void *);  \
+    size_t kernels##_packed_keys_bytes_##variant(const rotary_attention_problem *);                          \
+    void kernels##_pack_keys_##variant(const rotary_attention_problem *, const rotary_attention_work *,      \
+                                       void *);                                                              \
     size_t kernels##_forward_bytes_##variant(const rotary_attention_problem *, int64_t);                     \
     void kernels##_forward_##variant(const rotary_attention_problem *, const rotary_attention_work *,        \
                                      const void *, void *);                                                  \

@@ -60,28 +60,28 @@ static inline void rotate_pairs(__m512 *x, __m512 *y, __m512 c, __m512 s)
 /* to[0 ... width - 1] = factor times from[0 ... head_dim - 1], turned by row `index`; zero from head_dim on.
  */
 static inline void rotate_in(uint16_t *to, const uint16_t *from, int64_t head_dim, int64_t width,
-                             float factor, const struct rotary_attention_rotation *turn, int64_t index)
+                             float factor, const struct rotary_attention_rotation *rotation, int64_t index)
 {
     __m512 f = _mm512_set1_ps(factor);
-    int64_t pairs = turn->cosine ? turn->dim / 2 : 0;
+    int64_t pairs = rotation->cosine ? rotation->dim / 2 : 0;
     if (pairs * 2 < width)
         for (int64_t at = 0; at < width; at += 16) {
-            __m256i half = _mm256_maskz_loadu_epi16(first_lanes(larger(0, head_dim - at)), from + at);
+            __m256i half = _mm256_maskz_loadu_epi16(first_lanes(max_i64(0, head_dim - at)), from + at);
             _mm256_storeu_si256((__m256i *)(to + at), narrow(_mm512_mul_ps(widen(half), f)));
         }
-    const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
+    const float *cosine = rotation->cosine + index * pairs, *sine = rotation->sine + index * pairs;
     for (int64_t pair = 0; pair < pairs; pair += 16) {
         __mmask16 lanes = first_lanes(pairs - pair);
         __m512 c = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, cosine + pair), f);
         __m512 s = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, sine + pair), f);
-        if (turn->interleaved) {
-            int64_t at = turn->start + 2 * pair;
+        if (rotation->interleaved) {
+            int64_t at = rotation->start + 2 * pair;
             __m512 x, y;
             v_part_bf16((vint)_mm512_maskz_loadu_epi32(lanes, from + at), (vfloat *)&x, (vfloat *)&y);
             rotate_pairs(&x, &y, c, s);
             _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_zip_bf16((vfloat)x, (vfloat)y));
         } else {
-            int64_t at = turn->start + pair;
+            int64_t at = rotation->start + pair;
             __m512 x = widen(_mm256_maskz_loadu_epi16(lanes, from + at));
             __m512 y = widen(_mm256_maskz_loadu_epi16(lanes, from + at + pairs));
             rotate_pairs(&x, &y, c, s);
@@ -118,27 +118,28 @@ enum { AHEAD = 12 };
 static inline void rotate_rows_in(uint16_t *to, const rotary_attention_problem *problem,
                                   rotary_attention_const_view view, int64_t sequence, int64_t head,
                                   int64_t first, int64_t count, float factor, bool keys,
-                                  const struct rotary_attention_rotation *turn)
+                                  const struct rotary_attention_rotation *rotation)
 {
-    int64_t head_dim = problem->head_dim, width = rotary_attention_row(head_dim), pairs = turn->dim / 2;
-    bool whole = turn->cosine && !turn->interleaved && turn->dim == width && pairs % 16 == 0;
-    bool plain = !turn->cosine && head_dim == width && factor == 1.0f;
+    int64_t head_dim = problem->head_dim, width = rotary_attention_row(head_dim), pairs = rotation->dim / 2;
+    bool full = rotation->cosine && !rotation->interleaved && rotation->dim == width && pairs % 16 == 0;
+    bool plain = !rotation->cosine && head_dim == width && factor == 1.0f;
     int64_t ahead = count > 1 ? AHEAD * view.time_stride : 0; /* over one entry a stride may be anything */
     for (int64_t at = 0; at < count; at++) {
         const uint16_t *from =
             vector_at(problem, view, sequence, keys ? key_row(problem, first + at) : first + at, head);
         for (int64_t channel = 0; channel < head_dim; channel += 32)
             _mm_prefetch((const char *)(from + ahead + channel), _MM_HINT_T0);
-        const float *cosine = turn->cosine + (first + at) * pairs, *sine = turn->sine + (first + at) * pairs;
+        const float *cosine = rotation->cosine + (first + at) * pairs,
+                    *sine = rotation->sine + (first + at) * pairs;
         for (int64_t channel = 0; plain && channel < width; channel += 32)
             _mm512_storeu_si512(to + at * width + channel, _mm512_loadu_si512(from + channel));
         if (plain)
             continue;
-        if (whole)
+        if (full)
             rotate_in_dense(to + at * width, from, pairs, factor != 1.0f, _mm512_set1_ps(factor), cosine,
                             sine);
         else
-            rotate_in(to + at * width, from, head_dim, width, factor, turn, first + at);
+            rotate_in(to + at * width, from, head_dim, width, factor, rotation, first + at);
     }
 }
 
@@ -166,10 +167,10 @@ static inline void rotate_halves_out(uint16_t *to, const float *from, int64_t pa
 
 /* to[0 ... head_dim - 1] = factor times from, turned back by row `index`. */
 static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim, float factor,
-                              const struct rotary_attention_rotation *turn, int64_t index)
+                              const struct rotary_attention_rotation *rotation, int64_t index)
 {
     __m512 f = _mm512_set1_ps(factor);
-    int64_t pairs = turn->cosine ? turn->dim / 2 : 0;
+    int64_t pairs = rotation->cosine ? rotation->dim / 2 : 0;
     if (pairs * 2 < head_dim) {
         int64_t at = 0;
         for (; at + 16 <= head_dim; at += 16)
@@ -178,9 +179,9 @@ static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim,
         __m512 rest = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, from + at), f);
         _mm256_mask_storeu_epi16(to + at, lanes, narrow(rest));
     }
-    const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
-    if (pairs % 16 == 0 && !turn->interleaved) {
-        rotate_halves_out(to + turn->start, from + turn->start, pairs, f, cosine, sine);
+    const float *cosine = rotation->cosine + index * pairs, *sine = rotation->sine + index * pairs;
+    if (pairs % 16 == 0 && !rotation->interleaved) {
+        rotate_halves_out(to + rotation->start, from + rotation->start, pairs, f, cosine, sine);
         return;
     }
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -189,15 +190,15 @@ static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim,
         __mmask16 lanes = first_lanes(pairs - pair);
         __m512 c = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, cosine + pair), f);
         __m512 s = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, sine + pair), f);
-        if (turn->interleaved) {
-            int64_t at = turn->start + 2 * pair, left = 2 * (pairs - pair);
+        if (rotation->interleaved) {
+            int64_t at = rotation->start + 2 * pair, left = 2 * (pairs - pair);
             __m512 low = _mm512_maskz_loadu_ps(first_lanes(left), from + at);
-            __m512 high = _mm512_maskz_loadu_ps(first_lanes(larger(0, left - 16)), from + at + 16);
+            __m512 high = _mm512_maskz_loadu_ps(first_lanes(max_i64(0, left - 16)), from + at + 16);
             __m512 x = _mm512_permutex2var_ps(low, even, high), y = _mm512_permutex2var_ps(low, odd, high);
             rotate_pairs_transposed(&x, &y, c, s);
             _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_zip_bf16((vfloat)x, (vfloat)y));
         } else {
-            int64_t at = turn->start + pair;
+            int64_t at = rotation->start + pair;
             __m512 x = _mm512_maskz_loadu_ps(lanes, from + at),
                    y = _mm512_maskz_loadu_ps(lanes, from + at + pairs);
             rotate_pairs_transposed(&x, &y, c, s);

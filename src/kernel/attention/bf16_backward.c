@@ -23,21 +23,21 @@ enum {
 
 struct state {
     int64_t width;           /* elements in a padded row */
-    int64_t run;             /* rows of one head: its queries, rounded up */
+    int64_t padded_queries;  /* rows of one head: its queries, rounded up */
     uint16_t *query_columns; /* tiles [heads of the group, run / 16, width / 32]: sums over channels */
     uint16_t *query_pairs;   /* tiles [heads of the group, run / 32, width / 16]: sums over queries */
-    uint16_t *gradient_columns;
-    uint16_t *gradient_pairs;
+    uint16_t *d_output_columns;
+    uint16_t *d_output_pairs;
     float *log_sum_exp;    /* [heads of the group, run], in units of log 2 */
-    float *weighted;       /* likewise: dout . out */
+    float *delta;          /* likewise: dout . out */
     uint16_t *rows;        /* [PART, width]: turned, on their way into tiles */
     uint16_t *key, *value; /* [BLOCK, width] */
     uint16_t *key_columns; /* [BLOCK / 32, width, 32]: keys transposed, as a left-hand side */
-    float *score, *change; /* [PART, PART]: s^T and dp^T */
-    uint16_t *weight;      /* [BLOCK / 32 of keys, BLOCK / 32 of queries, 32, 32]: p^T */
-    uint16_t *slope;       /* likewise: ds^T */
-    uint16_t *slope_pairs; /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
-    float *shift;          /* [PART, PART]: transposed, what is added to scores */
+    float *score, *dp;     /* [PART, PART]: s^T and dp^T */
+    uint16_t *p;           /* [BLOCK / 32 of keys, BLOCK / 32 of queries, 32, 32]: p^T */
+    uint16_t *ds;          /* likewise: ds^T */
+    uint16_t *ds_pairs;    /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
+    float *bias_tile;      /* [PART, PART]: transposed, what is added to scores */
     const float *bias;     /* of the head in hand, or NULL */
 };
 
@@ -46,25 +46,25 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
 {
     int64_t width = rotary_attention_row(problem->head_dim);
     state->width = width;
-    state->run = round_up(queries, ROTARY_ATTENTION_ROUND);
-    int64_t rows = problem->heads / problem->key_value_heads * state->run;
+    state->padded_queries = round_up(queries, ROTARY_ATTENTION_ROUND);
+    int64_t rows = problem->heads / problem->key_value_heads * state->padded_queries;
     const size_t size = sizeof(uint16_t);
-    uint16_t **packed[] = {&state->query_columns, &state->query_pairs, &state->gradient_columns,
-                           &state->gradient_pairs};
+    uint16_t **query_tiles[] = {&state->query_columns, &state->query_pairs, &state->d_output_columns,
+                                &state->d_output_pairs};
     for (int i = 0; i < 4; i++)
-        *packed[i] = rotary_arena_push(arena, rows * width, size);
+        *query_tiles[i] = rotary_arena_push(arena, rows * width, size);
     state->log_sum_exp = rotary_arena_push(arena, rows, sizeof(float));
-    state->weighted = rotary_arena_push(arena, rows, sizeof(float));
+    state->delta = rotary_arena_push(arena, rows, sizeof(float));
     state->rows = rotary_arena_push(arena, PART * width, size);
     state->key = rotary_arena_push(arena, BLOCK * width, size);
     state->value = rotary_arena_push(arena, BLOCK * width, size);
     state->key_columns = rotary_arena_push(arena, BLOCK * width, size);
     state->score = rotary_arena_push(arena, PART * PART, sizeof(float));
-    state->change = rotary_arena_push(arena, PART * PART, sizeof(float));
-    state->shift = rotary_arena_push(arena, PART * PART, sizeof(float));
-    uint16_t **made[] = {&state->weight, &state->slope, &state->slope_pairs};
+    state->dp = rotary_arena_push(arena, PART * PART, sizeof(float));
+    state->bias_tile = rotary_arena_push(arena, PART * PART, sizeof(float));
+    uint16_t **score_tiles[] = {&state->p, &state->ds, &state->ds_pairs};
     for (int i = 0; i < 3; i++)
-        *made[i] = rotary_arena_push(arena, BLOCK * BLOCK, size);
+        *score_tiles[i] = rotary_arena_push(arena, BLOCK * BLOCK, size);
 }
 
 size_t ROTARY_KERNEL(rotary_attention_bf16_backward_bytes)(const rotary_attention_problem *problem,
@@ -90,9 +90,9 @@ static float dot(const uint16_t *a, const uint16_t *b, int64_t count)
 /* Turns rows first ... first + count - 1 of one head into state->rows, zero rows after them. */
 static void load_part(const rotary_attention_problem *problem, const struct state *state,
                       rotary_attention_const_view view, int64_t sequence, int64_t head, int64_t first,
-                      int64_t count, float factor, const struct rotary_attention_rotation *turn)
+                      int64_t count, float factor, const struct rotary_attention_rotation *rotation)
 {
-    rotate_rows_in(state->rows, problem, view, sequence, head, first, count, factor, false, turn);
+    rotate_rows_in(state->rows, problem, view, sequence, head, first, count, factor, false, rotation);
     memset(state->rows + count * state->width, 0, (size_t)((PART - count) * state->width) * sizeof(uint16_t));
 }
 
@@ -101,7 +101,7 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
 {
     int64_t width = state->width, sequence = work->sequence;
     for (int64_t query = work->query_begin; query < work->query_end; query += PART, index += PART) {
-        int64_t count = smaller(PART, work->query_end - query);
+        int64_t count = min_i64(PART, work->query_end - query);
         load_part(problem, state, problem->query, sequence, head, query, count, problem->scale * LOG2_E,
                   &problem->query_rotation);
         pack_transposed(state->query_columns + index * width, state->rows, width);
@@ -109,15 +109,15 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         pack_pairs(state->query_pairs + index * width, state->rows, width);
         load_part(problem, state, problem->output_gradient, sequence, head, query, count, 1.0f,
                   &problem->output_rotation);
-        pack_transposed(state->gradient_columns + index * width, state->rows, width);
-        pack_transposed(state->gradient_columns + (index + 16) * width, state->rows + 16 * width, width);
-        pack_pairs(state->gradient_pairs + index * width, state->rows, width);
+        pack_transposed(state->d_output_columns + index * width, state->rows, width);
+        pack_transposed(state->d_output_columns + (index + 16) * width, state->rows + 16 * width, width);
+        pack_pairs(state->d_output_pairs + index * width, state->rows, width);
         const float *log_sum_exp =
             problem->saved_log_sum_exp + (sequence * problem->heads + head) * problem->queries + query;
         for (int64_t at = 0; at < PART; at++) {
-            bool blank = at >= count || log_sum_exp[at] == -INFINITY; /* it sees nothing */
-            state->log_sum_exp[index + at] = blank ? 0.0f : log_sum_exp[at] * LOG2_E;
-            state->weighted[index + at] =
+            bool fully_masked = at >= count || log_sum_exp[at] == -INFINITY; /* it sees nothing */
+            state->log_sum_exp[index + at] = fully_masked ? 0.0f : log_sum_exp[at] * LOG2_E;
+            state->delta[index + at] =
                 at >= count ? 0.0f
                             : dot(vector_at(problem, problem->saved_output, sequence, query + at, head),
                                   vector_at(problem, problem->output_gradient, sequence, query + at, head),
@@ -145,7 +145,7 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
     int64_t width = state->width, head = work->key_value_head, sequence = work->sequence;
     uint16_t tiles[2][TILE];
     for (int64_t at = 0; at < BLOCK; at += PART) {
-        int64_t some = larger(0, smaller(PART, count - at));
+        int64_t some = max_i64(0, min_i64(PART, count - at));
         load_part(problem, state, problem->value, sequence, head, first + at, some, 1.0f,
                   &problem->value_rotation);
         memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
@@ -163,55 +163,55 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
 }
 
 /* to[32 keys][32 queries] = rows times columns. */
-static void make_products(float *to, const uint16_t *rows, const uint16_t *columns, int64_t width)
+static void multiply_part(float *to, const uint16_t *rows, const uint16_t *columns, int64_t width)
 {
     multiply_block(to, PART, false, width / DEPTH, (struct left_side){rows, width, DEPTH},
                    (struct right_side){columns, SIDE * width, TILE});
 }
 
 /* Which of the queries of a part, counted from its first, see a key: begin ... end - 1. */
-struct sight {
+struct visible_range {
     int64_t begin, end;
 };
 
-static struct sight sight_of(const rotary_attention_problem *problem, int64_t query, int64_t key,
-                             int64_t queries)
+static struct visible_range visible_range_of(const rotary_attention_problem *problem, int64_t query,
+                                             int64_t key, int64_t queries)
 {
-    struct sight sight = {0, queries};
+    struct visible_range visible_range = {0, queries};
     if (problem->causal)
-        sight.begin = larger(0, key - problem->query_offset - query);
+        visible_range.begin = max_i64(0, key - problem->query_offset - query);
     if (problem->window > 0)
-        sight.end = smaller(queries, key - problem->query_offset - query + problem->window);
-    if (key >= problem->keys || sight.end <= sight.begin)
-        return (struct sight){0, 0};
-    return sight;
+        visible_range.end = min_i64(queries, key - problem->query_offset - query + problem->window);
+    if (key >= problem->keys || visible_range.end <= visible_range.begin)
+        return (struct visible_range){0, 0};
+    return visible_range;
 }
 
-static __mmask32 lanes_of(struct sight sight)
+static __mmask32 lanes_of(struct visible_range visible_range)
 {
-    uint64_t below_end = (1ull << sight.end) - 1, below_begin = (1ull << sight.begin) - 1;
+    uint64_t below_end = (1ull << visible_range.end) - 1, below_begin = (1ull << visible_range.begin) - 1;
     return (__mmask32)(below_end & ~below_begin);
 }
 
-static inline void bend(__m512 *score, __m512 *slope, float softcap)
+static inline void apply_softcap(__m512 *score, __m512 *ds, float softcap)
 {
-    vfloat bent = v_tanh((vfloat)*score * v_set(LN_2 / softcap));
-    *score = (__m512)(v_set(softcap * LOG2_E) * bent);
-    *slope = (__m512)v_fma(-bent, bent, v_set(1.0f));
+    vfloat capped = v_tanh((vfloat)*score * v_set(LN_2 / softcap));
+    *score = (__m512)(v_set(softcap * LOG2_E) * capped);
+    *ds = (__m512)v_fma(-capped, capped, v_set(1.0f));
 }
 
-struct vectors {
-    __m512 log_sum_exp[2], weighted[2];
+struct query_statistics {
+    __m512 log_sum_exp[2], delta[2];
 };
 
 /* Transposes the biases of queries `query` ... and keys `key` ..., 32 of each, those of them there are. */
-static void load_shift(const rotary_attention_problem *problem, const struct state *state, int64_t query,
-                       int64_t queries, int64_t key)
+static void load_bias_tile(const rotary_attention_problem *problem, const struct state *state, int64_t query,
+                           int64_t queries, int64_t key)
 {
     float square[SIDE][SIDE];
     for (int64_t at = 0; at < PART; at += SIDE)
         for (int64_t column = 0; column < PART; column += SIDE) {
-            __mmask16 lanes = first_lanes(larger(0, problem->keys - key - column));
+            __mmask16 lanes = first_lanes(max_i64(0, problem->keys - key - column));
             for (int64_t row = 0; row < SIDE; row++) {
                 int64_t place = (query + at + row) * problem->bias.query_stride + key + column;
                 __m512 biases = at + row < queries && lanes
@@ -222,151 +222,150 @@ static void load_shift(const rotary_attention_problem *problem, const struct sta
             float columns[SIDE][SIDE];
             transpose_dwords(columns, square, SIDE);
             for (int64_t row = 0; row < SIDE; row++)
-                memcpy(state->shift + (column + row) * PART + at, columns[row], sizeof columns[row]);
+                memcpy(state->bias_tile + (column + row) * PART + at, columns[row], sizeof columns[row]);
         }
 }
 
 /* One key's scores and dp of a part become its weights and slopes; what is added to the scores may be NULL.
  */
-static inline __attribute__((always_inline)) void derive(const float *score, const float *change,
-                                                         const float *shift, const struct vectors *of_query,
-                                                         float softcap, __mmask32 seen, __m512i *weight,
-                                                         __m512i *slope)
+static inline __attribute__((always_inline)) void
+derive(const float *score, const float *dp, const float *bias, const struct query_statistics *of_query,
+       float softcap, __mmask32 visible, __m512i *p_words, __m512i *ds_words)
 {
     __m512 p[2], ds[2];
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
-        __m512 s = _mm512_loadu_ps(score + i * 16), bending = _mm512_set1_ps(1.0f);
+        __m512 s = _mm512_loadu_ps(score + i * 16), d_softcap = _mm512_set1_ps(1.0f);
         if (softcap > 0)
-            bend(&s, &bending, softcap);
-        if (shift)
-            s = (__m512)v_shift((vfloat)s, v_load(shift + i * 16), LOG2_E);
+            apply_softcap(&s, &d_softcap, softcap);
+        if (bias)
+            s = (__m512)v_add_bias((vfloat)s, v_load(bias + i * 16), LOG2_E);
         /* A weight is at most 1, however coarse a log-sum-exp far from 0 is; a NaN stays. */
         __m512 exponent = _mm512_min_ps(_mm512_setzero_ps(), _mm512_sub_ps(s, of_query->log_sum_exp[i]));
         p[i] = exp2_coarse(exponent);
-        ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(change + i * 16), of_query->weighted[i]));
+        ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(dp + i * 16), of_query->delta[i]));
         if (softcap > 0)
-            ds[i] = _mm512_mul_ps(ds[i], bending);
+            ds[i] = _mm512_mul_ps(ds[i], d_softcap);
     }
-    *weight = _mm512_maskz_mov_epi16(seen, narrow_two(p[0], p[1]));
-    *slope = _mm512_maskz_mov_epi16(seen, narrow_two(ds[0], ds[1]));
+    *p_words = _mm512_maskz_mov_epi16(visible, narrow_two(p[0], p[1]));
+    *ds_words = _mm512_maskz_mov_epi16(visible, narrow_two(ds[0], ds[1]));
 }
 
 /* Makes p^T and ds^T of keys `key` ... and queries `query` ..., 32 of each, from the scores and dp in `state`
  * and, where there is a bias, from what is added. */
-static inline __attribute__((always_inline)) void derive_part(const rotary_attention_problem *problem,
-                                                              const struct state *state, bool biased,
-                                                              int64_t query, int64_t queries, int64_t key,
-                                                              int64_t index, uint16_t *weight,
-                                                              uint16_t *slope, uint16_t *slope_pairs)
+static inline __attribute__((always_inline)) void
+derive_part(const rotary_attention_problem *problem, const struct state *state, bool biased, int64_t query,
+            int64_t queries, int64_t key, int64_t index, uint16_t *p, uint16_t *ds, uint16_t *ds_pairs)
 {
-    struct vectors of_query;
+    struct query_statistics of_query;
     for (int i = 0; i < 2; i++) {
         of_query.log_sum_exp[i] = _mm512_loadu_ps(state->log_sum_exp + index + i * 16);
-        of_query.weighted[i] = _mm512_loadu_ps(state->weighted + index + i * 16);
+        of_query.delta[i] = _mm512_loadu_ps(state->delta + index + i * 16);
     }
-    struct sight first = sight_of(problem, query, key, PART),
-                 last = sight_of(problem, query, key + PART - 1, PART);
-    bool whole =
+    struct visible_range first = visible_range_of(problem, query, key, PART),
+                         last = visible_range_of(problem, query, key + PART - 1, PART);
+    bool all_visible =
         queries == PART && first.begin == 0 && first.end == PART && last.begin == 0 && last.end == PART;
     for (int64_t row = 0; row < PART; row += 2) {
-        __mmask32 seen[2] = {0xffffffffu, 0xffffffffu};
-        if (!whole)
+        __mmask32 visible[2] = {0xffffffffu, 0xffffffffu};
+        if (!all_visible)
             for (int i = 0; i < 2; i++)
-                seen[i] = lanes_of(sight_of(problem, query, key + row + i, queries));
-        __m512i p[2], ds[2];
+                visible[i] = lanes_of(visible_range_of(problem, query, key + row + i, queries));
+        __m512i p_rows[2], ds_rows[2];
         for (int i = 0; i < 2; i++) {
-            derive(state->score + (row + i) * PART, state->change + (row + i) * PART,
-                   biased ? state->shift + (row + i) * PART : NULL, &of_query, problem->softcap, seen[i],
-                   &p[i], &ds[i]);
-            _mm512_storeu_si512(weight + (row + i) * PART, p[i]);
-            _mm512_storeu_si512(slope + (row + i) * PART, ds[i]);
+            derive(state->score + (row + i) * PART, state->dp + (row + i) * PART,
+                   biased ? state->bias_tile + (row + i) * PART : NULL, &of_query, problem->softcap,
+                   visible[i], &p_rows[i], &ds_rows[i]);
+            _mm512_storeu_si512(p + (row + i) * PART, p_rows[i]);
+            _mm512_storeu_si512(ds + (row + i) * PART, ds_rows[i]);
         }
-        _mm512_storeu_si512(slope_pairs + row / 2 * 32, v_alternate_low(ds[0], ds[1]));
-        _mm512_storeu_si512(slope_pairs + TILE + row / 2 * 32, v_alternate_high(ds[0], ds[1]));
+        _mm512_storeu_si512(ds_pairs + row / 2 * 32, v_alternate_low(ds_rows[0], ds_rows[1]));
+        _mm512_storeu_si512(ds_pairs + TILE + row / 2 * 32, v_alternate_high(ds_rows[0], ds_rows[1]));
     }
 }
 
 /* Parts of a block that see one part of the other: begin ... end - 1, counted in rows. None at first. */
-static inline void include_part(struct span *seen, int64_t at)
+static inline void include_part(struct range *visible, int64_t at)
 {
-    if (seen->end == 0)
-        seen->begin = at;
-    seen->end = at + PART;
+    if (visible->end == 0)
+        visible->begin = at;
+    visible->end = at + PART;
 }
 
 /* sums[keys][width] += left right, over the queries that see each part of the keys. */
-static void add_keys(float *sums, const struct span *seen, const uint16_t *left, const uint16_t *right,
-                     int64_t keys, int64_t width)
+static void accumulate_keys(float *sums, const struct range *visible, const uint16_t *left,
+                            const uint16_t *right, int64_t keys, int64_t width)
 {
-    for (int64_t key = 0; key < keys; key += PART, seen++, left += BLOCK * PART)
-        for (int64_t channel = 0; channel < width && seen->end > 0; channel += 32)
-            multiply_block(sums + key * width + channel, width, true, (seen->end - seen->begin) / DEPTH,
-                           (struct left_side){left + seen->begin * PART, PART, SQUARE},
-                           (struct right_side){right + seen->begin * width + channel / SIDE * TILE, TILE,
+    for (int64_t key = 0; key < keys; key += PART, visible++, left += BLOCK * PART)
+        for (int64_t channel = 0; channel < width && visible->end > 0; channel += 32)
+            multiply_block(sums + key * width + channel, width, true, (visible->end - visible->begin) / DEPTH,
+                           (struct left_side){left + visible->begin * PART, PART, SQUARE},
+                           (struct right_side){right + visible->begin * width + channel / SIDE * TILE, TILE,
                                                width / SIDE * TILE});
 }
 
 /* sums, [queries / 32][width][32], += keys^T ds^T, over the keys that each part of the queries sees. */
-static void add_queries(float *sums, const struct span *seen, const struct state *state, int64_t queries)
+static void accumulate_queries(float *sums, const struct range *visible, const struct state *state,
+                               int64_t queries)
 {
     int64_t width = state->width;
-    for (int64_t query = 0; query < queries; query += PART, seen++)
-        for (int64_t channel = 0; channel < width && seen->end > 0; channel += 32)
-            multiply_block(sums + query * width + channel * 32, 32, true, (seen->end - seen->begin) / DEPTH,
-                           (struct left_side){state->key_columns + seen->begin * width + channel * DEPTH,
+    for (int64_t query = 0; query < queries; query += PART, visible++)
+        for (int64_t channel = 0; channel < width && visible->end > 0; channel += 32)
+            multiply_block(sums + query * width + channel * 32, 32, true,
+                           (visible->end - visible->begin) / DEPTH,
+                           (struct left_side){state->key_columns + visible->begin * width + channel * DEPTH,
                                               DEPTH, DEPTH * width},
-                           (struct right_side){state->slope_pairs + seen->begin * BLOCK + query / SIDE * TILE,
+                           (struct right_side){state->ds_pairs + visible->begin * BLOCK + query / SIDE * TILE,
                                                TILE, BLOCK / SIDE * TILE});
 }
 
 /* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
-static void meet(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                 const struct state *state, const rotary_attention_sums *sums, int64_t index, int64_t query,
-                 int64_t rows, int64_t first, int64_t count)
+static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                         const struct state *state, const rotary_attention_sums *sums, int64_t index,
+                         int64_t query, int64_t rows, int64_t first, int64_t count)
 {
     int64_t width = state->width;
-    count = smaller(count, end_key(problem, query + rows - 1) - first);
+    count = min_i64(count, end_key(problem, query + rows - 1) - first);
     if (count <= 0 || first + count <= first_key(problem, query))
         return;
     int64_t keys = round_up(count, PART), queries = round_up(rows, PART);
-    struct span queries_of[BLOCK / PART] = {0}, keys_of[BLOCK / PART] = {0};
+    struct range queries_of[BLOCK / PART] = {0}, keys_of[BLOCK / PART] = {0};
     for (int64_t key = 0; key < keys; key += PART)
         for (int64_t at = 0; at < queries; at += PART) {
-            int64_t last = query + smaller(rows, at + PART) - 1, place = key * BLOCK + at * PART;
+            int64_t last = query + min_i64(rows, at + PART) - 1, place = key * BLOCK + at * PART;
             if (end_key(problem, last) <= first + key ||
-                first_key(problem, query + at) >= first + smaller(count, key + PART))
+                first_key(problem, query + at) >= first + min_i64(count, key + PART))
                 continue;
             include_part(&queries_of[key / PART], at);
             include_part(&keys_of[at / PART], key);
-            uint16_t *weight = state->weight + place, *slope = state->slope + place,
-                     *slope_pairs = state->slope_pairs + place;
-            make_products(state->score, state->key + key * width, state->query_columns + (index + at) * width,
+            uint16_t *p = state->p + place, *ds = state->ds + place, *ds_pairs = state->ds_pairs + place;
+            multiply_part(state->score, state->key + key * width, state->query_columns + (index + at) * width,
                           width);
-            make_products(state->change, state->value + key * width,
-                          state->gradient_columns + (index + at) * width, width);
+            multiply_part(state->dp, state->value + key * width,
+                          state->d_output_columns + (index + at) * width, width);
             if (state->bias) {
-                load_shift(problem, state, query + at, smaller(PART, rows - at), first + key);
-                derive_part(problem, state, true, query + at, smaller(PART, rows - at), first + key,
-                            index + at, weight, slope, slope_pairs);
+                load_bias_tile(problem, state, query + at, min_i64(PART, rows - at), first + key);
+                derive_part(problem, state, true, query + at, min_i64(PART, rows - at), first + key,
+                            index + at, p, ds, ds_pairs);
             } else {
-                derive_part(problem, state, false, query + at, smaller(PART, rows - at), first + key,
-                            index + at, weight, slope, slope_pairs);
+                derive_part(problem, state, false, query + at, min_i64(PART, rows - at), first + key,
+                            index + at, p, ds, ds_pairs);
             }
         }
     int64_t place = (first - work->key_begin) * width;
-    add_keys(sums->value + place, queries_of, state->weight, state->gradient_pairs + index * width, keys,
-             width);
-    add_keys(sums->key + place, queries_of, state->slope, state->query_pairs + index * width, keys, width);
-    add_queries(sums->query + index * width, keys_of, state, queries);
+    accumulate_keys(sums->value + place, queries_of, state->p, state->d_output_pairs + index * width, keys,
+                    width);
+    accumulate_keys(sums->key + place, queries_of, state->ds, state->query_pairs + index * width, keys,
+                    width);
+    accumulate_queries(sums->query + index * width, keys_of, state, queries);
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_problem *problem,
                                                    const rotary_attention_work *work,
                                                    const rotary_attention_sums *sums, void *scratch)
 {
-    int64_t begin = larger(work->key_begin, first_key(problem, work->query_begin));
-    int64_t end = smaller(work->key_end, end_key(problem, work->query_end - 1));
+    int64_t begin = max_i64(work->key_begin, first_key(problem, work->query_begin));
+    int64_t end = min_i64(work->key_end, end_key(problem, work->query_end - 1));
     if (begin >= end)
         return;
     int64_t group = problem->heads / problem->key_value_heads;
@@ -374,17 +373,19 @@ void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_proble
     struct rotary_arena arena = rotary_arena_over(scratch);
     carve(&state, &arena, problem, work->query_end - work->query_begin);
     for (int64_t member = 0; member < group; member++)
-        load_queries(problem, work, &state, work->key_value_head * group + member, member * state.run);
+        load_queries(problem, work, &state, work->key_value_head * group + member,
+                     member * state.padded_queries);
     tiles_begin();
     begin -= (begin - work->key_begin) % BLOCK;
     for (int64_t first = begin; first < end; first += BLOCK) {
-        int64_t count = smaller(BLOCK, end - first);
+        int64_t count = min_i64(BLOCK, end - first);
         load_keys(problem, work, &state, first, count);
         for (int64_t member = 0; member < group; member++) {
             state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
             for (int64_t query = work->query_begin; query < work->query_end; query += BLOCK)
-                meet(problem, work, &state, sums, member * state.run + query - work->query_begin, query,
-                     smaller(BLOCK, work->query_end - query), first, count);
+                attend_block(problem, work, &state, sums,
+                             member * state.padded_queries + query - work->query_begin, query,
+                             min_i64(BLOCK, work->query_end - query), first, count);
         }
     }
     tiles_end();
@@ -396,11 +397,11 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_
 {
     int64_t group = problem->heads / problem->key_value_heads,
             width = rotary_attention_row(problem->head_dim);
-    int64_t run = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROUND);
+    int64_t padded_queries = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROUND);
     float rows[SIDE][ROTARY_ATTENTION_MAX_HEAD_DIM];
     for (int64_t member = 0; member < group; member++)
         for (int64_t query = work->query_begin; query < work->query_end; query += SIDE) {
-            int64_t index = member * run + query - work->query_begin;
+            int64_t index = member * padded_queries + query - work->query_begin;
             const float *columns = sums->query + index / 32 * 32 * width + index % 32;
             for (int64_t channel = 0; channel < width; channel += SIDE) {
                 float square[SIDE][SIDE];
@@ -408,9 +409,9 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_
                 for (int row = 0; row < SIDE; row++)
                     memcpy(rows[row] + channel, square[row], sizeof square[row]);
             }
-            for (int64_t row = 0; row < smaller(SIDE, work->query_end - query); row++)
-                rotate_out(place_at(problem, problem->query_gradient, work->sequence, query + row,
-                                    work->key_value_head * group + member),
+            for (int64_t row = 0; row < min_i64(SIDE, work->query_end - query); row++)
+                rotate_out(mutable_vector_at(problem, problem->query_gradient, work->sequence, query + row,
+                                             work->key_value_head * group + member),
                            rows[row], problem->head_dim, problem->scale, &problem->query_rotation,
                            query + row);
         }
@@ -423,9 +424,9 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_keys)(const rotary_attention_pro
     int64_t width = rotary_attention_row(problem->head_dim), head = work->key_value_head;
     for (int64_t key = work->key_begin; key < work->key_end; key++) {
         int64_t place = (key - work->key_begin) * width;
-        rotate_out(place_at(problem, problem->key_gradient, work->sequence, key, head), sums->key + place,
-                   problem->head_dim, LN_2, &problem->key_rotation, key);
-        rotate_out(place_at(problem, problem->value_gradient, work->sequence, key, head), sums->value + place,
-                   problem->head_dim, 1.0f, &problem->value_rotation, key);
+        rotate_out(mutable_vector_at(problem, problem->key_gradient, work->sequence, key, head),
+                   sums->key + place, problem->head_dim, LN_2, &problem->key_rotation, key);
+        rotate_out(mutable_vector_at(problem, problem->value_gradient, work->sequence, key, head),
+                   sums->value + place, problem->head_dim, 1.0f, &problem->value_rotation, key);
     }
 }

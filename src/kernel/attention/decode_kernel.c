@@ -65,30 +65,30 @@ struct shape {
 /* Queries of some heads meet KEYS keys, and scores are written, or KEYS values, and outputs are added to.
  * Keys or values stand offset[...] bytes from `data`; as many bytes as they have are asked of memory from
  * `ahead` on. */
-typedef void meet_function(const struct shape *shape, const char *data, const int64_t *offset,
-                           const char *ahead, const float *from, float *to);
+typedef void matmul_function(const struct shape *shape, const char *data, const int64_t *offset,
+                             const char *ahead, const float *from, float *to);
 
 struct decoding {
     const rotary_attention_problem *problem;
     const rotary_attention_work *work;
     enum arithmetic arithmetic;
-    meet_function *const *meet_keys, *const *meet_values; /* for QUERIES, half of them, and so on */
+    matmul_function *const *score_matmuls, *const *value_matmuls; /* for QUERIES, half of them, and so on */
     int64_t width, rows, columns; /* of a query, queries of a key-value head, keys of a whole block */
     const float *query;
-    float *output, *maximum, *sum, *score;
+    float *output, *row_max, *sum, *score;
     struct stream key, value;
 };
 
 static int64_t block_keys(const rotary_attention_problem *problem)
 {
     int64_t keys = SCORES / (problem->heads * problem->queries) / MIN_BLOCK * MIN_BLOCK;
-    return larger(MIN_BLOCK, smaller(keys, MAX_BLOCK));
+    return max_i64(MIN_BLOCK, min_i64(keys, MAX_BLOCK));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
 {
     /* No less than fewer queries take, whose blocks have more keys. */
-    return (size_t)larger(SCORES, problem->heads * problem->queries * MIN_BLOCK) * sizeof(float);
+    return (size_t)max_i64(SCORES, problem->heads * problem->queries * MIN_BLOCK) * sizeof(float);
 }
 
 void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_problem *problem,
@@ -127,7 +127,7 @@ INLINE int values_of(enum arithmetic arithmetic)
 }
 
 /* Asks for as many lines as two vectors of channels are: those of vector i of KEYS. */
-INLINE void ask_ahead(enum arithmetic arithmetic, const char *ahead, int i, int64_t channel)
+INLINE void prefetch_channels(enum arithmetic arithmetic, const char *ahead, int i, int64_t channel)
 {
     int bytes = 2 * LANES * bytes_of(arithmetic);
     const char *from = ahead + KEYS * channel * bytes_of(arithmetic);
@@ -151,7 +151,7 @@ INLINE struct channels load_channels(enum arithmetic arithmetic, const char *con
     const char *row = vector[i] + channel * bytes_of(arithmetic);
     struct channels part = {0};
     vint words;
-    ask_ahead(arithmetic, ahead, i, channel);
+    prefetch_channels(arithmetic, ahead, i, channel);
     if (arithmetic == IN_F32) {
         const float *from = (const float *)(const void *)row;
         return (struct channels){load_columns(from, left), load_columns(from + LANES, left - LANES)};
@@ -222,7 +222,7 @@ INLINE void store_sums(int queries, float *score, int64_t stride, vfloat sum[QUE
                KEYS * sizeof *score);
 }
 
-INLINE void score_tile(enum arithmetic arithmetic, bool whole, int queries, struct shape shape,
+INLINE void score_tile(enum arithmetic arithmetic, bool full, int queries, struct shape shape,
                        const char *const *key, const char *ahead, const float *query, float *score)
 {
     vfloat sum[QUERIES][KEYS];
@@ -233,12 +233,12 @@ INLINE void score_tile(enum arithmetic arithmetic, bool whole, int queries, stru
             sum[q][i] = (vfloat){0};
     for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
         score_channels(arithmetic, queries, shape.width, key, ahead, query, sum, channel,
-                       whole ? 2 * LANES : shape.dim - channel);
+                       full ? 2 * LANES : shape.dim - channel);
     store_sums(queries, score, shape.columns, sum);
 }
 
 /* A weight in every lane, or two of bf16. */
-INLINE vfloat load_weight(const float *from)
+INLINE vfloat load_p(const float *from)
 {
     int32_t bits;
     memcpy(&bits, from, sizeof bits);
@@ -246,7 +246,7 @@ INLINE vfloat load_weight(const float *from)
 }
 
 INLINE void value_channels(enum arithmetic arithmetic, int queries, int64_t width, const char *const *value,
-                           const char *ahead, vfloat weight[QUERIES][KEYS], float *output, int64_t channel,
+                           const char *ahead, vfloat p[QUERIES][KEYS], float *output, int64_t channel,
                            int64_t left)
 {
     struct channels sum[QUERIES];
@@ -261,8 +261,8 @@ INLINE void value_channels(enum arithmetic arithmetic, int queries, int64_t widt
         struct channels v = load_values(arithmetic, value, ahead, i * depth, channel, left);
 #pragma GCC unroll 4
         for (int q = 0; q < queries; q++) {
-            sum[q].low = add_product(arithmetic, weight[q][i], v.low, sum[q].low);
-            sum[q].high = add_product(arithmetic, weight[q][i], v.high, sum[q].high);
+            sum[q].low = add_product(arithmetic, p[q][i], v.low, sum[q].low);
+            sum[q].high = add_product(arithmetic, p[q][i], v.high, sum[q].high);
         }
     }
 #pragma GCC unroll 4
@@ -274,20 +274,20 @@ INLINE void value_channels(enum arithmetic arithmetic, int queries, int64_t widt
 }
 
 /* Adds the weighted values to outputs. */
-INLINE void value_tile(enum arithmetic arithmetic, bool whole, int queries, struct shape shape,
+INLINE void value_tile(enum arithmetic arithmetic, bool full, int queries, struct shape shape,
                        const char *const *value, const char *ahead, const float *score, float *output)
 {
-    vfloat weight[QUERIES][KEYS];
+    vfloat p[QUERIES][KEYS];
     int products = KEYS / values_of(arithmetic);
 #pragma GCC unroll 4
     for (int q = 0; q < queries; q++)
 #pragma GCC unroll 4
         for (int i = 0; i < products; i++)
-            weight[q][i] = load_weight(score + q * shape.columns + i);
+            p[q][i] = load_p(score + q * shape.columns + i);
 #pragma GCC unroll 1
     for (int64_t channel = 0; channel < shape.dim; channel += 2 * LANES)
-        value_channels(arithmetic, queries, shape.width, value, ahead, weight, output, channel,
-                       whole ? 2 * LANES : shape.dim - channel);
+        value_channels(arithmetic, queries, shape.width, value, ahead, p, output, channel,
+                       full ? 2 * LANES : shape.dim - channel);
 }
 
 /* The first of a head's queries that are met in groups of `queries`: those before it are met in larger ones.
@@ -298,23 +298,23 @@ INLINE int64_t first_of(int64_t rows, int queries)
 }
 
 /* Of each head the queries that are met in groups of `queries` meet KEYS keys or values. */
-INLINE void meet_heads(bool values, enum arithmetic arithmetic, bool whole, int queries,
-                       const struct shape *given, const char *data, const int64_t *offset, const char *ahead,
-                       const float *from, float *to)
+INLINE void matmul_heads(bool values, enum arithmetic arithmetic, bool full, int queries,
+                         const struct shape *given, const char *data, const int64_t *offset,
+                         const char *ahead, const float *from, float *to)
 {
     const struct shape shape = *given; /* a copy, which nothing that is written can change */
     for (int64_t head = 0; head < shape.heads; head++) {
-        const char *vector[KEYS], *asked = ahead + head * shape.ahead_bytes;
+        const char *vector[KEYS], *head_ahead = ahead + head * shape.ahead_bytes;
 #pragma GCC unroll 4
         for (int i = 0; i < KEYS; i++)
             vector[i] = data + offset[i] + head * shape.head_bytes;
         for (int64_t row = first_of(shape.rows, queries); row + queries <= shape.rows; row += queries) {
             int64_t at = head * shape.rows + row;
             if (values)
-                value_tile(arithmetic, whole, queries, shape, vector, asked, from + at * shape.columns,
+                value_tile(arithmetic, full, queries, shape, vector, head_ahead, from + at * shape.columns,
                            to + at * shape.width);
             else
-                score_tile(arithmetic, whole, queries, shape, vector, asked, from + at * shape.width,
+                score_tile(arithmetic, full, queries, shape, vector, head_ahead, from + at * shape.width,
                            to + at * shape.columns);
         }
     }
@@ -322,34 +322,34 @@ INLINE void meet_heads(bool values, enum arithmetic arithmetic, bool whole, int 
 
 /* Functions of their own, so that the compiler has all registers for each: for QUERIES, half of them and one.
  */
-#define MEET(name, values, arithmetic, whole, queries)                                                       \
+#define MATMUL(name, values, arithmetic, full, queries)                                                      \
     static __attribute__((noinline)) void name(const struct shape *shape, const char *data,                  \
                                                const int64_t *offset, const char *ahead, const float *from,  \
                                                float *to)                                                    \
     {                                                                                                        \
-        meet_heads(values, arithmetic, whole, queries, shape, data, offset, ahead, from, to);                \
+        matmul_heads(values, arithmetic, full, queries, shape, data, offset, ahead, from, to);               \
     }
-#define MEET_ALL(name, values, arithmetic, whole)                                                            \
-    MEET(name##_many, values, arithmetic, whole, QUERIES)                                                    \
-    MEET(name##_half, values, arithmetic, whole, QUERIES / 2)                                                \
-    MEET(name##_one, values, arithmetic, whole, 1)                                                           \
-    static meet_function *const name[] = {name##_many, name##_half, name##_one};
-MEET_ALL(score_f32, false, IN_F32, true)
-MEET_ALL(score_f32_part, false, IN_F32, false)
-MEET_ALL(value_f32, true, IN_F32, true)
-MEET_ALL(value_f32_part, true, IN_F32, false)
-MEET_ALL(score_bf16, false, OF_BF16, true)
-MEET_ALL(score_bf16_part, false, OF_BF16, false)
-MEET_ALL(value_bf16, true, OF_BF16, true)
-MEET_ALL(value_bf16_part, true, OF_BF16, false)
-#undef MEET_ALL
-#undef MEET
+#define MATMULS(name, values, arithmetic, full)                                                              \
+    MATMUL(name##_many, values, arithmetic, full, QUERIES)                                                   \
+    MATMUL(name##_half, values, arithmetic, full, QUERIES / 2)                                               \
+    MATMUL(name##_one, values, arithmetic, full, 1)                                                          \
+    static matmul_function *const name[] = {name##_many, name##_half, name##_one};
+MATMULS(score_f32, false, IN_F32, true)
+MATMULS(score_f32_part, false, IN_F32, false)
+MATMULS(value_f32, true, IN_F32, true)
+MATMULS(value_f32_part, true, IN_F32, false)
+MATMULS(score_bf16, false, OF_BF16, true)
+MATMULS(score_bf16_part, false, OF_BF16, false)
+MATMULS(value_bf16, true, OF_BF16, true)
+MATMULS(value_bf16_part, true, OF_BF16, false)
+#undef MATMULS
+#undef MATMUL
 
 /* By element type, f32 or bf16, and by whether a head is whole pairs of vectors. */
-static meet_function *const *const score_functions[2][2] = {{score_f32_part, score_f32},
-                                                            {score_bf16_part, score_bf16}};
-static meet_function *const *const value_functions[2][2] = {{value_f32_part, value_f32},
-                                                            {value_bf16_part, value_bf16}};
+static matmul_function *const *const score_functions[2][2] = {{score_f32_part, score_f32},
+                                                              {score_bf16_part, score_bf16}};
+static matmul_function *const *const value_functions[2][2] = {{value_f32_part, value_f32},
+                                                              {value_bf16_part, value_bf16}};
 
 /* What will be met some keys later, in this block or in what is read after it. */
 static const char *ahead_of(const struct decoding *decoding, bool values, const struct block *block,
@@ -360,14 +360,14 @@ static const char *ahead_of(const struct decoding *decoding, bool values, const 
     return inside == values ? decoding->value.data + block->value[row] : decoding->key.data + block->key[row];
 }
 
-static void look_up_pages(const char *from, int64_t bytes)
+static void prefetch_pages(const char *from, int64_t bytes)
 {
     for (int64_t byte = 0; byte < bytes; byte += PAGE)
         __builtin_prefetch(from + PAGES_AHEAD_BYTES + byte, 0, 2);
 }
 
 /* All heads of a block of keys or values, in the order in which they lie. */
-static void meet_block(const struct decoding *decoding, bool values, const struct block *block)
+static void matmul_block(const struct decoding *decoding, bool values, const struct block *block)
 {
     const struct stream *stream = values ? &decoding->value : &decoding->key;
     const int64_t *offset = values ? block->value : block->key;
@@ -387,19 +387,20 @@ static void meet_block(const struct decoding *decoding, bool values, const struc
         for (int64_t at = 0; at < block->padded; at += KEYS) {
             const char *ahead = data + offset[at];
             if (stream->chunk > 0) {
-                look_up_pages(ahead, KEYS * stream->row);
+                prefetch_pages(ahead, KEYS * stream->row);
                 ahead = ahead_of(decoding, values, block, at) + head * shape.ahead_bytes;
             }
             for (int size = 0, queries = QUERIES; queries > 0; size++, queries /= 2) {
                 if (first_of(rows, queries) + queries > rows)
                     continue;
                 if (values)
-                    decoding->meet_values[size](&shape, data, offset + at, ahead,
-                                                score + at / values_of(decoding->arithmetic),
-                                                decoding->output + head * rows * decoding->width);
+                    decoding->value_matmuls[size](&shape, data, offset + at, ahead,
+                                                  score + at / values_of(decoding->arithmetic),
+                                                  decoding->output + head * rows * decoding->width);
                 else
-                    decoding->meet_keys[size](&shape, data, offset + at, ahead,
-                                              decoding->query + head * rows * decoding->width, score + at);
+                    decoding->score_matmuls[size](&shape, data, offset + at, ahead,
+                                                  decoding->query + head * rows * decoding->width,
+                                                  score + at);
             }
         }
     }
@@ -412,7 +413,7 @@ static struct stream stream_of(const rotary_attention_problem *problem, const ro
     struct stream stream = {
         .data = vector_at(problem, view, work->sequence, 0, 0),
         /* Where there is one entry, a stride may be anything. */
-        .row = problem->ring > 1 ? view.time_stride * size : 0,
+        .row = problem->ring_capacity > 1 ? view.time_stride * size : 0,
         .head = problem->key_value_heads > 1 ? view.head_stride * size : 0,
     };
     stream.by_token = stream.head <= stream.row;
@@ -425,34 +426,34 @@ static struct stream stream_of(const rotary_attention_problem *problem, const ro
 static void find_rows(const struct decoding *decoding, struct block *block)
 {
     int64_t last = decoding->work->key_end - 1;
-    int64_t ahead = round_up(AHEAD_BYTES / larger(decoding->key.row, 1), KEYS);
-    block->count = smaller(decoding->columns, last + 1 - block->first);
+    int64_t ahead = round_up(AHEAD_BYTES / max_i64(decoding->key.row, 1), KEYS);
+    block->count = min_i64(decoding->columns, last + 1 - block->first);
     block->padded = round_up(block->count, KEYS);
-    block->ahead = larger(KEYS, smaller(ahead, MAX_AHEAD));
+    block->ahead = max_i64(KEYS, min_i64(ahead, MAX_AHEAD));
     for (int64_t at = 0; at < block->padded + block->ahead; at++) {
-        int64_t row = key_row(decoding->problem, smaller(block->first + at, last));
+        int64_t row = key_row(decoding->problem, min_i64(block->first + at, last));
         block->key[at] = row * decoding->key.row;
         block->value[at] = row * decoding->value.row;
     }
 }
 
 /* Scores become weights, and sums so far are scaled to go with them. */
-static void weigh_block(const struct decoding *decoding, const struct block *block)
+static void exp_block(const struct decoding *decoding, const struct block *block)
 {
     const rotary_attention_problem *problem = decoding->problem;
     int64_t columns = round_up(block->count, LANES);
     for (int64_t row = 0; row < problem->heads * problem->queries; row++) {
         int64_t query = row % problem->queries;
-        int64_t begin = larger(0, first_key(problem, query) - block->first);
-        int64_t end = larger(0, end_key(problem, query) - block->first);
+        int64_t begin = max_i64(0, first_key(problem, query) - block->first);
+        int64_t end = max_i64(0, end_key(problem, query) - block->first);
         const float *bias = bias_of(problem, decoding->work->sequence, row / problem->queries);
         if (bias)
             bias += query * problem->bias.query_stride + block->first;
         float *score = decoding->score + row * decoding->columns;
-        float largest = largest_score(score, columns, smaller(begin, columns), smaller(end, block->count),
-                                      problem->softcap, bias);
-        float factor = raise_maximum(&decoding->maximum[row], largest);
-        vfloat total = weigh_row(score, columns, reference_of(decoding->maximum[row]), (vfloat){0});
+        float block_max = row_max_score(score, columns, min_i64(begin, columns), min_i64(end, block->count),
+                                        problem->softcap, bias);
+        float factor = update_row_max(&decoding->row_max[row], block_max);
+        vfloat total = exp_row(score, columns, softmax_offset_of(decoding->row_max[row]), (vfloat){0});
         decoding->sum[row] = decoding->sum[row] * factor + v_sum(total);
         if (decoding->arithmetic == IN_PAIRS)
             store_row(score, score, true, columns);
@@ -467,19 +468,19 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
                                             float *part, void *scratch)
 {
     int64_t rows = problem->heads * problem->queries, width = rotary_attention_row(problem->head_dim);
-    bool whole = problem->head_dim % (2 * LANES) == 0;
+    bool full = problem->head_dim % (2 * LANES) == 0;
     struct decoding decoding = {
         .problem = problem,
         .work = work,
         .arithmetic = arithmetic_of(problem),
-        .meet_keys = score_functions[problem->bf16][whole],
-        .meet_values = value_functions[problem->bf16][whole],
+        .score_matmuls = score_functions[problem->bf16][full],
+        .value_matmuls = value_functions[problem->bf16][full],
         .width = width,
         .rows = rows / problem->key_value_heads,
         .columns = block_keys(problem),
         .query = queries,
         .output = part,
-        .maximum = part + rows * width,
+        .row_max = part + rows * width,
         .sum = part + rows * (width + 1),
         .score = scratch,
         .key = stream_of(problem, work, problem->key),
@@ -487,13 +488,13 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
     };
     memset(part, 0, (size_t)(rows * (width + 2)) * sizeof *part);
     for (int64_t row = 0; row < rows; row++)
-        decoding.maximum[row] = -INFINITY;
+        decoding.row_max[row] = -INFINITY;
     struct block block;
     for (block.first = work->key_begin; block.first < work->key_end; block.first += decoding.columns) {
         find_rows(&decoding, &block);
-        meet_block(&decoding, false, &block);
-        weigh_block(&decoding, &block);
-        meet_block(&decoding, true, &block);
+        matmul_block(&decoding, false, &block);
+        exp_block(&decoding, &block);
+        matmul_block(&decoding, true, &block);
     }
 }
 
@@ -503,16 +504,16 @@ static void join_row(const rotary_attention_problem *problem, const float *parts
 {
     int64_t rows = problem->heads * problem->queries, width = rotary_attention_row(problem->head_dim);
     int64_t stride = rotary_attention_part(problem);
-    float highest = -INFINITY, total = 0;
+    float max = -INFINITY, total = 0;
     for (int64_t at = 0; at < count; at++) {
-        float maximum = parts[at * stride + rows * width + row];
-        highest = maximum > highest ? maximum : highest;
+        float row_max = parts[at * stride + rows * width + row];
+        max = row_max > max ? row_max : max;
     }
-    float reference = highest == -INFINITY ? 0.0f : highest;
+    float softmax_offset = max == -INFINITY ? 0.0f : max;
     memset(to, 0, (size_t)width * sizeof *to);
     for (int64_t at = 0; at < count; at++) {
         const float *part = parts + at * stride, *from = part + row * width;
-        float factor = expf(part[rows * width + row] - reference);
+        float factor = expf(part[rows * width + row] - softmax_offset);
         total += part[rows * (width + 1) + row] * factor;
         for (int64_t channel = 0; channel < width; channel += LANES) {
             __builtin_prefetch(from + PARTS_AHEAD * stride + channel);
@@ -537,7 +538,7 @@ void ROTARY_KERNEL(rotary_attention_decode_join)(const rotary_attention_problem 
         for (int64_t query = 0; query < problem->queries; query++) {
             join_row(problem, parts, count, head * problem->queries + query, row);
             rotate_row(row, &problem->output_rotation, query, -1.0f);
-            store_row(place_at(problem, problem->output, work->sequence, query, head), row, problem->bf16,
-                      problem->head_dim);
+            store_row(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
+                      problem->bf16, problem->head_dim);
         }
 }

@@ -11,18 +11,18 @@
 #include <math.h>
 
 struct state {
-    int64_t width;      /* floats in a padded row */
-    int64_t run;        /* rows of one head: its queries, rounded up */
-    float *query;       /* [heads of the group, run, width]: turned and scaled */
-    float *gradient;    /* likewise: of the output, turned forward */
-    float *log_sum_exp; /* [heads of the group, run] */
-    float *weighted;    /* likewise: dout . out */
-    float *key;         /* [KEY_BLOCK, width] */
-    float *value;       /* likewise */
-    float *key_panels;  /* their transposes */
+    int64_t width;          /* floats in a padded row */
+    int64_t padded_queries; /* rows of one head: its queries, rounded up */
+    float *query;           /* [heads of the group, run, width]: turned and scaled */
+    float *d_output;        /* likewise: of the output, turned forward */
+    float *log_sum_exp;     /* [heads of the group, run] */
+    float *delta;           /* likewise: dout . out */
+    float *key;             /* [KEY_BLOCK, width] */
+    float *value;           /* likewise */
+    float *key_panels;      /* their transposes */
     float *value_panels;
-    float *weight;     /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
-    float *change;     /* likewise: dp, then ds */
+    float *p;          /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
+    float *dp;         /* likewise: dp, then ds */
     const float *bias; /* of the head in hand, or NULL */
 };
 
@@ -30,19 +30,19 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
                   int64_t queries)
 {
     state->width = rotary_attention_row(problem->head_dim);
-    state->run = round_up(queries, ROTARY_ATTENTION_ROUND);
-    int64_t rows = problem->heads / problem->key_value_heads * state->run;
+    state->padded_queries = round_up(queries, ROTARY_ATTENTION_ROUND);
+    int64_t rows = problem->heads / problem->key_value_heads * state->padded_queries;
     int64_t block = KEY_BLOCK * state->width;
     state->query = rotary_arena_push(arena, rows * state->width, sizeof(float));
-    state->gradient = rotary_arena_push(arena, rows * state->width, sizeof(float));
+    state->d_output = rotary_arena_push(arena, rows * state->width, sizeof(float));
     state->log_sum_exp = rotary_arena_push(arena, rows, sizeof(float));
-    state->weighted = rotary_arena_push(arena, rows, sizeof(float));
+    state->delta = rotary_arena_push(arena, rows, sizeof(float));
     state->key = rotary_arena_push(arena, block, sizeof(float));
     state->value = rotary_arena_push(arena, block, sizeof(float));
     state->key_panels = rotary_arena_push(arena, block, sizeof(float));
     state->value_panels = rotary_arena_push(arena, block, sizeof(float));
-    state->weight = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
-    state->change = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+    state->p = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+    state->dp = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_backward_bytes)(const rotary_attention_problem *problem,
@@ -66,7 +66,7 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
                        struct state *state, int64_t head, int64_t query, int64_t index)
 {
     int64_t width = state->width, sequence = work->sequence, head_dim = problem->head_dim;
-    float *row = state->query + index * width, *gradient = state->gradient + index * width;
+    float *row = state->query + index * width, *d_output = state->d_output + index * width;
     fetch_ahead(problem, problem->query, sequence, query, work->query_end - 1, head);
     fetch_ahead(problem, problem->saved_output, sequence, query, work->query_end - 1, head);
     fetch_ahead(problem, problem->output_gradient, sequence, query, work->query_end - 1, head);
@@ -79,10 +79,10 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
     memset(output + head_dim, 0, (size_t)(width - head_dim) * sizeof *output);
     load_row(output, vector_at(problem, problem->saved_output, sequence, query, head), problem->bf16,
              head_dim);
-    load_row(gradient, vector_at(problem, problem->output_gradient, sequence, query, head), problem->bf16,
+    load_row(d_output, vector_at(problem, problem->output_gradient, sequence, query, head), problem->bf16,
              head_dim);
-    state->weighted[index] = dot(output, gradient, width);
-    rotate_row(gradient, &problem->output_rotation, query, 1.0f);
+    state->delta[index] = dot(output, d_output, width);
+    rotate_row(d_output, &problem->output_rotation, query, 1.0f);
 
     float log_sum_exp =
         problem->saved_log_sum_exp[(sequence * problem->heads + head) * problem->queries + query];
@@ -92,101 +92,100 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
 static void load_queries(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          struct state *state)
 {
-    int64_t group = problem->heads / problem->key_value_heads, rows = group * state->run;
+    int64_t group = problem->heads / problem->key_value_heads, rows = group * state->padded_queries;
     memset(state->query, 0, (size_t)(rows * state->width) * sizeof(float));
-    memset(state->gradient, 0, (size_t)(rows * state->width) * sizeof(float));
+    memset(state->d_output, 0, (size_t)(rows * state->width) * sizeof(float));
     memset(state->log_sum_exp, 0, (size_t)rows * sizeof(float));
-    memset(state->weighted, 0, (size_t)rows * sizeof(float));
+    memset(state->delta, 0, (size_t)rows * sizeof(float));
     for (int64_t member = 0; member < group; member++)
         for (int64_t query = work->query_begin; query < work->query_end; query++)
             load_query(problem, work, state, work->key_value_head * group + member, query,
-                       member * state->run + query - work->query_begin);
+                       member * state->padded_queries + query - work->query_begin);
 }
 
 /* A row of scores becomes p and the row of dp becomes ds. bias is the row of what is added to the first `end`
  * columns, or NULL where nothing is: then no more is left of it in the loop. */
-static inline __attribute__((always_inline)) void derive(float *weight, float *change, int64_t columns,
-                                                         int64_t end, float softcap, float log_sum_exp,
-                                                         float weighted, const float *bias)
+static inline __attribute__((always_inline)) void derive(float *p, float *dp, int64_t columns, int64_t end,
+                                                         float softcap, float log_sum_exp, float delta,
+                                                         const float *bias)
 {
     for (int64_t column = 0; column < columns; column += LANES) {
-        vfloat score = v_load(weight + column), slope = v_set(1.0f);
+        vfloat score = v_load(p + column), d_softcap = v_set(1.0f);
         if (softcap > 0) {
-            vfloat bent = v_tanh(score * v_set(1 / softcap));
-            score = v_set(softcap) * bent;
-            slope = v_fma(-bent, bent, slope);
+            vfloat capped = v_tanh(score * v_set(1 / softcap));
+            score = v_set(softcap) * capped;
+            d_softcap = v_fma(-capped, capped, d_softcap);
         }
         if (bias)
-            score = v_shift(score, load_columns(bias + column, end - column), 1.0f);
-        vfloat p = v_exp2_to_126(v_set(LOG2_E) * (score - v_set(log_sum_exp)));
-        v_store(weight + column, p);
-        v_store(change + column, p * (v_load(change + column) - v_set(weighted)) * slope);
+            score = v_add_bias(score, load_columns(bias + column, end - column), 1.0f);
+        vfloat p_lanes = v_exp2_to_126(v_set(LOG2_E) * (score - v_set(log_sum_exp)));
+        v_store(p + column, p_lanes);
+        v_store(dp + column, p_lanes * (v_load(dp + column) - v_set(delta)) * d_softcap);
     }
 }
 
 /* sums[columns][width] += weight^T rows: each ROWS keys over the queries that see some of them. */
 static void add_keys(const rotary_attention_problem *problem, int64_t query, int64_t rows, int64_t first,
-                     int64_t columns, int64_t width, const float *weight, const float *right, float *sums)
+                     int64_t columns, int64_t width, const float *left, const float *right, float *sums)
 {
     for (int64_t channel = 0; channel < width; channel += COLUMNS)
         for (int64_t column = 0; column < columns; column += ROWS) {
             int64_t begin = 0, end = rows, ahead = first + column - problem->query_offset - query;
             if (problem->causal)
-                begin = larger(0, ahead);
+                begin = max_i64(0, ahead);
             if (problem->window > 0)
-                end = smaller(rows, ahead + ROWS - 1 + problem->window);
+                end = min_i64(rows, ahead + ROWS - 1 + problem->window);
             if (begin < end)
-                multiply_tile(end - begin, weight + begin * KEY_BLOCK + column, 1, KEY_BLOCK,
+                multiply_tile(end - begin, left + begin * KEY_BLOCK + column, 1, KEY_BLOCK,
                               right + begin * width + channel, width, sums + column * width + channel, width,
                               true);
         }
 }
 
 /* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
-static void meet(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                 const struct state *state, const rotary_attention_sums *sums, int64_t index, int64_t query,
-                 int64_t rows, int64_t first, int64_t count)
+static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                         const struct state *state, const rotary_attention_sums *sums, int64_t index,
+                         int64_t query, int64_t rows, int64_t first, int64_t count)
 {
-    count = smaller(count, end_key(problem, query + rows - 1) - first);
+    count = min_i64(count, end_key(problem, query + rows - 1) - first);
     if (count <= 0 || first + count <= first_key(problem, query))
         return;
     int64_t width = state->width, columns = round_up(count, ROWS);
-    const float *queries = state->query + index * width, *gradients = state->gradient + index * width;
-    struct span seen[QUERY_BLOCK / ROWS];
-    int64_t groups = spans_seen(problem, query, rows, first, count, seen);
-    multiply_seen(groups, seen, count, width, queries, state->key_panels, state->weight);
-    multiply_seen(groups, seen, count, width, gradients, state->value_panels, state->change);
+    const float *queries = state->query + index * width, *d_outputs = state->d_output + index * width;
+    struct range visible[QUERY_BLOCK / ROWS];
+    int64_t groups = visible_ranges(problem, query, rows, first, count, visible);
+    multiply_visible(groups, visible, count, width, queries, state->key_panels, state->p);
+    multiply_visible(groups, visible, count, width, d_outputs, state->value_panels, state->dp);
     for (int64_t row = 0; row < groups * ROWS; row++) {
-        int64_t from = seen[row / ROWS].begin / COLUMNS * COLUMNS, begin = 0, end = 0;
-        int64_t to = round_up(seen[row / ROWS].end, COLUMNS);
-        float *weight = state->weight + row * KEY_BLOCK, *change = state->change + row * KEY_BLOCK;
+        int64_t from = visible[row / ROWS].begin / COLUMNS * COLUMNS, begin = 0, end = 0;
+        int64_t to = round_up(visible[row / ROWS].end, COLUMNS);
+        float *p = state->p + row * KEY_BLOCK, *dp = state->dp + row * KEY_BLOCK;
         if (row < rows) {
             float softcap = problem->softcap, log_sum_exp = state->log_sum_exp[index + row],
-                  weighted = state->weighted[index + row];
-            begin = larger(0, first_key(problem, query + row) - first);
-            end = smaller(count, end_key(problem, query + row) - first);
+                  delta = state->delta[index + row];
+            begin = max_i64(0, first_key(problem, query + row) - first);
+            end = min_i64(count, end_key(problem, query + row) - first);
             if (state->bias)
-                derive(weight + from, change + from, to - from, end - from, softcap, log_sum_exp, weighted,
+                derive(p + from, dp + from, to - from, end - from, softcap, log_sum_exp, delta,
                        state->bias + (query + row) * problem->bias.query_stride + first + from);
             else
-                derive(weight + from, change + from, to - from, end - from, softcap, log_sum_exp, weighted,
-                       NULL);
+                derive(p + from, dp + from, to - from, end - from, softcap, log_sum_exp, delta, NULL);
         }
-        hide_outside(weight, round_up(columns, LANES), begin, end, 0);
-        hide_outside(change, round_up(columns, LANES), begin, end, 0);
+        mask_outside(p, round_up(columns, LANES), begin, end, 0);
+        mask_outside(dp, round_up(columns, LANES), begin, end, 0);
     }
     int64_t place = (first - work->key_begin) * width;
-    add_keys(problem, query, rows, first, columns, width, state->weight, gradients, sums->value + place);
-    add_keys(problem, query, rows, first, columns, width, state->change, queries, sums->key + place);
-    add_seen(groups, seen, width, state->change, state->key, sums->query + index * width);
+    add_keys(problem, query, rows, first, columns, width, state->p, d_outputs, sums->value + place);
+    add_keys(problem, query, rows, first, columns, width, state->dp, queries, sums->key + place);
+    accumulate_visible(groups, visible, width, state->dp, state->key, sums->query + index * width);
 }
 
 void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *problem,
                                               const rotary_attention_work *work,
                                               const rotary_attention_sums *sums, void *scratch)
 {
-    int64_t begin = larger(work->key_begin, first_key(problem, work->query_begin));
-    int64_t end = smaller(work->key_end, end_key(problem, work->query_end - 1));
+    int64_t begin = max_i64(work->key_begin, first_key(problem, work->query_begin));
+    int64_t end = min_i64(work->key_end, end_key(problem, work->query_end - 1));
     if (begin >= end)
         return;
     int64_t group = problem->heads / problem->key_value_heads;
@@ -196,7 +195,7 @@ void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *pr
     load_queries(problem, work, &state);
     begin -= (begin - work->key_begin) % KEY_BLOCK;
     for (int64_t first = begin; first < end; first += KEY_BLOCK) {
-        int64_t count = smaller(KEY_BLOCK, end - first), padded = round_up(count, STEP);
+        int64_t count = min_i64(KEY_BLOCK, end - first), padded = round_up(count, STEP);
         load_key_rows(state.key, problem, work, problem->key, &problem->key_rotation, first, count);
         load_key_rows(state.value, problem, work, problem->value, &problem->value_rotation, first, count);
         transpose_rows(state.key_panels, state.key, padded, state.width);
@@ -204,8 +203,9 @@ void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *pr
         for (int64_t member = 0; member < group; member++) {
             state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
             for (int64_t query = work->query_begin; query < work->query_end; query += QUERY_BLOCK)
-                meet(problem, work, &state, sums, member * state.run + query - work->query_begin, query,
-                     smaller(QUERY_BLOCK, work->query_end - query), first, count);
+                attend_block(problem, work, &state, sums,
+                             member * state.padded_queries + query - work->query_begin, query,
+                             min_i64(QUERY_BLOCK, work->query_end - query), first, count);
         }
     }
 }
@@ -216,17 +216,17 @@ void ROTARY_KERNEL(rotary_attention_finish_queries)(const rotary_attention_probl
 {
     int64_t group = problem->heads / problem->key_value_heads,
             width = rotary_attention_row(problem->head_dim);
-    int64_t run = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROUND);
+    int64_t padded_queries = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROUND);
     for (int64_t member = 0; member < group; member++)
         for (int64_t query = work->query_begin; query < work->query_end; query++) {
-            float *row = sums->query + (member * run + query - work->query_begin) * width;
-            claim_ahead(problem, problem->query_gradient, work->sequence, query, work->query_end - 1,
-                        work->key_value_head * group + member);
+            float *row = sums->query + (member * padded_queries + query - work->query_begin) * width;
+            fetch_ahead_to_write(problem, problem->query_gradient, work->sequence, query, work->query_end - 1,
+                                 work->key_value_head * group + member);
             for (int64_t channel = 0; channel < width; channel += LANES)
                 v_store(row + channel, v_load(row + channel) * v_set(problem->scale));
             rotate_row(row, &problem->query_rotation, query, -1.0f);
-            store_row(place_at(problem, problem->query_gradient, work->sequence, query,
-                               work->key_value_head * group + member),
+            store_row(mutable_vector_at(problem, problem->query_gradient, work->sequence, query,
+                                        work->key_value_head * group + member),
                       row, problem->bf16, problem->head_dim);
         }
 }
@@ -239,15 +239,17 @@ void ROTARY_KERNEL(rotary_attention_finish_keys)(const rotary_attention_problem 
     for (int64_t key = work->key_begin; key < work->key_end; key++) {
         float *key_row = sums->key + (key - work->key_begin) * width;
         float *value_row = sums->value + (key - work->key_begin) * width;
-        claim_ahead(problem, problem->key_gradient, work->sequence, key, work->key_end - 1,
-                    work->key_value_head);
-        claim_ahead(problem, problem->value_gradient, work->sequence, key, work->key_end - 1,
-                    work->key_value_head);
+        fetch_ahead_to_write(problem, problem->key_gradient, work->sequence, key, work->key_end - 1,
+                             work->key_value_head);
+        fetch_ahead_to_write(problem, problem->value_gradient, work->sequence, key, work->key_end - 1,
+                             work->key_value_head);
         rotate_row(key_row, &problem->key_rotation, key, -1.0f);
         rotate_row(value_row, &problem->value_rotation, key, -1.0f);
-        store_row(place_at(problem, problem->key_gradient, work->sequence, key, work->key_value_head),
-                  key_row, problem->bf16, problem->head_dim);
-        store_row(place_at(problem, problem->value_gradient, work->sequence, key, work->key_value_head),
-                  value_row, problem->bf16, problem->head_dim);
+        store_row(
+            mutable_vector_at(problem, problem->key_gradient, work->sequence, key, work->key_value_head),
+            key_row, problem->bf16, problem->head_dim);
+        store_row(
+            mutable_vector_at(problem, problem->value_gradient, work->sequence, key, work->key_value_head),
+            value_row, problem->bf16, problem->head_dim);
     }
 }

@@ -16,24 +16,24 @@
 
 #include <math.h>
 
-enum { CALM = 40 /* e^40 times the longest row is far from overflow, e^-40 from vanishing */ };
+enum { MAX_BOUND = 40 /* e^40 times the longest row is far from overflow, e^-40 from vanishing */ };
 
 struct state {
-    int64_t width;     /* floats in a padded row */
-    int64_t blocks;    /* of queries, for each head */
-    float *query;      /* [heads of the group, blocks, QUERY_BLOCK, width]: turned and scaled */
-    float *output;     /* likewise: weighted sum of turned values */
-    float *maximum;    /* [heads of the group, blocks, QUERY_BLOCK]: 0 instead where a row is calm */
-    float *norm;       /* likewise: |q|^2 */
-    float *sum;        /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of weights, lane by lane */
-    float *packed;     /* a block of keys and values, where none is given */
-    float *score;      /* [QUERY_BLOCK, KEY_BLOCK] */
-    const float *bias; /* of the head in hand, or NULL */
+    int64_t width;      /* floats in a padded row */
+    int64_t blocks;     /* of queries, for each head */
+    float *query;       /* [heads of the group, blocks, QUERY_BLOCK, width]: turned and scaled */
+    float *output;      /* likewise: weighted sum of turned values */
+    float *row_max;     /* [heads of the group, blocks, QUERY_BLOCK]: 0 instead where a row is calm */
+    float *norm;        /* likewise: |q|^2 */
+    float *sum;         /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of weights, lane by lane */
+    float *packed_keys; /* a block of keys and values, where none is given */
+    float *score;       /* [QUERY_BLOCK, KEY_BLOCK] */
+    const float *bias;  /* of the head in hand, or NULL */
 };
 
 /* A packed block: KEY_BLOCK keys as panels of their transpose, then as many values row by row, then for each
  * key the largest |k|^2 of the block up to it. */
-static int64_t packed_floats(int64_t width)
+static int64_t packed_keys_floats(int64_t width)
 {
     return KEY_BLOCK * (2 * width + 1);
 }
@@ -47,16 +47,16 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     int64_t rows = group * state->blocks * QUERY_BLOCK;
     state->query = rotary_arena_push(arena, rows * state->width, sizeof(float));
     state->output = rotary_arena_push(arena, rows * state->width, sizeof(float));
-    state->maximum = rotary_arena_push(arena, rows, sizeof(float));
+    state->row_max = rotary_arena_push(arena, rows, sizeof(float));
     state->norm = rotary_arena_push(arena, rows, sizeof(float));
     state->sum = rotary_arena_push(arena, rows * LANES, sizeof(float));
-    state->packed = rotary_arena_push(arena, packed_floats(state->width), sizeof(float));
+    state->packed_keys = rotary_arena_push(arena, packed_keys_floats(state->width), sizeof(float));
     state->score = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
 }
 
-size_t ROTARY_KERNEL(rotary_attention_packed_bytes)(const rotary_attention_problem *problem)
+size_t ROTARY_KERNEL(rotary_attention_packed_keys_bytes)(const rotary_attention_problem *problem)
 {
-    return (size_t)packed_floats(rotary_attention_row(problem->head_dim)) * sizeof(float);
+    return (size_t)packed_keys_floats(rotary_attention_row(problem->head_dim)) * sizeof(float);
 }
 
 /* For each key, of panels, the largest |k|^2 up to it. */
@@ -75,11 +75,11 @@ static void pack_norms(float *norm, const float *panels, int64_t count, int64_t 
         norm[key] = norm[key - 1] > norm[key] ? norm[key - 1] : norm[key];
 }
 
-void ROTARY_KERNEL(rotary_attention_pack)(const rotary_attention_problem *problem,
-                                          const rotary_attention_work *work, void *packed)
+void ROTARY_KERNEL(rotary_attention_pack_keys)(const rotary_attention_problem *problem,
+                                               const rotary_attention_work *work, void *packed_keys)
 {
     int64_t width = rotary_attention_row(problem->head_dim), count = work->key_end - work->key_begin;
-    float *panels = packed, *value = panels + KEY_BLOCK * width;
+    float *panels = packed_keys, *value = panels + KEY_BLOCK * width;
     /* The keys wait where the values will be until they are transposed. */
     load_key_rows(value, problem, work, problem->key, &problem->key_rotation, work->key_begin, count);
     transpose_rows(panels, value, round_up(count, STEP), width);
@@ -103,7 +103,7 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         for (int64_t at = 0; at < state->blocks * QUERY_BLOCK; at++) {
             int64_t index = member * state->blocks * QUERY_BLOCK + at, query = work->query_begin + at;
             float *row = state->query + index * width;
-            state->maximum[index] = -INFINITY;
+            state->row_max[index] = -INFINITY;
             v_store(state->sum + index * LANES, (vfloat){0});
             memset(row, 0, (size_t)width * sizeof *row);
             if (query >= work->query_end)
@@ -127,72 +127,74 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
 }
 
 /* Whether scores are products, which |q| |k| bounds: nothing bends or shifts them. */
-static bool is_plain(const rotary_attention_problem *problem)
+static bool has_boundable_scores(const rotary_attention_problem *problem)
 {
     return problem->softcap == 0 && !problem->bias.data;
 }
 
 /* Whether a row needs no search: it is relative to 0, or to nothing yet, and |q| |k| is small. */
-static bool is_calm(const struct state *state, int64_t index, float key_norm)
+static bool is_bounded(const struct state *state, int64_t index, float key_norm)
 {
-    float maximum = state->maximum[index];
-    return (maximum == 0 || maximum == -INFINITY) && state->norm[index] * key_norm <= (float)CALM * CALM;
+    float row_max = state->row_max[index];
+    return (row_max == 0 || row_max == -INFINITY) &&
+           state->norm[index] * key_norm <= (float)MAX_BOUND * MAX_BOUND;
 }
 
 /* Whether rows are all calm, even if each saw what the last of them sees, and all see some of keys first ...
  * first + count - 1. */
-static bool are_calm(const rotary_attention_problem *problem, const struct state *state,
-                     const float *key_norm, int64_t index, int64_t query, int64_t rows, int64_t first,
-                     int64_t count)
+static bool are_bounded(const rotary_attention_problem *problem, const struct state *state,
+                        const float *key_norm, int64_t index, int64_t query, int64_t rows, int64_t first,
+                        int64_t count)
 {
-    int64_t last = query + rows - 1, end = smaller(count, end_key(problem, last) - first);
-    bool calm =
-        is_plain(problem) && end_key(problem, query) > first && first_key(problem, last) < first + count;
-    for (int64_t row = index; row < index + rows && calm; row++)
-        calm = is_calm(state, row, key_norm[end - 1]);
-    return calm;
+    int64_t last = query + rows - 1, end = min_i64(count, end_key(problem, last) - first);
+    bool bounded = has_boundable_scores(problem) && end_key(problem, query) > first &&
+                   first_key(problem, last) < first + count;
+    for (int64_t row = index; row < index + rows && bounded; row++)
+        bounded = is_bounded(state, row, key_norm[end - 1]);
+    return bounded;
 }
 
 /* A tile of scores of calm rows, with keys from `first` on, becomes weights. */
-static void weigh_tile(const rotary_attention_problem *problem, float *score, float *sum, int64_t query,
-                       int64_t first)
+static void exp_tile(const rotary_attention_problem *problem, float *score, float *sum, int64_t query,
+                     int64_t first)
 {
     if (first_key(problem, query + ROWS - 1) > first || end_key(problem, query) < first + COLUMNS)
         for (int64_t row = 0; row < ROWS; row++)
-            hide_outside(score + row * KEY_BLOCK, COLUMNS, first_key(problem, query + row) - first,
+            mask_outside(score + row * KEY_BLOCK, COLUMNS, first_key(problem, query + row) - first,
                          end_key(problem, query + row) - first, -INFINITY);
 #pragma GCC unroll 8
     for (int64_t row = 0; row < ROWS; row++)
-        v_store(sum + row * LANES, weigh_row(score + row * KEY_BLOCK, COLUMNS, 0, v_load(sum + row * LANES)));
+        v_store(sum + row * LANES, exp_row(score + row * KEY_BLOCK, COLUMNS, 0, v_load(sum + row * LANES)));
 }
 
 /* Rows begin ... end - 1 of scores become weights: all their largest scores first, so that no row waits for
  * its own. */
-static void weigh_group(const rotary_attention_problem *problem, struct state *state, struct span seen,
-                        const float *key_norm, int64_t index, int64_t query, int64_t begin, int64_t end,
-                        int64_t first)
+static void exp_group(const rotary_attention_problem *problem, struct state *state, struct range visible,
+                      const float *key_norm, int64_t index, int64_t query, int64_t begin, int64_t end,
+                      int64_t first)
 {
-    int64_t from = seen.begin / COLUMNS * COLUMNS, columns = round_up(seen.end, COLUMNS) - from;
-    float largest[ROWS], *score = state->score + from;
+    int64_t from = visible.begin / COLUMNS * COLUMNS, columns = round_up(visible.end, COLUMNS) - from;
+    float block_max[ROWS], *score = state->score + from;
     if (columns == 0)
         return;
-    bool plain = is_plain(problem);
+    bool boundable = has_boundable_scores(problem);
     for (int64_t row = begin; row < end; row++) {
-        int64_t see_from = larger(first_key(problem, query + row) - first, seen.begin);
-        int64_t see_to = smaller(end_key(problem, query + row) - first, seen.end);
+        int64_t visible_begin = max_i64(first_key(problem, query + row) - first, visible.begin);
+        int64_t visible_end = min_i64(end_key(problem, query + row) - first, visible.end);
         const float *bias = state->bias;
         if (bias)
             bias += (query + row) * problem->bias.query_stride + first + from;
-        largest[row - begin] = largest_score(score + row * KEY_BLOCK, columns, see_from - from, see_to - from,
-                                             problem->softcap, bias);
-        if (plain && see_from < see_to && is_calm(state, index + row, key_norm[see_to - 1]))
-            largest[row - begin] = 0;
+        block_max[row - begin] = row_max_score(score + row * KEY_BLOCK, columns, visible_begin - from,
+                                               visible_end - from, problem->softcap, bias);
+        if (boundable && visible_begin < visible_end &&
+            is_bounded(state, index + row, key_norm[visible_end - 1]))
+            block_max[row - begin] = 0;
     }
     for (int64_t row = begin; row < end; row++) {
-        float *maximum = &state->maximum[index + row], *sum = state->sum + (index + row) * LANES;
-        float factor = raise_maximum(maximum, largest[row - begin]);
-        v_store(sum, weigh_row(score + row * KEY_BLOCK, columns, reference_of(*maximum),
-                               v_load(sum) * v_set(factor)));
+        float *row_max = &state->row_max[index + row], *sum = state->sum + (index + row) * LANES;
+        float factor = update_row_max(row_max, block_max[row - begin]);
+        v_store(sum, exp_row(score + row * KEY_BLOCK, columns, softmax_offset_of(*row_max),
+                             v_load(sum) * v_set(factor)));
         float *output = state->output + (index + row) * state->width;
         for (int64_t channel = 0; channel < state->width; channel += LANES)
             v_store(output + channel, v_load(output + channel) * v_set(factor));
@@ -200,35 +202,38 @@ static void weigh_group(const rotary_attention_problem *problem, struct state *s
 }
 
 /* Queries of one block meet keys first ... first + count - 1. */
-static void meet(const rotary_attention_problem *problem, struct state *state, const float *packed,
-                 int64_t index, int64_t query, int64_t rows, int64_t first, int64_t count)
+static void attend_block(const rotary_attention_problem *problem, struct state *state,
+                         const float *packed_keys, int64_t index, int64_t query, int64_t rows, int64_t first,
+                         int64_t count)
 {
-    count = smaller(count, end_key(problem, query + rows - 1) - first);
+    count = min_i64(count, end_key(problem, query + rows - 1) - first);
     if (count <= 0 || first + count <= first_key(problem, query))
         return;
     int64_t width = state->width;
-    const float *key_norm = packed + 2 * KEY_BLOCK * width;
-    struct span seen[QUERY_BLOCK / ROWS];
-    bool calm[QUERY_BLOCK / ROWS];
-    int64_t groups = spans_seen(problem, query, rows, first, count, seen);
+    const float *key_norm = packed_keys + 2 * KEY_BLOCK * width;
+    struct range visible[QUERY_BLOCK / ROWS];
+    bool bounded[QUERY_BLOCK / ROWS];
+    int64_t groups = visible_ranges(problem, query, rows, first, count, visible);
     for (int64_t row = 0; row < rows; row += ROWS) {
-        int64_t some = smaller(ROWS, rows - row);
-        calm[row / ROWS] = are_calm(problem, state, key_norm, index + row, query + row, some, first, count);
-        for (int64_t at = index + row; at < index + row + some && calm[row / ROWS]; at++)
-            state->maximum[at] = 0;
+        int64_t some = min_i64(ROWS, rows - row);
+        bounded[row / ROWS] =
+            are_bounded(problem, state, key_norm, index + row, query + row, some, first, count);
+        for (int64_t at = index + row; at < index + row + some && bounded[row / ROWS]; at++)
+            state->row_max[at] = 0;
     }
     for (int64_t column = 0; column < count; column += COLUMNS)
         for (int64_t group = 0; group < groups; group++)
-            if (multiply_seen_tile(seen[group], group, column, width, state->query + index * width, packed,
-                                   state->score) &&
-                calm[group])
-                weigh_tile(problem, state->score + group * ROWS * KEY_BLOCK + column,
-                           state->sum + (index + group * ROWS) * LANES, query + group * ROWS, first + column);
+            if (multiply_visible_tile(visible[group], group, column, width, state->query + index * width,
+                                      packed_keys, state->score) &&
+                bounded[group])
+                exp_tile(problem, state->score + group * ROWS * KEY_BLOCK + column,
+                         state->sum + (index + group * ROWS) * LANES, query + group * ROWS, first + column);
     for (int64_t row = 0; row < rows; row += ROWS)
-        if (!calm[row / ROWS])
-            weigh_group(problem, state, seen[row / ROWS], key_norm, index, query, row,
-                        smaller(row + ROWS, rows), first);
-    add_seen(groups, seen, width, state->score, packed + KEY_BLOCK * width, state->output + index * width);
+        if (!bounded[row / ROWS])
+            exp_group(problem, state, visible[row / ROWS], key_norm, index, query, row,
+                      min_i64(row + ROWS, rows), first);
+    accumulate_visible(groups, visible, width, state->score, packed_keys + KEY_BLOCK * width,
+                       state->output + index * width);
 }
 
 static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_work *work,
@@ -240,21 +245,21 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
             int64_t index = member * state->blocks * QUERY_BLOCK + query - work->query_begin;
             int64_t head = work->key_value_head * group + member;
             float *row = state->output + index * width, sum = v_sum(v_load(state->sum + index * LANES));
-            claim_ahead(problem, problem->output, work->sequence, query, work->query_end - 1, head);
+            fetch_ahead_to_write(problem, problem->output, work->sequence, query, work->query_end - 1, head);
             vfloat inverse = v_set(sum == 0 ? 0.0f : 1 / sum); /* a sum that is NaN stays NaN */
             for (int64_t channel = 0; channel < width; channel += LANES)
                 v_store(row + channel, v_load(row + channel) * inverse);
             rotate_row(row, &problem->output_rotation, query, -1.0f);
-            store_row(place_at(problem, problem->output, work->sequence, query, head), row, problem->bf16,
-                      problem->head_dim);
+            store_row(mutable_vector_at(problem, problem->output, work->sequence, query, head), row,
+                      problem->bf16, problem->head_dim);
             if (problem->log_sum_exp)
                 problem->log_sum_exp[(work->sequence * problem->heads + head) * problem->queries + query] =
-                    sum == 0 ? -INFINITY : state->maximum[index] + logf(sum);
+                    sum == 0 ? -INFINITY : state->row_max[index] + logf(sum);
         }
 }
 
 void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *problem,
-                                             const rotary_attention_work *work, const void *packed,
+                                             const rotary_attention_work *work, const void *packed_keys,
                                              void *scratch)
 {
     int64_t group = problem->heads / problem->key_value_heads;
@@ -265,20 +270,20 @@ void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *pro
     rotary_attention_work keys = *work;
     int64_t begin = first_key(problem, work->query_begin), end = end_key(problem, work->query_end - 1);
     for (int64_t first = begin / KEY_BLOCK * KEY_BLOCK; first < end; first += KEY_BLOCK) {
-        const float *block = packed;
+        const float *block = packed_keys;
         keys.key_begin = first;
-        keys.key_end = smaller(first + KEY_BLOCK, end);
-        if (packed)
-            block += first / KEY_BLOCK * packed_floats(state.width);
+        keys.key_end = min_i64(first + KEY_BLOCK, end);
+        if (packed_keys)
+            block += first / KEY_BLOCK * packed_keys_floats(state.width);
         else
-            ROTARY_KERNEL(rotary_attention_pack)(problem, &keys, state.packed);
+            ROTARY_KERNEL(rotary_attention_pack_keys)(problem, &keys, state.packed_keys);
         for (int64_t member = 0; member < group; member++) {
             state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
             for (int64_t at = 0; at < state.blocks; at++) {
                 int64_t query = work->query_begin + at * QUERY_BLOCK;
-                meet(problem, &state, packed ? block : state.packed,
-                     (member * state.blocks + at) * QUERY_BLOCK, query,
-                     smaller(QUERY_BLOCK, work->query_end - query), first, keys.key_end - first);
+                attend_block(problem, &state, packed_keys ? block : state.packed_keys,
+                             (member * state.blocks + at) * QUERY_BLOCK, query,
+                             min_i64(QUERY_BLOCK, work->query_end - query), first, keys.key_end - first);
             }
         }
     }
@@ -286,11 +291,11 @@ void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *pro
 }
 
 void ROTARY_KERNEL(rotary_attention_rotate)(const rotary_attention_problem *problem,
-                                            const struct rotary_attention_rotation *turn, int64_t row,
+                                            const struct rotary_attention_rotation *rotation, int64_t row,
                                             void *to, const void *from)
 {
     float vector[ROTARY_ATTENTION_MAX_HEAD_DIM];
     load_row(vector, from, problem->bf16, problem->head_dim);
-    rotate_row(vector, turn, row, 1.0f);
+    rotate_row(vector, rotation, row, 1.0f);
     store_row(to, vector, problem->bf16, problem->head_dim);
 }

@@ -29,12 +29,12 @@ static inline int64_t round_up(int64_t count, int64_t multiple)
     return rotary_attention_round(count, multiple);
 }
 
-static inline int64_t smaller(int64_t a, int64_t b)
+static inline int64_t min_i64(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static inline int64_t larger(int64_t a, int64_t b)
+static inline int64_t max_i64(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -44,20 +44,20 @@ static inline int64_t first_key(const rotary_attention_problem *problem, int64_t
 {
     if (problem->window == 0)
         return 0;
-    return larger(0, smaller(problem->keys, query + problem->query_offset - problem->window + 1));
+    return max_i64(0, min_i64(problem->keys, query + problem->query_offset - problem->window + 1));
 }
 
 static inline int64_t end_key(const rotary_attention_problem *problem, int64_t query)
 {
     if (!problem->causal)
         return problem->keys;
-    return larger(0, smaller(problem->keys, query + problem->query_offset + 1));
+    return max_i64(0, min_i64(problem->keys, query + problem->query_offset + 1));
 }
 
 static inline int64_t key_row(const rotary_attention_problem *problem, int64_t key)
 {
     int64_t row = problem->ring_first + key;
-    return problem->ring && row >= problem->ring ? row - problem->ring : row;
+    return problem->ring_capacity && row >= problem->ring_capacity ? row - problem->ring_capacity : row;
 }
 
 /* Where the biases of a head stand, the first query's for the first key; NULL where there are none. */
@@ -68,10 +68,10 @@ static inline const float *bias_of(const rotary_attention_problem *problem, int6
 }
 
 /* Scores in `units` to the log of e, and what is to be added to them; -infinity where that hides. */
-static inline vfloat v_shift(vfloat score, vfloat bias, float units)
+static inline vfloat v_add_bias(vfloat score, vfloat bias, float units)
 {
-    vint hidden = bias <= v_set(ROTARY_ATTENTION_HIDDEN);
-    return v_select(hidden, v_set(-INFINITY), v_fma(bias, v_set(units), score));
+    vint masked = bias <= v_set(ROTARY_ATTENTION_MASKED);
+    return v_select(masked, v_set(-INFINITY), v_fma(bias, v_set(units), score));
 }
 
 /* A vector of a row of which `left` columns are left; zero behind them. */
@@ -81,15 +81,15 @@ static inline vfloat load_columns(const float *from, int64_t left)
 }
 
 /* Adds to scores begin ... end - 1 of a row. */
-static inline void shift_row(float *score, const float *bias, int64_t begin, int64_t end, float units)
+static inline void add_bias_row(float *score, const float *bias, int64_t begin, int64_t end, float units)
 {
     for (int64_t column = begin; column < end; column += LANES) {
-        vfloat shifted = v_shift(load_columns(score + column, end - column),
-                                 load_columns(bias + column, end - column), units);
+        vfloat biased = v_add_bias(load_columns(score + column, end - column),
+                                   load_columns(bias + column, end - column), units);
         if (end - column >= LANES)
-            v_store(score + column, shifted);
+            v_store(score + column, biased);
         else
-            v_store_part(score + column, shifted, end - column);
+            v_store_part(score + column, biased, end - column);
     }
 }
 
@@ -100,16 +100,16 @@ enum { ROWS_AHEAD = 16 };
 static inline void fetch_ahead(const rotary_attention_problem *problem, rotary_attention_const_view view,
                                int64_t sequence, int64_t row, int64_t last, int64_t head)
 {
-    const char *vector = vector_at(problem, view, sequence, smaller(row + ROWS_AHEAD, last), head);
+    const char *vector = vector_at(problem, view, sequence, min_i64(row + ROWS_AHEAD, last), head);
     for (int64_t at = 0; at < problem->head_dim * (problem->bf16 ? 2 : 4); at += 64)
         __builtin_prefetch(vector + at);
 }
 
 /* The same of rows that will be written. */
-static inline void claim_ahead(const rotary_attention_problem *problem, rotary_attention_view view,
-                               int64_t sequence, int64_t row, int64_t last, int64_t head)
+static inline void fetch_ahead_to_write(const rotary_attention_problem *problem, rotary_attention_view view,
+                                        int64_t sequence, int64_t row, int64_t last, int64_t head)
 {
-    char *vector = place_at(problem, view, sequence, smaller(row + ROWS_AHEAD, last), head);
+    char *vector = mutable_vector_at(problem, view, sequence, min_i64(row + ROWS_AHEAD, last), head);
     for (int64_t at = 0; at < problem->head_dim * (problem->bf16 ? 2 : 4); at += 64)
         __builtin_prefetch(vector + at, 1);
 }
@@ -144,15 +144,15 @@ static inline void store_row(void *to, const float *from, bool bf16, int64_t cou
 }
 
 /* Turns a row in place; `direction` 1 forward, -1 by the transpose. */
-static inline void rotate_row(float *row, const struct rotary_attention_rotation *turn, int64_t index,
+static inline void rotate_row(float *row, const struct rotary_attention_rotation *rotation, int64_t index,
                               float direction)
 {
-    if (!turn->cosine)
+    if (!rotation->cosine)
         return;
-    int64_t pairs = turn->dim / 2, pair = 0;
-    const float *cosine = turn->cosine + index * pairs, *sine = turn->sine + index * pairs;
-    float *first = row + turn->start;
-    if (turn->interleaved) {
+    int64_t pairs = rotation->dim / 2, pair = 0;
+    const float *cosine = rotation->cosine + index * pairs, *sine = rotation->sine + index * pairs;
+    float *first = row + rotation->start;
+    if (rotation->interleaved) {
         for (; pair + LANES <= pairs; pair += LANES) {
             vfloat c = v_load(cosine + pair), s = v_set(direction) * v_load(sine + pair);
             vfloat low = v_load(first + 2 * pair), high = v_load(first + 2 * pair + LANES);
@@ -185,7 +185,8 @@ static inline void rotate_row(float *row, const struct rotary_attention_rotation
 /* Rows of keys or values first ... first + count - 1, turned, padded with zero rows to a multiple of STEP. */
 static inline void load_key_rows(float *rows, const rotary_attention_problem *problem,
                                  const rotary_attention_work *work, rotary_attention_const_view view,
-                                 const struct rotary_attention_rotation *turn, int64_t first, int64_t count)
+                                 const struct rotary_attention_rotation *rotation, int64_t first,
+                                 int64_t count)
 {
     int64_t width = rotary_attention_row(problem->head_dim);
     memset(rows + count * width, 0, (size_t)((round_up(count, STEP) - count) * width) * sizeof *rows);
@@ -197,7 +198,7 @@ static inline void load_key_rows(float *rows, const rotary_attention_problem *pr
         load_row(row,
                  vector_at(problem, view, work->sequence, key_row(problem, first + at), work->key_value_head),
                  problem->bf16, problem->head_dim);
-        rotate_row(row, turn, first + at, 1.0f);
+        rotate_row(row, rotation, first + at, 1.0f);
     }
 }
 
@@ -263,30 +264,30 @@ static inline void transpose_rows(float *panels, const float *rows, int64_t coun
 }
 
 /* Of a block of queries, ROWS at a time, what they see of a block of keys: begin ... end - 1. */
-struct span {
+struct range {
     int64_t begin, end;
 };
 
 /* Of queries query ... query + rows - 1 and keys first ... first + count - 1. Returns the groups of ROWS. */
-static inline int64_t spans_seen(const rotary_attention_problem *problem, int64_t query, int64_t rows,
-                                 int64_t first, int64_t count, struct span seen[QUERY_BLOCK / ROWS])
+static inline int64_t visible_ranges(const rotary_attention_problem *problem, int64_t query, int64_t rows,
+                                     int64_t first, int64_t count, struct range visible[QUERY_BLOCK / ROWS])
 {
     int64_t groups = 0;
     for (int64_t row = 0; row < rows; row += ROWS, groups++) {
-        int64_t last = query + smaller(rows, row + ROWS) - 1;
-        int64_t begin = larger(0, first_key(problem, query + row) - first);
-        int64_t end = smaller(count, end_key(problem, last) - first);
-        seen[groups] = begin < end ? (struct span){begin, end} : (struct span){0, 0};
+        int64_t last = query + min_i64(rows, row + ROWS) - 1;
+        int64_t begin = max_i64(0, first_key(problem, query + row) - first);
+        int64_t end = min_i64(count, end_key(problem, last) - first);
+        visible[groups] = begin < end ? (struct range){begin, end} : (struct range){0, 0};
     }
     return groups;
 }
 
 /* c[ROWS][COLUMNS] of a group, from `column` on = a[...][depth] b, which is in panels. Returns false, and
  * does nothing, where nothing is seen. */
-static inline bool multiply_seen_tile(struct span seen, int64_t group, int64_t column, int64_t depth,
-                                      const float *a, const float *b, float *c)
+static inline bool multiply_visible_tile(struct range visible, int64_t group, int64_t column, int64_t depth,
+                                         const float *a, const float *b, float *c)
 {
-    if (column >= seen.end || column + COLUMNS <= seen.begin)
+    if (column >= visible.end || column + COLUMNS <= visible.begin)
         return false;
     multiply_tile(depth, a + group * ROWS * depth, depth, 1, b + column * depth, COLUMNS,
                   c + group * ROWS * KEY_BLOCK + column, KEY_BLOCK, false);
@@ -294,21 +295,21 @@ static inline bool multiply_seen_tile(struct span seen, int64_t group, int64_t c
 }
 
 /* All of them: c[groups of ROWS][KEY_BLOCK]. */
-static inline void multiply_seen(int64_t groups, const struct span *seen, int64_t columns, int64_t depth,
-                                 const float *a, const float *b, float *c)
+static inline void multiply_visible(int64_t groups, const struct range *visible, int64_t columns,
+                                    int64_t depth, const float *a, const float *b, float *c)
 {
     for (int64_t column = 0; column < columns; column += COLUMNS)
         for (int64_t group = 0; group < groups; group++)
-            multiply_seen_tile(seen[group], group, column, depth, a, b, c);
+            multiply_visible_tile(visible[group], group, column, depth, a, b, c);
 }
 
 /* c[groups of ROWS][width] += a[...][KEY_BLOCK] rows, summed over what is seen. */
-static inline void add_seen(int64_t groups, const struct span *seen, int64_t width, const float *a,
-                            const float *rows, float *c)
+static inline void accumulate_visible(int64_t groups, const struct range *visible, int64_t width,
+                                      const float *a, const float *rows, float *c)
 {
     for (int64_t channel = 0; channel < width; channel += COLUMNS)
         for (int64_t group = 0; group < groups; group++) {
-            int64_t begin = seen[group].begin, end = seen[group].end;
+            int64_t begin = visible[group].begin, end = visible[group].end;
             if (begin < end)
                 multiply_tile(end - begin, a + group * ROWS * KEY_BLOCK + begin, KEY_BLOCK, 1,
                               rows + begin * width + channel, width, c + group * ROWS * width + channel,
@@ -330,72 +331,72 @@ static inline vfloat v_tanh(vfloat x)
     return v_select(square < v_set(0.64f * 0.64f), small, large);
 }
 
-static inline void cap_row(float *score, int64_t columns, float softcap)
+static inline void softcap_row(float *score, int64_t columns, float softcap)
 {
     for (int64_t column = 0; column < columns; column += LANES)
         v_store(score + column, v_set(softcap) * v_tanh(v_load(score + column) * v_set(1 / softcap)));
 }
 
 /* Columns of a row outside begin ... end - 1 become `value`. */
-static inline void hide_outside(float *row, int64_t columns, int64_t begin, int64_t end, float value)
+static inline void mask_outside(float *row, int64_t columns, int64_t begin, int64_t end, float value)
 {
     if (begin <= 0 && end >= columns)
         return;
     for (int64_t column = 0; column < columns; column += LANES) {
         if (column >= begin && column + LANES <= end)
             continue;
-        vint place = v_lanes() + (int32_t)column;
-        vint seen = (place >= (int32_t)begin) & (place < (int32_t)end);
-        v_store(row + column, (vfloat)v_blend(seen, (vint)v_load(row + column), (vint)v_set(value)));
+        vint lane_column = v_lanes() + (int32_t)column;
+        vint visible = (lane_column >= (int32_t)begin) & (lane_column < (int32_t)end);
+        v_store(row + column, (vfloat)v_blend(visible, (vint)v_load(row + column), (vint)v_set(value)));
     }
 }
 
 /* One row of products becomes scores: they are capped, where there is a cap, and then biased, where there are
  * biases, in columns begin ... end - 1. Scores are in `units` to the log of e. */
-static inline void bend_row(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
-                            const float *bias, float units)
+static inline void softcap_and_bias_row(float *score, int64_t columns, int64_t begin, int64_t end,
+                                        float softcap, const float *bias, float units)
 {
     if (softcap > 0)
-        cap_row(score, columns, softcap * units);
+        softcap_row(score, columns, softcap * units);
     if (bias)
-        shift_row(score, bias, begin, end, units);
+        add_bias_row(score, bias, begin, end, units);
 }
 
 /* The largest score of one row of products, which become scores. Columns begin ... end - 1 are seen, and
  * biased, if there are biases. */
-static inline float largest_score(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
+static inline float row_max_score(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
                                   const float *bias)
 {
-    bend_row(score, columns, begin, end, softcap, bias, 1.0f);
-    hide_outside(score, columns, begin, end, -INFINITY);
-    vfloat best = v_load(score);
+    softcap_and_bias_row(score, columns, begin, end, softcap, bias, 1.0f);
+    mask_outside(score, columns, begin, end, -INFINITY);
+    vfloat row_max = v_load(score);
     for (int64_t column = LANES; column < columns; column += LANES)
-        best = v_max(v_load(score + column), best);
-    return v_max_lane(best);
+        row_max = v_max(v_load(score + column), row_max);
+    return v_max_lane(row_max);
 }
 
 /* What the exponentials of a row are relative to, whose largest score so far is `maximum`. */
-static inline float reference_of(float maximum)
+static inline float softmax_offset_of(float row_max)
 {
-    return maximum == -INFINITY ? 0.0f : maximum;
+    return row_max == -INFINITY ? 0.0f : row_max;
 }
 
 /* A row's largest score so far meets that of a block. Returns the factor by which what was summed before must
  * be scaled. */
-static inline float raise_maximum(float *maximum, float largest)
+static inline float update_row_max(float *row_max, float block_max)
 {
-    float previous = *maximum;
-    *maximum = largest > previous ? largest : previous;
-    return v_exp2_to_126(v_set(LOG2_E * (previous - reference_of(*maximum))))[0];
+    float previous = *row_max;
+    *row_max = block_max > previous ? block_max : previous;
+    return v_exp2_to_126(v_set(LOG2_E * (previous - softmax_offset_of(*row_max))))[0];
 }
 
 /* Scores of a row become exponentials relative to `reference`. Returns `total` and their sum, in lanes. */
-static inline vfloat weigh_row(float *score, int64_t columns, float reference, vfloat total)
+static inline vfloat exp_row(float *score, int64_t columns, float softmax_offset, vfloat total)
 {
     for (int64_t column = 0; column < columns; column += LANES) {
-        vfloat weight = v_exp2_to_126(v_set(LOG2_E) * (v_load(score + column) - v_set(reference)));
-        v_store(score + column, weight);
-        total += weight;
+        vfloat p = v_exp2_to_126(v_set(LOG2_E) * (v_load(score + column) - v_set(softmax_offset)));
+        v_store(score + column, p);
+        total += p;
     }
     return total;
 }
