@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One vector of f32 lanes, as wide as the instruction set a file is compiled for. Kernels written with it are
- * compiled once per instruction set (src/kernel/CMakeLists.txt), so there is one text of each.
+ * One vector of f32 lanes, as wide as the instruction set a file is compiled for. A kernel written with it
+ * has one source, compiled once per variant (cmake/kernels.cmake).
  *
- * Loads and stores need no alignment and never touch a byte outside what they are asked for.
+ * Loads and stores need no alignment and touch no byte beyond their elements.
  */
 #ifndef ROTARY_KERNEL_SIMD_H
 #define ROTARY_KERNEL_SIMD_H
@@ -19,7 +19,7 @@
 #include <arm_neon.h>
 #endif
 
-/* ROTARY_VARIANT is scalar, neon, avx2, avx512, avx512bf16 or amx; it names this compilation's functions and
+/* ROTARY_VARIANT is the variant being compiled (cmake/kernels.cmake); it ends the names of its functions and
  * tables. */
 #define ROTARY_JOIN_(name, variant) name##_##variant
 #define ROTARY_JOIN(name, variant)  ROTARY_JOIN_(name, variant)
@@ -102,13 +102,13 @@ static inline vint v_blend(vint mask, vint a, vint b)
 #endif
 }
 
-/* The same bit by bit, of which a compiler makes less where a side is constant. */
+/* The same bit by bit, which a compiler simplifies where a side is constant. */
 static inline vfloat v_select(vint mask, vfloat a, vfloat b)
 {
     return (vfloat)((mask & (vint)a) | (~mask & (vint)b));
 }
 
-/* The larger of each pair of lanes; where a lane of `a` is NaN, the lane of `b`. */
+/* The max of each pair of lanes; where a lane of `a` is NaN, the lane of `b`. */
 static inline vfloat v_max(vfloat a, vfloat b)
 {
 #if defined(__AVX512F__)
@@ -146,7 +146,7 @@ static inline vint v_lanes(void)
 #endif
 }
 
-/* Lanes turned by half a vector, a quarter, ... and by one. */
+/* Shuffles of a butterfly reduction: lane i takes lane i ^ n. */
 #if LANES == 16
 #define V_BUTTERFLY_8 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7
 #define V_BUTTERFLY_4 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11
@@ -161,7 +161,7 @@ static inline vint v_lanes(void)
 #define V_BUTTERFLY_1 1, 0, 3, 2
 #endif
 
-/* Sums and maxima over lanes, always in the same order: halves against halves. */
+/* Sum and max over lanes, always in the same order: halves against halves. */
 static inline float v_sum(vfloat v)
 {
 #if LANES == 16
@@ -188,7 +188,7 @@ static inline float v_max_lane(vfloat v)
     return v[0];
 }
 
-/* Two vectors of neighbours (a0 b0 a1 b1 ...) taken apart into a and b, and put together again. */
+/* Deinterleaves two vectors (a0 b0 a1 b1 ...) into a and b, and interleaves them again. */
 #if LANES == 16
 #define V_EVEN     0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
 #define V_ODD      1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
@@ -226,7 +226,7 @@ static inline vfloat v_zip_high(vfloat even, vfloat odd)
     return __builtin_shufflevector(even, odd, V_ZIP_HIGH);
 }
 
-/* The same in the order that takes fewest instructions, which v_parted brings other vectors into. */
+/* The same in the lane order that takes fewest instructions; v_parted brings other vectors into it. */
 #if defined(__AVX2__) && LANES == 8
 static inline vfloat v_parted(vfloat v)
 {
@@ -263,8 +263,8 @@ static inline void v_unpart(vfloat even, vfloat odd, vfloat *low, vfloat *high)
 }
 #endif
 
-/* Steps of summing LANES vectors, each to a lane of one: neighbours within 128 bits, those of `a` before
- * those of `b`, twice, and then 128 bits and 128 bits likewise. */
+/* Steps that sum LANES vectors, each to one lane of the result: twice neighbours within 128 bits, those of
+ * `a` before those of `b`, then 128-bit lanes likewise. */
 static inline vfloat v_sum_neighbours(vfloat a, vfloat b)
 {
 #if LANES == 16
@@ -287,12 +287,12 @@ static inline vfloat v_sum_quarters(vfloat a, vfloat b)
     return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
            __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
 #else
-    return a + b; /* never wanted */
+    return a + b; /* never called */
 #endif
 }
 
-/* 16-bit lanes widened to 32 with zeros, and back again (lanes of 0 ... 65535). The compiler's own way of
- * both takes several times as many instructions. */
+/* Zero-extends 16-bit lanes to 32 bits, and back (lanes of 0 ... 65535). __builtin_convertvector takes
+ * several times as many instructions. */
 static inline vint v_widen(vhalf half)
 {
 #if defined(__AVX512F__)
@@ -323,8 +323,9 @@ static inline vfloat v_from_bf16(vhalf half)
     return (vfloat)(v_widen(half) << 16);
 }
 
-/* bf16 in the upper halves, with something below. Rounds to nearest even; NaN stays NaN (base/half.h, lane by
- * lane). */
+/* bf16 in the upper halves, the lower halves undefined. Rounds to nearest even; NaN stays NaN (as
+ * base/half.h).
+ */
 static inline vint v_round_bf16(vfloat v)
 {
     vint bits = (vint)v;
@@ -343,7 +344,7 @@ static inline vhalf v_to_bf16(vfloat v)
 #endif
 }
 
-/* Neighbours in bf16, a pair in each 32 bits, taken apart and put together again. */
+/* Deinterleaves pairs of bf16, one pair in each 32 bits, and interleaves them again. */
 static inline void v_part_bf16(vint pairs, vfloat *even, vfloat *odd)
 {
     *even = (vfloat)(pairs << 16);
@@ -362,8 +363,7 @@ static inline vint v_zip_bf16(vfloat even, vfloat odd)
 #endif
 }
 
-/* Two vectors of words, each two of bf16: the lower ones paired, and the upper ones; those of `first` below.
- */
+/* Of two vectors of pairs of bf16: the lower halves as pairs, and the upper halves, `first` below. */
 static inline vint v_pair_lower(vint first, vint second)
 {
     return (first & 0xffff) | (second << 16);
@@ -374,7 +374,7 @@ static inline vint v_pair_upper(vint first, vint second)
     return (vint)((vuint)first >> 16) | (second & (int32_t)0xffff0000);
 }
 
-/* sum + the products of pairs of bf16: two multiplications and additions for one. */
+/* sum + a . b over pairs of bf16: one instruction with AVX512_BF16. */
 static inline vfloat v_add_pairs(vint a, vint b, vfloat sum)
 {
 #if defined(__AVX512BF16__)
@@ -387,7 +387,7 @@ static inline vfloat v_add_pairs(vint a, vint b, vfloat sum)
 #endif
 }
 
-/* The first `count` of a vector of words of bf16 (0 < count < 2 LANES); the others are zero. */
+/* The first `count` bf16 elements of a vector (0 < count < 2 LANES); the others are zero. */
 static inline vint v_load_part_words(const void *from, int64_t count)
 {
 #if defined(__AVX512F__)
@@ -484,7 +484,7 @@ static inline void v_store_part_f16(uint16_t *to, vfloat v, int64_t count)
 }
 
 #if defined(__AVX512F__)
-/* Rows of 16 words of 32 bits become columns: first within lanes of 128 bits, then of the lanes. */
+/* Transposes 16 x 16 words of 32 bits: first within 128-bit lanes, then the lanes. */
 static inline __attribute__((always_inline)) void v_transpose_words(__m512i r[16])
 {
     __m512i t[16];
@@ -514,7 +514,7 @@ static inline __attribute__((always_inline)) void v_transpose_words(__m512i r[16
     }
 }
 
-/* Words 0, 0', 1, 1' ... of the lower, and of the upper, halves of two vectors of 32. */
+/* Interleaves the lower, or the upper, halves of two vectors of 32 words of 16 bits. */
 static inline __m512i v_alternate_low(__m512i a, __m512i b)
 {
     const __m512i index =
@@ -563,20 +563,20 @@ static inline vfloat v_exp(vfloat x)
     return v_select(is_nan, x, v_select(too_high, v_set(__builtin_inff()), scaled));
 }
 
-/* The same for x <= 88, where it takes half the work: nothing overflows, and the power of two goes into the
- * exponent as it is. What a larger x gives is nobody's business. */
+/* The same for x <= 88, in half the work: nothing overflows, and the power of two goes straight into the
+ * exponent. Undefined for larger x. */
 static inline vfloat v_exp_to_88(vfloat x)
 {
     const vfloat log2e = v_set(0x1.715476p+0f), lowest = v_set(-0x1.5d589ep+6f);
     const vfloat ln2_high = v_set(0x1.62e4p-1f), ln2_low = v_set(0x1.7f7d1cp-20f);
 #if defined(__AVX512F__)
-    __mmask16 seen = _mm512_cmp_ps_mask((__m512)x, (__m512)lowest, _CMP_NLT_UQ);
+    __mmask16 in_range = _mm512_cmp_ps_mask((__m512)x, (__m512)lowest, _CMP_NLT_UQ);
     vfloat n =
         (vfloat)_mm512_roundscale_ps((__m512)(x * log2e), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     vfloat r = v_fma(n, -ln2_low, v_fma(n, -ln2_high, x));
-    return (vfloat)_mm512_maskz_scalef_ps(seen, (__m512)v_exp_small(r), (__m512)n);
+    return (vfloat)_mm512_maskz_scalef_ps(in_range, (__m512)v_exp_small(r), (__m512)n);
 #else
-    /* The sum's last bits are the whole number nearest to x log2(e). */
+    /* The sum's last bits are x log2(e), rounded to an integer. */
     const vfloat magic = v_set(0x1.8p+23f);
     vint too_low = x < lowest;
     vfloat shifted = x * log2e + magic, n = shifted - magic;
@@ -586,8 +586,8 @@ static inline vfloat v_exp_to_88(vfloat x)
 #endif
 }
 
-/* What v_exp2_to_126 is made of: 2^(i / 2^ROOT_BITS), where i are the last bits of a lane, as many roots of 2
- * as a vector has lanes; and (2^r - 1) / r for what is left, |r| <= 1/2 / 2^ROOT_BITS. */
+/* Steps of v_exp2_to_126: v_root is 2^(i / 2^ROOT_BITS), i the last ROOT_BITS bits of a lane, from a table of
+ * one root per lane; v_exp2_slope is (2^r - 1) / r for the rest r, |r| <= 1/2 / 2^ROOT_BITS. */
 #if LANES == 16
 enum { ROOT_BITS = 4 };
 
@@ -640,12 +640,12 @@ static inline vfloat v_exp2_slope(vfloat r)
 }
 #endif
 
-/* 2^x within 2 units in the last place for x <= 126, in fewer steps still: the number nearest to x of those
- * with ROOT_BITS bits behind the point leaves an exact rest. What is below the smallest normal number may be
- * zero; 2^-infinity is. */
+/* 2^x within 2 units in the last place for x <= 126, in fewer steps still: x is rounded to ROOT_BITS
+ * fractional bits, which leaves an exact rest. Results below the smallest normal number may be zero;
+ * 2^-infinity is. */
 static inline vfloat v_exp2_to_126(vfloat x)
 {
-    /* The sum's last bits are that number's. */
+    /* The sum's last bits are the rounded x. */
     const vfloat magic = v_set(0x1.8p+23f / (1 << ROOT_BITS));
     vfloat shifted = x + magic, n = shifted - magic, r = x - n, root = v_root((vint)shifted);
     vfloat scaled = v_fma(root * r, v_exp2_slope(r), root);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tiles as the manual has them, for a build that tests (amx_emulated.h). TDPBF16PS adds up the even and the
- * odd elements of each pair apart, from zero, by fused multiply-adds in order of depth; then adds the two
- * sums; then adds that to what was there. Denormal numbers count as zero, coming in and going out.
+ * AMX emulation (amx_emulated.h). TDPBF16PS sums the even and the odd elements of pairs separately, from
+ * zero, by fused multiply-adds in order of depth; then adds the two sums; then adds that to the tile.
+ * Denormal inputs and results count as zero.
  */
 #include "kernel/attention/amx_emulated.h"
 
@@ -26,8 +26,7 @@ static _Thread_local struct {
 void rotary_emulated_tiles_configure(const void *layout)
 {
     _Static_assert(sizeof(struct layout) == 64, "the layout in memory is 64 bytes");
-    /* The processor would not mind: somebody has not released them, and a caller's thread is left with them.
-     */
+    /* The processor allows this, but here it means that tiles were not released. */
     assert(registers.layout.palette == 0);
     memset(&registers, 0, sizeof registers);
     memcpy(&registers.layout, layout, sizeof registers.layout);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model of the tile registers in software, for builds with ROTARY_EMULATE_TILES: it lets the tile kernels
- * be tested where the processor has AVX512_BF16 but no AMX. Each function is one instruction, as Intel's
- * Software Developer's Manual gives it. The registers belong to the thread, as the processor's do, and a tile
- * that was not configured fails an assertion where the processor would raise an exception.
+ * AMX emulation, for builds with ROTARY_EMULATE_TILES: it lets the amx kernels be tested where the processor
+ * has AVX512_BF16 but no AMX. Each function is one instruction of Intel's Software Developer's Manual. Tile
+ * registers are per thread, as the processor's are; use of a tile that is not configured fails an assertion
+ * where the processor would raise an exception.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_AMX_EMULATED_H
 #define ROTARY_KERNEL_ATTENTION_AMX_EMULATED_H

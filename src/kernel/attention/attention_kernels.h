@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The contract between attention and its hot loops. A kernel does one piece of work: some queries of the
- * heads that share one key-value head of one sequence. What it must compute is the formula of
- * rotary/attention.h:
+ * The contract between attention and its kernels. A kernel call does one work item: a block of queries of the
+ * heads that share one key-value head of one sequence. It computes the formula of rotary/attention.h:
  *
  *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n), -infinity where m may not see n
  *     lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m))
  *     out(m)   = U_m^T sum_n p(m, n) U_n v_n
  *
- * and, with g(m) = U_m dout(m), D(m) = dout(m) . out(m), ds(m, n) = p(m, n) (g(m) . U_n v_n - D(m)) cap'(m,
- * n):
+ * and backward, with the names of FlashAttention and g(m) = U_m dout(m):
  *
+ *     dp(m, n) = g(m) . U_n v_n                     delta(m) = dout(m) . out(m)
+ *     ds(m, n) = p(m, n) (dp(m, n) - delta(m)) cap'(m, n)
  *     dq(m) = scale R_m^T sum_n ds(m, n) R_n k_n    dk(n) = scale R_n^T sum_m ds(m, n) R_m q_m
  *     dv(n) = U_n^T sum_m p(m, n) g(m)
  *
- * U is a pure rotation, so U^T is its inverse; R may carry a magnitude, so R^T is only its transpose. A query
- * that sees no key has output 0, lse -infinity, and sends no gradient.
+ * U is a pure rotation, so U^T is its inverse; R may carry a magnitude, so R^T is only its transpose. A fully
+ * masked query has output 0, lse -infinity and no gradient.
  *
- * Inputs may be f32 or bf16; everything is summed in f32. A row of the output depends on its query and on the
- * keys it sees, not on how queries are cut into pieces.
+ * Inputs are f32 or bf16; all sums are f32. An output row depends on its query and on the keys it sees, not
+ * on how queries are cut into work items.
  *
- * A bias of ROTARY_ATTENTION_HIDDEN or below is as -infinity. All that a query sees may be hidden from it so,
- * or blocks of it, the first ones too. A kernel reads biases of queries and keys of the problem alone.
+ * A bias of ROTARY_ATTENTION_MASKED or below masks its key, like -infinity. It may mask whole blocks of keys,
+ * the first ones too, or every key of a query. A kernel reads biases only of queries and keys of the problem.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_ATTENTION_KERNELS_H
 #define ROTARY_KERNEL_ATTENTION_ATTENTION_KERNELS_H
 
 #include <rotary/attention.h>
 
-/* Rows of cosines and sines, [positions, dim / 2]; cosine NULL: nothing turns. */
+/* Rows of cosines and sines, [positions, dim / 2]; cosine NULL: no rotation. */
 struct rotary_attention_rotation {
     const float *cosine, *sine;
     int64_t start, dim;
@@ -40,30 +40,31 @@ struct rotary_attention_problem {
     bool bf16, causal;
     int64_t window; /* 0: none */
     float scale, softcap;
-    int64_t queries; /* in log_sum_exp, which may be more than pieces are made of */
+    int64_t queries; /* rows of log_sum_exp; work items may cover fewer */
     int64_t keys;
-    int64_t query_offset;  /* query m stands where key m + lead stands */
-    int64_t ring_capacity; /* key n is row (ring_first + n) mod ring of its view, n < ring; 0: row n */
+    int64_t query_offset;  /* query m has the position of key m + query_offset */
+    int64_t ring_capacity; /* of the ring buffer: key n is row (ring_first + n) mod ring_capacity of its view;
+                              0: row n */
     int64_t ring_first;
     rotary_attention_const_view query, key, value, saved_output, output_gradient;
     rotary_attention_view output, query_gradient, key_gradient, value_gradient;
     rotary_attention_bias bias;     /* data NULL: none */
     float *log_sum_exp;             /* [batch, heads, queries], or NULL */
     const float *saved_log_sum_exp; /* likewise, read by backward */
-    /* Row m of the first two is query m's position, row n of the others key n's. */
+    /* Row m of the first two is for query m, row n of the others for key n. */
     struct rotary_attention_rotation query_rotation, output_rotation, key_rotation, value_rotation;
 };
 
-/* Queries query_begin ... query_end - 1, keys key_begin ... key_end - 1 (backward alone), of all heads that
- * read key-value head key_value_head of sequence `sequence`. */
+/* A work item: queries query_begin ... query_end - 1 of all heads that share key-value head key_value_head of
+ * sequence `sequence`. Forward ignores key_begin and key_end; backward, packing and decoding read keys
+ * key_begin ... key_end - 1. */
 struct rotary_attention_work {
     int64_t sequence, key_value_head, query_begin, query_end, key_begin, key_end;
 };
 
-/* Sums of gradients, f32, in a layout that is the kernel's own; zero at first. Those of the queries start at
- * query_begin and hold one run of round(query_end - query_begin) rows for each head of the group; those of
- * keys and values start at key_begin and hold round(key_end - key_begin) rows. A row is rotary_attention_row
- * floats. */
+/* Sums of gradients, f32, zero at first, in a layout private to the kernel. `query` starts at query_begin and
+ * has round(query_end - query_begin) rows for each head of the group; `key` and `value` start at key_begin
+ * and have round(key_end - key_begin) rows. A row is rotary_attention_row floats. */
 struct rotary_attention_sums {
     float *query, *key, *value;
 };
@@ -83,9 +84,9 @@ static inline int64_t rotary_attention_row(int64_t head_dim)
     return rotary_attention_round(head_dim, 32);
 }
 
-/* Floats in a part of decoding: for each query of each head, as rows [heads, queries], the sum of values
- * weighted by exp(score - largest score), rotary_attention_row of them; then the rows' largest scores; then
- * their sums of weights. Padded, so that no two parts share a cache line. */
+/* Floats in a part of decoding, for rows [heads, queries]: sum_n exp(score - row max) value_n,
+ * rotary_attention_row floats a row; then each row's max; then each row's sum of exponentials. Padded so that
+ * no two parts share a cache line. */
 static inline int64_t rotary_attention_part(const struct rotary_attention_problem *problem)
 {
     int64_t rows = problem->heads * problem->queries;
@@ -96,7 +97,7 @@ typedef struct rotary_attention_problem rotary_attention_problem;
 typedef struct rotary_attention_work rotary_attention_work;
 typedef struct rotary_attention_sums rotary_attention_sums;
 
-/* Where in its view the vector of a head stands. */
+/* The vector of a head in a view. */
 static inline const void *vector_at(const rotary_attention_problem *problem, rotary_attention_const_view view,
                                     int64_t sequence, int64_t row, int64_t head)
 {
@@ -111,35 +112,35 @@ static inline void *mutable_vector_at(const rotary_attention_problem *problem, r
     return (char *)view.data + element * (problem->bf16 ? 2 : 4);
 }
 
-/* What one instruction set offers for one element type. Scratch is 64-byte aligned; its size depends on the
- * number of queries in the piece, not on where they lie. */
+/* The kernels of one instruction set for one element type. Scratch is 64-byte aligned; its size depends on
+ * the number of queries in the work item, not on which they are. */
 struct rotary_attention_kernels {
-    /* Forward takes keys and values turned and packed, key_block at a time: block b at packed + b *
-     * packed_bytes, 64-byte aligned; or it packs them itself, block after block, where packed is NULL. pack
-     * makes the block of keys key_begin ... key_end - 1. */
+    /* Forward reads keys and values rotated and packed in blocks of key_block: block b at packed_keys + b *
+     * packed_keys_bytes, 64-byte aligned. Where packed_keys is NULL it packs each block itself, in scratch.
+     * pack_keys packs keys and values key_begin ... key_end - 1, one block. */
     int64_t key_block;
     size_t (*packed_keys_bytes)(const rotary_attention_problem *problem);
     void (*pack_keys)(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                      void *packed);
+                      void *packed_keys);
     size_t (*forward_bytes)(const rotary_attention_problem *problem, int64_t queries);
     void (*forward)(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                    const void *packed, void *scratch);
+                    const void *packed_keys, void *scratch);
 
-    /* Adds what the queries and keys of the piece give to each other's gradients. */
+    /* Adds the work item's terms of dq, dk and dv to the sums. */
     size_t (*backward_bytes)(const rotary_attention_problem *problem, int64_t queries);
     void (*backward)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                      const rotary_attention_sums *sums, void *scratch);
-    /* Turns finished sums back and writes them to the gradients. */
+    /* Apply the transposed rotation to complete sums and write the gradients. */
     void (*finish_queries)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                            const rotary_attention_sums *sums);
     void (*finish_keys)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                         const rotary_attention_sums *sums);
 
-    /* Decoding with few queries, keys and values lying turned in caches. decode_queries turns and scales the
-     * queries of the heads that share a key-value head, to the rows [heads, queries] of
-     * rotary_attention_row floats. decode makes a part of what the queries of all heads see of keys
-     * key_begin ... key_end - 1 of a sequence; decode_join puts `count` parts that lie one behind another
-     * together, in their order, and writes the output of the heads that share a key-value head. */
+    /* Decoding with few queries over caches of rotated keys and values. decode_queries rotates and scales the
+     * queries of the heads that share a key-value head, into rows [heads, queries] of rotary_attention_row
+     * floats. decode computes a part: all heads over keys key_begin ... key_end - 1 of a sequence.
+     * decode_join combines `count` contiguous parts in their order and writes the output of the heads that
+     * share a key-value head. */
     void (*decode_queries)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                            float *queries);
     size_t (*decode_bytes)(const rotary_attention_problem *problem);
@@ -148,8 +149,8 @@ struct rotary_attention_kernels {
     void (*decode_join)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                         const float *parts, int64_t count);
 
-    /* to[0 ... head_dim - 1] = from, turned by row `row` of `turn`; both of the problem's element type. */
-    void (*rotate)(const rotary_attention_problem *problem, const struct rotary_attention_rotation *rotate,
+    /* to[0 ... head_dim - 1] = from, rotated by row `row`; both of the problem's element type. */
+    void (*rotate)(const rotary_attention_problem *problem, const struct rotary_attention_rotation *rotation,
                    int64_t row, void *to, const void *from);
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the bf16 kernels share: rows of bf16 turned on the way in and out, tiles packed, exponentials.
+ * What the bf16 kernels share: rotating rows of bf16 on loads and stores, packing tiles, a coarse exp2.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_BF16_H
 #define ROTARY_KERNEL_ATTENTION_BF16_H
@@ -10,7 +10,7 @@
 
 #define LN_2 0x1.62e43p-1f
 
-/* 2^x within 8e-5 of its value: an eighth of what rounding to bf16 costs at the least. */
+/* 2^x within a relative 8e-5, an eighth of the smallest half unit of bf16. */
 static inline __m512 exp2_coarse(__m512 x)
 {
     __m512 fraction = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
@@ -49,7 +49,7 @@ static inline __m512i narrow_two(__m512 low, __m512 high)
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
-/* x and y, the two channels of 16 pairs, turned forward. */
+/* Rotates 16 pairs: x their first channels, y their second. */
 static inline void rotate_pairs(__m512 *x, __m512 *y, __m512 c, __m512 s)
 {
     __m512 rotated = _mm512_fnmadd_ps(*y, s, _mm512_mul_ps(*x, c));
@@ -57,7 +57,7 @@ static inline void rotate_pairs(__m512 *x, __m512 *y, __m512 c, __m512 s)
     *x = rotated;
 }
 
-/* to[0 ... width - 1] = factor times from[0 ... head_dim - 1], turned by row `index`; zero from head_dim on.
+/* to[0 ... width - 1] = factor times from[0 ... head_dim - 1], rotated by row `index`; zero from head_dim on.
  */
 static inline void rotate_in(uint16_t *to, const uint16_t *from, int64_t head_dim, int64_t width,
                              float factor, const struct rotary_attention_rotation *rotation, int64_t index)
@@ -91,8 +91,7 @@ static inline void rotate_in(uint16_t *to, const uint16_t *from, int64_t head_di
     }
 }
 
-/* The same where all of a head whose width needs no padding turns, in halves of whole vectors: the usual
- * case. */
+/* The same for the usual case: half-split pairs over the full head, no padding, halves of full vectors. */
 static inline void rotate_in_dense(uint16_t *to, const uint16_t *from, int64_t pairs, bool scaled,
                                    __m512 factor, const float *cosine, const float *sine)
 {
@@ -110,11 +109,11 @@ static inline void rotate_in_dense(uint16_t *to, const uint16_t *from, int64_t p
     }
 }
 
-/* Rows between the one that is turned and the one that is sent for, be it of the next block or behind the
- * last: to find that out (fetch_ahead) would take longer than turning a short row. */
+/* Rows from the one that is rotated to the one that is prefetched. The prefetch may run past the last row:
+ * clamping it (fetch_ahead) takes longer than rotating a short row. */
 enum { AHEAD = 12 };
 
-/* Queries, or keys, first ... first + count - 1 of one head, turned and scaled, to padded rows. */
+/* Writes queries, or keys, first ... first + count - 1 of one head, rotated and scaled, to padded rows. */
 static inline void rotate_rows_in(uint16_t *to, const rotary_attention_problem *problem,
                                   rotary_attention_const_view view, int64_t sequence, int64_t head,
                                   int64_t first, int64_t count, float factor, bool keys,
@@ -143,7 +142,7 @@ static inline void rotate_rows_in(uint16_t *to, const rotary_attention_problem *
     }
 }
 
-/* x and y, times a factor that c and s bring with them, turned back. */
+/* The transposed rotation of x and y; a factor may be multiplied into c and s. */
 static inline void rotate_pairs_transposed(__m512 *x, __m512 *y, __m512 c, __m512 s)
 {
     __m512 rotated = _mm512_fmadd_ps(*y, s, _mm512_mul_ps(*x, c));
@@ -151,7 +150,7 @@ static inline void rotate_pairs_transposed(__m512 *x, __m512 *y, __m512 c, __m51
     *x = rotated;
 }
 
-/* The channels that turn, in halves of whole vectors: the usual case. */
+/* The rotated channels in the usual case: half-split pairs, halves of full vectors. */
 static inline void rotate_halves_out(uint16_t *to, const float *from, int64_t pairs, __m512 factor,
                                      const float *cosine, const float *sine)
 {
@@ -165,7 +164,7 @@ static inline void rotate_halves_out(uint16_t *to, const float *from, int64_t pa
     }
 }
 
-/* to[0 ... head_dim - 1] = factor times from, turned back by row `index`. */
+/* to[0 ... head_dim - 1] = factor times the transposed rotation of from by row `index`. */
 static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim, float factor,
                               const struct rotary_attention_rotation *rotation, int64_t index)
 {
@@ -208,7 +207,7 @@ static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim,
     }
 }
 
-/* A 16 x 16 matrix of dwords, transposed: rows `row` dwords apart become rows of 16. */
+/* Transposes a 16 x 16 matrix of dwords: rows `row` dwords apart become rows of 16. */
 static inline void transpose_dwords(void *to, const void *from, int64_t row)
 {
     const int32_t *rows = from;
@@ -222,8 +221,8 @@ static inline void transpose_dwords(void *to, const void *from, int64_t row)
         _mm512_storeu_si512((int32_t *)to + i * 16, words[i]);
 }
 
-/* 32 rows of `width` channels as the right-hand side of a product that sums over rows: tile t holds channels
- * 16t ... */
+/* Packs 32 rows of `width` channels as the right-hand side of a matmul that sums over rows: tile t holds
+ * channels 16t ... 16t + 15. */
 static inline void pack_pairs(uint16_t *tiles, const uint16_t *rows, int64_t width)
 {
     for (int64_t channel = 0; channel < width; channel += 32)
@@ -236,7 +235,7 @@ static inline void pack_pairs(uint16_t *tiles, const uint16_t *rows, int64_t wid
         }
 }
 
-/* 16 rows of `width` channels as the right-hand side of a product that sums over channels: tile t holds
+/* Packs 16 rows of `width` channels as the right-hand side of a matmul that sums over channels: tile t holds
  * channels 32t ... 32t + 31. */
 static inline void pack_transposed(uint16_t *tiles, const uint16_t *rows, int64_t width)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Backward attention in bf16. Scores are made with keys in rows and queries in columns, so that
- * log-sum-exp and dout . out are vectors, and weights come out as the left-hand side of the products that sum
- * over queries. Only the gradient of the queries, which sums over keys, needs them otherwise: it is kept
- * transposed.
+ * Backward attention in bf16. Scores have keys in rows and queries in columns, so that log-sum-exp and delta
+ * are vectors, and p^T and ds^T are left-hand sides of the matmuls that sum over queries. Only the gradient
+ * of the queries, which sums over keys, needs the other orientation: it is accumulated transposed.
  *
- *     s^T = K Q^T    dp^T = V G^T    dV += p^T G    dK += ds^T Q    dQ^T += K^T ds^T      (G = dout, turned)
+ *     s^T = K Q^T    dp^T = V G^T    dV += p^T G    dK += ds^T Q    dQ^T += K^T ds^T     (G = dout, rotated)
  *
- * Scores are in units of log 2, as in the forward pass, and rounded alike, so that weights sum to one.
+ * Scores are in units of log 2, as in the forward pass, and rounded alike, so that p sums to one.
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
@@ -16,29 +15,31 @@
 #include <math.h>
 
 enum {
-    BLOCK = 128 /* queries and keys that meet at a time */,
-    PART = 32 /* of which weights are made at a time */,
+    BLOCK = 128 /* queries, and keys, at a time */,
+    PART = 32 /* of them whose scores are computed at a time */,
     SQUARE = PART * PART
 };
 
 struct state {
-    int64_t width;           /* elements in a padded row */
-    int64_t padded_queries;  /* rows of one head: its queries, rounded up */
-    uint16_t *query_columns; /* tiles [heads of the group, run / 16, width / 32]: sums over channels */
-    uint16_t *query_pairs;   /* tiles [heads of the group, run / 32, width / 16]: sums over queries */
+    int64_t width;          /* elements in a padded row */
+    int64_t padded_queries; /* of one head, rounded up to ROTARY_ATTENTION_ROUND */
+    uint16_t
+        *query_columns; /* tiles [heads of the group, padded_queries / 16, width / 32]: sums over channels */
+    uint16_t
+        *query_pairs; /* tiles [heads of the group, padded_queries / 32, width / 16]: sums over queries */
     uint16_t *d_output_columns;
     uint16_t *d_output_pairs;
-    float *log_sum_exp;    /* [heads of the group, run], in units of log 2 */
+    float *log_sum_exp;    /* [heads of the group, padded_queries], in units of log 2 */
     float *delta;          /* likewise: dout . out */
-    uint16_t *rows;        /* [PART, width]: turned, on their way into tiles */
+    uint16_t *rows;        /* [PART, width]: rotated, before packing into tiles */
     uint16_t *key, *value; /* [BLOCK, width] */
     uint16_t *key_columns; /* [BLOCK / 32, width, 32]: keys transposed, as a left-hand side */
     float *score, *dp;     /* [PART, PART]: s^T and dp^T */
     uint16_t *p;           /* [BLOCK / 32 of keys, BLOCK / 32 of queries, 32, 32]: p^T */
     uint16_t *ds;          /* likewise: ds^T */
     uint16_t *ds_pairs;    /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
-    float *bias_tile;      /* [PART, PART]: transposed, what is added to scores */
-    const float *bias;     /* of the head in hand, or NULL */
+    float *bias_tile;      /* [PART, PART]: biases, transposed */
+    const float *bias;     /* of the current head, or NULL */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -87,7 +88,7 @@ static float dot(const uint16_t *a, const uint16_t *b, int64_t count)
     return v_sum((vfloat)sum);
 }
 
-/* Turns rows first ... first + count - 1 of one head into state->rows, zero rows after them. */
+/* Loads rotated rows first ... first + count - 1 of one head into state->rows, zero rows after them. */
 static void load_part(const rotary_attention_problem *problem, const struct state *state,
                       rotary_attention_const_view view, int64_t sequence, int64_t head, int64_t first,
                       int64_t count, float factor, const struct rotary_attention_rotation *rotation)
@@ -115,7 +116,7 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         const float *log_sum_exp =
             problem->saved_log_sum_exp + (sequence * problem->heads + head) * problem->queries + query;
         for (int64_t at = 0; at < PART; at++) {
-            bool fully_masked = at >= count || log_sum_exp[at] == -INFINITY; /* it sees nothing */
+            bool fully_masked = at >= count || log_sum_exp[at] == -INFINITY; /* it is fully masked */
             state->log_sum_exp[index + at] = fully_masked ? 0.0f : log_sum_exp[at] * LOG2_E;
             state->delta[index + at] =
                 at >= count ? 0.0f
@@ -126,8 +127,7 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     }
 }
 
-/* Words 0, 2, 4 ... and 1, 3, 5 ... of two vectors: two keys' worth of channel pairs become two channels of
- * keys. */
+/* Splits two vectors of pairs of channels, of 16 keys each, into two channels of 32 keys. */
 static void split_pairs(uint16_t *to, const uint16_t *low, const uint16_t *high)
 {
     const __m512i even =
@@ -162,14 +162,14 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
     }
 }
 
-/* to[32 keys][32 queries] = rows times columns. */
+/* to[32 keys][32 queries] = rows columns. */
 static void multiply_part(float *to, const uint16_t *rows, const uint16_t *columns, int64_t width)
 {
     multiply_block(to, PART, false, width / DEPTH, (struct left_side){rows, width, DEPTH},
                    (struct right_side){columns, SIDE * width, TILE});
 }
 
-/* Which of the queries of a part, counted from its first, see a key: begin ... end - 1. */
+/* Queries begin ... end - 1 of a part, counted from its first: those that see a key. */
 struct visible_range {
     int64_t begin, end;
 };
@@ -204,7 +204,7 @@ struct query_statistics {
     __m512 log_sum_exp[2], delta[2];
 };
 
-/* Transposes the biases of queries `query` ... and keys `key` ..., 32 of each, those of them there are. */
+/* Loads the biases of queries `query` ... and keys `key` ..., up to 32 of each, transposed. */
 static void load_bias_tile(const rotary_attention_problem *problem, const struct state *state, int64_t query,
                            int64_t queries, int64_t key)
 {
@@ -226,8 +226,7 @@ static void load_bias_tile(const rotary_attention_problem *problem, const struct
         }
 }
 
-/* One key's scores and dp of a part become its weights and slopes; what is added to the scores may be NULL.
- */
+/* p and ds of one key and the queries of a part, from scores and dp; bias may be NULL. */
 static inline __attribute__((always_inline)) void
 derive(const float *score, const float *dp, const float *bias, const struct query_statistics *of_query,
        float softcap, __mmask32 visible, __m512i *p_words, __m512i *ds_words)
@@ -240,7 +239,7 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
             apply_softcap(&s, &d_softcap, softcap);
         if (bias)
             s = (__m512)v_add_bias((vfloat)s, v_load(bias + i * 16), LOG2_E);
-        /* A weight is at most 1, however coarse a log-sum-exp far from 0 is; a NaN stays. */
+        /* p is at most 1, however coarse a log-sum-exp far from 0 is; a NaN stays. */
         __m512 exponent = _mm512_min_ps(_mm512_setzero_ps(), _mm512_sub_ps(s, of_query->log_sum_exp[i]));
         p[i] = exp2_coarse(exponent);
         ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(dp + i * 16), of_query->delta[i]));
@@ -251,8 +250,8 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
     *ds_words = _mm512_maskz_mov_epi16(visible, narrow_two(ds[0], ds[1]));
 }
 
-/* Makes p^T and ds^T of keys `key` ... and queries `query` ..., 32 of each, from the scores and dp in `state`
- * and, where there is a bias, from what is added. */
+/* Computes p^T and ds^T of keys `key` ... and queries `query` ..., 32 of each, from the scores, dp and biases
+ * in `state`. */
 static inline __attribute__((always_inline)) void
 derive_part(const rotary_attention_problem *problem, const struct state *state, bool biased, int64_t query,
             int64_t queries, int64_t key, int64_t index, uint16_t *p, uint16_t *ds, uint16_t *ds_pairs)
@@ -284,7 +283,7 @@ derive_part(const rotary_attention_problem *problem, const struct state *state, 
     }
 }
 
-/* Parts of a block that see one part of the other: begin ... end - 1, counted in rows. None at first. */
+/* Extends the range of rows of one block that are visible to a part of the other; empty at first. */
 static inline void include_part(struct range *visible, int64_t at)
 {
     if (visible->end == 0)
@@ -319,7 +318,7 @@ static void accumulate_queries(float *sums, const struct range *visible, const s
                                                TILE, BLOCK / SIDE * TILE});
 }
 
-/* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
+/* Adds the terms of a block of queries and of keys first ... first + count - 1, which are in `state`. */
 static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct state *state, const rotary_attention_sums *sums, int64_t index,
                          int64_t query, int64_t rows, int64_t first, int64_t count)

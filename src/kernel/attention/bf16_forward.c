@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Forward attention in bf16: 32 queries against up to KEYS keys at a time. Scores are kept in units
- * of log 2, which the packed queries bring with them.
+ * Forward attention in bf16: 32 queries against up to KEYS keys at a time. Scores are in units of log 2: the
+ * packed queries carry the factor log2(e).
  *
- * The largest score of a row is needed only to keep its exponentials from overflowing or vanishing. A score
- * cannot exceed |q| |k| (Cauchy and Schwarz), so while that stays below CALM for every key a row sees, its
- * weights are made relative to 0 and the row is never searched, and tiles of scores become weights as they
- * are made. Other rows go the usual way, block after block. Which way a row goes depends on the keys it sees
- * alone, and both ways sum in one order.
+ * A row's max score only keeps its exponentials from overflowing or vanishing. No score exceeds |q| |k|
+ * (Cauchy-Schwarz). While that is at most MAX_BOUND for every visible key, the row's scores are bounded: its
+ * softmax offset is 0, its max is never searched, and exp follows each tile's matmul at once. Unbounded rows
+ * use the online softmax, block after block. Whether a row is bounded depends on its visible keys alone, and
+ * both ways sum in one order.
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
@@ -18,28 +18,27 @@
 enum {
     QUERIES = 32,
     KEYS = 512,
-    SCORE_ROW = KEYS + 16 /* floats: no two rows of a tile in one set of the cache */
+    SCORE_ROW = KEYS + 16 /* floats: no two rows of a tile share a cache set */
 };
 enum { P_ROW = KEYS + 32 };
-enum { MAX_BOUND = 60 /* 2^60 times the longest row is far from overflow, 2^-60 from vanishing */ };
+enum { MAX_BOUND = 60 /* 2^60 summed over the longest row does not overflow, 2^-60 does not vanish */ };
 
 struct state {
     int64_t width;         /* elements in a padded row */
     int64_t blocks;        /* of queries, for each head */
-    uint16_t *query;       /* [heads of the group, blocks, QUERIES, width]: turned and scaled */
-    float *output;         /* likewise: weighted sum of turned values */
-    float *softmax_offset; /* [heads of the group, blocks, QUERIES]: what the exponents of weights are
-                              relative to */
+    uint16_t *query;       /* [heads of the group, blocks, QUERIES, width]: rotated and scaled */
+    float *output;         /* likewise: sum of p times rotated value */
+    float *softmax_offset; /* [heads of the group, blocks, QUERIES]: subtracted before exp2 */
     float *norm;           /* likewise: |q|^2 */
-    float *sum; /* [heads of the group, blocks, QUERIES, 16]: of weights, in as many parts as a vector has */
+    float *sum;            /* [heads of the group, blocks, QUERIES, 16]: of p, lane by lane */
     const uint16_t *key;   /* the block of keys: tiles [KEYS / 16, width / 32] */
     const uint16_t *value; /* tiles [KEYS / 32, width / 16] */
-    const float *key_norm; /* [KEYS]: the largest |k|^2 of the block up to each key */
-    float max_key_norm;    /* |k|^2 of the blocks before */
-    uint16_t *packed_keys; /* where a block goes if none is given */
+    const float *key_norm; /* [KEYS]: max |k|^2 of the block up to each key */
+    float max_key_norm;    /* max |k|^2 of the blocks before */
+    uint16_t *packed_keys; /* a block packed here, where none is given */
     float *score;          /* [QUERIES, SCORE_ROW], or two tiles of [QUERIES, 32] */
-    uint16_t *p;           /* [QUERIES, WEIGHT_ROW] */
-    const float *bias;     /* of the head in hand, or NULL */
+    uint16_t *p;           /* [QUERIES, P_ROW] */
+    const float *bias;     /* of the current head, or NULL */
 };
 
 /* A packed block: tiles of keys, tiles of values, norms of keys. */
@@ -139,7 +138,7 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     memset(state->sum, 0, (size_t)(group * padded_queries * SIDE) * sizeof(float));
 }
 
-/* Lane i of the result is the largest of lanes 0 ... i. */
+/* Lane i of the result is the max of lanes 0 ... i. */
 static inline __m512 running_max(__m512 v)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -151,7 +150,7 @@ static inline __m512 running_max(__m512 v)
     return v;
 }
 
-/* The largest norms so far of sixteen packed keys, after others as large as `before`. Returns the last. */
+/* Running max of |k|^2 of sixteen packed keys, starting from `before`. Returns the last. */
 static float pack_norms(float *norm, const uint16_t *tiles, int64_t width, float before)
 {
     __m512 squares = _mm512_setzero_ps();
@@ -198,8 +197,8 @@ static inline void make_scores(const struct state *state, const uint16_t *query,
                    (struct right_side){key, SIDE * width, TILE});
 }
 
-/* What rows see of a block, in columns: begin ... end - 1 exactly, and rounded outwards to pairs of vectors.
- */
+/* Columns of a block that are visible to a row: begin ... end - 1 exactly; first ... last - 1 rounded
+ * outwards to pairs of vectors. */
 struct visible_range {
     int64_t begin, end, first, last;
 };
@@ -231,25 +230,25 @@ static void mask_invisible(float *score, struct visible_range visible_range)
     }
 }
 
-/* The largest |k|^2 up to key `at` of the block. */
+/* The max |k|^2 up to key `at` of the block. */
 static inline float key_norm_to(const struct state *state, int64_t at)
 {
     return state->key_norm[at] > state->max_key_norm ? state->key_norm[at] : state->max_key_norm;
 }
 
-/* Whether scores are products, which |q| |k| bounds: nothing bends or shifts them. */
+/* Whether |q| |k| bounds scores: there is no softcap and no bias. */
 static inline bool has_boundable_scores(const rotary_attention_problem *problem)
 {
     return problem->softcap == 0 && !problem->bias.data;
 }
 
-/* Whether a row needs no search: it has not left 0, and |q| |k| is small for every key it sees. */
+/* Whether a row's scores are bounded: its offset is still 0, and |q| |k| is small for every visible key. */
 static inline bool is_bounded(float softmax_offset, float query_norm, float key_norm)
 {
     return softmax_offset == 0 && query_norm * key_norm <= (float)MAX_BOUND * MAX_BOUND;
 }
 
-/* 32 scores of a row become weights relative to `reference`; lanes that are not seen become 0. */
+/* p of 32 scores of a row; 0 in lanes that are not visible. */
 static inline __m512i exp_vectors(const float *score, __m512 softmax_offset, __mmask32 visible, __m512 *sum)
 {
     __m512 low = exp2_coarse(_mm512_sub_ps(_mm512_loadu_ps(score), softmax_offset));
@@ -260,7 +259,7 @@ static inline __m512i exp_vectors(const float *score, __m512 softmax_offset, __m
     return narrow_two(low, high);
 }
 
-/* A tile of scores, none hidden, of rows that are calm. */
+/* p of a tile of bounded scores, all visible. */
 static void exp_bounded(const float *score, uint16_t *p, float *sum)
 {
 #pragma GCC unroll 2
@@ -286,8 +285,8 @@ static void exp_bounded_edge(const rotary_attention_problem *problem, const floa
     }
 }
 
-/* The calm way: tiles of scores become weights as they are made, one tile behind, so that tiles and vectors
- * work at the same time. */
+/* Bounded scores: exp of a tile runs beside the matmul of the next, so that tile and vector units work at the
+ * same time. */
 static void attend_bounded(const rotary_attention_problem *problem, const struct state *state, int64_t index,
                            int64_t query, int64_t first, int64_t columns)
 {
@@ -320,8 +319,7 @@ static void softcap_and_bias_rows(const rotary_attention_problem *problem, const
     }
 }
 
-/* Rows without a weight so far: all that they could see was hidden. Weights next to the largest are near 1.
- */
+/* Rows whose sum of p is still 0: fully masked so far. Otherwise the p of the max alone is near 1. */
 static __mmask16 fully_masked_rows(const struct state *state, int64_t index)
 {
     unsigned fully_masked = 0;
@@ -332,8 +330,8 @@ static __mmask16 fully_masked_rows(const struct state *state, int64_t index)
     return (__mmask16)fully_masked;
 }
 
-/* Sixteen rows of scores become weights relative to the largest score of each so far, or to 0 where a row is
- * calm. Returns the factors by which what was summed before must be scaled. */
+/* Replaces sixteen rows of scores by p, with the row max so far as softmax offset, or 0 where a row is
+ * bounded. Returns the factors by which earlier sums must be scaled. */
 static __m512 exp_rows(const rotary_attention_problem *problem, const struct state *state, int64_t index,
                        int64_t row, int64_t query, int64_t first, int64_t columns)
 {
@@ -368,7 +366,7 @@ static __m512 exp_rows(const rotary_attention_problem *problem, const struct sta
     __m512 softmax_offset =
         _mm512_mask_mov_ps(row_max, (__mmask16)(fully_masked | bounded), _mm512_setzero_ps());
     _mm512_storeu_ps(state->softmax_offset + index, softmax_offset);
-    /* Exactly 1 where the reference stays, or a long row would drift. */
+    /* Exactly 1 where the offset stays, or a long row would drift. */
     __m512 factors = (__m512)v_exp((vfloat)_mm512_sub_ps(previous, softmax_offset) * v_set(LN_2));
     float factor[16];
     _mm512_storeu_ps(factor, _mm512_mask_mov_ps(factors, fresh, _mm512_setzero_ps()));
@@ -399,7 +397,7 @@ static void scale_rows(float *rows, int64_t width, __m512 factors)
         }
 }
 
-/* The usual way: all scores, then the largest of each row, then weights. */
+/* Unbounded scores: all scores of the block, then each row's max, then p. */
 static void attend_unbounded(const rotary_attention_problem *problem, const struct state *state,
                              int64_t index, int64_t query, int64_t rows, int64_t first, int64_t columns)
 {
@@ -418,7 +416,8 @@ static float max_norm(const float *norm)
     return _mm512_reduce_max_ps(_mm512_max_ps(_mm512_loadu_ps(norm), _mm512_loadu_ps(norm + 16)));
 }
 
-/* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
+/* Adds keys first ... first + count - 1, which are in `state`, to the online softmax of a block of queries.
+ */
 static void attend_block(const rotary_attention_problem *problem, const struct state *state, int64_t index,
                          int64_t query, int64_t rows, int64_t first, int64_t count, bool add)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The product that the bf16 kernels are made of: 32 x 32 sums in f32, of products of bf16. Where there are
- * tiles, on tiles; elsewhere with VDPBF16PS, which multiplies and adds pairs. Both read the same layouts.
+ * The matmul of the bf16 kernels: a block of 32 x 32 sums in f32. The amx variant uses AMX tiles, the others
+ * VDPBF16PS, which multiplies and adds pairs. Both read the same layouts.
  *
- * A tile is 16 rows of 64 bytes. A product of tiles adds to C[16][16] in f32 the products of A[16][32] in
- * bf16 with B, whose row r holds rows 2r and 2r + 1 of the right-hand matrix with their elements alternating.
+ * A tile is 16 rows of 64 bytes. TDPBF16PS adds A[16][32] B to C[16][16], C in f32, A in bf16, B in VNNI
+ * layout: row r holds rows 2r and 2r + 1 of the right-hand matrix, interleaved.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_BF16_MATMUL_H
 #define ROTARY_KERNEL_ATTENTION_BF16_MATMUL_H
@@ -16,13 +16,13 @@
 
 enum { TILE = 512 /* elements of bf16 in a tile */, SIDE = 16 /* rows, and f32 in a row */, DEPTH = 32 };
 
-/* 32 rows, `row` elements apart; one step of depth on is `step` elements on. */
+/* 32 rows, `row` elements apart; the next step of depth is `step` elements on. */
 struct left_side {
     const uint16_t *rows;
     int64_t row, step;
 };
 
-/* A tile, another beside it `next` elements on; one step of depth on is `step` elements on. */
+/* Two tiles side by side, `next` elements apart; the next step of depth is `step` elements on. */
 struct right_side {
     const uint16_t *tile;
     int64_t next, step;
@@ -39,7 +39,7 @@ struct right_side {
 #define TILES_CONFIGURE(layout)         rotary_emulated_tiles_configure(&(layout))
 #define TILES_RELEASE()                 rotary_emulated_tiles_release()
 #else
-/* The clobbers keep tile loads behind the stores that make what they load. */
+/* The clobbers keep tile loads behind the stores that they read. */
 #define TILE_ZERO(tile) __asm__ volatile("tilezero %%tmm" #tile ::: "memory")
 #define TILE_LOAD(tile, from, stride)                                                                        \
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"(from), "r"((int64_t)(stride)) : "memory")
@@ -106,7 +106,7 @@ static inline void tiles_begin(void) {}
 
 static inline void tiles_end(void) {}
 
-enum { PRODUCT_ROWS = 8 /* of which a block is made at a time: 16 sums, which hide the latency of each */ };
+enum { PRODUCT_ROWS = 8 /* computed at a time: 16 sums, which hide the latency of each */ };
 
 /* c[32][32], rows `c_row` floats apart, (+)= left right, summed over `steps` tiles of depth. */
 static inline void multiply_block(float *c, int64_t c_row, bool add, int64_t steps, struct left_side left,

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding with few queries. Reading the cache is what takes the time, so keys and values are read once, as
- * they lie, in the order they lie in: all heads of a token before the next token where a token's heads lie
- * side by side. Some keys at a time meet all queries, so that each vector loaded is used by every query that
- * shares it.
+ * Decoding with few queries. Reading the cache takes the time, so keys and values are read once and in memory
+ * order: all heads of a token before the next token where a token's heads are contiguous. Each vector of the
+ * cache, once loaded, is used by every query that shares it.
  */
 #include "kernel/attention/attention_variants.h"
 #include "kernel/attention/tile.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Keys or values that are met together, and queries that meet them: their products stay in registers. A block
- * of scores holds up to SCORES for all queries, and no fewer than LEAST_BLOCK keys. */
+/* A tile is KEYS keys, or values, by QUERIES queries: its sums stay in registers. A block of keys has up to
+ * SCORES scores over all queries, but at least MIN_BLOCK keys. */
 enum { KEYS = 4, SCORES = 8192, MIN_BLOCK = 32, MAX_BLOCK = 512 };
 #if LANES == 16 || defined(__aarch64__)
 enum { QUERIES = 4 };
 #else
 enum { QUERIES = 2 };
 #endif
-_Static_assert(MIN_BLOCK % LANES == 0 && MIN_BLOCK % KEYS == 0, "a block is whole vectors");
+_Static_assert(MIN_BLOCK % LANES == 0 && MIN_BLOCK % KEYS == 0, "a block is full vectors");
 
-/* Bytes from what is met to what is asked of memory meanwhile, for the first-level cache; and to pages of
- * which one line is asked for, so that their places in memory are known when the others are. */
+/* Prefetch distances in bytes: of cache lines, into the first-level cache; and of one line of each page, so
+ * that the page's translation is known by the time the others are prefetched. */
 enum { AHEAD_BYTES = 12288, MAX_AHEAD = 64, PAGES_AHEAD_BYTES = 32768, CACHE_LINE = 64, PAGE = 4096 };
-/* Parts from the one that is joined to the one that is asked for. */
+/* Prefetch distance in parts, when parts are joined. */
 enum { PARTS_AHEAD = 4 };
 
-/* How numbers of the cache are multiplied: in f32; widened to f32; as pairs of bf16, and then queries and
- * weights are rounded to bf16 too. */
+/* How cached numbers are multiplied: f32; bf16 widened to f32; pairs of bf16, where queries and p are rounded
+ * to bf16 too. */
 #if defined(__AVX512BF16__)
 enum arithmetic { IN_F32, WIDENED, IN_PAIRS, OF_BF16 = IN_PAIRS };
 #else
@@ -39,10 +38,10 @@ static enum arithmetic arithmetic_of(const rotary_attention_problem *problem)
     return problem->bf16 ? OF_BF16 : IN_F32;
 }
 
-/* A block of keys: how many bytes from the first key they stand, and `ahead` keys behind them, and how many
- * from the first value their values. */
+/* A block of keys and `ahead` keys after it: byte offsets from the first key, and of their values from the
+ * first value. */
 struct block {
-    int64_t first, count, padded, ahead; /* padded to whole tiles by the last key of the piece */
+    int64_t first, count, padded, ahead; /* padded to full tiles by repeating the last key of the part */
     int64_t key[MAX_BLOCK + MAX_AHEAD], value[MAX_BLOCK + MAX_AHEAD];
 };
 
@@ -51,20 +50,18 @@ struct stream {
     const char *data;
     int64_t row, head;
     bool by_token; /* all heads of a token before the next token */
-    int64_t chunk; /* what KEYS keys of a head take in it; 0 where too much of it is something else */
+    int64_t chunk; /* bytes from one tile of a head to the next; 0 where too much of that is not read */
 };
 
-/* What does not change while all keys of a block are met, or all values. Rows of queries and outputs are
- * `width` numbers apart, rows of scores `columns`; heads are head_bytes apart, and what is asked of memory
- * meanwhile is ahead_bytes apart. */
+/* Constant over a block's keys, or values. Rows of queries and outputs are `width` numbers apart, rows of
+ * scores `columns`; heads are head_bytes apart, and what is prefetched for them ahead_bytes. */
 struct shape {
     int64_t dim, width, columns, rows; /* rows: queries of a head */
     int64_t heads, head_bytes, ahead_bytes;
 };
 
-/* Queries of some heads meet KEYS keys, and scores are written, or KEYS values, and outputs are added to.
- * Keys or values stand offset[...] bytes from `data`; as many bytes as they have are asked of memory from
- * `ahead` on. */
+/* The matmul of some heads with KEYS keys, scores = q . k, or with KEYS values, outputs += p v. Keys or
+ * values are at data + offset[...] bytes; as many bytes are prefetched from `ahead` on. */
 typedef void matmul_function(const struct shape *shape, const char *data, const int64_t *offset,
                              const char *ahead, const float *from, float *to);
 
@@ -73,7 +70,7 @@ struct decoding {
     const rotary_attention_work *work;
     enum arithmetic arithmetic;
     matmul_function *const *score_matmuls, *const *value_matmuls; /* for QUERIES, half of them, and so on */
-    int64_t width, rows, columns; /* of a query, queries of a key-value head, keys of a whole block */
+    int64_t width, rows, columns; /* of a query, queries of a key-value head, keys of a full block */
     const float *query;
     float *output, *row_max, *sum, *score;
     struct stream key, value;
@@ -87,7 +84,7 @@ static int64_t block_keys(const rotary_attention_problem *problem)
 
 size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
 {
-    /* No less than fewer queries take, whose blocks have more keys. */
+    /* At least what fewer queries take: their blocks have more keys. */
     return (size_t)max_i64(SCORES, problem->heads * problem->queries * MIN_BLOCK) * sizeof(float);
 }
 
@@ -120,13 +117,13 @@ INLINE int bytes_of(enum arithmetic arithmetic)
     return arithmetic == IN_F32 ? 4 : 2;
 }
 
-/* Values that a product takes at once. */
+/* Values that one multiplication takes. */
 INLINE int values_of(enum arithmetic arithmetic)
 {
     return arithmetic == IN_PAIRS ? 2 : 1;
 }
 
-/* Asks for as many lines as two vectors of channels are: those of vector i of KEYS. */
+/* Prefetches as many lines as two vectors of channels are: those of vector i of KEYS. */
 INLINE void prefetch_channels(enum arithmetic arithmetic, const char *ahead, int i, int64_t channel)
 {
     int bytes = 2 * LANES * bytes_of(arithmetic);
@@ -137,14 +134,14 @@ INLINE void prefetch_channels(enum arithmetic arithmetic, const char *ahead, int
             __builtin_prefetch(from + byte, 0, 3);
 }
 
-/* Two vectors of channels, zero where `left` ends: of f32 one behind the other; of bf16 the even ones and the
- * odd ones, which are the halves of 32-bit words and need no shuffling, or, as factors of pairs, the words in
- * the first. Rows of queries and outputs are laid out likewise. */
+/* Two vectors of channels, zero past `left`. f32: consecutive channels. bf16: the even channels and the odd
+ * ones, which are the halves of 32-bit words and need no shuffle; IN_PAIRS: the words, in the first. Rows of
+ * queries and outputs have the same layout. */
 struct channels {
     vfloat low, high;
 };
 
-/* Channels of vector i of KEYS; asks for what is met later. */
+/* Channels of vector i of KEYS; prefetches those of a later tile. */
 INLINE struct channels load_channels(enum arithmetic arithmetic, const char *const *vector, const char *ahead,
                                      int i, int64_t channel, int64_t left)
 {
@@ -166,8 +163,8 @@ INLINE struct channels load_channels(enum arithmetic arithmetic, const char *con
     return part;
 }
 
-/* The same of value i, or, as factors of pairs, of two, the first of an even number: their even channels and
- * their odd ones. */
+/* The same of value i; IN_PAIRS: of values i and i + 1, i even, as pairs of their even channels and of their
+ * odd ones. */
 INLINE struct channels load_values(enum arithmetic arithmetic, const char *const *value, const char *ahead,
                                    int i, int64_t channel, int64_t left)
 {
@@ -184,7 +181,7 @@ INLINE vfloat add_product(enum arithmetic arithmetic, vfloat a, vfloat b, vfloat
     return arithmetic == IN_PAIRS ? v_add_pairs((vint)a, (vint)b, sum) : v_fma(a, b, sum);
 }
 
-/* Adds the products of `left` channels of queries and keys, from `channel` on. */
+/* Adds the products of queries and keys over `left` channels from `channel` on. */
 INLINE void score_channels(enum arithmetic arithmetic, int queries, int64_t width, const char *const *key,
                            const char *ahead, const float *query, vfloat sum[QUERIES][KEYS], int64_t channel,
                            int64_t left)
@@ -202,7 +199,7 @@ INLINE void score_channels(enum arithmetic arithmetic, int queries, int64_t widt
     }
 }
 
-/* Sums of lanes: those of row q go to score[q * stride ...]. */
+/* Sums each vector over its lanes: row q goes to score[q * stride ...]. */
 INLINE void store_sums(int queries, float *score, int64_t stride, vfloat sum[QUERIES][KEYS])
 {
     vfloat rows[QUERIES];
@@ -210,7 +207,7 @@ INLINE void store_sums(int queries, float *score, int64_t stride, vfloat sum[QUE
     for (int q = 0; q < queries; q++)
         rows[q] =
             v_sum_neighbours(v_sum_neighbours(sum[q][0], sum[q][1]), v_sum_neighbours(sum[q][2], sum[q][3]));
-        /* Each quarter of a vector has KEYS sums of a part of the lanes; they become those of one query. */
+        /* Each 128 bits of a vector hold KEYS partial sums; adding them up leaves those of one query. */
 #pragma GCC unroll 4
     for (int parts = LANES / KEYS, left = queries; parts > 1; parts /= 2, left = (left + 1) / 2)
 #pragma GCC unroll 4
@@ -237,7 +234,7 @@ INLINE void score_tile(enum arithmetic arithmetic, bool full, int queries, struc
     store_sums(queries, score, shape.columns, sum);
 }
 
-/* A weight in every lane, or two of bf16. */
+/* p in every lane, or two of bf16. */
 INLINE vfloat load_p(const float *from)
 {
     int32_t bits;
@@ -273,7 +270,7 @@ INLINE void value_channels(enum arithmetic arithmetic, int queries, int64_t widt
     }
 }
 
-/* Adds the weighted values to outputs. */
+/* outputs += p v. */
 INLINE void value_tile(enum arithmetic arithmetic, bool full, int queries, struct shape shape,
                        const char *const *value, const char *ahead, const float *score, float *output)
 {
@@ -290,19 +287,18 @@ INLINE void value_tile(enum arithmetic arithmetic, bool full, int queries, struc
                        full ? 2 * LANES : shape.dim - channel);
 }
 
-/* The first of a head's queries that are met in groups of `queries`: those before it are met in larger ones.
- */
+/* The first of a head's queries that are in groups of `queries`: those before it are in larger groups. */
 INLINE int64_t first_of(int64_t rows, int queries)
 {
     return queries < QUERIES ? rows & -(2 * (int64_t)queries) : 0;
 }
 
-/* Of each head the queries that are met in groups of `queries` meet KEYS keys or values. */
+/* For each head, the matmul of the queries in groups of `queries` with KEYS keys or values. */
 INLINE void matmul_heads(bool values, enum arithmetic arithmetic, bool full, int queries,
                          const struct shape *given, const char *data, const int64_t *offset,
                          const char *ahead, const float *from, float *to)
 {
-    const struct shape shape = *given; /* a copy, which nothing that is written can change */
+    const struct shape shape = *given; /* a copy, which no store can alias */
     for (int64_t head = 0; head < shape.heads; head++) {
         const char *vector[KEYS], *head_ahead = ahead + head * shape.ahead_bytes;
 #pragma GCC unroll 4
@@ -320,8 +316,7 @@ INLINE void matmul_heads(bool values, enum arithmetic arithmetic, bool full, int
     }
 }
 
-/* Functions of their own, so that the compiler has all registers for each: for QUERIES, half of them and one.
- */
+/* Separate functions, so that each has all registers: for QUERIES queries, half of them and one. */
 #define MATMUL(name, values, arithmetic, full, queries)                                                      \
     static __attribute__((noinline)) void name(const struct shape *shape, const char *data,                  \
                                                const int64_t *offset, const char *ahead, const float *from,  \
@@ -345,13 +340,13 @@ MATMULS(value_bf16_part, true, OF_BF16, false)
 #undef MATMULS
 #undef MATMUL
 
-/* By element type, f32 or bf16, and by whether a head is whole pairs of vectors. */
+/* By element type, f32 or bf16, and by whether a head is full pairs of vectors. */
 static matmul_function *const *const score_functions[2][2] = {{score_f32_part, score_f32},
                                                               {score_bf16_part, score_bf16}};
 static matmul_function *const *const value_functions[2][2] = {{value_f32_part, value_f32},
                                                               {value_bf16_part, value_bf16}};
 
-/* What will be met some keys later, in this block or in what is read after it. */
+/* The keys or values read `ahead` keys later, in this block or in the one read after it. */
 static const char *ahead_of(const struct decoding *decoding, bool values, const struct block *block,
                             int64_t at)
 {
@@ -366,7 +361,7 @@ static void prefetch_pages(const char *from, int64_t bytes)
         __builtin_prefetch(from + PAGES_AHEAD_BYTES + byte, 0, 2);
 }
 
-/* All heads of a block of keys or values, in the order in which they lie. */
+/* All heads of a block of keys or values, in memory order. */
 static void matmul_block(const struct decoding *decoding, bool values, const struct block *block)
 {
     const struct stream *stream = values ? &decoding->value : &decoding->key;
@@ -412,7 +407,7 @@ static struct stream stream_of(const rotary_attention_problem *problem, const ro
     int64_t size = problem->bf16 ? 2 : 4;
     struct stream stream = {
         .data = vector_at(problem, view, work->sequence, 0, 0),
-        /* Where there is one entry, a stride may be anything. */
+        /* The stride of a single entry may be anything. */
         .row = problem->ring_capacity > 1 ? view.time_stride * size : 0,
         .head = problem->key_value_heads > 1 ? view.head_stride * size : 0,
     };
@@ -437,7 +432,7 @@ static void find_rows(const struct decoding *decoding, struct block *block)
     }
 }
 
-/* Scores become weights, and sums so far are scaled to go with them. */
+/* Replaces scores by p and scales earlier sums to the new row max. */
 static void exp_block(const struct decoding *decoding, const struct block *block)
 {
     const rotary_attention_problem *problem = decoding->problem;
@@ -450,7 +445,7 @@ static void exp_block(const struct decoding *decoding, const struct block *block
         if (bias)
             bias += query * problem->bias.query_stride + block->first;
         float *score = decoding->score + row * decoding->columns;
-        float block_max = row_max_score(score, columns, min_i64(begin, columns), min_i64(end, block->count),
+        float block_max = finish_scores(score, columns, min_i64(begin, columns), min_i64(end, block->count),
                                         problem->softcap, bias);
         float factor = update_row_max(&decoding->row_max[row], block_max);
         vfloat total = exp_row(score, columns, softmax_offset_of(decoding->row_max[row]), (vfloat){0});
@@ -498,7 +493,7 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
     }
 }
 
-/* One row of all parts, relative to the largest score of any. */
+/* Combines a row of all parts, relative to the max of their row maxima. */
 static void join_row(const rotary_attention_problem *problem, const float *parts, int64_t count, int64_t row,
                      float *to)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Backward attention in f32: for each block of keys, each block of queries that sees some of them. Scores are
- * made again, weights follow from the saved log-sum-exp, and sum_n p(m, n) dp(m, n), which the softmax's
- * derivative needs, is dout(m) . out(m) (Dao et al. 2022).
+ * recomputed, p follows from the saved log-sum-exp, and the softmax's derivative takes sum_n p(m, n) dp(m, n)
+ * as delta(m) = dout(m) . out(m) (Dao et al. 2022).
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
@@ -12,10 +12,10 @@
 
 struct state {
     int64_t width;          /* floats in a padded row */
-    int64_t padded_queries; /* rows of one head: its queries, rounded up */
-    float *query;           /* [heads of the group, run, width]: turned and scaled */
-    float *d_output;        /* likewise: of the output, turned forward */
-    float *log_sum_exp;     /* [heads of the group, run] */
+    int64_t padded_queries; /* of one head, rounded up to ROTARY_ATTENTION_ROUND */
+    float *query;           /* [heads of the group, padded_queries, width]: rotated and scaled */
+    float *d_output;        /* likewise: rotated gradient of the output */
+    float *log_sum_exp;     /* [heads of the group, padded_queries] */
     float *delta;           /* likewise: dout . out */
     float *key;             /* [KEY_BLOCK, width] */
     float *value;           /* likewise */
@@ -23,7 +23,7 @@ struct state {
     float *value_panels;
     float *p;          /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
     float *dp;         /* likewise: dp, then ds */
-    const float *bias; /* of the head in hand, or NULL */
+    const float *bias; /* of the current head, or NULL */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -86,7 +86,7 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
 
     float log_sum_exp =
         problem->saved_log_sum_exp[(sequence * problem->heads + head) * problem->queries + query];
-    state->log_sum_exp[index] = log_sum_exp == -INFINITY ? 0.0f : log_sum_exp; /* it sees nothing */
+    state->log_sum_exp[index] = log_sum_exp == -INFINITY ? 0.0f : log_sum_exp; /* fully masked */
 }
 
 static void load_queries(const rotary_attention_problem *problem, const rotary_attention_work *work,
@@ -103,8 +103,8 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
                        member * state->padded_queries + query - work->query_begin);
 }
 
-/* A row of scores becomes p and the row of dp becomes ds. bias is the row of what is added to the first `end`
- * columns, or NULL where nothing is: then no more is left of it in the loop. */
+/* Replaces a row of scores by p and the row of dp by ds. bias, for the first `end` columns, may be NULL; it
+ * is constant where this is inlined. */
 static inline __attribute__((always_inline)) void derive(float *p, float *dp, int64_t columns, int64_t end,
                                                          float softcap, float log_sum_exp, float delta,
                                                          const float *bias)
@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) void derive(float *p, float *dp, in
     }
 }
 
-/* sums[columns][width] += weight^T rows: each ROWS keys over the queries that see some of them. */
+/* sums[columns][width] += left^T right: each ROWS keys, over the queries that see some of them. */
 static void add_keys(const rotary_attention_problem *problem, int64_t query, int64_t rows, int64_t first,
                      int64_t columns, int64_t width, const float *left, const float *right, float *sums)
 {
@@ -142,7 +142,7 @@ static void add_keys(const rotary_attention_problem *problem, int64_t query, int
         }
 }
 
-/* Queries of one block meet keys first ... first + count - 1, which are in `state`. */
+/* Adds the terms of a block of queries and of keys first ... first + count - 1, which are in `state`. */
 static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct state *state, const rotary_attention_sums *sums, int64_t index,
                          int64_t query, int64_t rows, int64_t first, int64_t count)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Forward attention in f32: blocks of queries against blocks of keys, the softmax computed online. For each
- * row the largest score so far, the sum of exponentials relative to it, and the weighted sum of values are
- * kept; a block that raises the largest score scales the other two down.
+ * Forward attention in f32: blocks of queries against blocks of keys, with online softmax. Each row keeps its
+ * max score so far, the sum of p = exp(score - max) and the sum of p times value; a block that raises the max
+ * scales both sums down.
  *
- * The largest score is needed only to keep exponentials from overflowing or vanishing. No score exceeds |q|
- * |k| (Cauchy and Schwarz), so while that stays below CALM, a row's weights are made relative to 0 and it is
- * neither searched nor scaled: tiles of scores become weights as they are made, where all their rows are
- * calm. Which way a row goes depends on its query and a block's keys up to the last that it sees, not on
- * the rows beside it, and both ways sum in one order.
+ * The max only keeps exponentials from overflowing or vanishing. No score exceeds |q| |k| (Cauchy-Schwarz).
+ * While that is at most MAX_BOUND the row's scores are bounded: its softmax offset is 0, its max is not
+ * searched and its sums are not scaled, and where all rows of a tile are bounded, exp follows the tile's
+ * matmul at once. Whether a row is bounded depends on its query and on a block's keys up to its last visible
+ * one, not on the rows beside it, and both ways sum in one order.
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
@@ -16,23 +16,23 @@
 
 #include <math.h>
 
-enum { MAX_BOUND = 40 /* e^40 times the longest row is far from overflow, e^-40 from vanishing */ };
+enum { MAX_BOUND = 40 /* e^40 summed over the longest row does not overflow, e^-40 does not vanish */ };
 
 struct state {
     int64_t width;      /* floats in a padded row */
     int64_t blocks;     /* of queries, for each head */
-    float *query;       /* [heads of the group, blocks, QUERY_BLOCK, width]: turned and scaled */
-    float *output;      /* likewise: weighted sum of turned values */
-    float *row_max;     /* [heads of the group, blocks, QUERY_BLOCK]: 0 instead where a row is calm */
+    float *query;       /* [heads of the group, blocks, QUERY_BLOCK, width]: rotated and scaled */
+    float *output;      /* likewise: sum of p times rotated value */
+    float *row_max;     /* [heads of the group, blocks, QUERY_BLOCK]: max score so far; 0 where bounded */
     float *norm;        /* likewise: |q|^2 */
-    float *sum;         /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of weights, lane by lane */
-    float *packed_keys; /* a block of keys and values, where none is given */
+    float *sum;         /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of p, lane by lane */
+    float *packed_keys; /* a block packed here, where none is given */
     float *score;       /* [QUERY_BLOCK, KEY_BLOCK] */
-    const float *bias;  /* of the head in hand, or NULL */
+    const float *bias;  /* of the current head, or NULL */
 };
 
 /* A packed block: KEY_BLOCK keys as panels of their transpose, then as many values row by row, then for each
- * key the largest |k|^2 of the block up to it. */
+ * key the max |k|^2 of the block up to it. */
 static int64_t packed_keys_floats(int64_t width)
 {
     return KEY_BLOCK * (2 * width + 1);
@@ -59,7 +59,7 @@ size_t ROTARY_KERNEL(rotary_attention_packed_keys_bytes)(const rotary_attention_
     return (size_t)packed_keys_floats(rotary_attention_row(problem->head_dim)) * sizeof(float);
 }
 
-/* For each key, of panels, the largest |k|^2 up to it. */
+/* For each key of the panels, the max |k|^2 up to it. */
 static void pack_norms(float *norm, const float *panels, int64_t count, int64_t width)
 {
     for (int64_t key = 0; key < count; key += LANES) {
@@ -80,7 +80,7 @@ void ROTARY_KERNEL(rotary_attention_pack_keys)(const rotary_attention_problem *p
 {
     int64_t width = rotary_attention_row(problem->head_dim), count = work->key_end - work->key_begin;
     float *panels = packed_keys, *value = panels + KEY_BLOCK * width;
-    /* The keys wait where the values will be until they are transposed. */
+    /* Keys are staged in the values' place until they are transposed. */
     load_key_rows(value, problem, work, problem->key, &problem->key_rotation, work->key_begin, count);
     transpose_rows(panels, value, round_up(count, STEP), width);
     pack_norms(panels + 2 * KEY_BLOCK * width, panels, round_up(count, STEP), width);
@@ -126,13 +126,13 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
 }
 
-/* Whether scores are products, which |q| |k| bounds: nothing bends or shifts them. */
+/* Whether |q| |k| bounds scores: there is no softcap and no bias. */
 static bool has_boundable_scores(const rotary_attention_problem *problem)
 {
     return problem->softcap == 0 && !problem->bias.data;
 }
 
-/* Whether a row needs no search: it is relative to 0, or to nothing yet, and |q| |k| is small. */
+/* Whether a row's scores are bounded: its offset is 0 or still unset, and |q| |k| is small. */
 static bool is_bounded(const struct state *state, int64_t index, float key_norm)
 {
     float row_max = state->row_max[index];
@@ -140,8 +140,8 @@ static bool is_bounded(const struct state *state, int64_t index, float key_norm)
            state->norm[index] * key_norm <= (float)MAX_BOUND * MAX_BOUND;
 }
 
-/* Whether rows are all calm, even if each saw what the last of them sees, and all see some of keys first ...
- * first + count - 1. */
+/* Whether all rows are bounded even over the keys visible to the last of them, and each sees some of keys
+ * first ... first + count - 1. */
 static bool are_bounded(const rotary_attention_problem *problem, const struct state *state,
                         const float *key_norm, int64_t index, int64_t query, int64_t rows, int64_t first,
                         int64_t count)
@@ -154,7 +154,7 @@ static bool are_bounded(const rotary_attention_problem *problem, const struct st
     return bounded;
 }
 
-/* A tile of scores of calm rows, with keys from `first` on, becomes weights. */
+/* Replaces a tile of bounded scores, of keys from `first` on, by p. */
 static void exp_tile(const rotary_attention_problem *problem, float *score, float *sum, int64_t query,
                      int64_t first)
 {
@@ -167,8 +167,9 @@ static void exp_tile(const rotary_attention_problem *problem, float *score, floa
         v_store(sum + row * LANES, exp_row(score + row * KEY_BLOCK, COLUMNS, 0, v_load(sum + row * LANES)));
 }
 
-/* Rows begin ... end - 1 of scores become weights: all their largest scores first, so that no row waits for
- * its own. */
+/* Replaces rows begin ... end - 1 of scores by p: the max of every row first, so that no row waits for its
+ * own.
+ */
 static void exp_group(const rotary_attention_problem *problem, struct state *state, struct range visible,
                       const float *key_norm, int64_t index, int64_t query, int64_t begin, int64_t end,
                       int64_t first)
@@ -184,7 +185,7 @@ static void exp_group(const rotary_attention_problem *problem, struct state *sta
         const float *bias = state->bias;
         if (bias)
             bias += (query + row) * problem->bias.query_stride + first + from;
-        block_max[row - begin] = row_max_score(score + row * KEY_BLOCK, columns, visible_begin - from,
+        block_max[row - begin] = finish_scores(score + row * KEY_BLOCK, columns, visible_begin - from,
                                                visible_end - from, problem->softcap, bias);
         if (boundable && visible_begin < visible_end &&
             is_bounded(state, index + row, key_norm[visible_end - 1]))
@@ -201,7 +202,7 @@ static void exp_group(const rotary_attention_problem *problem, struct state *sta
     }
 }
 
-/* Queries of one block meet keys first ... first + count - 1. */
+/* Adds keys first ... first + count - 1 to the online softmax of a block of queries. */
 static void attend_block(const rotary_attention_problem *problem, struct state *state,
                          const float *packed_keys, int64_t index, int64_t query, int64_t rows, int64_t first,
                          int64_t count)

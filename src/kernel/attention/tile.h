@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the attention kernels of every instruction set share: rows read, turned and written; a product of
- * small matrices that keeps its result in registers; which keys a query sees.
+ * What the attention kernels of every instruction set share: reading, rotating and writing rows; a matmul of
+ * small tiles that keeps its result in registers; which keys are visible to a query.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_TILE_H
 #define ROTARY_KERNEL_ATTENTION_TILE_H
@@ -39,7 +39,7 @@ static inline int64_t max_i64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Keys that query m sees are first_key(m) ... end_key(m) - 1. Both grow with m. */
+/* Keys first_key(m) ... end_key(m) - 1 are visible to query m. Both grow with m. */
 static inline int64_t first_key(const rotary_attention_problem *problem, int64_t query)
 {
     if (problem->window == 0)
@@ -60,14 +60,14 @@ static inline int64_t key_row(const rotary_attention_problem *problem, int64_t k
     return problem->ring_capacity && row >= problem->ring_capacity ? row - problem->ring_capacity : row;
 }
 
-/* Where the biases of a head stand, the first query's for the first key; NULL where there are none. */
+/* A head's bias of query 0 and key 0; NULL without a bias. */
 static inline const float *bias_of(const rotary_attention_problem *problem, int64_t sequence, int64_t head)
 {
     const rotary_attention_bias *bias = &problem->bias;
     return bias->data ? bias->data + sequence * bias->batch_stride + head * bias->head_stride : NULL;
 }
 
-/* Scores in `units` to the log of e, and what is to be added to them; -infinity where that hides. */
+/* score + bias, -infinity where the bias masks. A score is `units` times its natural value. */
 static inline vfloat v_add_bias(vfloat score, vfloat bias, float units)
 {
     vint masked = bias <= v_set(ROTARY_ATTENTION_MASKED);
@@ -80,7 +80,7 @@ static inline vfloat load_columns(const float *from, int64_t left)
     return left >= LANES ? v_load(from) : left > 0 ? v_load_part(from, left) : (vfloat){0};
 }
 
-/* Adds to scores begin ... end - 1 of a row. */
+/* Adds biases to scores begin ... end - 1 of a row. */
 static inline void add_bias_row(float *score, const float *bias, int64_t begin, int64_t end, float units)
 {
     for (int64_t column = begin; column < end; column += LANES) {
@@ -93,8 +93,8 @@ static inline void add_bias_row(float *score, const float *bias, int64_t begin, 
     }
 }
 
-/* Rows of a head lie far apart in memory, where the processor does not foresee the next ones: a loop over
- * rows asks for the one that it comes to ROWS_AHEAD rows later, no later than `last`. */
+/* Rows of a head lie too far apart for the hardware prefetcher: a loop over rows prefetches the row that it
+ * reaches ROWS_AHEAD rows later, `last` at most. */
 enum { ROWS_AHEAD = 16 };
 
 static inline void fetch_ahead(const rotary_attention_problem *problem, rotary_attention_const_view view,
@@ -105,7 +105,7 @@ static inline void fetch_ahead(const rotary_attention_problem *problem, rotary_a
         __builtin_prefetch(vector + at);
 }
 
-/* The same of rows that will be written. */
+/* The same for rows that will be written. */
 static inline void fetch_ahead_to_write(const rotary_attention_problem *problem, rotary_attention_view view,
                                         int64_t sequence, int64_t row, int64_t last, int64_t head)
 {
@@ -143,7 +143,7 @@ static inline void store_row(void *to, const float *from, bool bf16, int64_t cou
     }
 }
 
-/* Turns a row in place; `direction` 1 forward, -1 by the transpose. */
+/* Rotates a row in place; `direction` is 1, or -1 for the transposed rotation. */
 static inline void rotate_row(float *row, const struct rotary_attention_rotation *rotation, int64_t index,
                               float direction)
 {
@@ -182,7 +182,7 @@ static inline void rotate_row(float *row, const struct rotary_attention_rotation
     }
 }
 
-/* Rows of keys or values first ... first + count - 1, turned, padded with zero rows to a multiple of STEP. */
+/* Rotated rows of keys or values first ... first + count - 1, padded with zero rows to a multiple of STEP. */
 static inline void load_key_rows(float *rows, const rotary_attention_problem *problem,
                                  const rotary_attention_work *work, rotary_attention_const_view view,
                                  const struct rotary_attention_rotation *rotation, int64_t first,
@@ -229,8 +229,8 @@ static inline void multiply_tile(int64_t depth, const float *a, int64_t a_row, i
     }
 }
 
-/* A square of LANES rows, `from_row` floats apart, transposed: each step shuffles the first half of the rows
- * with the second. */
+/* Transposes a LANES x LANES square, rows `from_row` floats apart: each step shuffles the first half of the
+ * rows with the second. */
 static inline void transpose_square(float *to, int64_t to_row, const float *from, int64_t from_row)
 {
     vfloat rows[LANES], shuffled[LANES];
@@ -253,8 +253,8 @@ static inline void transpose_square(float *to, int64_t to_row, const float *from
         v_store(to + i * to_row, rows[i]);
 }
 
-/* The transpose of rows[count][width], count a multiple of COLUMNS, in panels of COLUMNS columns one after
- * another. */
+/* The transpose of rows[count][width], count a multiple of COLUMNS, as consecutive panels of COLUMNS columns.
+ */
 static inline void transpose_rows(float *panels, const float *rows, int64_t count, int64_t width)
 {
     for (int64_t first = 0; first < count; first += LANES)
@@ -263,12 +263,13 @@ static inline void transpose_rows(float *panels, const float *rows, int64_t coun
                              COLUMNS, rows + first * width + channel, width);
 }
 
-/* Of a block of queries, ROWS at a time, what they see of a block of keys: begin ... end - 1. */
+/* Columns begin ... end - 1 of a block of scores: those visible to a group of ROWS queries. */
 struct range {
     int64_t begin, end;
 };
 
-/* Of queries query ... query + rows - 1 and keys first ... first + count - 1. Returns the groups of ROWS. */
+/* The visible ranges of queries query ... query + rows - 1 among keys first ... first + count - 1. Returns
+ * the number of groups of ROWS. */
 static inline int64_t visible_ranges(const rotary_attention_problem *problem, int64_t query, int64_t rows,
                                      int64_t first, int64_t count, struct range visible[QUERY_BLOCK / ROWS])
 {
@@ -282,8 +283,8 @@ static inline int64_t visible_ranges(const rotary_attention_problem *problem, in
     return groups;
 }
 
-/* c[ROWS][COLUMNS] of a group, from `column` on = a[...][depth] b, which is in panels. Returns false, and
- * does nothing, where nothing is seen. */
+/* c[ROWS][COLUMNS] of a group, from `column` on, = a[...][depth] b, where b is in panels. Returns false, and
+ * does nothing, where no column is visible. */
 static inline bool multiply_visible_tile(struct range visible, int64_t group, int64_t column, int64_t depth,
                                          const float *a, const float *b, float *c)
 {
@@ -294,7 +295,7 @@ static inline bool multiply_visible_tile(struct range visible, int64_t group, in
     return true;
 }
 
-/* All of them: c[groups of ROWS][KEY_BLOCK]. */
+/* All tiles: c[groups of ROWS][KEY_BLOCK]. */
 static inline void multiply_visible(int64_t groups, const struct range *visible, int64_t columns,
                                     int64_t depth, const float *a, const float *b, float *c)
 {
@@ -303,7 +304,7 @@ static inline void multiply_visible(int64_t groups, const struct range *visible,
             multiply_visible_tile(visible[group], group, column, depth, a, b, c);
 }
 
-/* c[groups of ROWS][width] += a[...][KEY_BLOCK] rows, summed over what is seen. */
+/* c[groups of ROWS][width] += a[...][KEY_BLOCK] rows, summed over visible columns. */
 static inline void accumulate_visible(int64_t groups, const struct range *visible, int64_t width,
                                       const float *a, const float *rows, float *c)
 {
@@ -351,8 +352,8 @@ static inline void mask_outside(float *row, int64_t columns, int64_t begin, int6
     }
 }
 
-/* One row of products becomes scores: they are capped, where there is a cap, and then biased, where there are
- * biases, in columns begin ... end - 1. Scores are in `units` to the log of e. */
+/* Applies softcap, if any, to a row of scaled q . k, then adds biases, if any, to columns begin ... end - 1.
+ * A score is `units` times its natural value. */
 static inline void softcap_and_bias_row(float *score, int64_t columns, int64_t begin, int64_t end,
                                         float softcap, const float *bias, float units)
 {
@@ -362,9 +363,9 @@ static inline void softcap_and_bias_row(float *score, int64_t columns, int64_t b
         add_bias_row(score, bias, begin, end, units);
 }
 
-/* The largest score of one row of products, which become scores. Columns begin ... end - 1 are seen, and
- * biased, if there are biases. */
-static inline float row_max_score(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
+/* Applies softcap, bias and mask to a row of scaled q . k, of which columns begin ... end - 1 are visible.
+ * Returns the row's max. */
+static inline float finish_scores(float *score, int64_t columns, int64_t begin, int64_t end, float softcap,
                                   const float *bias)
 {
     softcap_and_bias_row(score, columns, begin, end, softcap, bias, 1.0f);
@@ -375,14 +376,13 @@ static inline float row_max_score(float *score, int64_t columns, int64_t begin, 
     return v_max_lane(row_max);
 }
 
-/* What the exponentials of a row are relative to, whose largest score so far is `maximum`. */
+/* The offset subtracted from a row's scores before exp: its max so far, 0 while it is fully masked. */
 static inline float softmax_offset_of(float row_max)
 {
     return row_max == -INFINITY ? 0.0f : row_max;
 }
 
-/* A row's largest score so far meets that of a block. Returns the factor by which what was summed before must
- * be scaled. */
+/* Updates a row's running max with a block's. Returns the factor by which earlier sums must be scaled. */
 static inline float update_row_max(float *row_max, float block_max)
 {
     float previous = *row_max;
@@ -390,7 +390,7 @@ static inline float update_row_max(float *row_max, float block_max)
     return v_exp2_to_126(v_set(LOG2_E * (previous - softmax_offset_of(*row_max))))[0];
 }
 
-/* Scores of a row become exponentials relative to `reference`. Returns `total` and their sum, in lanes. */
+/* Replaces a row's scores by p = exp(score - softmax_offset). Returns total + their sum, lane by lane. */
 static inline vfloat exp_row(float *score, int64_t columns, float softmax_offset, vfloat total)
 {
     for (int64_t column = 0; column < columns; column += LANES) {

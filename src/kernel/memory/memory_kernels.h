@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What memory alone allows: passes over an array that do as little as a pass can. Nothing is computed with
- * them; other kernels are measured against them.
+ * Passes over an array that do as little as possible: the memory bandwidth that other kernels are measured
+ * against. Nothing else uses them.
  */
 #ifndef ROTARY_KERNEL_MEMORY_MEMORY_KERNELS_H
 #define ROTARY_KERNEL_MEMORY_MEMORY_KERNELS_H
@@ -14,8 +14,7 @@ enum { MEMORY_STEP = 64 };
 /* Multiplies `count` neighbouring elements by `factor`, in place, in f32 and rounded once. */
 typedef void memory_scale(void *data, int64_t count, float factor);
 
-/* Reads `count` 32-bit words and returns all of them combined by exclusive or, so that none can be left out.
- */
+/* Reads `count` 32-bit words and returns their exclusive or, so that no read can be optimised away. */
 typedef uint32_t memory_read(const void *data, int64_t count);
 
 struct memory_kernels {

@@ -8,8 +8,8 @@
  *     y1 = x0 s + x1 c
  *
  * in f32, with at most one rounding of each product and one of the sum, then one rounding to the output's
- * type. rope_kernels.c is compiled once per instruction set; every one of them is tested against the
- * specification, tests/rope/rotation_reference.h. A kernel writes only the channels of its tile.
+ * type. rope_reference.c is the specification; rope_kernels.c is compiled once per variant, and every variant
+ * is tested against the formula. A kernel touches no byte but those of the tile's channels.
  */
 #ifndef ROTARY_KERNEL_ROPE_ROPE_KERNELS_H
 #define ROTARY_KERNEL_ROPE_ROPE_KERNELS_H
