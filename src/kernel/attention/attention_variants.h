@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions of src/kernel/attention, one set for each instruction set a build has.
+ * Prototypes of the functions of src/kernel/attention, for each variant of the build.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_ATTENTION_VARIANTS_H
 #define ROTARY_KERNEL_ATTENTION_ATTENTION_VARIANTS_H
 
 #include "kernel/attention/attention_kernels.h"
+#include "kernel/variants.h"
 
 #define ROTARY_ATTENTION_DECLARE(kernels, variant)                                                           \
     size_t kernels##_packed_keys_bytes_##variant(const rotary_attention_problem *);                          \
@@ -34,19 +35,11 @@
                                            const struct rotary_attention_rotation *, int64_t, void *,        \
                                            const void *)
 
-/* In f32. */
-ROTARY_ATTENTION_DECLARE_F32(scalar);
-#ifdef ROTARY_HAVE_NEON
-ROTARY_ATTENTION_DECLARE_F32(neon);
-#endif
-#ifdef ROTARY_HAVE_X86
-ROTARY_ATTENTION_DECLARE_F32(avx2);
-ROTARY_ATTENTION_DECLARE_F32(avx512);
-ROTARY_ATTENTION_DECLARE_F32(avx512bf16);
+#define ROTARY_ATTENTION_DECLARE_VARIANT(isa, variant) ROTARY_ATTENTION_DECLARE_F32(variant);
+#define ROTARY_ATTENTION_DECLARE_BF16_VARIANT(isa, variant)                                                  \
+    ROTARY_ATTENTION_DECLARE(rotary_attention_bf16, variant);
 
-/* With products of bf16, for bf16 alone. */
-ROTARY_ATTENTION_DECLARE(rotary_attention_bf16, avx512bf16);
-ROTARY_ATTENTION_DECLARE(rotary_attention_bf16, amx);
-#endif
+ROTARY_VARIANTS(ROTARY_ATTENTION_DECLARE_VARIANT)
+ROTARY_BF16_VARIANTS(ROTARY_ATTENTION_DECLARE_BF16_VARIANT)
 
 #endif

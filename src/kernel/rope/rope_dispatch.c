@@ -1,35 +1,17 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Which kernels an instruction set means. Each table is made by compiling rope_kernels.c for that instruction
- * set.
- */
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/rope/rope_kernels.h"
 
-extern const struct rotary_rope_kernels rotary_rope_kernels_scalar;
-#if defined(ROTARY_HAVE_X86)
-extern const struct rotary_rope_kernels rotary_rope_kernels_avx2;
-extern const struct rotary_rope_kernels rotary_rope_kernels_avx512;
-extern const struct rotary_rope_kernels rotary_rope_kernels_avx512bf16;
-#elif defined(ROTARY_HAVE_NEON)
-extern const struct rotary_rope_kernels rotary_rope_kernels_neon;
-#endif
+#include "base/isa.h"
+#include "kernel/variants.h"
+
+#define DECLARE(isa, variant) extern const struct rotary_rope_kernels rotary_rope_kernels_##variant;
+#define ENTRY(isa, variant)   [ROTARY_ISA_##isa] = &rotary_rope_kernels_##variant,
+
+ROTARY_VARIANTS(DECLARE)
+
+static const struct rotary_rope_kernels *const tables[ROTARY_ISAS] = {ROTARY_VARIANTS(ENTRY)};
 
 const struct rotary_rope_kernels *rotary_rope_kernels(rotary_isa isa)
 {
-    switch (isa) {
-#if defined(ROTARY_HAVE_X86)
-    case ROTARY_ISA_AVX2:
-        return &rotary_rope_kernels_avx2;
-    case ROTARY_ISA_AVX512:
-        return &rotary_rope_kernels_avx512;
-    case ROTARY_ISA_AVX512BF16:
-    case ROTARY_ISA_AMX:
-        return &rotary_rope_kernels_avx512bf16;
-#elif defined(ROTARY_HAVE_NEON)
-    case ROTARY_ISA_NEON:
-        return &rotary_rope_kernels_neon;
-#endif
-    default:
-        return &rotary_rope_kernels_scalar;
-    }
+    return tables[isa];
 }
