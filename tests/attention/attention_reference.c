@@ -91,9 +91,9 @@ static void rotate_pair(void *with, int64_t x, int64_t y, double cosine, double 
     rotation_config->vectors[y] = keep(rotation_config->c, rotation_config->naive, a * sine + b * cosine);
 }
 
-/* Turns vectors [batch, time, heads, head_dim] whose first stands at position `first`. */
-static void turn(const struct reference_case *c, double *vectors, int64_t time, int64_t heads, int64_t first,
-                 const struct reference_rotate *how, double direction, bool naive)
+/* Rotates vectors [batch, time, heads, head_dim], the first of them at position `first`. */
+static void rotate(const struct reference_case *c, double *vectors, int64_t time, int64_t heads,
+                   int64_t first, const struct reference_rotate *how, double direction, bool naive)
 {
     struct rotation_config rotation_config = {c, vectors, direction, naive};
     reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation_config);
@@ -132,40 +132,40 @@ const double *reference_bias_row(const struct reference_case *c, int64_t sequenc
                       : NULL;
 }
 
-/* The weights of one query over all keys, and the slope of the soft cap; returns log-sum-exp. */
-static double weigh(const struct reference_case *c, const double *query, const double *keys,
-                    const double *bias, int64_t m, double *weight, double *slope, bool naive)
+/* p of one query over all keys, and the derivative of the softcap; returns log-sum-exp. */
+static double softmax_row(const struct reference_case *c, const double *query, const double *keys,
+                          const double *bias, int64_t m, double *p, double *d_softcap, bool naive)
 {
     int64_t stride = c->key_value_heads * c->head_dim;
-    double highest = -HUGE_VAL, sum = 0;
+    double row_max = -HUGE_VAL, sum = 0;
     for (int64_t n = 0; n < c->keys; n++) {
         double score = keep(c, naive, c->scale * dot(query, keys + n * stride, c->head_dim, naive));
-        slope[n] = 1;
+        d_softcap[n] = 1;
         if (c->softcap > 0) {
-            double bent = tanh(score / c->softcap);
-            score = keep(c, naive, c->softcap * bent);
-            slope[n] = 1 - bent * bent;
+            double capped = tanh(score / c->softcap);
+            score = keep(c, naive, c->softcap * capped);
+            d_softcap[n] = 1 - capped * capped;
         }
         if (bias)
             score = naive ? (double)(float)(score + bias[n]) : score + bias[n];
-        bool hidden = bias && bias[n] <= -1e30;
-        weight[n] = reference_sees(c, m, n) && !hidden ? score : -HUGE_VAL;
-        highest = fmax(highest, weight[n]);
+        bool masked = bias && bias[n] <= -1e30;
+        p[n] = reference_sees(c, m, n) && !masked ? score : -HUGE_VAL;
+        row_max = fmax(row_max, p[n]);
     }
-    if (highest == -HUGE_VAL) {
-        memset(weight, 0, (size_t)c->keys * sizeof *weight);
+    if (row_max == -HUGE_VAL) {
+        memset(p, 0, (size_t)c->keys * sizeof *p);
         return -HUGE_VAL;
     }
     for (int64_t n = 0; n < c->keys; n++)
-        sum += exp(weight[n] - highest);
+        sum += exp(p[n] - row_max);
     for (int64_t n = 0; n < c->keys; n++)
-        weight[n] = keep(c, naive, exp(weight[n] - highest) / sum);
-    return highest + log(sum);
+        p[n] = keep(c, naive, exp(p[n] - row_max) / sum);
+    return row_max + log(sum);
 }
 
 struct rows {
-    double *query, *key, *value, *gradient; /* turned copies */
-    double *weight, *slope, *change;
+    double *query, *key, *value, *d_output; /* rotated copies */
+    double *p, *d_softcap, *dp;
 };
 
 static void attend(const struct reference_case *c, struct reference_tensors *t, const struct rows *rows,
@@ -178,23 +178,22 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
     const double *query = rows->query + at, *keys = rows->key + keys_at, *values = rows->value + keys_at;
     const double *bias = reference_bias_row(c, b, h, m);
     t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
-        weigh(c, query, keys, bias, m, rows->weight, rows->slope, naive);
+        softmax_row(c, query, keys, bias, m, rows->p, rows->d_softcap, naive);
     for (int64_t n = 0; n < c->keys; n++)
-        add_scaled(t->output + at, rows->weight[n], values + n * stride, d, naive);
+        add_scaled(t->output + at, rows->p[n], values + n * stride, d, naive);
     for (int64_t i = 0; i < d; i++)
         t->output[at + i] = keep(c, naive, t->output[at + i]);
     if (!backward)
         return;
-    const double *gradient = rows->gradient + at;
+    const double *d_output = rows->d_output + at;
     for (int64_t n = 0; n < c->keys; n++)
-        rows->change[n] = keep(c, naive, dot(gradient, values + n * stride, d, naive));
-    double mean = dot(rows->weight, rows->change, c->keys, naive);
+        rows->dp[n] = keep(c, naive, dot(d_output, values + n * stride, d, naive));
+    double mean = dot(rows->p, rows->dp, c->keys, naive);
     for (int64_t n = 0; n < c->keys; n++) {
-        double change =
-            c->scale * keep(c, naive, rows->weight[n] * (rows->change[n] - mean)) * rows->slope[n];
-        add_scaled(t->query_gradient + at, change, keys + n * stride, d, naive);
-        add_scaled(t->key_gradient + keys_at + n * stride, change, query, d, naive);
-        add_scaled(t->value_gradient + keys_at + n * stride, rows->weight[n], gradient, d, naive);
+        double dp = c->scale * keep(c, naive, rows->p[n] * (rows->dp[n] - mean)) * rows->d_softcap[n];
+        add_scaled(t->query_gradient + at, dp, keys + n * stride, d, naive);
+        add_scaled(t->key_gradient + keys_at + n * stride, dp, query, d, naive);
+        add_scaled(t->value_gradient + keys_at + n * stride, rows->p[n], d_output, d, naive);
     }
 }
 
@@ -205,7 +204,7 @@ static double *copy(const double *from, int64_t count)
     return to;
 }
 
-static void settle(const struct reference_case *c, double *tensor, int64_t count, bool naive)
+static void round_all(const struct reference_case *c, double *tensor, int64_t count, bool naive)
 {
     for (int64_t i = 0; i < count; i++)
         tensor[i] = keep(c, naive, tensor[i]);
@@ -221,10 +220,10 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
                         make(c->keys),
                         make(c->keys),
                         make(c->keys)};
-    turn(c, rows.query, c->queries, c->heads, c->first_query, &c->rope, 1, naive);
-    turn(c, rows.key, c->keys, c->key_value_heads, c->first_key, &c->rope, 1, naive);
-    turn(c, rows.value, c->keys, c->key_value_heads, c->first_key, &c->value_rope, 1, naive);
-    turn(c, rows.gradient, c->queries, c->heads, c->first_query, &c->value_rope, 1, naive);
+    rotate(c, rows.query, c->queries, c->heads, c->first_query, &c->rope, 1, naive);
+    rotate(c, rows.key, c->keys, c->key_value_heads, c->first_key, &c->rope, 1, naive);
+    rotate(c, rows.value, c->keys, c->key_value_heads, c->first_key, &c->value_rope, 1, naive);
+    rotate(c, rows.d_output, c->queries, c->heads, c->first_query, &c->value_rope, 1, naive);
     memset(t->output, 0, (size_t)query_size * sizeof(double));
     for (int64_t i = 0; i < query_size && backward; i++)
         t->query_gradient[i] = 0;
@@ -234,16 +233,16 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         for (int64_t h = 0; h < c->heads; h++)
             for (int64_t m = 0; m < c->queries; m++)
                 attend(c, t, &rows, b, h, m, backward, naive);
-    turn(c, t->output, c->queries, c->heads, c->first_query, &c->value_rope, -1, naive);
+    rotate(c, t->output, c->queries, c->heads, c->first_query, &c->value_rope, -1, naive);
     if (backward) {
-        settle(c, t->query_gradient, query_size, naive);
-        settle(c, t->key_gradient, key_size, naive);
-        settle(c, t->value_gradient, key_size, naive);
-        turn(c, t->query_gradient, c->queries, c->heads, c->first_query, &c->rope, -1, naive);
-        turn(c, t->key_gradient, c->keys, c->key_value_heads, c->first_key, &c->rope, -1, naive);
-        turn(c, t->value_gradient, c->keys, c->key_value_heads, c->first_key, &c->value_rope, -1, naive);
+        round_all(c, t->query_gradient, query_size, naive);
+        round_all(c, t->key_gradient, key_size, naive);
+        round_all(c, t->value_gradient, key_size, naive);
+        rotate(c, t->query_gradient, c->queries, c->heads, c->first_query, &c->rope, -1, naive);
+        rotate(c, t->key_gradient, c->keys, c->key_value_heads, c->first_key, &c->rope, -1, naive);
+        rotate(c, t->value_gradient, c->keys, c->key_value_heads, c->first_key, &c->value_rope, -1, naive);
     }
-    double *all[] = {rows.query, rows.key, rows.value, rows.gradient, rows.weight, rows.slope, rows.change};
+    double *all[] = {rows.query, rows.key, rows.value, rows.d_output, rows.p, rows.d_softcap, rows.dp};
     for (int i = 0; i < 7; i++)
         free(all[i]);
 }

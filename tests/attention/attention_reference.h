@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attention as its formula says, in double and with every weight stored; and as one would write it without a
- * thought in the precision of the tensors, which says how much error is to be expected.
+ * Attention by its formula, in double, with all of p stored; and a naive version in the precision of the
+ * tensors, which shows how much error to expect.
  */
 #ifndef TESTS_ATTENTION_ATTENTION_REFERENCE_H
 #define TESTS_ATTENTION_ATTENTION_REFERENCE_H
@@ -13,8 +13,8 @@ struct reference_rotate {
     int64_t start, dim;
 };
 
-/* Added to scores: element (b, h, m, n) is data[b batch_stride + h head_stride + m query_stride + n]. What no
- * element uses may be anything. */
+/* Added to scores: element (b, h, m, n) is data[b batch_stride + h head_stride + m query_stride + n]. Unused
+ * elements may be anything. */
 struct reference_bias {
     const double *data; /* NULL: none; f32 values */
     int64_t batch_stride, head_stride, query_stride;
@@ -48,8 +48,8 @@ void reference_tensors_free(struct reference_tensors *tensors);
 void reference_run(const struct reference_case *c, struct reference_tensors *tensors, bool backward,
                    bool naive);
 
-/* Calls `visit` for each pair of channels of vectors [batch, time, heads, head_dim] that `how` turns, the
- * first of them at position `first`: with the places of its elements, and the cosine and sine of its angle.
+/* Calls `visit` for each pair of channels of vectors [batch, time, heads, head_dim] that `how` rotates, the
+ * first vector at position `first`: with the indices of its elements, and the cosine and sine of its angle.
  */
 typedef void reference_visit(void *with, int64_t x, int64_t y, double cosine, double sine);
 void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every quantity is carried as a value, in double, beside the largest error that f32 and bf16 arithmetic can
- * have made in it, in the order of docs/numerics.md, "Attention's bound".
+ * Every quantity is a value, in double, and the largest error that f32 and bf16 arithmetic can make in it.
+ * The order is that of docs/numerics.md, "Attention's bound".
  */
 #include "attention/bound.h"
 
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Units of rounding. EXP is of the exponential: 2 units in the last place, or, where weights are rounded to
- * bf16, the coarse one's. */
+/* Units of rounding. EXP is of the exponential: 2 units in the last place, or, where p is rounded to bf16,
+ * those of the coarse exp2. */
 static const double U = 0x1p-24, U_BF16 = 0x1p-8, EXP_F32 = 4 * 0x1p-24, EXP_BF16 = 8e-5 + 4 * 0x1p-24;
-/* What is below the smallest normal number may count as zero. */
+/* Numbers below the smallest normal number may count as zero. */
 static const double TINY = 0x1p-100;
 
-/* Of a sum of `count` products, added in any order, two roundings a product. */
+/* Of a sum of `count` products, in any order, with two roundings per product. */
 static double gamma_of(int64_t count)
 {
     double roundings = 2 * (double)count + 4;
@@ -28,14 +28,14 @@ struct carried {
 
 struct bounding {
     const struct reference_case *c;
-    struct carried query, key, value, gradient; /* turned */
+    struct carried query, key, value, d_output; /* rotated */
     struct carried output, query_gradient, key_gradient, value_gradient;
-    /* Of one query, a key each: the score and its error, the cap's slope and its error; whether it is seen.
+    /* Of one query, for each key: its score, the softcap's derivative, their errors; whether it is visible.
      */
-    double *score, *score_error, *slope, *slope_error, *mean, *mean_error;
-    bool *seen;
-    double stored, weight,
-        exponential; /* relative errors of storing, of a weight as a factor, of an exponential */
+    double *score, *score_error, *d_softcap, *d_softcap_error, *mean, *mean_error;
+    bool *visible;
+    double stored, p_rounding,
+        exponential; /* relative errors of storing, of p as a factor, of an exponential */
 };
 
 static double *make(int64_t count)
@@ -80,8 +80,8 @@ static void rotate_pair(void *with, int64_t x, int64_t y, double cosine, double 
     error[y] = (1 + 4 * U) * (s * off_a + c * off_b) + 4 * U * (s * fabs(a) + c * fabs(b)) + spread;
 }
 
-static void turn(const struct reference_case *c, struct carried *vectors, int64_t time, int64_t heads,
-                 int64_t first, const struct reference_rotate *how, double direction)
+static void rotate(const struct reference_case *c, struct carried *vectors, int64_t time, int64_t heads,
+                   int64_t first, const struct reference_rotate *how, double direction)
 {
     struct rotation_config rotation_config = {vectors, direction};
     reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation_config);
@@ -109,7 +109,7 @@ static double dot(const struct carried *a, int64_t at, const struct carried *b, 
     return sum;
 }
 
-/* Where the vectors of a query, and of key 0 of the head it reads, begin. */
+/* A query, and where its vector and that of key 0 of its head begin. */
 struct place {
     int64_t sequence, head, query, at, keys;
 };
@@ -121,28 +121,28 @@ static struct place place_of(const struct reference_case *c, int64_t b, int64_t 
                           (b * c->keys * c->key_value_heads + shared) * d};
 }
 
-/* Scores of one query; returns the largest size of one that is seen, or -1 where none is. */
+/* Scores of one query; returns the max size of a visible one, or -1 where none is visible. */
 static double score(struct bounding *w, struct place place)
 {
     const struct reference_case *c = w->c;
     const double *bias = reference_bias_row(c, place.sequence, place.head, place.query);
     double size = -1;
     for (int64_t n = 0; n < c->keys; n++) {
-        w->seen[n] = reference_sees(c, place.query, n) && !(bias && bias[n] <= -1e30);
-        if (!w->seen[n])
+        w->visible[n] = reference_sees(c, place.query, n) && !(bias && bias[n] <= -1e30);
+        if (!w->visible[n])
             continue;
         double error,
             s = c->scale * dot(&w->query, place.at, &w->key,
                                place.keys + n * c->key_value_heads * c->head_dim, c->head_dim, &error);
         error *= c->scale;
-        w->slope[n] = 1;
-        w->slope_error[n] = 0;
+        w->d_softcap[n] = 1;
+        w->d_softcap_error[n] = 0;
         if (c->softcap > 0) {
-            double bent = tanh(s / c->softcap);
-            w->slope[n] = 1 - bent * bent;
+            double capped = tanh(s / c->softcap);
+            w->d_softcap[n] = 1 - capped * capped;
             /* The second derivative of tanh is 4 / (3 sqrt 3) at the most. */
-            w->slope_error[n] = 0.77 * error / c->softcap + 24 * U;
-            s = c->softcap * bent;
+            w->d_softcap_error[n] = 0.77 * error / c->softcap + 24 * U;
+            s = c->softcap * capped;
             error += 16 * U * fabs(s);
         }
         double added = bias ? bias[n] : 0;
@@ -155,58 +155,58 @@ static double score(struct bounding *w, struct place place)
     return size;
 }
 
-/* Log-sum-exp, which w->score's exact values have, and its error; *weights becomes the error of the weights
- * that the forward pass makes: relative, one for all but the scores' own. */
-static double sum_up(const struct bounding *w, double size, double *weights, double *error)
+/* The log-sum-exp of w->score's exact values, and its error; *p_error becomes the relative error of the
+ * forward pass's exponentials, without that of their scores. */
+static double log_sum_exp_of(const struct bounding *w, double size, double *p_error, double *error)
 {
     const struct reference_case *c = w->c;
-    double highest = -HUGE_VAL, sum = 0, off = 0;
-    /* Blocks are no shorter than 64 keys. Each may move what weights are relative to: an exponential and a
-     * product; the moves, and the distance from there, are no longer than twice the largest score. */
+    double row_max = -HUGE_VAL, sum = 0, off = 0;
+    /* Blocks have at least 64 keys. Each may move the softmax offset, which costs an exponential and a
+     * product; the moves, and the distance from the last offset, add up to at most twice the max score. */
     double blocks = (double)(c->keys / 64 + 2);
-    *weights = w->exponential + blocks * (w->exponential + 2 * U) + 8 * U * size;
+    *p_error = w->exponential + blocks * (w->exponential + 2 * U) + 8 * U * size;
     for (int64_t n = 0; n < c->keys; n++)
-        highest = w->seen[n] ? fmax(highest, w->score[n]) : highest;
+        row_max = w->visible[n] ? fmax(row_max, w->score[n]) : row_max;
     for (int64_t n = 0; n < c->keys; n++)
-        sum += w->seen[n] ? exp(w->score[n] - highest) : 0;
+        sum += w->visible[n] ? exp(w->score[n] - row_max) : 0;
     for (int64_t n = 0; n < c->keys; n++)
-        off += w->seen[n] ? exp(w->score[n] - highest) / sum * expm1(w->score_error[n] + *weights) : 0;
+        off += w->visible[n] ? exp(w->score[n] - row_max) / sum * expm1(w->score_error[n] + *p_error) : 0;
     off += gamma_of(c->keys);
     *error = -log1p(-fmin(off, 0.99)) + 8 * U * (size + log((double)c->keys) + 1);
-    return highest + log(sum);
+    return row_max + log(sum);
 }
 
-static void attend(struct bounding *w, struct reference_tensors *bound, struct place place)
+static void forward_query(struct bounding *w, struct reference_tensors *bound, struct place place)
 {
     const struct reference_case *c = w->c;
     int64_t d = c->head_dim, stride = c->key_value_heads * d;
-    double size = score(w, place), weights, error;
+    double size = score(w, place), p_error, error;
     double *lse_error =
         &bound->log_sum_exp[(place.sequence * c->heads + place.head) * c->queries + place.query];
     *lse_error = 0;
     if (size < 0)
         return;
-    double lse = sum_up(w, size, &weights, &error), *output = w->output.value + place.at;
+    double lse = log_sum_exp_of(w, size, &p_error, &error), *output = w->output.value + place.at;
     *lse_error = error;
     memset(w->mean_error, 0, (size_t)d * sizeof(double));
     for (int64_t n = 0; n < c->keys; n++) {
-        double p = w->seen[n] ? exp(w->score[n] - lse) : 0;
-        for (int64_t i = 0; w->seen[n] && i < d; i++)
+        double p = w->visible[n] ? exp(w->score[n] - lse) : 0;
+        for (int64_t i = 0; w->visible[n] && i < d; i++)
             output[i] += p * w->value.value[place.keys + n * stride + i];
     }
-    /* sum_n p (1 + e) v / sum_n p (1 + e) - o = sum_n p e (v - o) / (1 + sum_n p e), for whatever errors e
-     * the weights have in numerator and denominator alike. The rest is in one of the two. */
+    /* sum_n p (1 + e) v / sum_n p (1 + e) - o = sum_n p e (v - o) / (1 + sum_n p e), for errors e of p in
+     * numerator and denominator alike. The other errors are in one of the two. */
     double all = 0, gamma = gamma_of(c->keys);
     for (int64_t n = 0; n < c->keys; n++) {
-        if (!w->seen[n])
+        if (!w->visible[n])
             continue;
-        double p = exp(w->score[n] - lse), off = expm1(w->score_error[n] + weights);
+        double p = exp(w->score[n] - lse), off = expm1(w->score_error[n] + p_error);
         all += p * off;
         for (int64_t i = 0; i < d; i++) {
             double v = w->value.value[place.keys + n * stride + i],
                    v_error = w->value.error[place.keys + n * stride + i];
             w->mean_error[i] += p * off * fabs(v - output[i]) +
-                                p * (1 + off) * ((w->weight + gamma) * (fabs(v) + v_error) + v_error);
+                                p * (1 + off) * ((w->p_rounding + gamma) * (fabs(v) + v_error) + v_error);
         }
     }
     double rest = 1 - fmin(all + gamma, 0.99);
@@ -215,46 +215,46 @@ static void attend(struct bounding *w, struct reference_tensors *bound, struct p
             (w->mean_error[i] + gamma * fabs(output[i])) / rest + 4 * U * fabs(output[i]) + TINY;
 }
 
-/* (1 + a)(1 + b) ... - 1 over the factors of a product is what makes the errors below. */
-static void send_back(struct bounding *w, const struct reference_tensors *given,
-                      const struct reference_tensors *bound, struct place place)
+/* The relative error of a product is (1 + a)(1 + b) ... - 1 over the errors of its factors. */
+static void backward_query(struct bounding *w, const struct reference_tensors *given,
+                           const struct reference_tensors *bound, struct place place)
 {
     const struct reference_case *c = w->c;
     int64_t d = c->head_dim, stride = c->key_value_heads * d;
-    double size = score(w, place), weights, ignored;
+    double size = score(w, place), p_error, ignored;
     if (size < 0)
         return;
-    double lse = sum_up(w, size, &weights, &ignored);
+    double lse = log_sum_exp_of(w, size, &p_error, &ignored);
     double lse_error =
         bound->log_sum_exp[(place.sequence * c->heads + place.head) * c->queries + place.query];
     /* dout . out, of the output as it was stored. */
     double mean = 0, mean_error = 0, max = 0;
     for (int64_t i = 0; i < d; i++) {
         double g = fabs(given->output_gradient[place.at + i]), o = bound->output[place.at + i];
-        mean += w->gradient.value[place.at + i] * w->mean[place.at + i];
+        mean += w->d_output.value[place.at + i] * w->mean[place.at + i];
         mean_error += g * o;
         max += g * (fabs(w->output.value[place.at + i]) + o);
     }
     mean_error += gamma_of(d) * max;
     double gamma = gamma_of(c->keys), gamma_keys = gamma_of(c->queries * (c->heads / c->key_value_heads));
     for (int64_t n = 0; n < c->keys; n++) {
-        if (!w->seen[n])
+        if (!w->visible[n])
             continue;
         int64_t key = place.keys + n * stride;
-        double p = exp(w->score[n] - lse), change_error;
+        double p = exp(w->score[n] - lse), dp_error;
         double off = expm1(w->score_error[n] + lse_error + w->exponential + 4 * U * (size + fabs(lse)));
-        double difference = dot(&w->gradient, place.at, &w->value, key, d, &change_error) - mean;
-        change_error += mean_error + 2 * U * (fabs(difference) + change_error + mean_error);
-        double ds = p * difference * w->slope[n];
-        double ds_max = p * (1 + off) * (fabs(difference) + change_error) *
-                            (fabs(w->slope[n]) + w->slope_error[n]) * (1 + w->weight + 8 * U) +
+        double difference = dot(&w->d_output, place.at, &w->value, key, d, &dp_error) - mean;
+        dp_error += mean_error + 2 * U * (fabs(difference) + dp_error + mean_error);
+        double ds = p * difference * w->d_softcap[n];
+        double ds_max = p * (1 + off) * (fabs(difference) + dp_error) *
+                            (fabs(w->d_softcap[n]) + w->d_softcap_error[n]) * (1 + w->p_rounding + 8 * U) +
                         TINY;
-        double p_max = p * (1 + off) * (1 + w->weight) + TINY;
+        double p_max = p * (1 + off) * (1 + w->p_rounding) + TINY;
         for (int64_t i = 0; i < d; i++) {
             double q = w->query.value[place.at + i], k = w->key.value[key + i],
-                   g = w->gradient.value[place.at + i];
+                   g = w->d_output.value[place.at + i];
             double q_max = fabs(q) + w->query.error[place.at + i], k_max = fabs(k) + w->key.error[key + i],
-                   g_max = fabs(g) + w->gradient.error[place.at + i];
+                   g_max = fabs(g) + w->d_output.error[place.at + i];
             w->query_gradient.value[place.at + i] += c->scale * ds * k;
             w->query_gradient.error[place.at + i] += c->scale * ((1 + gamma) * ds_max * k_max - fabs(ds * k));
             w->key_gradient.value[key + i] += c->scale * ds * q;
@@ -265,13 +265,13 @@ static void send_back(struct bounding *w, const struct reference_tensors *given,
     }
 }
 
-/* Turns a result back, rounds it as it is stored, and writes its bound. */
+/* Applies the transposed rotation to a result, rounds it as it is stored, and writes its bound. */
 static void finish(const struct bounding *w, struct carried *result, int64_t time, int64_t heads,
                    int64_t first, const struct reference_rotate *how, double *to)
 {
     int64_t count = w->c->batch * time * heads * w->c->head_dim;
     round_all(result, count, 4 * U);
-    turn(w->c, result, time, heads, first, how, -1);
+    rotate(w->c, result, time, heads, first, how, -1);
     round_all(result, count, w->stored);
     memcpy(to, result->error, (size_t)count * sizeof *to);
 }
@@ -283,13 +283,13 @@ static void forward_row(struct bounding *w, const struct reference_tensors *give
                         struct reference_tensors *bound, struct place place)
 {
     (void)given;
-    attend(w, bound, place);
+    forward_query(w, bound, place);
 }
 
 static void backward_row(struct bounding *w, const struct reference_tensors *given,
                          struct reference_tensors *bound, struct place place)
 {
-    send_back(w, given, bound, place);
+    backward_query(w, given, bound, place);
 }
 
 static void each_row(struct bounding *w, const struct reference_tensors *given,
@@ -313,34 +313,34 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         .query = carry(given->query, queries),
         .key = carry(given->key, keys),
         .value = carry(given->value, keys),
-        .gradient = carry(given->output_gradient, queries),
+        .d_output = carry(given->output_gradient, queries),
         .output = carry(NULL, queries),
         .query_gradient = carry(NULL, queries),
         .key_gradient = carry(NULL, keys),
         .value_gradient = carry(NULL, keys),
         .score = make(n),
         .score_error = make(n),
-        .slope = make(n),
-        .slope_error = make(n),
+        .d_softcap = make(n),
+        .d_softcap_error = make(n),
         .mean = make(queries),
         .mean_error = make(c->head_dim),
-        .seen = calloc((size_t)n + 1, sizeof(bool)),
+        .visible = calloc((size_t)n + 1, sizeof(bool)),
         .stored = unit,
-        .weight = unit,
+        .p_rounding = unit,
         .exponential = c->bf16 ? EXP_BF16 : EXP_F32,
     };
-    if (!w.seen)
+    if (!w.visible)
         abort();
-    turn(c, &w.query, m, heads, c->first_query, &c->rope, 1);
-    turn(c, &w.key, n, shared, c->first_key, &c->rope, 1);
-    turn(c, &w.value, n, shared, c->first_key, &c->value_rope, 1);
-    turn(c, &w.gradient, m, heads, c->first_query, &c->value_rope, 1);
-    /* Queries bring the scale with them; turned vectors are rounded to bf16 where they are factors of tiles.
+    rotate(c, &w.query, m, heads, c->first_query, &c->rope, 1);
+    rotate(c, &w.key, n, shared, c->first_key, &c->rope, 1);
+    rotate(c, &w.value, n, shared, c->first_key, &c->value_rope, 1);
+    rotate(c, &w.d_output, m, heads, c->first_query, &c->value_rope, 1);
+    /* Queries include the scale; rotated vectors are rounded to bf16 where they are factors of bf16 matmuls.
      */
     round_all(&w.query, queries, unit + 4 * U);
     round_all(&w.key, keys, unit);
     round_all(&w.value, keys, unit);
-    round_all(&w.gradient, queries, unit);
+    round_all(&w.d_output, queries, unit);
     each_row(&w, given, bound, forward_row);
     memcpy(w.mean, w.output.value, (size_t)queries * sizeof(double));
     finish(&w, &w.output, m, heads, c->first_query, &c->value_rope, bound->output);
@@ -350,12 +350,12 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         finish(&w, &w.key_gradient, n, shared, c->first_key, &c->rope, bound->key_gradient);
         finish(&w, &w.value_gradient, n, shared, c->first_key, &c->value_rope, bound->value_gradient);
     }
-    struct carried *all[] = {&w.query,          &w.key,          &w.value,         &w.gradient, &w.output,
+    struct carried *all[] = {&w.query,          &w.key,          &w.value,         &w.d_output, &w.output,
                              &w.query_gradient, &w.key_gradient, &w.value_gradient};
     for (int i = 0; i < 8; i++)
         drop(all[i]);
-    double *rows[] = {w.score, w.score_error, w.slope, w.slope_error, w.mean, w.mean_error};
+    double *rows[] = {w.score, w.score_error, w.d_softcap, w.d_softcap_error, w.mean, w.mean_error};
     for (int i = 0; i < 6; i++)
         free(rows[i]);
-    free(w.seen);
+    free(w.visible);
 }

@@ -43,29 +43,29 @@ static double moved(const struct reference_case *c, struct reference_tensors *t,
     return sum;
 }
 
-/* The slope along a random direction by central differences of the forward reference, which knows nothing of
- * how gradients are derived. */
-static void check_slope(const struct reference_case *c, struct reference_tensors *t, double *input,
-                        const double *gradient, int64_t count, uint64_t seed, double allowed)
+/* The derivative along a random direction by central differences of the forward reference, which knows
+ * nothing of how gradients are derived. */
+static void check_derivative(const struct reference_case *c, struct reference_tensors *t, double *input,
+                             const double *gradient, int64_t count, uint64_t seed, double allowed)
 {
     double *direction = calloc((size_t)count, sizeof *direction), step = 1e-5;
     for (int64_t i = 0; i < count; i++)
         direction[i] = (double)check_random(seed, (uint64_t)i, 0);
-    double slope =
+    double derivative =
         (moved(c, t, input, direction, count, step) - moved(c, t, input, direction, count, -step)) /
         (2 * step);
     double size = sqrt(inner(gradient, gradient, count)) * sqrt(inner(direction, direction, count));
-    CHECK_NEAR(inner(gradient, direction, count), slope, allowed * size);
+    CHECK_NEAR(inner(gradient, direction, count), derivative, allowed * size);
     free(direction);
 }
 
-static void check_slopes(const struct reference_case *c, struct reference_tensors *t, uint64_t seed)
+static void check_derivatives(const struct reference_case *c, struct reference_tensors *t, uint64_t seed)
 {
     double allowed =
-        c->bf16 ? 2e-2 : 1e-5; /* of what the slope could be; rounding errors do not line up with it */
-    check_slope(c, t, t->query, t->query_gradient, reference_query_size(c), seed, allowed);
-    check_slope(c, t, t->key, t->key_gradient, reference_key_size(c), seed + 1, allowed);
-    check_slope(c, t, t->value, t->value_gradient, reference_key_size(c), seed + 2, allowed);
+        c->bf16 ? 2e-2 : 1e-5; /* of what the derivative could be; rounding errors do not line up with it */
+    check_derivative(c, t, t->query, t->query_gradient, reference_query_size(c), seed, allowed);
+    check_derivative(c, t, t->key, t->key_gradient, reference_key_size(c), seed + 1, allowed);
+    check_derivative(c, t, t->value, t->value_gradient, reference_key_size(c), seed + 2, allowed);
 }
 
 /* The deviation of scores, and a key that is ten times as long as the others, or -1. */
@@ -83,7 +83,7 @@ static void lengthen(const struct reference_case *c, double *keys, int64_t which
     }
 }
 
-static void try_numbers(struct reference_case *c, struct numbers numbers, uint64_t seed, bool slopes)
+static void try_numbers(struct reference_case *c, struct numbers numbers, uint64_t seed, bool derivatives)
 {
     rotary_isa isas[6];
     int count = trial_isas(isas);
@@ -95,25 +95,25 @@ static void try_numbers(struct reference_case *c, struct numbers numbers, uint64
     trial_results_expect(c, &results, true);
     for (int i = 0; i < count; i++) {
         about(c, isas[i]);
-        struct trial_plan plan = trial_plan_make(c, isas[i], slopes ? 1 : 2);
+        struct trial_plan plan = trial_plan_make(c, isas[i], derivatives ? 1 : 2);
         trial_run(c, &plan, &results.got, true);
         trial_compare_all(c, &results, true);
-        if (slopes)
-            check_slopes(c, &results.got, seed);
+        if (derivatives)
+            check_derivatives(c, &results.got, seed);
         trial_plan_free(&plan);
     }
     trial_results_free(&results);
 }
 
-static void try_case(struct reference_case *c, uint64_t seed, bool slopes)
+static void try_case(struct reference_case *c, uint64_t seed, bool derivatives)
 {
-    try_numbers(c, (struct numbers){.spread = 2, .long_key = -1}, seed, slopes);
+    try_numbers(c, (struct numbers){.spread = 2, .long_key = -1}, seed, derivatives);
 }
 
-/* Every combination of what may be turned on. */
+/* Every combination of options. */
 static void try_combinations(void)
 {
-    const struct reference_rotate turns[] = {
+    const struct reference_rotate rotations[] = {
         {0},
         {.present = true, .dim = 24},
         {.present = true, .dim = 10, .start = 3},
@@ -134,8 +134,8 @@ static void try_combinations(void)
                     .first_query = 12,
                     .causal = bits & 2,
                     .bf16 = bits & 4,
-                    .rope = turns[rope],
-                    .value_rope = turns[value],
+                    .rope = rotations[rope],
+                    .value_rope = rotations[value],
                 };
                 try_case(&c, seed += 10, true);
             }
@@ -166,8 +166,8 @@ static void try_sizes(void)
         {1, 2, 1, 24, 110, 150, 0, 0, 0, false, 3, 0.25},
         {1, 1, 1, 32, 50, 50, 100000, 100000, 0, true, 0, 0},
         {1, 1, 1, 32, 50, 60, 5000, 100, 0, true, 0, 0},
-        {1, 1, 1, 32, 60, 60, -20, 0, 0, true, 0, 0},  /* the first 20 see nothing */
-        {1, 1, 1, 32, 60, 60, 100, 0, 50, true, 0, 0}, /* the last 50 see nothing */
+        {1, 1, 1, 32, 60, 60, -20, 0, 0, true, 0, 0},  /* the first 20 are fully masked */
+        {1, 1, 1, 32, 60, 60, 100, 0, 50, true, 0, 0}, /* the last 50 are fully masked */
         {3, 1, 1, 1, 5, 5, 0, 0, 0, true, 0, 0},
         {1, 1, 1, 200, 20, 20, 0, 0, 0, true, 0, 0},
     };
@@ -200,7 +200,7 @@ static void try_sizes(void)
         }
 }
 
-/* Long enough for backward to go through bands and rounds of pieces. */
+/* Long enough for several bands and rounds in backward. */
 static void try_long(void)
 {
     uint64_t seed = 90000;

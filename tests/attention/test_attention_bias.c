@@ -14,8 +14,8 @@
 enum { BATCH = 1, HEAD = 2, QUERY = 4 /* what has biases of its own */ };
 enum { FEW, MANY, DISTANCE, LATE };
 
-/* Biases of one row: a few hidden, and the rest spread widely; most hidden; falling with the distance; or all
- * hidden up to the last keys, whose scores are so low that weights relative to 0 would vanish. */
+/* Biases of one row: a few keys masked, the rest spread widely; most masked; falling with the distance; or
+ * all masked up to the last keys, whose scores are so low that exp(score) would vanish. */
 static double bias_of(const struct reference_case *c, int pattern, uint64_t seed, int64_t row, int64_t key)
 {
     uint64_t place = (uint64_t)(row * c->keys + key);
@@ -32,7 +32,7 @@ static double bias_of(const struct reference_case *c, int pattern, uint64_t seed
     case DISTANCE:
         return -0.0625 * fabs((double)(c->first_query + row % c->queries - c->first_key - key));
     default:
-        /* In f32 the backward pass can tell weights apart no better than the log-sum-exp, which is as low. */
+        /* In f32 the backward pass knows p no better than the log-sum-exp, which is as low. */
         return key < c->keys - 20 ? -HUGE_VAL : (c->bf16 ? -300 : -30) + random;
     }
 }

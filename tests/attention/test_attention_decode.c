@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding in steps of any size over linear and ring caches, against the whole sequence at once in double.
+ * Decoding in steps of any size over linear and ring-buffer caches, against the full sequence at once in
+ * double.
  */
 #include "attention/trial.h"
 #include "base/half.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEQUENCES = 3, GAP = 3, MAX = 240 /* tokens of a sequence, at the most */ };
+enum { SEQUENCES = 3, GAP = 3, MAX = 240 /* tokens of a sequence, at most */ };
 
 /* Three sequences of their own lengths, decoded together. */
 struct scene {
@@ -19,7 +20,7 @@ struct scene {
     struct trial_results results[SEQUENCES];
     int64_t lengths[SEQUENCES]; /* tokens decoded so far */
     int64_t capacity;
-    double *bias;    /* [heads, MOST, MOST], the same for every sequence; NULL: none */
+    double *bias;    /* [heads, MAX, MAX], the same for every sequence; NULL: none */
     bool head_major; /* caches are [sequence, head, capacity, head_dim], with gaps between the vectors */
     size_t element;
     void *key_cache, *value_cache;
@@ -204,7 +205,7 @@ static void decode_all(struct scene *scene, rotary_isa isa, int threads)
     trial_plan_free(&scene->plan);
 }
 
-/* Once more with other threads, which may not change a bit. */
+/* Once more with other threads, which must give the same bits. */
 static void decode_again(struct scene *scene, rotary_isa isa, int threads)
 {
     double *before[SEQUENCES];
@@ -271,7 +272,7 @@ int main(int argc, char **argv)
     int count = sizeof scenes / sizeof *scenes, asked = argc > 1 ? atoi(argv[1]) : count;
     for (int i = 0; i < count && i < asked; i++)
         for (int bf16 = 0; bf16 < 2; bf16++) {
-            struct reference_rotate turn = {
+            struct reference_rotate rotation = {
                 .present = true, .dim = scenes[i].head_dim, .interleaved = scenes[i].interleaved};
             struct reference_case c = {
                 .batch = 1,
@@ -283,8 +284,8 @@ int main(int argc, char **argv)
                 .window = scenes[i].window,
                 .softcap = scenes[i].softcap,
                 .scale = (double)(float)(1 / sqrt((double)scenes[i].head_dim)),
-                .rope = turn,
-                .value_rope = turn,
+                .rope = rotation,
+                .value_rope = rotation,
             };
             c.value_rope.present = scenes[i].value_rope;
             try_scene(c, scenes[i].capacity, scenes[i].head_major, false);

@@ -27,8 +27,8 @@ static float *numbers(int64_t seed, int64_t count)
 }
 
 /* Numbers are below 2, so a score of DIM products, 1 / sqrt(DIM) of their sum, is at most 23, and off by DIM
- * + 8 roundings of that: 5.5e-5. A weight is off by twice as much of itself. Outputs and gradients are sums
- * of products with weights, which cancel to no less than half of the largest sample here: 4 times 5.5e-5 of
+ * + 8 roundings of that: 5.5e-5. p is off by twice as much of itself. Outputs and gradients are sums
+ * of products with p, which cancel to no less than half of the largest sample here: 4 times 5.5e-5 of
  * it. */
 static void check_samples(const float *got, int64_t count, const double *wanted)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What must hold whatever the numbers: the future does not change the past, threads do not change anything, a
- * query does not care which others it came with, and with rotary values only distances matter.
+ * Invariants for any input: later keys do not change earlier outputs, the number of threads changes nothing, an
+ * output does not depend on the other queries of the call, and with rotary values only distances matter.
  */
 #include "attention/bound.h"
 #include "attention/trial.h"
@@ -122,12 +122,12 @@ static void try_long_window(bool bf16, rotary_isa isa, int64_t first_key)
  * largest score and others beside them are not. */
 static void try_company(bool bf16, rotary_isa isa, double spread)
 {
-    struct reference_case whole = make_case(bf16, 32, 300, 300);
+    struct reference_case full = make_case(bf16, 32, 300, 300);
     const int64_t alone[] = {1, 7, 50, 200};
-    struct reference_tensors a = reference_tensors_make(&whole);
-    struct trial_plan plan = trial_plan_make(&whole, isa, 2);
-    trial_fill(&whole, &a, 1, spread);
-    trial_run(&whole, &plan, &a, false);
+    struct reference_tensors a = reference_tensors_make(&full);
+    struct trial_plan plan = trial_plan_make(&full, isa, 2);
+    trial_fill(&full, &a, 1, spread);
+    trial_run(&full, &plan, &a, false);
     for (int i = 0; i < 4; i++) {
         struct reference_case c = make_case(bf16, 32, alone[i], 300);
         struct reference_tensors b = reference_tensors_make(&c);
@@ -171,7 +171,7 @@ static void try_rest(bool bf16, rotary_isa isa, int64_t queries, int64_t first_q
     reference_tensors_free(&b);
 }
 
-/* Weights are at most 1, so that gradients of values are at most the sum of all that comes back, however
+/* p is at most 1, so that gradients of values are at most the sum of all output gradients, however
  * coarse a log-sum-exp in f32 is. */
 static void try_large_scores(bool bf16, rotary_isa isa, double spread)
 {
@@ -195,7 +195,7 @@ static void try_large_scores(bool bf16, rotary_isa isa, double spread)
     reference_tensors_free(&t);
 }
 
-/* The largest cap there is bends nothing. */
+/* The max softcap changes nothing. */
 static void try_large_cap(bool bf16, rotary_isa isa)
 {
     struct reference_case open = make_case(bf16, 40, 90, 130), capped = open;
@@ -210,7 +210,7 @@ static void try_large_cap(bool bf16, rotary_isa isa)
     trial_results_free(&results);
 }
 
-/* Under the smallest cap there is all keys weigh the same, also for a query whose scores are 0. */
+/* Under the min softcap p is uniform, also for a query whose scores are 0. */
 static void try_small_cap(bool bf16, rotary_isa isa)
 {
     struct reference_case c = make_case(bf16, 40, 90, 130), even = c;

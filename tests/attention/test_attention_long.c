@@ -61,7 +61,7 @@ enum { Q, K, V, G, OUT, DQ, DK, DV, TENSORS };
 static uint16_t *tensors[TENSORS];
 static float *log_sum_exp;
 
-/* Row `row` in double, turned by `direction` times its angles. */
+/* Row `row` in double, rotated by `direction` times its angles. */
 static void rotated(double *to, const uint16_t *from, int64_t row, const double *frequency, double direction)
 {
     for (int i = 0; i < DIM / 2; i++) {
@@ -87,7 +87,7 @@ static void add(double *to, double factor, const double *from)
         to[i] += factor * from[i];
 }
 
-/* Turns back what was summed, and compares it with a row that was written. */
+/* Applies the transposed rotation to a sum and compares it with a row of the library's. */
 static void check_row(int which, int64_t row, const double *sum, const double *frequency, double size)
 {
     double got[DIM], off = 0, largest = size;
@@ -98,7 +98,7 @@ static void check_row(int which, int64_t row, const double *sum, const double *f
         largest = fmax(largest, fabs(sum[i]));
     }
     check_about("tensor %d, row %lld", which, (long long)row);
-    CHECK_NEAR(off, 0, 0.03 * largest); /* bf16 of products, weights and results: 2^-9 each, several times */
+    CHECK_NEAR(off, 0, 0.03 * largest); /* bf16 of products, p and results: 2^-9 each, several times */
 }
 
 /* Output, log-sum-exp and query gradient of row m. */
@@ -106,31 +106,31 @@ static void check_query(int64_t m, const double *frequency)
 {
     static double score[LENGTH];
     double q[DIM], k[DIM], v[DIM], g[DIM], out[DIM] = {0}, dq[DIM] = {0}, scale = 1 / sqrt(DIM);
-    double highest = -HUGE_VAL, sum = 0, size = 0;
+    double row_max = -HUGE_VAL, sum = 0, size = 0;
     rotated(q, tensors[Q], m, frequency, 1);
     rotated(g, tensors[G], m, frequency, 1);
     for (int64_t n = 0; n <= m; n++) {
         rotated(k, tensors[K], n, frequency, 1);
         score[n] = scale * dot(q, k);
-        highest = fmax(highest, score[n]);
+        row_max = fmax(row_max, score[n]);
     }
     for (int64_t n = 0; n <= m; n++)
-        sum += exp(score[n] - highest);
+        sum += exp(score[n] - row_max);
     for (int64_t n = 0; n <= m; n++) {
         rotated(v, tensors[V], n, frequency, 1);
-        add(out, exp(score[n] - highest) / sum, v);
+        add(out, exp(score[n] - row_max) / sum, v);
     }
     double mean = dot(g, out);
     for (int64_t n = 0; n <= m; n++) {
         rotated(k, tensors[K], n, frequency, 1);
         rotated(v, tensors[V], n, frequency, 1);
-        double change = scale * exp(score[n] - highest) / sum * (dot(g, v) - mean);
-        add(dq, change, k);
-        size += fabs(change) * 0.1;
+        double ds = scale * exp(score[n] - row_max) / sum * (dot(g, v) - mean);
+        add(dq, ds, k);
+        size += fabs(ds) * 0.1;
     }
     check_row(OUT, m, out, frequency, 0.1);
     check_row(DQ, m, dq, frequency, size);
-    CHECK_NEAR((double)log_sum_exp[m], highest + log(sum), 0.02);
+    CHECK_NEAR((double)log_sum_exp[m], row_max + log(sum), 0.02);
 }
 
 /* Key and value gradients of row n, with the log-sum-exps and outputs that were written. */
@@ -144,12 +144,12 @@ static void check_key(int64_t n, const double *frequency)
         rotated(q, tensors[Q], m, frequency, 1);
         rotated(g, tensors[G], m, frequency, 1);
         rotated(out, tensors[OUT], m, frequency, 1);
-        double weight = exp(scale * dot(q, k) - (double)log_sum_exp[m]);
-        double change = scale * weight * (dot(g, v) - dot(g, out));
-        add(dk, change, q);
-        add(dv, weight, g);
-        size += fabs(change) * 0.1;
-        value_size += weight * 0.1;
+        double p = exp(scale * dot(q, k) - (double)log_sum_exp[m]);
+        double ds = scale * p * (dot(g, v) - dot(g, out));
+        add(dk, ds, q);
+        add(dv, p, g);
+        size += fabs(ds) * 0.1;
+        value_size += p * 0.1;
     }
     check_row(DK, n, dk, frequency, size);
     check_row(DV, n, dv, frequency, value_size);
@@ -199,8 +199,7 @@ static void try_run(const rotary_rope *rope)
     const int64_t rows[] = {0, 1, 1023, 65536, 100003, LENGTH - 1};
     const double *frequency = rotary_rope_inverse_frequencies(rope);
     for (int i = 0; i < 6; i++) {
-        if (rows[i] >
-            0) /* of one key alone, whose weight is 1, all that is left of the gradient is rounding */
+        if (rows[i] > 0) /* over one key alone p is 1, and the gradient is rounding errors only */
             check_query(rows[i], frequency);
         check_key(rows[i], frequency);
     }

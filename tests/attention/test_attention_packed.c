@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sequences packed end to end give the bits each gives alone, forward and backward, whatever the threads; and
+ * Packed sequences give the bits each gives alone, forward and backward, whatever the threads; and
  * offsets that make no sense are refused.
  */
 #include "attention/trial.h"
@@ -13,7 +13,7 @@
 
 enum { HEADS = 4, SHARED = 2, DIM = 40, MAX_SEQUENCES = 10 };
 
-/* Tensors of a packed call; row s of a tensor is token s. */
+/* Tensors of a call with packed sequences; row s of a tensor is token s. */
 struct scene {
     rotary_attention *attention;
     bool bf16, biased;

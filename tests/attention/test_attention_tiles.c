@@ -64,7 +64,7 @@ static void try_products(void)
     /* Even elements are summed apart from odd ones: 2^24 + 1 would be lost, were they not. */
     const float apart[] = {0x1p24f, 1, -0x1p24f, 1};
     CHECK(product(apart, ones, 2, 0) == 2);
-    /* The sums come together before they meet what was there. */
+    /* The two sums are added to each other before they are added to the tile. */
     const float last[] = {0x1p24f, -0x1p24f};
     CHECK(product(last, ones, 1, 1) == 1);
     /* Denormal numbers count as zero, coming in and going out. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans with magnitudes: queries and keys that attention turns by an xPos or a YaRN plan give what queries
- * and keys give that were turned by rotary_rope_apply, forward, backward and decoding; values turn without
+ * Plans with magnitudes: queries and keys that attention rotates by an xPos or a YaRN plan give what queries
+ * and keys give that rotary_rope_apply rotated, forward, backward and decoding; values rotate without
  * magnitudes, by a table of their own or by that of the queries, to the same bits.
  */
 #include "attention/trial.h"
@@ -59,8 +59,9 @@ static rotary_attention *make_attention(const rotary_rope *rope, const rotary_ro
     return attention;
 }
 
-/* Turns in place, in the role of queries (first) or keys. */
-static void turn(const rotary_rope *rope, float *data, bool query, int64_t heads, rotary_direction direction)
+/* Rotates in place, in the role of queries or keys. */
+static void rotate_in_place(const rotary_rope *rope, float *data, bool query, int64_t heads,
+                            rotary_direction direction)
 {
     rotary_rope_tensor tensor = {.heads = heads,
                                  .input = {data, ROTARY_F32, TIME * heads * DIM, heads * DIM, DIM},
@@ -178,12 +179,12 @@ static void try_plan(const rotary_rope *rope, const rotary_rope *value_rope, con
     rotary_attention *bare = make_attention(NULL, value_rope ? plain : NULL, isa);
     fill(got);
     fill(wanted);
-    turn(rope, wanted->query, true, HEADS, ROTARY_FORWARD);
-    turn(rope, wanted->key, false, SHARED, ROTARY_FORWARD);
+    rotate_in_place(rope, wanted->query, true, HEADS, ROTARY_FORWARD);
+    rotate_in_place(rope, wanted->key, false, SHARED, ROTARY_FORWARD);
     run(fused, got);
     run(bare, wanted);
-    turn(rope, wanted->query_gradient, true, HEADS, ROTARY_TRANSPOSE);
-    turn(rope, wanted->key_gradient, false, SHARED, ROTARY_TRANSPOSE);
+    rotate_in_place(rope, wanted->query_gradient, true, HEADS, ROTARY_TRANSPOSE);
+    rotate_in_place(rope, wanted->key_gradient, false, SHARED, ROTARY_TRANSPOSE);
     check_close(got->output, wanted->output, QUERY, 256);
     check_close(got->log_sum_exp, wanted->log_sum_exp, HEADS * TIME, 256);
     check_close(got->query_gradient, wanted->query_gradient, QUERY, 1024);
@@ -195,23 +196,23 @@ static void try_plan(const rotary_rope *rope, const rotary_rope *value_rope, con
     free(wanted);
 }
 
-/* Decoding, few tokens at a time and many, against the whole at once from position 0. */
+/* Decoding, few tokens at a time and many, against all at once from position 0. */
 static void try_decoding(const rotary_rope *rope, const rotary_rope *value_rope, rotary_isa isa)
 {
-    struct tensors *whole = malloc(sizeof *whole), *steps = malloc(sizeof *steps);
+    struct tensors *full = malloc(sizeof *full), *steps = malloc(sizeof *steps);
     rotary_attention *attention = make_attention(rope, value_rope, isa);
-    fill(whole);
+    fill(full);
     fill(steps);
-    decode(attention, whole, TIME);
+    decode(attention, full, TIME);
     decode(attention, steps, 1);
-    check_close(steps->output, whole->output, QUERY, 256);
+    check_close(steps->output, full->output, QUERY, 256);
     decode(attention, steps, 3);
-    check_close(steps->output, whole->output, QUERY, 256);
-    /* And the whole from position 40, which only distances would not tell from 0. */
+    check_close(steps->output, full->output, QUERY, 256);
+    /* And all from position 40: scores that depend on distances alone would not tell it from 0. */
     run(attention, steps);
-    check_close(steps->output, whole->output, QUERY, 1024);
+    check_close(steps->output, full->output, QUERY, 1024);
     rotary_attention_destroy(attention);
-    free(whole);
+    free(full);
     free(steps);
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A NaN that no arithmetic makes: gaps hold it, so that a read of one shows and a write to one is seen. */
+/* A NaN that no arithmetic gives: it fills gaps, so that reads and writes of a gap show. */
 enum { GAP_F32 = 0x7fc5a5a5, GAP_BF16 = 0x7fc5 };
 
 int trial_isas(rotary_isa isas[6])
@@ -21,7 +21,7 @@ int trial_isas(rotary_isa isas[6])
         if (rotary_isa_available((rotary_isa)isa))
             isas[count++] = (rotary_isa)isa;
 #if defined(ROTARY_EMULATE_TILES) && defined(__SANITIZE_ADDRESS__)
-    /* Slow, and the others are sanitized elsewhere. */
+    /* Slow, and the other instruction sets are sanitized elsewhere. */
     if (rotary_isa_available(ROTARY_ISA_AMX)) {
         isas[0] = ROTARY_ISA_AMX;
         count = 1;
@@ -30,18 +30,18 @@ int trial_isas(rotary_isa isas[6])
     return count;
 }
 
-static rotary_rope *make_rope(const struct reference_case *c, const struct reference_rotate *turn)
+static rotary_rope *make_rope(const struct reference_case *c, const struct reference_rotate *rotation)
 {
     rotary_rope_config config;
     rotary_rope *rope = NULL;
     rotary_error error = {0};
-    if (!turn->present)
+    if (!rotation->present)
         return NULL;
     rotary_rope_config_default(&config);
     config.head_dim = c->head_dim;
-    config.rotary_dim = turn->dim;
-    config.rotary_start = turn->start;
-    config.pairing = turn->interleaved ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF;
+    config.rotary_dim = rotation->dim;
+    config.rotary_start = rotation->start;
+    config.pairing = rotation->interleaved ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF;
     config.table_positions = 64;
     if (rotary_rope_create(&rope, &config, &error)) {
         printf("rotary_rope_create: %s\n", error.message);
@@ -60,7 +60,7 @@ struct trial_plan trial_plan_make(const struct reference_case *c, rotary_isa isa
     config.key_value_heads = c->key_value_heads;
     config.head_dim = c->head_dim;
     config.dtype = c->bf16 ? ROTARY_BF16 : ROTARY_F32;
-    /* 0, which is the default, has to mean this. */
+    /* This scale is the default, 0. */
     if (c->scale != (double)(float)(1 / sqrt((double)c->head_dim)))
         config.scale = (float)c->scale;
     config.causal = c->causal;
@@ -183,8 +183,8 @@ static void put(const struct reference_case *c, const struct placed *placed, con
     }
 }
 
-/* Reads a tensor and leaves gaps in its place, so that what is not a gap afterwards was written where it
- * should not. */
+/* Reads a tensor and fills its place with gaps: whatever is not a gap afterwards was written out of bounds.
+ */
 static void take(const struct reference_case *c, const struct placed *placed, double *to, int64_t count)
 {
     const uint32_t gap = GAP_F32;
@@ -347,7 +347,7 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     free(log_sum_exp);
 }
 
-static double largest(const double *values, int64_t count)
+static double max_size(const double *values, int64_t count)
 {
     double size = 0;
     for (int64_t i = 0; i < count; i++)
@@ -367,7 +367,7 @@ void trial_compare(const struct reference_case *c, const char *name, const doubl
         error = off > error || off != off ? off : error; /* a NaN stays */
         naive_error = fmax(naive_error, fabs(naive[i] - wanted[i]));
     }
-    size = fmax(size, largest(wanted, count));
+    size = fmax(size, max_size(wanted, count));
     double bound = 2 * naive_error + (c->bf16 ? 0x1p-9 : 0x1p-20) * size;
     if (!CHECK(error <= bound))
         printf("  %s: off by %.3g, allowed %.3g; largest %.3g\n", name, error, bound, size);
@@ -387,7 +387,7 @@ void trial_hold(const struct reference_case *c, const char *name, const double *
         worst = fmax(worst, bound[i] > 0 ? off / bound[i] : 0);
         max = fmax(max, bound[i]);
     }
-    size = fmax(size, largest(wanted, count));
+    size = fmax(size, max_size(wanted, count));
     if (!CHECK_INT(beyond, 0))
         printf("  %s: %lld of %lld elements are beyond their bound, by a factor of %.3g\n", name,
                (long long)beyond, (long long)count, worst);
@@ -402,7 +402,7 @@ void trial_compare_all(const struct reference_case *c, const struct trial_result
     int64_t queries = reference_query_size(c), keys = reference_key_size(c);
     int64_t rows = c->batch * c->heads * c->queries;
     /* Gradients of queries and keys are differences of products of this size, which may cancel entirely. */
-    double product = c->scale * largest(wanted->output_gradient, queries) * largest(wanted->value, keys);
+    double product = c->scale * max_size(wanted->output_gradient, queries) * max_size(wanted->value, keys);
     const struct {
         const char *name;
         const double *got, *wanted, *naive, *bound;
@@ -413,9 +413,9 @@ void trial_compare_all(const struct reference_case *c, const struct trial_result
         {"log_sum_exp", got->log_sum_exp, wanted->log_sum_exp, naive->log_sum_exp, bound->log_sum_exp, rows,
          1},
         {"query gradient", got->query_gradient, wanted->query_gradient, naive->query_gradient,
-         bound->query_gradient, queries, product * largest(wanted->key, keys)},
+         bound->query_gradient, queries, product * max_size(wanted->key, keys)},
         {"key gradient", got->key_gradient, wanted->key_gradient, naive->key_gradient, bound->key_gradient,
-         keys, product * largest(wanted->query, queries)},
+         keys, product * max_size(wanted->query, queries)},
         {"value gradient", got->value_gradient, wanted->value_gradient, naive->value_gradient,
          bound->value_gradient, keys, 0},
     };

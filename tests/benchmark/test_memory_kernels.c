@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scaling and reading touch every byte they say they do and no other, at every instruction set.
+ * Scaling and reading touch every byte of their array and no other, with every instruction set.
  */
 #include "base/element.h"
 #include "base/isa.h"
