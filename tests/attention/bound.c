@@ -140,7 +140,7 @@ static double score(struct bounding *w, struct place place)
         if (c->softcap > 0) {
             double capped = tanh(s / c->softcap);
             w->d_softcap[n] = 1 - capped * capped;
-            /* The second derivative of tanh is 4 / (3 sqrt 3) at the most. */
+            /* The second derivative of tanh is 4 / (3 sqrt 3) at most. */
             w->d_softcap_error[n] = 0.77 * error / c->softcap + 24 * U;
             s = c->softcap * capped;
             error += 16 * U * fabs(s);

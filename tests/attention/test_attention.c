@@ -143,59 +143,41 @@ static void try_combinations(void)
 
 static void try_sizes(void)
 {
-    static const struct {
-        int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key, window;
-        bool causal;
-        double softcap, scale;
-    } sizes[] = {
-        {1, 1, 1, 8, 1, 1, 0, 0, 0, true, 0, 0},
-        {1, 1, 1, 64, 3, 3, 0, 0, 0, true, 0, 0},
-        {1, 2, 1, 32, 63, 63, 0, 0, 0, true, 0, 0},
-        {1, 2, 2, 64, 65, 65, 0, 0, 0, true, 0, 0},
-        {2, 1, 1, 40, 113, 203, 90, 0, 0, true, 0, 0},
-        {1, 3, 1, 72, 113, 203, 0, 0, 0, false, 0, 0},
-        {1, 8, 1, 16, 61, 130, 69, 0, 0, true, 0, 0.5},
-        {1, 2, 1, 128, 200, 257, 57, 0, 0, true, 0, 0},
-        {1, 1, 1, 100, 97, 33, 0, 0, 0, false, 0, 0},
-        {1, 2, 2, 32, 512, 512, 0, 0, 0, true, 0, 0},
-        {1, 1, 1, 64, 390, 390, 0, 0, 0, true, 0, 0},
-        {1, 2, 2, 32, 300, 300, 0, 0, 37, true, 0, 0},
-        {1, 2, 2, 32, 70, 500, 430, 0, 1, true, 0, 0},
-        {1, 2, 1, 48, 90, 400, 310, 0, 200, true, 0, 0},
-        {1, 2, 1, 64, 110, 110, 0, 0, 0, true, 5, 0},
-        {1, 2, 1, 24, 110, 150, 0, 0, 0, false, 3, 0.25},
-        {1, 1, 1, 32, 50, 50, 100000, 100000, 0, true, 0, 0},
-        {1, 1, 1, 32, 50, 60, 5000, 100, 0, true, 0, 0},
-        {1, 1, 1, 32, 60, 60, -20, 0, 0, true, 0, 0},  /* the first 20 are fully masked */
-        {1, 1, 1, 32, 60, 60, 100, 0, 50, true, 0, 0}, /* the last 50 are fully masked */
-        {3, 1, 1, 1, 5, 5, 0, 0, 0, true, 0, 0},
-        {1, 1, 1, 200, 20, 20, 0, 0, 0, true, 0, 0},
+    /* batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key */
+    static const struct reference_case sizes[] = {
+        {1, 1, 1, 8, 1, 1, 0, 0, .causal = true},
+        {1, 1, 1, 64, 3, 3, 0, 0, .causal = true},
+        {1, 2, 1, 32, 63, 63, 0, 0, .causal = true},
+        {1, 2, 2, 64, 65, 65, 0, 0, .causal = true},
+        {2, 1, 1, 40, 113, 203, 90, 0, .causal = true},
+        {1, 3, 1, 72, 113, 203, 0, 0, .causal = false},
+        {1, 8, 1, 16, 61, 130, 69, 0, .causal = true, .scale = 0.5},
+        {1, 2, 1, 128, 200, 257, 57, 0, .causal = true},
+        {1, 1, 1, 100, 97, 33, 0, 0, .causal = false},
+        {1, 2, 2, 32, 512, 512, 0, 0, .causal = true},
+        {1, 1, 1, 64, 390, 390, 0, 0, .causal = true},
+        {1, 2, 2, 32, 300, 300, 0, 0, .causal = true, .window = 37},
+        {1, 2, 2, 32, 70, 500, 430, 0, .causal = true, .window = 1},
+        {1, 2, 1, 48, 90, 400, 310, 0, .causal = true, .window = 200},
+        {1, 2, 1, 64, 110, 110, 0, 0, .causal = true, .softcap = 5},
+        {1, 2, 1, 24, 110, 150, 0, 0, .causal = false, .scale = 0.25, .softcap = 3},
+        {1, 1, 1, 32, 50, 50, 100000, 100000, .causal = true},
+        {1, 1, 1, 32, 50, 60, 5000, 100, .causal = true},
+        {1, 1, 1, 32, 60, 60, -20, 0, .causal = true},               /* the first 20 are fully masked */
+        {1, 1, 1, 32, 60, 60, 100, 0, .causal = true, .window = 50}, /* the last 50 are fully masked */
+        {3, 1, 1, 1, 5, 5, 0, 0, .causal = true},
+        {1, 1, 1, 200, 20, 20, 0, 0, .causal = true},
     };
     uint64_t seed = 50000;
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++)
         for (int bf16 = 0; bf16 < 2; bf16++) {
-            int64_t rotation_config = sizes[i].head_dim / 2 * 2;
-            struct reference_case c = {
-                .batch = sizes[i].batch,
-                .heads = sizes[i].heads,
-                .key_value_heads = sizes[i].key_value_heads,
-                .head_dim = sizes[i].head_dim,
-                .queries = sizes[i].queries,
-                .keys = sizes[i].keys,
-                .first_query = sizes[i].first_query,
-                .first_key = sizes[i].first_key,
-                .causal = sizes[i].causal,
-                .bf16 = bf16,
-                .window = sizes[i].window,
-                .softcap = sizes[i].softcap,
-                .scale = sizes[i].scale,
-                .rope = {.present = rotation_config > 0 && i % 4 != 3,
-                         .dim = rotation_config,
-                         .interleaved = i % 3 == 1},
-                .value_rope = {.present = rotation_config > 0 && i % 2 == 0,
-                               .dim = rotation_config,
-                               .interleaved = i % 3 == 2},
-            };
+            struct reference_case c = sizes[i];
+            int64_t dim = c.head_dim / 2 * 2;
+            c.bf16 = bf16;
+            c.rope = (struct reference_rotate){
+                .present = dim > 0 && i % 4 != 3, .dim = dim, .interleaved = i % 3 == 1};
+            c.value_rope = (struct reference_rotate){
+                .present = dim > 0 && i % 2 == 0, .dim = dim, .interleaved = i % 3 == 2};
             try_case(&c, seed += 10, false);
         }
 }

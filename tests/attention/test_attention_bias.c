@@ -86,35 +86,25 @@ static void try_case(struct reference_case c, int pattern, int own, uint64_t see
 
 static void try_cases(void)
 {
-    static const struct {
-        int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, window;
-        bool causal;
-        double softcap;
-    } sizes[] = {
-        {2, 2, 2, 24, 7, 19, 12, 0, true, 0},       {2, 4, 2, 16, 37, 70, 0, 0, false, 0},
-        {1, 2, 1, 32, 33, 230, 197, 0, true, 3},    {1, 1, 1, 40, 70, 1100, 1030, 0, true, 0},
-        {1, 2, 2, 8, 66, 600, 0, 0, false, 0},      {1, 2, 1, 16, 100, 300, 200, 37, true, 0},
-        {1, 4, 1, 8, 20, 650, 630, 600, true, 2.5}, {2, 3, 1, 64, 9, 1, 0, 0, false, 0},
+    /* batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key */
+    static const struct reference_case sizes[] = {
+        {2, 2, 2, 24, 7, 19, 12, 0, .causal = true},
+        {2, 4, 2, 16, 37, 70, 0, 0, .causal = false},
+        {1, 2, 1, 32, 33, 230, 197, 0, .causal = true, .softcap = 3},
+        {1, 1, 1, 40, 70, 1100, 1030, 0, .causal = true},
+        {1, 2, 2, 8, 66, 600, 0, 0, .causal = false},
+        {1, 2, 1, 16, 100, 300, 200, 0, .causal = true, .window = 37},
+        {1, 4, 1, 8, 20, 650, 630, 0, .causal = true, .window = 600, .softcap = 2.5},
+        {2, 3, 1, 64, 9, 1, 0, 0, .causal = false},
     };
     uint64_t seed = 700000;
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++)
         for (int pattern = FEW; pattern <= LATE; pattern++)
             for (int bf16 = 0; bf16 < 2; bf16++) {
-                struct reference_case c = {
-                    .batch = sizes[i].batch,
-                    .heads = sizes[i].heads,
-                    .key_value_heads = sizes[i].key_value_heads,
-                    .head_dim = sizes[i].head_dim,
-                    .queries = sizes[i].queries,
-                    .keys = sizes[i].keys,
-                    .first_query = sizes[i].first_query,
-                    .causal = sizes[i].causal,
-                    .bf16 = bf16,
-                    .window = sizes[i].window,
-                    .softcap = sizes[i].softcap,
-                    .rope = {.present = true, .dim = sizes[i].head_dim},
-                    .value_rope = {.present = pattern % 2 == 0, .dim = sizes[i].head_dim},
-                };
+                struct reference_case c = sizes[i];
+                c.bf16 = bf16;
+                c.rope = (struct reference_rotate){.present = true, .dim = c.head_dim};
+                c.value_rope = (struct reference_rotate){.present = pattern % 2 == 0, .dim = c.head_dim};
                 /* Each way of sharing with one of the sizes, and all of their own with every one. */
                 try_case(c, pattern, BATCH | HEAD | QUERY, seed += 10);
                 try_case(c, pattern, (i + 2 * pattern) % 8, seed += 10);

@@ -52,13 +52,13 @@ static rotary_attention_view room(float *data, int64_t heads)
 static void test_golden(const struct golden *golden, rotary_isa isa)
 {
     check_about("%s, %s", golden->name, rotary_isa_name(isa));
-    rotary_rope_config rotation_config;
-    rotary_rope_config_default(&rotation_config);
-    rotation_config.head_dim = DIM;
-    rotation_config.base = BASE;
+    rotary_rope_config rope_config;
+    rotary_rope_config_default(&rope_config);
+    rope_config.head_dim = DIM;
+    rope_config.base = BASE;
     rotary_rope *rope = NULL;
     rotary_attention *attention = NULL;
-    CHECK_INT(rotary_rope_create(&rope, &rotation_config, NULL), ROTARY_OK);
+    CHECK_INT(rotary_rope_create(&rope, &rope_config, NULL), ROTARY_OK);
     rotary_attention_config config;
     rotary_attention_config_default(&config);
     config.heads = HEADS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Invariants for any input: later keys do not change earlier outputs, the number of threads changes nothing, an
- * output does not depend on the other queries of the call, and with rotary values only distances matter.
+ * Invariants for any input: later keys do not change earlier outputs, the number of threads changes nothing,
+ * an output does not depend on the other queries of the call, and with rotary values only distances matter.
  */
 #include "attention/bound.h"
 #include "attention/trial.h"

@@ -219,14 +219,13 @@ static void try_scene(const int64_t *lengths, int64_t sequences, int64_t more, b
                         rotary_isa_name(isas[at / 2]), s.bf16 ? "bf16" : "f32", (long long)sequences,
                         (long long)s.queries, (long long)more, threads, biased ? ", biased" : "");
             rotary_attention *attention = make_attention(rope, s.bf16, isas[at / 2], threads);
-            struct results packed = make_results(&s);
+            struct results together = make_results(&s);
             rotary_attention_shape shape = {
                 .batch = 1, .queries = s.queries, .keys = s.keys, .first_query = s.first_query};
-            rotary_attention_packed_sequences packing = {s.query_starts, more ? s.key_starts : NULL,
-                                                         sequences};
-            run(&s, attention, shape, 0, 0, packing, &packed, packed.log_sum_exp);
-            check_same(&packed, &alone);
-            free_results(&packed);
+            rotary_attention_packing packing = {s.query_starts, more ? s.key_starts : NULL, sequences};
+            run(&s, attention, shape, 0, 0, packing, &together, together.log_sum_exp);
+            check_same(&together, &alone);
+            free_results(&together);
             rotary_attention_destroy(attention);
         }
         free_results(&alone);
