@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Backward: queries and keys are cut into pieces, and every piece of queries meets every piece of keys it
- * sees.
+ * Backward: queries and keys are cut into blocks, and a work item is a block of queries with a block of keys
+ * that they see.
  *
- * Where one piece of each holds a whole head, its sums live in the worker's scratch. Longer sequences take a
- * band of key pieces at a time and go through it in rounds: in round r, piece k of the band meets piece (k +
- * r) mod Q of the Q query pieces, so that no two pieces of work in a round add to the same sums, and the
- * order in which sums are added depends on the shape alone.
+ * Where one block of each holds a full head, its sums are in the worker's scratch. Longer sequences take a
+ * band of key blocks at a time, in rounds: in round r, key block k of the band is paired with query block (k
+ * + r) mod Q of the Q query blocks. So no two work items of a round add to the same sums, and the order in
+ * which sums are added depends on the shape alone.
  */
-#include "attention/packed_sequences.h"
+#include "attention/attention_pass.h"
 
 #include "base/fail.h"
 #include "base/sized.h"
@@ -16,25 +16,21 @@
 
 #include <string.h>
 
-/* Queries, over all heads that share keys, and keys in a piece; pieces of work wanted in a round. */
+/* Rows in a block: queries, over all heads that share keys, or keys. TARGET_WORK_ITEMS is of a round. */
 enum { WORK_ITEM_ROWS = 1024, TARGET_WORK_ITEMS = 64, ROW_MULTIPLE = 32 };
 
 struct backward {
-    const rotary_attention *attention;
-    rotary_attention_problem problem;
-    int64_t queries; /* of the sequence; problem.queries is all, which log_sum_exp is laid out by */
+    struct attention_pass pass;
     int64_t block_queries, block_keys;
-    int64_t query_blocks, key_blocks;
-    int64_t band; /* key pieces at a time */
+    int64_t query_blocks, key_blocks; /* of a head */
+    int64_t band;                     /* key blocks at a time */
     int64_t band_begin, round;
-    int64_t query_floats, key_floats; /* in the sums of a piece */
-    float *query_sums;                /* [sequence and key-value head, query piece], or one for each worker */
-    float *key_sums, *value_sums;     /* [sequence and key-value head, band], likewise */
-    unsigned char *scratch;
-    size_t scratch_bytes; /* of a worker */
+    int64_t query_floats, key_floats; /* in the sums of a block */
+    float *query_sums;                /* [heads of the pass, query blocks], or one for each worker */
+    float *key_sums, *value_sums;     /* [heads of the pass, band], likewise */
 };
 
-/* Cuts `count` rows into even pieces of at most about `rows`. */
+/* Cuts `count` rows into even blocks of at most about `rows`. */
 static void cut(int64_t count, int64_t rows, int64_t *block_rows, int64_t *blocks)
 {
     *blocks = count > 0 ? (count + rows - 1) / rows : 1;
@@ -42,17 +38,21 @@ static void cut(int64_t count, int64_t rows, int64_t *block_rows, int64_t *block
     *blocks = *block_rows > 0 ? (count + *block_rows - 1) / *block_rows : 1;
 }
 
-static void carve(struct backward *backward, struct attention_shape_tables *tables,
-                  rotary_attention_shape shape, struct rotary_arena *arena)
+static bool has_one_block(const struct backward *backward)
 {
-    const rotary_attention *attention = backward->attention;
+    return backward->query_blocks == 1 && backward->key_blocks == 1;
+}
+
+static void carve(struct backward *backward, rotary_attention_shape shape, struct rotary_arena *arena)
+{
+    const rotary_attention *attention = backward->pass.attention;
     int64_t group = attention->heads / attention->key_value_heads,
-            sequence_heads = shape.batch * attention->key_value_heads;
+            heads = shape.batch * attention->key_value_heads;
     int64_t width = rotary_attention_row(attention->head_dim);
     cut(shape.queries, (WORK_ITEM_ROWS + group - 1) / group, &backward->block_queries,
         &backward->query_blocks);
     cut(shape.keys, WORK_ITEM_ROWS, &backward->block_keys, &backward->key_blocks);
-    backward->band = (TARGET_WORK_ITEMS + sequence_heads - 1) / (sequence_heads > 0 ? sequence_heads : 1);
+    backward->band = (TARGET_WORK_ITEMS + heads - 1) / (heads > 0 ? heads : 1);
     if (backward->band > backward->key_blocks)
         backward->band = backward->key_blocks;
     if (backward->band > backward->query_blocks)
@@ -60,27 +60,24 @@ static void carve(struct backward *backward, struct attention_shape_tables *tabl
     backward->query_floats =
         group * rotary_attention_round(backward->block_queries, ROTARY_ATTENTION_ROUND) * width;
     backward->key_floats = rotary_attention_round(backward->block_keys, ROTARY_ATTENTION_ROUND) * width;
-    bool single_block = backward->query_blocks == 1 && backward->key_blocks == 1;
-    int64_t query_sums = single_block ? attention->threads : sequence_heads * backward->query_blocks;
-    int64_t key_sums = single_block ? attention->threads : sequence_heads * backward->band;
-    backward->scratch_bytes =
-        rotary_align(attention->kernels->backward_bytes(&backward->problem, backward->block_queries));
-    rotary_attention_carve_shape_tables(attention, tables, shape, arena);
+    int64_t query_sums = has_one_block(backward) ? attention->threads : heads * backward->query_blocks;
+    int64_t key_sums = has_one_block(backward) ? attention->threads : heads * backward->band;
     backward->query_sums =
         rotary_arena_push(arena, query_sums, (size_t)backward->query_floats * sizeof(float));
     backward->key_sums = rotary_arena_push(arena, key_sums, (size_t)backward->key_floats * sizeof(float));
     backward->value_sums = rotary_arena_push(arena, key_sums, (size_t)backward->key_floats * sizeof(float));
-    backward->scratch = rotary_arena_push(arena, attention->threads, backward->scratch_bytes);
+    rotary_attention_carve_pass(
+        &backward->pass, shape,
+        attention->kernels->backward_bytes(&backward->pass.problem, backward->block_queries), arena);
 }
 
 size_t rotary_attention_backward_bytes(const rotary_attention *attention, rotary_attention_shape shape)
 {
-    struct backward backward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
-    struct attention_shape_tables tables;
+    struct backward backward = {.pass = rotary_attention_pass_of(attention)};
     struct rotary_arena arena = {0};
     if (rotary_attention_check_shape(shape, NULL))
         return 0;
-    carve(&backward, &tables, shape, &arena);
+    carve(&backward, shape, &arena);
     return arena.used;
 }
 
@@ -92,20 +89,20 @@ size_t rotary_attention_packed_sequences_backward_bytes(const rotary_attention *
                                                    rotary_attention_backward_bytes);
 }
 
-static rotary_attention_work work_item(const struct backward *backward, int64_t sequence_head,
-                                       int64_t query_block, int64_t key_block)
+static rotary_attention_work work_item(const struct backward *backward, int64_t head, int64_t query_block,
+                                       int64_t key_block)
 {
-    const rotary_attention_problem *problem = &backward->problem;
+    const rotary_attention_problem *problem = &backward->pass.problem;
     rotary_attention_work work = {
-        .sequence = sequence_head / problem->key_value_heads,
-        .key_value_head = sequence_head % problem->key_value_heads,
+        .sequence = head / problem->key_value_heads,
+        .key_value_head = head % problem->key_value_heads,
         .query_begin = query_block * backward->block_queries,
         .query_end = (query_block + 1) * backward->block_queries,
         .key_begin = key_block * backward->block_keys,
         .key_end = (key_block + 1) * backward->block_keys,
     };
-    if (work.query_end > backward->queries)
-        work.query_end = backward->queries;
+    if (work.query_end > backward->pass.queries)
+        work.query_end = backward->pass.queries;
     if (work.key_end > problem->keys)
         work.key_end = problem->keys;
     return work;
@@ -120,11 +117,11 @@ static rotary_attention_sums sums_of(const struct backward *backward, int64_t qu
     };
 }
 
-static void backward_block_pair(const struct backward *backward, const rotary_attention_work *work,
-                                const rotary_attention_sums *sums, int worker)
+static void add_gradients(const struct backward *backward, const rotary_attention_work *work,
+                          const rotary_attention_sums *sums, int worker)
 {
-    backward->attention->kernels->backward(&backward->problem, work, sums,
-                                           backward->scratch + (size_t)worker * backward->scratch_bytes);
+    struct rotary_arena scratch = rotary_attention_scratch_of(&backward->pass.scratch, worker);
+    backward->pass.attention->kernels->backward(&backward->pass.problem, work, sums, &scratch);
 }
 
 static void clear(float *sums, int64_t floats)
@@ -132,20 +129,20 @@ static void clear(float *sums, int64_t floats)
     memset(sums, 0, (size_t)floats * sizeof *sums);
 }
 
-/* A whole head, in the worker's own memory. */
+/* A full head, in the worker's own memory. */
 static void backward_head(void *argument, int64_t index, int worker)
 {
     const struct backward *backward = argument;
-    const struct rotary_attention_kernels *kernels = backward->attention->kernels;
+    const struct rotary_attention_kernels *kernels = backward->pass.attention->kernels;
     rotary_attention_work work = work_item(backward, index, 0, 0);
     rotary_attention_sums sums = sums_of(backward, worker, worker);
     clear(sums.query, backward->query_floats);
     clear(sums.key, backward->key_floats);
     clear(sums.value, backward->key_floats);
     if (work.query_end > 0 && work.key_end > 0)
-        backward_block_pair(backward, &work, &sums, worker);
-    kernels->finish_queries(&backward->problem, &work, &sums);
-    kernels->finish_keys(&backward->problem, &work, &sums);
+        add_gradients(backward, &work, &sums, worker);
+    kernels->finish_queries(&backward->pass.problem, &work, &sums);
+    kernels->finish_keys(&backward->pass.problem, &work, &sums);
 }
 
 static void clear_queries(void *argument, int64_t index, int worker)
@@ -166,14 +163,13 @@ static void clear_keys(void *argument, int64_t index, int worker)
 static void backward_round_item(void *argument, int64_t index, int worker)
 {
     const struct backward *backward = argument;
-    int64_t sequence_head = index / backward->band, key_block = backward->band_begin + index % backward->band;
+    int64_t head = index / backward->band, key_block = backward->band_begin + index % backward->band;
     int64_t query_block = (key_block + backward->round) % backward->query_blocks;
     if (key_block >= backward->key_blocks)
         return;
-    rotary_attention_work work = work_item(backward, sequence_head, query_block, key_block);
-    rotary_attention_sums sums =
-        sums_of(backward, sequence_head * backward->query_blocks + query_block, index);
-    backward_block_pair(backward, &work, &sums, worker);
+    rotary_attention_work work = work_item(backward, head, query_block, key_block);
+    rotary_attention_sums sums = sums_of(backward, head * backward->query_blocks + query_block, index);
+    add_gradients(backward, &work, &sums, worker);
 }
 
 static void finish_queries(void *argument, int64_t index, int worker)
@@ -183,7 +179,7 @@ static void finish_queries(void *argument, int64_t index, int worker)
     rotary_attention_work work =
         work_item(backward, index / backward->query_blocks, index % backward->query_blocks, 0);
     rotary_attention_sums sums = sums_of(backward, index, 0);
-    backward->attention->kernels->finish_queries(&backward->problem, &work, &sums);
+    backward->pass.attention->kernels->finish_queries(&backward->pass.problem, &work, &sums);
 }
 
 static void finish_keys(void *argument, int64_t index, int worker)
@@ -195,106 +191,97 @@ static void finish_keys(void *argument, int64_t index, int worker)
         return;
     rotary_attention_work work = work_item(backward, index / backward->band, 0, key_block);
     rotary_attention_sums sums = sums_of(backward, 0, index);
-    backward->attention->kernels->finish_keys(&backward->problem, &work, &sums);
+    backward->pass.attention->kernels->finish_keys(&backward->pass.problem, &work, &sums);
 }
 
-static void run_blocks(struct backward *backward, int64_t sequence_heads)
+static void run_blocks(struct backward *backward, int64_t heads)
 {
-    int threads = backward->attention->threads;
-    if (backward->query_blocks == 1 && backward->key_blocks == 1) {
-        rotary_parallel_for(threads, sequence_heads, backward_head, backward);
+    int threads = backward->pass.attention->threads;
+    if (has_one_block(backward)) {
+        rotary_parallel_for(threads, heads, backward_head, backward);
         return;
     }
-    rotary_parallel_for(threads, sequence_heads * backward->query_blocks, clear_queries, backward);
+    rotary_parallel_for(threads, heads * backward->query_blocks, clear_queries, backward);
     for (int64_t begin = 0; begin < backward->key_blocks; begin += backward->band) {
         backward->band_begin = begin;
-        rotary_parallel_for(threads, sequence_heads * backward->band, clear_keys, backward);
+        rotary_parallel_for(threads, heads * backward->band, clear_keys, backward);
         for (int64_t round = 0; round < backward->query_blocks; round++) {
             backward->round = round;
-            rotary_parallel_for(threads, sequence_heads * backward->band, backward_round_item, backward);
+            rotary_parallel_for(threads, heads * backward->band, backward_round_item, backward);
         }
-        rotary_parallel_for(threads, sequence_heads * backward->band, finish_keys, backward);
+        rotary_parallel_for(threads, heads * backward->band, finish_keys, backward);
     }
-    rotary_parallel_for(threads, sequence_heads * backward->query_blocks, finish_queries, backward);
+    rotary_parallel_for(threads, heads * backward->query_blocks, finish_queries, backward);
 }
 
-static rotary_status check(const rotary_attention *attention, const rotary_attention_backward_call *call,
+static rotary_status check(const rotary_attention *attention, const struct attention_call *call,
                            rotary_error *error)
 {
-    rotary_attention_shape shape = call->shape;
-    rotary_status status = rotary_attention_check_shape(shape, error);
-    if (status)
-        return status;
-    int64_t batch = shape.batch, queries = shape.queries, keys = shape.keys, heads = attention->heads,
-            key_value_heads = attention->key_value_heads;
+    const rotary_attention_backward_call *given = call->given;
+    int64_t batch = call->shape.batch, queries = call->shape.queries, keys = call->shape.keys,
+            heads = attention->heads, key_value_heads = attention->key_value_heads;
     const struct attention_operand operands[] = {
         {"query", call->query, batch, queries, heads, false},
         {"key", call->key, batch, keys, key_value_heads, false},
         {"value", call->value, batch, keys, key_value_heads, false},
-        {"output", call->output, batch, queries, heads, false},
-        {"output_gradient", call->output_gradient, batch, queries, heads, false},
-        {"query_gradient", rotary_attention_as_const(call->query_gradient), batch, queries, heads, true},
-        {"key_gradient", rotary_attention_as_const(call->key_gradient), batch, keys, key_value_heads, true},
-        {"value_gradient", rotary_attention_as_const(call->value_gradient), batch, keys, key_value_heads,
+        {"output", given->output, batch, queries, heads, false},
+        {"output_gradient", given->output_gradient, batch, queries, heads, false},
+        {"query_gradient", rotary_attention_as_const(given->query_gradient), batch, queries, heads, true},
+        {"key_gradient", rotary_attention_as_const(given->key_gradient), batch, keys, key_value_heads, true},
+        {"value_gradient", rotary_attention_as_const(given->value_gradient), batch, keys, key_value_heads,
          true},
     };
-    status = rotary_attention_check_operands(attention, operands, 8, error);
-    if (!status)
-        status = rotary_attention_check_bias(attention, &call->bias, shape, error);
-    if (!status)
-        status = rotary_attention_check_packing(shape, &call->packed_sequences, error);
+    rotary_status status = rotary_attention_check_call(attention, call, operands, 8, error);
     if (status)
         return status;
-    if (!call->log_sum_exp && batch > 0 && queries > 0)
+    if (!given->log_sum_exp && batch > 0 && queries > 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "log_sum_exp is missing; wanted what the forward pass wrote, [%lld, %lld, %lld]",
                            (long long)batch, (long long)heads, (long long)queries);
-    return rotary_attention_check_workspace(
-        call->workspace,
-        rotary_attention_packed_sequences_backward_bytes(attention, shape, &call->packed_sequences), error);
+    return ROTARY_OK;
 }
 
-static void run(const rotary_attention *attention, const void *argument,
-                const struct attention_sequence *sequence, void *workspace)
+static void run(const rotary_attention *attention, const struct attention_call *call,
+                const struct attention_sequence *sequence, struct rotary_arena *workspace)
 {
-    const rotary_attention_backward_call *call = argument;
+    const rotary_attention_backward_call *given = call->given;
     rotary_attention_shape shape = sequence->shape;
     int64_t query = sequence->query, key = sequence->key;
     if (shape.batch == 0)
         return;
-    struct backward backward = {.attention = attention, .problem = rotary_attention_problem_of(attention)};
-    struct attention_shape_tables tables;
-    struct rotary_arena arena = rotary_arena_over(workspace);
-    carve(&backward, &tables, shape, &arena);
-    rotary_attention_problem *problem = &backward.problem;
-    problem->query = rotary_attention_skip(attention, call->query, query);
-    problem->key = rotary_attention_skip(attention, call->key, key);
-    problem->value = rotary_attention_skip(attention, call->value, key);
-    problem->saved_output = rotary_attention_skip(attention, call->output, query);
-    problem->output_gradient = rotary_attention_skip(attention, call->output_gradient, query);
-    problem->saved_log_sum_exp = call->log_sum_exp ? call->log_sum_exp + query : NULL;
-    problem->query_gradient = rotary_attention_skip_written(attention, call->query_gradient, query);
-    problem->key_gradient = rotary_attention_skip_written(attention, call->key_gradient, key);
-    problem->value_gradient = rotary_attention_skip_written(attention, call->value_gradient, key);
-    problem->bias = rotary_attention_skip_bias(call->bias, sequence);
-    rotary_attention_use_tables(attention, &tables, shape, problem);
-    backward.queries = shape.queries;
-    problem->queries = call->shape.queries;
+    struct backward backward = {.pass = rotary_attention_pass_of(attention)};
+    carve(&backward, shape, workspace);
+    rotary_attention_start_pass(&backward.pass, call, sequence, shape);
+    rotary_attention_problem *problem = &backward.pass.problem;
+    problem->saved_output = rotary_attention_skip(attention, given->output, query);
+    problem->output_gradient = rotary_attention_skip(attention, given->output_gradient, query);
+    problem->saved_log_sum_exp = given->log_sum_exp ? given->log_sum_exp + query : NULL;
+    problem->query_gradient = rotary_attention_skip_written(attention, given->query_gradient, query);
+    problem->key_gradient = rotary_attention_skip_written(attention, given->key_gradient, key);
+    problem->value_gradient = rotary_attention_skip_written(attention, given->value_gradient, key);
     run_blocks(&backward, shape.batch * attention->key_value_heads);
 }
 
 rotary_status rotary_attention_backward(const rotary_attention *attention,
                                         const rotary_attention_backward_call *given, rotary_error *error)
 {
-    rotary_attention_backward_call known = {0}, *call = &known;
+    rotary_attention_backward_call known = {0};
     rotary_status status =
         rotary_take_sized(&known, sizeof known, given, "rotary_attention_backward_call", error);
     if (status)
         return status;
-    status = check(attention, call, error);
-    if (status)
-        return status;
-    rotary_attention_run_packed_sequences(attention, call->shape, &call->packing,
-                                          rotary_attention_backward_bytes, run, call, call->workspace);
-    return ROTARY_OK;
+    struct attention_call call = {
+        .shape = known.shape,
+        .query = known.query,
+        .key = known.key,
+        .value = known.value,
+        .bias = known.bias,
+        .packing = known.packing,
+        .workspace = known.workspace,
+        .bytes = rotary_attention_backward_bytes,
+        .run = run,
+        .given = &known,
+    };
+    status = check(attention, &call, error);
+    return status ? status : rotary_attention_run_call(attention, &call, error);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every call begins with: checks of what the caller gave, and tables of cosines and sines.
+ * What every call begins with: checks of its arguments, and tables of cosines and sines.
  */
 #include "attention/attention_plan.h"
 
@@ -10,7 +10,7 @@
 
 enum { ROWS_PER_WORK_ITEM = 64 };
 #define MAX_EXTENT ((int64_t)1 << 31)
-#define MAX_TOKENS ((int64_t)1 << 40) /* tokens: no count of anything that is made of them overflows */
+#define MAX_TOKENS ((int64_t)1 << 40) /* tokens: no size computed from them overflows */
 
 rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_error *error)
 {
@@ -94,7 +94,7 @@ rotary_status rotary_attention_check_bias(const rotary_attention *attention,
     for (int i = 0; i < 3 && bias->data; i++)
         if (axes[i].extent > 1 && axes[i].stride < 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "bias has a %s of %lld; wanted 0, which shares, or more", axes[i].name,
+                               "bias has a %s of %lld; wanted 0 (shared) or more", axes[i].name,
                                (long long)axes[i].stride);
     return ROTARY_OK;
 }
@@ -103,7 +103,7 @@ rotary_status rotary_attention_check_workspace(const void *workspace, size_t byt
 {
     if (bytes == SIZE_MAX)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "a call this large needs more memory than can be named");
+                           "a call this large needs more bytes of workspace than a size_t holds");
     if (bytes > 0 && !workspace)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no workspace; wanted %zu bytes", bytes);
     if ((uintptr_t)workspace % ROTARY_ALIGNMENT != 0)

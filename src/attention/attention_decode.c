@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding: new keys and values are turned into their places in the caches, then the new queries meet what
- * the caches hold. The caches hold turned vectors, so only queries and outputs turn here, by tables of each
- * sequence's own positions.
+ * Decoding: new keys and values are rotated and appended to the caches, then the new queries attend to the
+ * caches. The caches hold rotated vectors, so of the cached tokens nothing is rotated again; tables are of
+ * each sequence's own positions.
  *
- * Few queries meet keys and values as they lie, at the speed of memory: each cache is cut along its length
- * into parts, which are put together when all are done. More queries are worth the forward pass's tiles.
+ * With few queries, keys and values are read in place, at the speed of memory: each cache is split along its
+ * length into parts, which are combined when all are done. More queries use the forward pass's kernels.
  */
 #include "attention/attention_plan.h"
 
@@ -13,9 +13,9 @@
 #include "base/sized.h"
 #include "base/threads.h"
 
-/* Queries in a piece of work, over all heads that share keys. Up to FEW_ROWS are few. */
+/* Rows of queries of a work item, over all heads that share keys. Up to FEW_ROWS are few. */
 enum { WORK_ITEM_ROWS = 256, ROW_MULTIPLE = 32, FEW_ROWS = 8 };
-/* Bytes of keys in a part: enough that what a part leaves behind is little beside what it reads. */
+/* Bytes of keys in a part: enough that writing the part is little beside reading its keys. */
 enum { PART_BYTES = 1 << 19, MIN_PART_KEYS = 64 };
 
 struct decode {
@@ -28,12 +28,12 @@ struct decode {
     int64_t part_floats, query_floats;
     float *part, *query;            /* [batch, parts] and [batch] of them */
     struct attention_tables tables; /* [batch, queries] rows */
-    unsigned char *scratch;
-    size_t scratch_bytes; /* of a worker */
+    struct attention_scratch scratch;
 };
 
-static void carve_few(struct decode *decode, int64_t batch, int64_t queries, int64_t capacity,
-                      struct rotary_arena *arena)
+/* Both return the bytes of scratch of a worker. */
+static size_t carve_few(struct decode *decode, int64_t batch, int64_t queries, int64_t capacity,
+                        struct rotary_arena *arena)
 {
     const rotary_attention *attention = decode->attention;
     int64_t token =
@@ -46,10 +46,10 @@ static void carve_few(struct decode *decode, int64_t batch, int64_t queries, int
     decode->part =
         rotary_arena_push(arena, batch * decode->parts, (size_t)decode->part_floats * sizeof(float));
     decode->query = rotary_arena_push(arena, batch, (size_t)decode->query_floats * sizeof(float));
-    decode->scratch_bytes = rotary_align(attention->kernels->decode_bytes(&decode->problem));
+    return attention->kernels->decode_bytes(&decode->problem);
 }
 
-static void carve_many(struct decode *decode, int64_t queries)
+static size_t carve_many(struct decode *decode, int64_t queries)
 {
     const rotary_attention *attention = decode->attention;
     int64_t group = attention->heads / attention->key_value_heads;
@@ -57,8 +57,7 @@ static void carve_many(struct decode *decode, int64_t queries)
     if (decode->block_queries > queries)
         decode->block_queries = queries;
     decode->query_blocks = queries > 0 ? (queries + decode->block_queries - 1) / decode->block_queries : 0;
-    decode->scratch_bytes =
-        rotary_align(attention->kernels->forward_bytes(&decode->problem, decode->block_queries));
+    return attention->kernels->forward_bytes(&decode->problem, decode->block_queries);
 }
 
 static int64_t few_queries(const rotary_attention *attention)
@@ -71,12 +70,10 @@ static void carve(struct decode *decode, int64_t batch, int64_t queries, int64_t
 {
     const rotary_attention *attention = decode->attention;
     decode->few = queries <= few_queries(attention);
-    if (decode->few)
-        carve_few(decode, batch, queries, capacity, arena);
-    else
-        carve_many(decode, queries);
+    size_t scratch_bytes =
+        decode->few ? carve_few(decode, batch, queries, capacity, arena) : carve_many(decode, queries);
     rotary_attention_carve_tables(attention, &decode->tables, 0, batch * queries, arena);
-    decode->scratch = rotary_arena_push(arena, attention->threads, decode->scratch_bytes);
+    rotary_attention_carve_scratch(attention, &decode->scratch, scratch_bytes, arena);
 }
 
 size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t batch, int64_t queries,
@@ -88,13 +85,13 @@ size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t 
             (rotary_attention_shape){.batch = batch, .queries = queries, .keys = capacity}, NULL))
         return 0;
     carve(&decode, batch, queries, capacity, &arena);
-    /* What does for a step does for a shorter one, which may be done in the other way. */
+    /* A workspace for a step also suffices for a shorter one, which may have few queries. */
     if (!decode.few)
         carve(&decode, batch, few_queries(attention), capacity, &few);
     return arena.used > few.used ? arena.used : few.used;
 }
 
-/* Tables of one sequence, whose rows begin at row sequence * queries with that of its length. */
+/* The tables of one sequence: its rows begin at row sequence * queries, with position `length`. */
 static struct attention_tables tables_of(const struct decode *decode, int64_t sequence)
 {
     struct attention_tables tables = decode->tables;
@@ -102,7 +99,7 @@ static struct attention_tables tables_of(const struct decode *decode, int64_t se
     return tables;
 }
 
-/* The problem of one sequence: query m stands at position length + m, and key n at position first + n. */
+/* The problem of one sequence: query m has position length + m, key n position first + n. */
 static rotary_attention_problem problem_of(const struct decode *decode, int64_t sequence)
 {
     const rotary_attention *attention = decode->attention;
@@ -138,7 +135,7 @@ static void fill(void *argument, int64_t sequence, int worker)
     rotary_attention_fill_rows(decode->attention, &tables, sequence * queries, queries);
 }
 
-/* Turns the new keys and values of one head of one sequence into the caches. */
+/* Appends the new keys and values of one head of one sequence, rotated, to the caches. */
 static void append(void *argument, int64_t index, int worker)
 {
     (void)worker;
@@ -164,7 +161,7 @@ static void append(void *argument, int64_t index, int worker)
     }
 }
 
-/* All that one sequence's few queries need before they meet its keys. */
+/* All that precedes the attention of one sequence's few queries. */
 static void prepare(void *argument, int64_t sequence, int worker)
 {
     const struct decode *decode = argument;
@@ -195,9 +192,9 @@ static void attend_part(void *argument, int64_t index, int worker)
         return;
     if (work.key_end > problem.keys)
         work.key_end = problem.keys;
+    struct rotary_arena scratch = rotary_attention_scratch_of(&decode->scratch, worker);
     decode->attention->kernels->decode(&problem, &work, decode->query + sequence * decode->query_floats,
-                                       part_of(decode, sequence, part),
-                                       decode->scratch + (size_t)worker * decode->scratch_bytes);
+                                       part_of(decode, sequence, part), &scratch);
 }
 
 static void join_parts(void *argument, int64_t index, int worker)
@@ -211,7 +208,7 @@ static void join_parts(void *argument, int64_t index, int worker)
                                             (problem.keys + decode->part_keys - 1) / decode->part_keys);
 }
 
-/* A sequence whose cache is one part: nobody waits for others in between. */
+/* A sequence whose cache is one part: no step waits for other sequences. */
 static void attend_single_part(void *argument, int64_t sequence, int worker)
 {
     const struct decode *decode = argument;
@@ -225,20 +222,19 @@ static void attend_single_part(void *argument, int64_t sequence, int worker)
 static void attend_query_block(void *argument, int64_t index, int worker)
 {
     const struct decode *decode = argument;
-    int64_t key_value_heads = decode->attention->key_value_heads,
-            sequence_head = index / decode->query_blocks;
-    rotary_attention_problem problem = problem_of(decode, sequence_head / key_value_heads);
+    int64_t key_value_heads = decode->attention->key_value_heads, head = index / decode->query_blocks;
+    rotary_attention_problem problem = problem_of(decode, head / key_value_heads);
     rotary_attention_work work = {
-        .sequence = sequence_head / key_value_heads,
-        .key_value_head = sequence_head % key_value_heads,
+        .sequence = head / key_value_heads,
+        .key_value_head = head % key_value_heads,
         .query_begin = index % decode->query_blocks * decode->block_queries,
         .key_end = problem.keys,
     };
     work.query_end = work.query_begin + decode->block_queries;
     if (work.query_end > problem.queries)
         work.query_end = problem.queries;
-    decode->attention->kernels->forward(&problem, &work, NULL,
-                                        decode->scratch + (size_t)worker * decode->scratch_bytes);
+    struct rotary_arena scratch = rotary_attention_scratch_of(&decode->scratch, worker);
+    decode->attention->kernels->forward(&problem, &work, NULL, &scratch);
 }
 
 static rotary_status check_lengths(const rotary_attention *attention,
@@ -262,10 +258,10 @@ static rotary_status check_lengths(const rotary_attention *attention,
                 "window nothing can be forgotten",
                 (long long)sequence, (long long)length, (long long)call->queries, (long long)call->capacity);
         if (call->capacity < attention->window + call->queries - 1)
-            return rotary_fail(
-                error, ROTARY_INVALID_ARGUMENT,
-                "a cache of %lld is too small to be a ring; wanted at least window + queries - 1, %lld",
-                (long long)call->capacity, (long long)(attention->window + call->queries - 1));
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "a cache of %lld is too small to be a ring buffer; wanted at least window + "
+                               "queries - 1, %lld",
+                               (long long)call->capacity, (long long)(attention->window + call->queries - 1));
     }
     return ROTARY_OK;
 }
@@ -314,20 +310,21 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
         return ROTARY_OK;
     struct decode decode = {
         .attention = attention, .call = call, .problem = rotary_attention_problem_of(attention)};
-    struct rotary_arena arena = rotary_arena_over(call->workspace);
+    struct rotary_arena arena =
+        rotary_arena_over(call->workspace, rotary_attention_decode_bytes(attention, call->batch,
+                                                                         call->queries, call->capacity));
     carve(&decode, call->batch, call->queries, call->capacity, &arena);
-    int64_t sequence_heads = call->batch * attention->key_value_heads;
+    int64_t heads = call->batch * attention->key_value_heads;
     if (decode.few && decode.parts == 1) {
         rotary_parallel_for(attention->threads, call->batch, attend_single_part, &decode);
     } else if (decode.few) {
         rotary_parallel_for(attention->threads, call->batch, prepare, &decode);
         rotary_parallel_for(attention->threads, call->batch * decode.parts, attend_part, &decode);
-        rotary_parallel_for(attention->threads, sequence_heads, join_parts, &decode);
+        rotary_parallel_for(attention->threads, heads, join_parts, &decode);
     } else {
         rotary_parallel_for(attention->threads, call->batch, fill, &decode);
-        rotary_parallel_for(attention->threads, sequence_heads, append, &decode);
-        rotary_parallel_for(attention->threads, sequence_heads * decode.query_blocks, attend_query_block,
-                            &decode);
+        rotary_parallel_for(attention->threads, heads, append, &decode);
+        rotary_parallel_for(attention->threads, heads * decode.query_blocks, attend_query_block, &decode);
     }
     return ROTARY_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Making a plan: what the caller asked for is checked here, once, so that nothing behind it need be.
+ * Making a plan: the configuration is checked here, once.
  */
 #include "attention/attention_plan.h"
 
@@ -14,10 +14,11 @@
 #include <string.h>
 
 enum { MAX_HEADS = 1 << 16 };
-/* A longer window hides no more, and with this one no sum of positions overflows. */
+/* A longer window masks no more keys, and with this one no sum of positions overflows. */
 #define MAX_WINDOW (4 * ROTARY_ATTENTION_MAX_POSITION)
-/* Where scores are so large that a larger cap would bend them less, a softmax is long decided, and under a
- * smaller one than the smallest it is even; and these do not overflow in units of log 2, nor their inverses.
+/* Beyond these bounds a softcap changes nothing: scores that a larger cap would leave larger already decide
+ * the softmax, and under a smaller one it is uniform. Neither they nor their inverses overflow in units of
+ * log 2.
  */
 #define MAX_SOFTCAP 0x1p100f
 #define MIN_SOFTCAP 0x1p-100f

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is in an attention plan, and what its calls share.
+ * The contents of an attention plan, and what its calls share.
  */
 #ifndef ROTARY_ATTENTION_ATTENTION_PLAN_H
 #define ROTARY_ATTENTION_ATTENTION_PLAN_H
@@ -17,19 +17,19 @@ struct rotary_attention {
     int64_t window;
     const rotary_rope *rope, *value_rope;
     int threads;                              /* never 0 */
-    enum rotary_rope_role rows[ROTARY_ROLES]; /* whose rows of cosines and sines do for each role */
+    enum rotary_rope_role rows[ROTARY_ROLES]; /* the role whose rows of cosines and sines each role uses */
     const struct rotary_attention_kernels *kernels;
 };
 
-/* Cosines and sines of the positions a call needs: first ... first + count - 1. */
+/* Cosines and sines of the positions of a call: first ... first + count - 1. */
 struct attention_tables {
     int64_t first, count;
     float *cosine[ROTARY_ROLES], *sine[ROTARY_ROLES];
 };
 
 rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_error *error);
-/* A view a call was given, [batch, time, heads, head_dim]. One that is written may not fold vectors into one
- * place. */
+/* A view given to a call, [batch, time, heads, head_dim]. One that is written may not map two vectors to the
+ * same memory. */
 struct attention_operand {
     const char *name;
     rotary_attention_const_view view;
@@ -48,29 +48,47 @@ rotary_status rotary_attention_check_bias(const rotary_attention *attention,
                                           rotary_error *error);
 rotary_status rotary_attention_check_workspace(const void *workspace, size_t bytes, rotary_error *error);
 
-/* What a kernel must know that the plan says. */
+/* A problem with what the plan determines of it. */
 rotary_attention_problem rotary_attention_problem_of(const rotary_attention *attention);
+
+/* Scratch memory of the workers of a call, `bytes` for each. */
+struct attention_scratch {
+    unsigned char *memory;
+    size_t bytes;
+};
+static inline void rotary_attention_carve_scratch(const rotary_attention *attention,
+                                                  struct attention_scratch *scratch, size_t bytes,
+                                                  struct rotary_arena *arena)
+{
+    scratch->bytes = rotary_align(bytes);
+    scratch->memory = rotary_arena_push(arena, attention->threads, scratch->bytes);
+}
+static inline struct rotary_arena rotary_attention_scratch_of(const struct attention_scratch *scratch,
+                                                              int worker)
+{
+    return rotary_arena_over(scratch->memory + (size_t)worker * scratch->bytes, scratch->bytes);
+}
 
 /* Positions are exact in double up to here. */
 #define ROTARY_ATTENTION_MAX_POSITION ((int64_t)1 << 52)
 
-/* Carves tables for `count` positions from `first`; fill computes rows of them. */
+/* Carves tables for `count` positions from `first`; rotary_attention_fill_rows computes their rows. */
 void rotary_attention_carve_tables(const rotary_attention *attention, struct attention_tables *tables,
                                    int64_t first, int64_t count, struct rotary_arena *arena);
 void rotary_attention_fill_rows(const rotary_attention *attention, const struct attention_tables *tables,
                                 int64_t row, int64_t count);
-/* The rows of the tables from `position` on, for queries, keys or values (and outputs). */
+/* The rows of the tables from `position` on, for a role; outputs use that of values. */
 struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_attention *attention,
                                                               const struct attention_tables *tables,
                                                               enum rotary_rope_role role, int64_t position);
-/* Tables for the queries and keys of a shape: one if their positions overlap or touch, else two. */
+/* Tables for the queries and keys of a shape: one if their positions overlap or adjoin, else two. */
 struct attention_shape_tables {
     struct attention_tables keys, queries; /* queries.count is 0 where keys serves both */
 };
 void rotary_attention_carve_shape_tables(const rotary_attention *attention,
                                          struct attention_shape_tables *tables, rotary_attention_shape shape,
                                          struct rotary_arena *arena);
-/* Computes them, and tells `problem` of them and of the shape. */
+/* Computes the tables, and sets the rotations and extents of `problem`. */
 void rotary_attention_use_tables(const rotary_attention *attention,
                                  const struct attention_shape_tables *tables, rotary_attention_shape shape,
                                  rotary_attention_problem *problem);

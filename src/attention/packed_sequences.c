@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packed sequences: each is a call of its own over its tokens. Short ones are shared out among the workers;
- * where one is long, each in turn is cut for all of them. Either way a sequence gives the bits it gives
- * alone.
+ * Packed sequences: each is a call of its own over its tokens. If all are short, each is one worker's; if one
+ * is long, all workers share each sequence in turn. Either way a sequence gives the bits it gives alone.
  */
 #include "attention/packed_sequences.h"
 
@@ -10,7 +9,7 @@
 #include "base/threads.h"
 #include "rope/positions.h"
 
-/* Up to so many queries and keys a sequence is one worker's. */
+/* The queries, and keys, up to which a sequence is short. */
 enum { SHORT_SEQUENCE = 1024 };
 
 static const int32_t *key_starts(const rotary_attention_packed_sequences *packing)
@@ -45,12 +44,12 @@ static struct attention_sequence sequence_of(rotary_attention_shape shape,
     const int32_t *queries = packing->query_starts, *keys = key_starts(packing);
     shape.queries = queries[index + 1] - queries[index];
     shape.keys = keys[index + 1] - keys[index];
-    /* One without tokens stands at the start: behind the last token there is nothing to step to. */
+    /* An empty sequence starts at 0: there may be no token after the last to point at. */
     return (struct attention_sequence){
         .query = shape.queries ? queries[index] : 0, .key = shape.keys ? keys[index] : 0, .shape = shape};
 }
 
-/* How a packed call is done: all is one worker's work, or all workers'. */
+/* How packed sequences are run: each by one worker, or each by all. */
 struct plan {
     rotary_attention attention; /* of one sequence */
     int workers;
@@ -79,7 +78,7 @@ static struct plan plan_of(const rotary_attention *attention, rotary_attention_s
 
 size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
                                                rotary_attention_shape shape,
-                                               const rotary_attention_packing *packing,
+                                               const rotary_attention_packed_sequences *packing,
                                                attention_bytes *bytes)
 {
     struct rotary_arena arena = {0};
@@ -94,38 +93,34 @@ size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention
 
 struct packed_sequences {
     struct plan plan;
-    rotary_attention_shape shape;
-    const rotary_attention_packed_sequences *packing;
-    attention_run *run;
-    const void *call;
-    unsigned char *workspace;
+    const struct attention_call *call;
 };
 
 static void run_sequence(void *argument, int64_t index, int worker)
 {
     const struct packed_sequences *packed_sequences = argument;
-    struct attention_sequence sequence =
-        sequence_of(packed_sequences->shape, packed_sequences->packing, index);
-    packed_sequences->run(&packed_sequences->plan.attention, packed_sequences->call, &sequence,
-                          packed_sequences->workspace + (size_t)worker * packed_sequences->plan.bytes);
+    const struct plan *plan = &packed_sequences->plan;
+    const struct attention_call *call = packed_sequences->call;
+    struct attention_sequence sequence = sequence_of(call->shape, &call->packed_sequences, index);
+    struct rotary_arena workspace =
+        rotary_arena_over((unsigned char *)call->workspace + (size_t)worker * plan->bytes, plan->bytes);
+    call->run(&plan->attention, call, &sequence, &workspace);
 }
 
-void rotary_attention_run_packed_sequences(const rotary_attention *attention, rotary_attention_shape shape,
-                                           const rotary_attention_packing *packing, attention_bytes *bytes,
-                                           attention_run *run, const void *call, void *workspace)
+void rotary_attention_run_packed_sequences(const rotary_attention *attention,
+                                           const struct attention_call *call)
 {
-    struct attention_sequence all = {.shape = shape};
-    if (!packing->query_starts) {
-        run(attention, call, &all, workspace);
+    if (!call->packed_sequences.query_starts) {
+        struct attention_sequence all = {.shape = call->shape};
+        struct rotary_arena workspace =
+            rotary_arena_over(call->workspace, call->bytes(attention, call->shape));
+        call->run(attention, call, &all, &workspace);
         return;
     }
-    struct packed_sequences packed_sequences = {.plan = plan_of(attention, shape, packing, bytes),
-                                                .shape = shape,
-                                                .packing = packing,
-                                                .run = run,
-                                                .call = call,
-                                                .workspace = workspace};
-    rotary_parallel_for(packed_sequences.plan.workers, packing->sequences, run_sequence, &packed_sequences);
+    struct packed_sequences packed_sequences = {
+        .plan = plan_of(attention, call->shape, &call->packed_sequences, call->bytes), .call = call};
+    rotary_parallel_for(packed_sequences.plan.workers, call->packed_sequences.sequences, run_sequence,
+                        &packed_sequences);
 }
 
 rotary_attention_const_view rotary_attention_skip(const rotary_attention *attention,

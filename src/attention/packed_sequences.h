@@ -7,31 +7,42 @@
 
 #include "attention/attention_plan.h"
 
-/* A sequence of a packed call: its first query and key among all, and its shape. A call that is not packed is
- * its own only sequence. */
+/* A sequence of a call with packed sequences: its first query and key among all, and its shape. A call
+ * without packed sequences is its own only sequence. */
 struct attention_sequence {
     int64_t query, key;
     rotary_attention_shape shape;
 };
 
-/* Scratch memory for a shape, and doing `call` for one sequence of it. */
+struct attention_call;
+/* The bytes of workspace for a shape, and the work of `call` for one sequence. */
 typedef size_t attention_bytes(const rotary_attention *attention, rotary_attention_shape shape);
-typedef void attention_run(const rotary_attention *attention, const void *call,
-                           const struct attention_sequence *sequence, void *workspace);
+typedef void attention_run(const rotary_attention *attention, const struct attention_call *call,
+                           const struct attention_sequence *sequence, struct rotary_arena *workspace);
+
+/* What forward and backward calls have in common. */
+struct attention_call {
+    rotary_attention_shape shape;
+    rotary_attention_const_view query, key, value;
+    rotary_attention_bias bias;
+    rotary_attention_packed_sequences packing;
+    void *workspace;
+    attention_bytes *bytes;
+    attention_run *run;
+    const void *given; /* the public struct */
+};
 
 rotary_status rotary_attention_check_packing(rotary_attention_shape shape,
-                                             const rotary_attention_packed_sequences *packing,
-                                             rotary_error *error);
-/* Scratch memory for all sequences; 0 if the packing makes no sense. */
+                                             const rotary_attention_packed_sequences *packing, rotary_error *error);
+/* The bytes of workspace for all sequences; 0 if the packing is invalid. */
 size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
                                                rotary_attention_shape shape,
-                                               const rotary_attention_packing *packing,
+                                               const rotary_attention_packed_sequences *packing,
                                                attention_bytes *bytes);
-void rotary_attention_run_packed_sequences(const rotary_attention *attention, rotary_attention_shape shape,
-                                           const rotary_attention_packing *packing, attention_bytes *bytes,
-                                           attention_run *run, const void *call, void *workspace);
+void rotary_attention_run_packed_sequences(const rotary_attention *attention,
+                                           const struct attention_call *call);
 
-/* What is left behind the first `tokens` tokens. */
+/* The view after its first `tokens` tokens. */
 rotary_attention_const_view rotary_attention_skip(const rotary_attention *attention,
                                                   rotary_attention_const_view view, int64_t tokens);
 rotary_attention_view rotary_attention_skip_written(const rotary_attention *attention,

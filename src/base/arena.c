@@ -17,7 +17,8 @@ void *rotary_arena_push(struct rotary_arena *arena, int64_t count, size_t size)
     if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes))
         bytes = SIZE_MAX;
     bytes = rotary_align(bytes);
-    if (bytes > SIZE_MAX - arena->used) {
+    size_t limit = arena->memory ? arena->capacity : SIZE_MAX;
+    if (arena->used == SIZE_MAX || bytes > limit - arena->used) {
         arena->used = SIZE_MAX;
         return NULL;
     }
@@ -25,8 +26,6 @@ void *rotary_arena_push(struct rotary_arena *arena, int64_t count, size_t size)
         arena->used += bytes;
         return NULL;
     }
-    if (bytes > arena->capacity - arena->used)
-        return NULL;
     void *block = arena->memory + arena->used;
     arena->used += bytes;
     return block;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An arena: one block of memory, sized first, then carved.
+ * An arena: one block of memory, measured first, then carved.
  *
- * The same carving code runs twice. Run first over an arena that was only zero-initialised, it measures:
- * every push returns NULL and `used` grows. arena_allocate then takes exactly that much, and the second run
- * hands out the pointers. Nothing is ever allocated while a step runs, and a step that would overrun its
- * arena is a failed push, not a write past the end.
+ * The same carving code runs twice. Over an arena that was only zero-initialised it measures: every push
+ * returns NULL and `used` grows. Over memory of that size, from rotary_arena_allocate or from a caller, it
+ * hands out the pointers. Nothing is allocated while a step runs.
+ *
+ * A push that does not fit fails: it and all later ones return NULL and `used` is SIZE_MAX. An arena never
+ * gives out memory past its end. Kernels, which cannot return an error, do not check: their size comes from
+ * the same carving, so a failed push is a bug there, and the first use of its block is an access to NULL
+ * rather than to memory of others.
  */
 #ifndef ROTARY_BASE_ARENA_H
 #define ROTARY_BASE_ARENA_H
@@ -24,14 +28,14 @@ struct rotary_arena {
 /* `bytes` rounded up to ROTARY_ALIGNMENT; SIZE_MAX if that overflows. */
 size_t rotary_align(size_t bytes);
 
-/* The next `count` elements of `size` bytes, aligned to ROTARY_ALIGNMENT. NULL while measuring, and NULL when
- * the arena is full or count * size overflows (`used` is then SIZE_MAX, so that allocation fails too). */
+/* The next `count` elements of `size` bytes, aligned to ROTARY_ALIGNMENT. NULL while measuring. Fails when
+ * the arena is full or count * size overflows; a measured size of SIZE_MAX cannot be allocated either. */
 void *rotary_arena_push(struct rotary_arena *arena, int64_t count, size_t size);
 
-/* Memory of unknown size, which its owner was told how large to make. */
-static inline struct rotary_arena rotary_arena_over(void *memory)
+/* An arena over `bytes` bytes at `memory`, aligned to ROTARY_ALIGNMENT, which stay their owner's. */
+static inline struct rotary_arena rotary_arena_over(void *memory, size_t bytes)
 {
-    return (struct rotary_arena){.memory = memory, .capacity = SIZE_MAX / 2};
+    return (struct rotary_arena){.memory = memory, .capacity = bytes};
 }
 
 /* Takes arena->used bytes, zeroed, from the system and starts carving again from the front.

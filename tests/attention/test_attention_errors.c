@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void refused(rotary_status status, const rotary_error *error, const char *piece)
+static void refused(rotary_status status, const rotary_error *error, const char *fragment)
 {
     CHECK_INT(status, ROTARY_INVALID_ARGUMENT);
     CHECK_INT(error->status, status);
-    if (!CHECK(strstr(error->message, piece) != NULL))
-        printf("  got \"%s\", wanted \"%s\" in it\n", error->message, piece);
+    if (!CHECK(strstr(error->message, fragment) != NULL))
+        printf("  got \"%s\", wanted \"%s\" in it\n", error->message, fragment);
 }
 
 static rotary_attention_config good_config(void)
@@ -31,11 +31,11 @@ static rotary_attention_config good_config(void)
     return config;
 }
 
-static void refuse_config(rotary_attention_config config, const char *piece)
+static void refuse_config(rotary_attention_config config, const char *fragment)
 {
     rotary_attention *attention = NULL;
     rotary_error error = {0};
-    refused(rotary_attention_create(&attention, &config, &error), &error, piece);
+    refused(rotary_attention_create(&attention, &config, &error), &error, fragment);
     CHECK(attention == NULL);
     CHECK_INT(rotary_attention_create(&attention, &config, NULL), ROTARY_INVALID_ARGUMENT);
 }
@@ -128,10 +128,10 @@ static rotary_attention_forward_call forward_call(struct buffers *b)
 }
 
 static void refuse_forward(const rotary_attention *attention, rotary_attention_forward_call call,
-                           const char *piece)
+                           const char *fragment)
 {
     rotary_error error = {0};
-    refused(rotary_attention_forward(attention, &call, &error), &error, piece);
+    refused(rotary_attention_forward(attention, &call, &error), &error, fragment);
 }
 
 static void try_forward(const rotary_attention *attention, struct buffers *b)
@@ -170,7 +170,7 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
     refuse_forward(attention, call, "is not aligned; wanted 64 bytes");
     call = forward_call(b);
     call.bias = (rotary_attention_bias){b->query, 0, 0, -TIME};
-    refuse_forward(attention, call, "bias has a query_stride of -6; wanted 0, which shares, or more");
+    refuse_forward(attention, call, "bias has a query_stride of -6; wanted 0 (shared) or more");
     for (int i = 0; i < 2 * TIME * QUERY_TOKEN; i++)
         CHECK(b->output[i] == 0.0f);
     /* A program built before there was a bias does not have one, whatever lies behind its struct. */
@@ -272,12 +272,12 @@ static void try_decode(const rotary_attention *attention, struct buffers *b)
     call = good;
     call.lengths = full;
     refused(rotary_attention_decode(windowed, &call, &error), &error,
-            "a cache of 6 is too small to be a ring; wanted at least window + queries - 1, 7");
+            "a cache of 6 is too small to be a ring buffer; wanted at least window + queries - 1, 7");
     rotary_attention_destroy(windowed);
     config.window = INT64_MAX;
     CHECK_INT(rotary_attention_create(&windowed, &config, NULL), ROTARY_OK);
     refused(rotary_attention_decode(windowed, &call, &error), &error,
-            "a cache of 6 is too small to be a ring");
+            "a cache of 6 is too small to be a ring buffer");
     rotary_attention_destroy(windowed);
 }
 

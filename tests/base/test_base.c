@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Module base: random numbers against published vectors, 16-bit floats against their definition, arenas,
- * threads, instruction sets.
+ * The base module: random numbers against published vectors, half precision against the definition, arenas,
+ * threads.
  */
 #include "support/check.h"
 
@@ -110,6 +110,22 @@ static void test_half(void)
     CHECK_INT(rotary_bf16_from_float(3.4e38f), 0x7f80);
 }
 
+/* Memory of a known size: what fits is handed out, what does not is a failed push. */
+static void test_arena_over(void)
+{
+    _Alignas(64) static unsigned char memory[192];
+    struct rotary_arena arena = rotary_arena_over(memory, 128);
+    CHECK(rotary_arena_push(&arena, 1, 1) == memory);
+    CHECK(!rotary_arena_push(&arena, 65, 1));
+    CHECK(arena.used == SIZE_MAX);
+    CHECK(!rotary_arena_push(&arena, 1, 1)); /* nothing after a failure, even where there is room */
+    arena = rotary_arena_over(memory, 128);
+    CHECK(rotary_arena_push(&arena, 2, 64) == memory && arena.used == 128);
+    CHECK(rotary_arena_push(&arena, 0, 64) == memory + 128 && arena.used == 128);
+    arena = rotary_arena_over(NULL, 0);
+    CHECK(!rotary_arena_push(&arena, 1, 1));
+}
+
 static void test_arena(void)
 {
     struct rotary_arena arena = {0};
@@ -124,7 +140,10 @@ static void test_arena(void)
     for (int i = 0; i < 64 + 128; i++)
         CHECK_INT(first[i], 0);
     memset(first, 1, 64 + 128);
+    CHECK(arena.used == arena.capacity);
     CHECK(!rotary_arena_push(&arena, 1, 1));
+    CHECK(arena.used == SIZE_MAX);
+    CHECK(!rotary_arena_push(&arena, 0, 1)); /* a failure stays one */
     rotary_arena_free(&arena);
     CHECK(!rotary_arena_push(&arena, INT64_MAX, 4096));
     CHECK_INT(rotary_arena_allocate(&arena, "far too much", &error), ROTARY_OUT_OF_MEMORY);
@@ -176,6 +195,7 @@ int main(void)
     test_distributions();
     test_half();
     test_arena();
+    test_arena_over();
     test_threads();
     test_isa();
     return check_report();

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# headers.sh ROOT LANGUAGE COMPILER: every header compiles when nothing stands before it: all of them in C11, the public
-# ones in C++11 too.
+# headers.sh ROOT LANGUAGE COMPILER [GENERATED]: every header compiles when nothing stands before it: all of them in
+# C11, the public ones in C++11 too. GENERATED is the folder of the headers that a build generates.
 set -eu
 cd "$1"
-language=$2 compiler=$3
+language=$2 compiler=$3 generated=${4:-include}
 command -v "$compiler" >/dev/null || { echo "skipped: there is no $compiler"; exit 77; }
 if [ "$language" = c ]; then
     set -- -std=c11 include src
@@ -23,4 +23,4 @@ if ! echo '#include <immintrin.h>' | "$compiler" -E -x c - >/dev/null 2>&1; then
 fi
 # shellcheck disable=SC2086 # lists of words
 "$compiler" "$standard" -fsyntax-only -Wall -Wextra -Wpedantic -Wno-psabi -Werror \
-    -D_GNU_SOURCE -DROTARY_VARIANT=scalar $vectors -Iinclude -Isrc -x "$language" $headers
+    -D_GNU_SOURCE -DROTARY_VARIANT=scalar $vectors -Iinclude -Isrc -I"$generated" -x "$language" $headers

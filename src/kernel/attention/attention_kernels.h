@@ -26,6 +26,8 @@
 #ifndef ROTARY_KERNEL_ATTENTION_ATTENTION_KERNELS_H
 #define ROTARY_KERNEL_ATTENTION_ATTENTION_KERNELS_H
 
+#include "base/arena.h"
+
 #include <rotary/attention.h>
 
 /* Rows of cosines and sines, [positions, dim / 2]; cosine NULL: no rotation. */
@@ -112,8 +114,8 @@ static inline void *mutable_vector_at(const rotary_attention_problem *problem, r
     return (char *)view.data + element * (problem->bf16 ? 2 : 4);
 }
 
-/* The kernels of one instruction set for one element type. Scratch is 64-byte aligned; its size depends on
- * the number of queries in the work item, not on which they are. */
+/* The kernels of one instruction set for one element type. Scratch is an arena over as many bytes as
+ * forward_bytes, backward_bytes or decode_bytes says for the number of queries in the work item. */
 struct rotary_attention_kernels {
     /* Forward reads keys and values rotated and packed in blocks of key_block: block b at packed_keys + b *
      * packed_keys_bytes, 64-byte aligned. Where packed_keys is NULL it packs each block itself, in scratch.
@@ -124,12 +126,12 @@ struct rotary_attention_kernels {
                       void *packed_keys);
     size_t (*forward_bytes)(const rotary_attention_problem *problem, int64_t queries);
     void (*forward)(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                    const void *packed_keys, void *scratch);
+                    const void *packed_keys, struct rotary_arena *scratch);
 
     /* Adds the work item's terms of dq, dk and dv to the sums. */
     size_t (*backward_bytes)(const rotary_attention_problem *problem, int64_t queries);
     void (*backward)(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                     const rotary_attention_sums *sums, void *scratch);
+                     const rotary_attention_sums *sums, struct rotary_arena *scratch);
     /* Apply the transposed rotation to complete sums and write the gradients. */
     void (*finish_queries)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                            const rotary_attention_sums *sums);
@@ -145,7 +147,7 @@ struct rotary_attention_kernels {
                            float *queries);
     size_t (*decode_bytes)(const rotary_attention_problem *problem);
     void (*decode)(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                   const float *queries, float *part, void *scratch);
+                   const float *queries, float *part, struct rotary_arena *scratch);
     void (*decode_join)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                         const float *parts, int64_t count);
 

@@ -14,10 +14,10 @@
                                        void *);                                                              \
     size_t kernels##_forward_bytes_##variant(const rotary_attention_problem *, int64_t);                     \
     void kernels##_forward_##variant(const rotary_attention_problem *, const rotary_attention_work *,        \
-                                     const void *, void *);                                                  \
+                                     const void *, struct rotary_arena *);                                   \
     size_t kernels##_backward_bytes_##variant(const rotary_attention_problem *, int64_t);                    \
     void kernels##_backward_##variant(const rotary_attention_problem *, const rotary_attention_work *,       \
-                                      const rotary_attention_sums *, void *);                                \
+                                      const rotary_attention_sums *, struct rotary_arena *);                 \
     void kernels##_finish_queries_##variant(const rotary_attention_problem *, const rotary_attention_work *, \
                                             const rotary_attention_sums *);                                  \
     void kernels##_finish_keys_##variant(const rotary_attention_problem *, const rotary_attention_work *,    \
@@ -28,7 +28,7 @@
                                                    const rotary_attention_work *, float *);                  \
     size_t rotary_attention_decode_bytes_##variant(const rotary_attention_problem *);                        \
     void rotary_attention_decode_##variant(const rotary_attention_problem *, const rotary_attention_work *,  \
-                                           const float *, float *, void *);                                  \
+                                           const float *, float *, struct rotary_arena *);                   \
     void rotary_attention_decode_join_##variant(const rotary_attention_problem *,                            \
                                                 const rotary_attention_work *, const float *, int64_t);      \
     void rotary_attention_rotate_##variant(const rotary_attention_problem *,                                 \

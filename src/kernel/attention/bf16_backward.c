@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
 #include "kernel/attention/bf16.h"
+#include "kernel/attention/block_pair.h"
 
 #include <math.h>
 
@@ -39,7 +40,6 @@ struct state {
     uint16_t *ds;          /* likewise: ds^T */
     uint16_t *ds_pairs;    /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
     float *bias_tile;      /* [PART, PART]: biases, transposed */
-    const float *bias;     /* of the current head, or NULL */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -116,7 +116,7 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         const float *log_sum_exp =
             problem->saved_log_sum_exp + (sequence * problem->heads + head) * problem->queries + query;
         for (int64_t at = 0; at < PART; at++) {
-            bool fully_masked = at >= count || log_sum_exp[at] == -INFINITY; /* it is fully masked */
+            bool fully_masked = at >= count || log_sum_exp[at] == -INFINITY;
             state->log_sum_exp[index + at] = fully_masked ? 0.0f : log_sum_exp[at] * LOG2_E;
             state->delta[index + at] =
                 at >= count ? 0.0f
@@ -170,26 +170,22 @@ static void multiply_part(float *to, const uint16_t *rows, const uint16_t *colum
 }
 
 /* Queries begin ... end - 1 of a part, counted from its first: those that see a key. */
-struct visible_range {
-    int64_t begin, end;
-};
-
-static struct visible_range visible_range_of(const rotary_attention_problem *problem, int64_t query,
-                                             int64_t key, int64_t queries)
+static struct range visible_queries(const rotary_attention_problem *problem, int64_t query, int64_t key,
+                                    int64_t queries)
 {
-    struct visible_range visible_range = {0, queries};
+    struct range visible = {0, queries};
     if (problem->causal)
-        visible_range.begin = max_i64(0, key - problem->query_offset - query);
+        visible.begin = max_i64(0, key - problem->query_offset - query);
     if (problem->window > 0)
-        visible_range.end = min_i64(queries, key - problem->query_offset - query + problem->window);
-    if (key >= problem->keys || visible_range.end <= visible_range.begin)
-        return (struct visible_range){0, 0};
-    return visible_range;
+        visible.end = min_i64(queries, key - problem->query_offset - query + problem->window);
+    if (key >= problem->keys || visible.end <= visible.begin)
+        return (struct range){0, 0};
+    return visible;
 }
 
-static __mmask32 lanes_of(struct visible_range visible_range)
+static __mmask32 lanes_of(struct range visible)
 {
-    uint64_t below_end = (1ull << visible_range.end) - 1, below_begin = (1ull << visible_range.begin) - 1;
+    uint64_t below_end = (1ull << visible.end) - 1, below_begin = (1ull << visible.begin) - 1;
     return (__mmask32)(below_end & ~below_begin);
 }
 
@@ -204,18 +200,18 @@ struct query_statistics {
     __m512 log_sum_exp[2], delta[2];
 };
 
-/* Loads the biases of queries `query` ... and keys `key` ..., up to 32 of each, transposed. */
-static void load_bias_tile(const rotary_attention_problem *problem, const struct state *state, int64_t query,
-                           int64_t queries, int64_t key)
+/* Loads the biases of a part, up to 32 queries and keys, transposed. */
+static void load_bias_tile(const rotary_attention_problem *problem, const struct state *state,
+                           const struct block_pair *part)
 {
     float square[SIDE][SIDE];
     for (int64_t at = 0; at < PART; at += SIDE)
         for (int64_t column = 0; column < PART; column += SIDE) {
-            __mmask16 lanes = first_lanes(max_i64(0, problem->keys - key - column));
+            __mmask16 lanes = first_lanes(max_i64(0, problem->keys - part->key - column));
             for (int64_t row = 0; row < SIDE; row++) {
-                int64_t place = (query + at + row) * problem->bias.query_stride + key + column;
-                __m512 biases = at + row < queries && lanes
-                                    ? _mm512_maskz_loadu_ps(lanes, state->bias + place)
+                int64_t place = (part->query + at + row) * problem->bias.query_stride + part->key + column;
+                __m512 biases = at + row < part->queries && lanes
+                                    ? _mm512_maskz_loadu_ps(lanes, part->bias + place)
                                     : _mm512_setzero_ps();
                 _mm512_storeu_ps(square[row], biases);
             }
@@ -250,26 +246,29 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
     *ds_words = _mm512_maskz_mov_epi16(visible, narrow_two(ds[0], ds[1]));
 }
 
-/* Computes p^T and ds^T of keys `key` ... and queries `query` ..., 32 of each, from the scores, dp and biases
- * in `state`. */
-static inline __attribute__((always_inline)) void
-derive_part(const rotary_attention_problem *problem, const struct state *state, bool biased, int64_t query,
-            int64_t queries, int64_t key, int64_t index, uint16_t *p, uint16_t *ds, uint16_t *ds_pairs)
+/* Writes p^T and ds^T of a part, at most 32 queries and keys, from the scores, dp and biases in `state`, to
+ * `place` of the block's. */
+static inline __attribute__((always_inline)) void derive_part(const rotary_attention_problem *problem,
+                                                              const struct state *state,
+                                                              const struct block_pair *part, bool biased,
+                                                              int64_t place)
 {
+    uint16_t *p = state->p + place, *ds = state->ds + place, *ds_pairs = state->ds_pairs + place;
     struct query_statistics of_query;
     for (int i = 0; i < 2; i++) {
-        of_query.log_sum_exp[i] = _mm512_loadu_ps(state->log_sum_exp + index + i * 16);
-        of_query.delta[i] = _mm512_loadu_ps(state->delta + index + i * 16);
+        of_query.log_sum_exp[i] = _mm512_loadu_ps(state->log_sum_exp + part->row + i * 16);
+        of_query.delta[i] = _mm512_loadu_ps(state->delta + part->row + i * 16);
     }
-    struct visible_range first = visible_range_of(problem, query, key, PART),
-                         last = visible_range_of(problem, query, key + PART - 1, PART);
+    struct range first = visible_queries(problem, part->query, part->key, PART),
+                 last = visible_queries(problem, part->query, part->key + PART - 1, PART);
     bool all_visible =
-        queries == PART && first.begin == 0 && first.end == PART && last.begin == 0 && last.end == PART;
+        part->queries == PART && first.begin == 0 && first.end == PART && last.begin == 0 && last.end == PART;
     for (int64_t row = 0; row < PART; row += 2) {
         __mmask32 visible[2] = {0xffffffffu, 0xffffffffu};
         if (!all_visible)
             for (int i = 0; i < 2; i++)
-                visible[i] = lanes_of(visible_range_of(problem, query, key + row + i, queries));
+                visible[i] =
+                    lanes_of(visible_queries(problem, part->query, part->key + row + i, part->queries));
         __m512i p_rows[2], ds_rows[2];
         for (int i = 0; i < 2; i++) {
             derive(state->score + (row + i) * PART, state->dp + (row + i) * PART,
@@ -318,74 +317,66 @@ static void accumulate_queries(float *sums, const struct range *visible, const s
                                                TILE, BLOCK / SIDE * TILE});
 }
 
-/* Adds the terms of a block of queries and of keys first ... first + count - 1, which are in `state`. */
+/* Adds the terms of a block of queries and a block of keys, which is in `state`. */
 static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                         const struct state *state, const rotary_attention_sums *sums, int64_t index,
-                         int64_t query, int64_t rows, int64_t first, int64_t count)
+                         const struct state *state, const rotary_attention_sums *sums,
+                         const struct block_pair *pair)
 {
-    int64_t width = state->width;
-    count = min_i64(count, end_key(problem, query + rows - 1) - first);
-    if (count <= 0 || first + count <= first_key(problem, query))
+    int64_t width = state->width, count = visible_keys(problem, pair);
+    if (count == 0)
         return;
-    int64_t keys = round_up(count, PART), queries = round_up(rows, PART);
+    int64_t keys = round_up(count, PART), queries = round_up(pair->queries, PART);
     struct range queries_of[BLOCK / PART] = {0}, keys_of[BLOCK / PART] = {0};
     for (int64_t key = 0; key < keys; key += PART)
         for (int64_t at = 0; at < queries; at += PART) {
-            int64_t last = query + min_i64(rows, at + PART) - 1, place = key * BLOCK + at * PART;
-            if (end_key(problem, last) <= first + key ||
-                first_key(problem, query + at) >= first + min_i64(count, key + PART))
+            struct block_pair part = {.query = pair->query + at,
+                                      .queries = min_i64(PART, pair->queries - at),
+                                      .row = pair->row + at,
+                                      .key = pair->key + key,
+                                      .keys = min_i64(PART, count - key),
+                                      .bias = pair->bias};
+            if (visible_keys(problem, &part) == 0)
                 continue;
             include_part(&queries_of[key / PART], at);
             include_part(&keys_of[at / PART], key);
-            uint16_t *p = state->p + place, *ds = state->ds + place, *ds_pairs = state->ds_pairs + place;
-            multiply_part(state->score, state->key + key * width, state->query_columns + (index + at) * width,
+            multiply_part(state->score, state->key + key * width, state->query_columns + part.row * width,
                           width);
-            multiply_part(state->dp, state->value + key * width,
-                          state->d_output_columns + (index + at) * width, width);
-            if (state->bias) {
-                load_bias_tile(problem, state, query + at, min_i64(PART, rows - at), first + key);
-                derive_part(problem, state, true, query + at, min_i64(PART, rows - at), first + key,
-                            index + at, p, ds, ds_pairs);
+            multiply_part(state->dp, state->value + key * width, state->d_output_columns + part.row * width,
+                          width);
+            int64_t place = key * BLOCK + at * PART;
+            if (part.bias) {
+                load_bias_tile(problem, state, &part);
+                derive_part(problem, state, &part, true, place);
             } else {
-                derive_part(problem, state, false, query + at, min_i64(PART, rows - at), first + key,
-                            index + at, p, ds, ds_pairs);
+                derive_part(problem, state, &part, false, place);
             }
         }
-    int64_t place = (first - work->key_begin) * width;
-    accumulate_keys(sums->value + place, queries_of, state->p, state->d_output_pairs + index * width, keys,
-                    width);
-    accumulate_keys(sums->key + place, queries_of, state->ds, state->query_pairs + index * width, keys,
-                    width);
-    accumulate_queries(sums->query + index * width, keys_of, state, queries);
+    int64_t place = (pair->key - work->key_begin) * width, row = pair->row * width;
+    accumulate_keys(sums->value + place, queries_of, state->p, state->d_output_pairs + row, keys, width);
+    accumulate_keys(sums->key + place, queries_of, state->ds, state->query_pairs + row, keys, width);
+    accumulate_queries(sums->query + row, keys_of, state, queries);
 }
 
 void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_problem *problem,
                                                    const rotary_attention_work *work,
-                                                   const rotary_attention_sums *sums, void *scratch)
+                                                   const rotary_attention_sums *sums,
+                                                   struct rotary_arena *scratch)
 {
-    int64_t begin = max_i64(work->key_begin, first_key(problem, work->query_begin));
-    int64_t end = min_i64(work->key_end, end_key(problem, work->query_end - 1));
-    if (begin >= end)
+    struct range keys = backward_keys(problem, work, BLOCK);
+    if (keys.begin >= keys.end)
         return;
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
-    struct rotary_arena arena = rotary_arena_over(scratch);
-    carve(&state, &arena, problem, work->query_end - work->query_begin);
+    carve(&state, scratch, problem, work->query_end - work->query_begin);
     for (int64_t member = 0; member < group; member++)
         load_queries(problem, work, &state, work->key_value_head * group + member,
                      member * state.padded_queries);
     tiles_begin();
-    begin -= (begin - work->key_begin) % BLOCK;
-    for (int64_t first = begin; first < end; first += BLOCK) {
-        int64_t count = min_i64(BLOCK, end - first);
-        load_keys(problem, work, &state, first, count);
-        for (int64_t member = 0; member < group; member++) {
-            state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
-            for (int64_t query = work->query_begin; query < work->query_end; query += BLOCK)
-                attend_block(problem, work, &state, sums,
-                             member * state.padded_queries + query - work->query_begin, query,
-                             min_i64(BLOCK, work->query_end - query), first, count);
-        }
+    for (int64_t first = keys.begin; first < keys.end; first += BLOCK) {
+        struct block_pair pair = {.key = first, .keys = min_i64(BLOCK, keys.end - first)};
+        load_keys(problem, work, &state, first, pair.keys);
+        while (next_query_block(problem, work, BLOCK, state.padded_queries, &pair))
+            attend_block(problem, work, &state, sums, &pair);
     }
     tiles_end();
 }

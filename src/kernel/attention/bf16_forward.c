@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
 #include "kernel/attention/bf16.h"
+#include "kernel/attention/block_pair.h"
 
 #include <math.h>
 
@@ -38,7 +39,6 @@ struct state {
     uint16_t *packed_keys; /* a block packed here, where none is given */
     float *score;          /* [QUERIES, SCORE_ROW], or two tiles of [QUERIES, 32] */
     uint16_t *p;           /* [QUERIES, P_ROW] */
-    const float *bias;     /* of the current head, or NULL */
 };
 
 /* A packed block: tiles of keys, tiles of values, norms of keys. */
@@ -134,6 +134,7 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         }
         _mm512_storeu_ps(state->norm + at, reduce_rows(TOTAL, squares));
     }
+    memset(state->output, 0, (size_t)(group * padded_queries * width) * sizeof(float));
     memset(state->softmax_offset, 0, (size_t)(group * padded_queries) * sizeof(float));
     memset(state->sum, 0, (size_t)(group * padded_queries * SIDE) * sizeof(float));
 }
@@ -287,13 +288,13 @@ static void exp_bounded_edge(const rotary_attention_problem *problem, const floa
 
 /* Bounded scores: exp of a tile runs beside the matmul of the next, so that tile and vector units work at the
  * same time. */
-static void attend_bounded(const rotary_attention_problem *problem, const struct state *state, int64_t index,
-                           int64_t query, int64_t first, int64_t columns)
+static void attend_bounded(const rotary_attention_problem *problem, const struct state *state,
+                           const struct block_pair *pair, int64_t columns)
 {
-    const uint16_t *queries = state->query + index * state->width;
-    int64_t all_visible_begin = first_key(problem, query + QUERIES - 1) - first,
-            all_visible_end = end_key(problem, query) - first;
-    float *score[2] = {state->score, state->score + QUERIES * 32}, *sum = state->sum + index * SIDE;
+    const uint16_t *queries = state->query + pair->row * state->width;
+    int64_t all_visible_begin = first_key(problem, pair->query + QUERIES - 1) - pair->key,
+            all_visible_end = end_key(problem, pair->query) - pair->key;
+    float *score[2] = {state->score, state->score + QUERIES * 32}, *sum = state->sum + pair->row * SIDE;
     make_scores(state, queries, 0, score[0], 32);
     for (int64_t column = 0; column < columns; column += 32) {
         if (column + 32 < columns)
@@ -302,19 +303,20 @@ static void attend_bounded(const rotary_attention_problem *problem, const struct
         if (column >= all_visible_begin && column + 32 <= all_visible_end)
             exp_bounded(scores, state->p + column, sum);
         else
-            exp_bounded_edge(problem, scores, query, first + column, state->p + column, sum);
+            exp_bounded_edge(problem, scores, pair->query, pair->key + column, state->p + column, sum);
     }
 }
 
 static void softcap_and_bias_rows(const rotary_attention_problem *problem, const struct state *state,
-                                  int64_t query, int64_t rows, int64_t first, int64_t columns)
+                                  const struct block_pair *pair, int64_t columns)
 {
-    for (int64_t row = 0; row < rows; row++) {
-        struct visible_range visible_range = visible_range_of(problem, query + row, first, columns);
-        const float *bias = state->bias;
+    for (int64_t row = 0; row < pair->queries; row++) {
+        int64_t query = pair->query + row;
+        struct visible_range visible = visible_range_of(problem, query, pair->key, columns);
+        const float *bias = pair->bias;
         if (bias)
-            bias += (query + row) * problem->bias.query_stride + first;
-        softcap_and_bias_row(state->score + row * SCORE_ROW, columns, visible_range.begin, visible_range.end,
+            bias += query * problem->bias.query_stride + pair->key;
+        softcap_and_bias_row(state->score + row * SCORE_ROW, columns, visible.begin, visible.end,
                              problem->softcap, bias, LOG2_E);
     }
 }
@@ -332,32 +334,31 @@ static __mmask16 fully_masked_rows(const struct state *state, int64_t index)
 
 /* Replaces sixteen rows of scores by p, with the row max so far as softmax offset, or 0 where a row is
  * bounded. Returns the factors by which earlier sums must be scaled. */
-static __m512 exp_rows(const rotary_attention_problem *problem, const struct state *state, int64_t index,
-                       int64_t row, int64_t query, int64_t first, int64_t columns)
+static __m512 exp_rows(const rotary_attention_problem *problem, const struct state *state,
+                       const struct block_pair *pair, int64_t row, int64_t columns)
 {
-    struct visible_range visible_range[16];
+    int64_t index = pair->row + row, query = pair->query + row;
+    struct visible_range visible[16];
     __m512 rows[16];
     __mmask16 bounded = 0, fresh = 0;
     float *score = state->score + row * SCORE_ROW;
-    index += row;
-    query += row;
     for (int i = 0; i < 16; i++) {
         float *scores_row = score + i * SCORE_ROW;
         __m512 a = _mm512_set1_ps(-INFINITY), b = a;
-        visible_range[i] = visible_range_of(problem, query + i, first, columns);
-        mask_invisible(scores_row, visible_range[i]);
-        for (int64_t column = visible_range[i].first; column < visible_range[i].last; column += 32) {
+        visible[i] = visible_range_of(problem, query + i, pair->key, columns);
+        mask_invisible(scores_row, visible[i]);
+        for (int64_t column = visible[i].first; column < visible[i].last; column += 32) {
             a = _mm512_max_ps(a, _mm512_loadu_ps(scores_row + column));
             b = _mm512_max_ps(b, _mm512_loadu_ps(scores_row + column + 16));
         }
         rows[i] = _mm512_max_ps(a, b);
-        bool row_bounded = visible_range[i].end > 0 && has_boundable_scores(problem) &&
+        bool row_bounded = visible[i].end > 0 && has_boundable_scores(problem) &&
                            is_bounded(state->softmax_offset[index + i], state->norm[index + i],
-                                      key_norm_to(state, visible_range[i].end - 1));
+                                      key_norm_to(state, visible[i].end - 1));
         bounded = (__mmask16)(bounded | (unsigned)row_bounded << i);
-        fresh = (__mmask16)(fresh | (unsigned)(first_key(problem, query + i) >= first) << i);
+        fresh = (__mmask16)(fresh | (unsigned)(first_key(problem, query + i) >= pair->key) << i);
     }
-    if (state->bias)
+    if (pair->bias)
         fresh |= fully_masked_rows(state, index);
     const __m512 nothing = _mm512_set1_ps(-INFINITY);
     __m512 previous = _mm512_loadu_ps(state->softmax_offset + index);
@@ -377,7 +378,7 @@ static __m512 exp_rows(const rotary_attention_problem *problem, const struct sta
         __m512 total = _mm512_mul_ps(_mm512_loadu_ps(sum), _mm512_set1_ps(factor[i]));
         __m512 offset = _mm512_set1_ps(state->softmax_offset[index + i]);
         memset(p, 0, (size_t)columns * sizeof *p);
-        for (int64_t column = visible_range[i].first; column < visible_range[i].last; column += 32)
+        for (int64_t column = visible[i].first; column < visible[i].last; column += 32)
             _mm512_storeu_si512(p + column, exp_vectors(scores_row + column, offset, 0xffffffffu, &total));
         _mm512_storeu_ps(sum, total);
     }
@@ -399,16 +400,16 @@ static void scale_rows(float *rows, int64_t width, __m512 factors)
 
 /* Unbounded scores: all scores of the block, then each row's max, then p. */
 static void attend_unbounded(const rotary_attention_problem *problem, const struct state *state,
-                             int64_t index, int64_t query, int64_t rows, int64_t first, int64_t columns)
+                             const struct block_pair *pair, int64_t columns)
 {
-    float *output = state->output + index * state->width;
+    const uint16_t *queries = state->query + pair->row * state->width;
+    float *output = state->output + pair->row * state->width;
     for (int64_t column = 0; column < columns; column += 32)
-        make_scores(state, state->query + index * state->width, column, state->score + column, SCORE_ROW);
-    if (problem->softcap > 0 || state->bias)
-        softcap_and_bias_rows(problem, state, query, rows, first, columns);
+        make_scores(state, queries, column, state->score + column, SCORE_ROW);
+    if (problem->softcap > 0 || pair->bias)
+        softcap_and_bias_rows(problem, state, pair, columns);
     for (int64_t row = 0; row < QUERIES; row += 16)
-        scale_rows(output + row * state->width, state->width,
-                   exp_rows(problem, state, index, row, query, first, columns));
+        scale_rows(output + row * state->width, state->width, exp_rows(problem, state, pair, row, columns));
 }
 
 static float max_norm(const float *norm)
@@ -416,30 +417,24 @@ static float max_norm(const float *norm)
     return _mm512_reduce_max_ps(_mm512_max_ps(_mm512_loadu_ps(norm), _mm512_loadu_ps(norm + 16)));
 }
 
-/* Adds keys first ... first + count - 1, which are in `state`, to the online softmax of a block of queries.
- */
-static void attend_block(const rotary_attention_problem *problem, const struct state *state, int64_t index,
-                         int64_t query, int64_t rows, int64_t first, int64_t count, bool add)
+/* Adds the block of keys and values in `state` to the online softmax of a block of queries. */
+static void attend_block(const rotary_attention_problem *problem, const struct state *state,
+                         const struct block_pair *pair)
 {
-    int64_t width = state->width;
-    float *output = state->output + index * width;
-    count = min_i64(count, end_key(problem, query + rows - 1) - first);
-    int64_t columns = count > 0 && first + count > first_key(problem, query) ? round_up(count, 32) : 0;
-    if (!add)
-        memset(output, 0, (size_t)(QUERIES * width) * sizeof *output);
-    if (columns == 0)
+    int64_t width = state->width, count = visible_keys(problem, pair), columns = round_up(count, 32);
+    if (count == 0)
         return;
     bool all_at_zero = true;
     for (int64_t row = 0; row < QUERIES; row++)
-        all_at_zero = all_at_zero && state->softmax_offset[index + row] == 0;
+        all_at_zero = all_at_zero && state->softmax_offset[pair->row + row] == 0;
     if (all_at_zero && has_boundable_scores(problem) &&
-        is_bounded(0, max_norm(state->norm + index), key_norm_to(state, count - 1)))
-        attend_bounded(problem, state, index, query, first, columns);
+        is_bounded(0, max_norm(state->norm + pair->row), key_norm_to(state, count - 1)))
+        attend_bounded(problem, state, pair, columns);
     else
-        attend_unbounded(problem, state, index, query, rows, first, columns);
+        attend_unbounded(problem, state, pair, columns);
     for (int64_t channel = 0; channel < width; channel += 32) {
         const uint16_t *value = state->value + channel / SIDE * TILE;
-        multiply_block(output + channel, width, true, columns / DEPTH,
+        multiply_block(state->output + pair->row * width + channel, width, true, columns / DEPTH,
                        (struct left_side){state->p, P_ROW, DEPTH},
                        (struct right_side){value, TILE, width / SIDE * TILE});
     }
@@ -473,37 +468,28 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
 
 void ROTARY_KERNEL(rotary_attention_bf16_forward)(const rotary_attention_problem *problem,
                                                   const rotary_attention_work *work, const void *packed_keys,
-                                                  void *scratch)
+                                                  struct rotary_arena *scratch)
 {
-    int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
-    struct rotary_arena arena = rotary_arena_over(scratch);
-    carve(&state, &arena, problem, work->query_end - work->query_begin);
+    carve(&state, scratch, problem, work->query_end - work->query_begin);
     load_queries(problem, work, &state);
     rotary_attention_work keys = *work;
     int64_t begin = first_key(problem, work->query_begin) / KEYS * KEYS,
             end = end_key(problem, work->query_end - 1);
-    if (begin >= end)
-        memset(state.output, 0, (size_t)(group * state.blocks * QUERIES * state.width) * sizeof(float));
     tiles_begin();
     for (int64_t first = begin; first < end; first += KEYS) {
+        const uint16_t *block = state.packed_keys;
         keys.key_begin = first;
         keys.key_end = min_i64(first + KEYS, end);
-        if (!packed_keys)
+        if (packed_keys)
+            block = (const uint16_t *)packed_keys + first / KEYS * packed_keys_elements(state.width);
+        else
             ROTARY_KERNEL(rotary_attention_bf16_pack_keys)(problem, &keys, state.packed_keys);
-        use_block(&state, packed_keys ? (const uint16_t *)packed_keys +
-                                            first / KEYS * packed_keys_elements(state.width)
-                                      : state.packed_keys);
-        for (int64_t member = 0; member < group; member++) {
-            state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
-            for (int64_t at = 0; at < state.blocks; at++) {
-                int64_t query = work->query_begin + at * QUERIES;
-                attend_block(problem, &state, (member * state.blocks + at) * QUERIES, query,
-                             min_i64(QUERIES, work->query_end - query), first, keys.key_end - first,
-                             first > begin);
-            }
-        }
-        state.max_key_norm = key_norm_to(&state, keys.key_end - 1 - first);
+        use_block(&state, block);
+        struct block_pair pair = {.key = first, .keys = keys.key_end - first};
+        while (next_query_block(problem, work, QUERIES, state.blocks * QUERIES, &pair))
+            attend_block(problem, &state, &pair);
+        state.max_key_norm = key_norm_to(&state, pair.keys - 1);
     }
     tiles_end();
     store_outputs(problem, work, &state);

@@ -460,7 +460,7 @@ static void exp_block(const struct decoding *decoding, const struct block *block
 
 void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *problem,
                                             const rotary_attention_work *work, const float *queries,
-                                            float *part, void *scratch)
+                                            float *part, struct rotary_arena *scratch)
 {
     int64_t rows = problem->heads * problem->queries, width = rotary_attention_row(problem->head_dim);
     bool full = problem->head_dim % (2 * LANES) == 0;
@@ -477,7 +477,7 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
         .output = part,
         .row_max = part + rows * width,
         .sum = part + rows * (width + 1),
-        .score = scratch,
+        .score = rotary_arena_push(scratch, rows * block_keys(problem), sizeof(float)),
         .key = stream_of(problem, work, problem->key),
         .value = stream_of(problem, work, problem->value),
     };

@@ -6,7 +6,7 @@
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
-#include "kernel/attention/tile.h"
+#include "kernel/attention/block_pair.h"
 
 #include <math.h>
 
@@ -21,9 +21,8 @@ struct state {
     float *value;           /* likewise */
     float *key_panels;      /* their transposes */
     float *value_panels;
-    float *p;          /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
-    float *dp;         /* likewise: dp, then ds */
-    const float *bias; /* of the current head, or NULL */
+    float *p;  /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
+    float *dp; /* likewise: dp, then ds */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -103,6 +102,15 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
                        member * state->padded_queries + query - work->query_begin);
 }
 
+static void load_keys(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                      const struct state *state, int64_t first, int64_t count)
+{
+    load_key_rows(state->key, problem, work, problem->key, &problem->key_rotation, first, count);
+    load_key_rows(state->value, problem, work, problem->value, &problem->value_rotation, first, count);
+    transpose_rows(state->key_panels, state->key, round_up(count, STEP), state->width);
+    transpose_rows(state->value_panels, state->value, round_up(count, STEP), state->width);
+}
+
 /* Replaces a row of scores by p and the row of dp by ds. bias, for the first `end` columns, may be NULL; it
  * is constant where this is inlined. */
 static inline __attribute__((always_inline)) void derive(float *p, float *dp, int64_t columns, int64_t end,
@@ -125,16 +133,17 @@ static inline __attribute__((always_inline)) void derive(float *p, float *dp, in
 }
 
 /* sums[columns][width] += left^T right: each ROWS keys, over the queries that see some of them. */
-static void add_keys(const rotary_attention_problem *problem, int64_t query, int64_t rows, int64_t first,
-                     int64_t columns, int64_t width, const float *left, const float *right, float *sums)
+static void add_keys(const rotary_attention_problem *problem, const struct block_pair *pair, int64_t columns,
+                     int64_t width, const float *left, const float *right, float *sums)
 {
     for (int64_t channel = 0; channel < width; channel += COLUMNS)
         for (int64_t column = 0; column < columns; column += ROWS) {
-            int64_t begin = 0, end = rows, ahead = first + column - problem->query_offset - query;
+            int64_t begin = 0, end = pair->queries;
+            int64_t ahead = pair->key + column - problem->query_offset - pair->query;
             if (problem->causal)
                 begin = max_i64(0, ahead);
             if (problem->window > 0)
-                end = min_i64(rows, ahead + ROWS - 1 + problem->window);
+                end = min_i64(pair->queries, ahead + ROWS - 1 + problem->window);
             if (begin < end)
                 multiply_tile(end - begin, left + begin * KEY_BLOCK + column, 1, KEY_BLOCK,
                               right + begin * width + channel, width, sums + column * width + channel, width,
@@ -142,71 +151,59 @@ static void add_keys(const rotary_attention_problem *problem, int64_t query, int
         }
 }
 
-/* Adds the terms of a block of queries and of keys first ... first + count - 1, which are in `state`. */
+/* Adds the terms of a block of queries and a block of keys, which is in `state`. */
 static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
-                         const struct state *state, const rotary_attention_sums *sums, int64_t index,
-                         int64_t query, int64_t rows, int64_t first, int64_t count)
+                         const struct state *state, const rotary_attention_sums *sums,
+                         const struct block_pair *pair)
 {
-    count = min_i64(count, end_key(problem, query + rows - 1) - first);
-    if (count <= 0 || first + count <= first_key(problem, query))
+    int64_t count = visible_keys(problem, pair), width = state->width, columns = round_up(count, ROWS);
+    if (count == 0)
         return;
-    int64_t width = state->width, columns = round_up(count, ROWS);
-    const float *queries = state->query + index * width, *d_outputs = state->d_output + index * width;
+    const float *queries = state->query + pair->row * width, *d_outputs = state->d_output + pair->row * width;
     struct range visible[QUERY_BLOCK / ROWS];
-    int64_t groups = visible_ranges(problem, query, rows, first, count, visible);
+    int64_t groups = visible_ranges(problem, pair->query, pair->queries, pair->key, count, visible);
     multiply_visible(groups, visible, count, width, queries, state->key_panels, state->p);
     multiply_visible(groups, visible, count, width, d_outputs, state->value_panels, state->dp);
     for (int64_t row = 0; row < groups * ROWS; row++) {
         int64_t from = visible[row / ROWS].begin / COLUMNS * COLUMNS, begin = 0, end = 0;
         int64_t to = round_up(visible[row / ROWS].end, COLUMNS);
         float *p = state->p + row * KEY_BLOCK, *dp = state->dp + row * KEY_BLOCK;
-        if (row < rows) {
-            float softcap = problem->softcap, log_sum_exp = state->log_sum_exp[index + row],
-                  delta = state->delta[index + row];
-            begin = max_i64(0, first_key(problem, query + row) - first);
-            end = min_i64(count, end_key(problem, query + row) - first);
-            if (state->bias)
+        if (row < pair->queries) {
+            int64_t query = pair->query + row;
+            float softcap = problem->softcap, log_sum_exp = state->log_sum_exp[pair->row + row],
+                  delta = state->delta[pair->row + row];
+            begin = max_i64(0, first_key(problem, query) - pair->key);
+            end = min_i64(count, end_key(problem, query) - pair->key);
+            if (pair->bias)
                 derive(p + from, dp + from, to - from, end - from, softcap, log_sum_exp, delta,
-                       state->bias + (query + row) * problem->bias.query_stride + first + from);
+                       pair->bias + query * problem->bias.query_stride + pair->key + from);
             else
                 derive(p + from, dp + from, to - from, end - from, softcap, log_sum_exp, delta, NULL);
         }
         mask_outside(p, round_up(columns, LANES), begin, end, 0);
         mask_outside(dp, round_up(columns, LANES), begin, end, 0);
     }
-    int64_t place = (first - work->key_begin) * width;
-    add_keys(problem, query, rows, first, columns, width, state->p, d_outputs, sums->value + place);
-    add_keys(problem, query, rows, first, columns, width, state->dp, queries, sums->key + place);
-    accumulate_visible(groups, visible, width, state->dp, state->key, sums->query + index * width);
+    int64_t place = (pair->key - work->key_begin) * width;
+    add_keys(problem, pair, columns, width, state->p, d_outputs, sums->value + place);
+    add_keys(problem, pair, columns, width, state->dp, queries, sums->key + place);
+    accumulate_visible(groups, visible, width, state->dp, state->key, sums->query + pair->row * width);
 }
 
 void ROTARY_KERNEL(rotary_attention_backward)(const rotary_attention_problem *problem,
                                               const rotary_attention_work *work,
-                                              const rotary_attention_sums *sums, void *scratch)
+                                              const rotary_attention_sums *sums, struct rotary_arena *scratch)
 {
-    int64_t begin = max_i64(work->key_begin, first_key(problem, work->query_begin));
-    int64_t end = min_i64(work->key_end, end_key(problem, work->query_end - 1));
-    if (begin >= end)
+    struct range keys = backward_keys(problem, work, KEY_BLOCK);
+    if (keys.begin >= keys.end)
         return;
-    int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
-    struct rotary_arena arena = rotary_arena_over(scratch);
-    carve(&state, &arena, problem, work->query_end - work->query_begin);
+    carve(&state, scratch, problem, work->query_end - work->query_begin);
     load_queries(problem, work, &state);
-    begin -= (begin - work->key_begin) % KEY_BLOCK;
-    for (int64_t first = begin; first < end; first += KEY_BLOCK) {
-        int64_t count = min_i64(KEY_BLOCK, end - first), padded = round_up(count, STEP);
-        load_key_rows(state.key, problem, work, problem->key, &problem->key_rotation, first, count);
-        load_key_rows(state.value, problem, work, problem->value, &problem->value_rotation, first, count);
-        transpose_rows(state.key_panels, state.key, padded, state.width);
-        transpose_rows(state.value_panels, state.value, padded, state.width);
-        for (int64_t member = 0; member < group; member++) {
-            state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
-            for (int64_t query = work->query_begin; query < work->query_end; query += QUERY_BLOCK)
-                attend_block(problem, work, &state, sums,
-                             member * state.padded_queries + query - work->query_begin, query,
-                             min_i64(QUERY_BLOCK, work->query_end - query), first, count);
-        }
+    for (int64_t first = keys.begin; first < keys.end; first += KEY_BLOCK) {
+        struct block_pair pair = {.key = first, .keys = min_i64(KEY_BLOCK, keys.end - first)};
+        load_keys(problem, work, &state, first, pair.keys);
+        while (next_query_block(problem, work, QUERY_BLOCK, state.padded_queries, &pair))
+            attend_block(problem, work, &state, sums, &pair);
     }
 }
 

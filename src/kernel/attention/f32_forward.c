@@ -12,7 +12,7 @@
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
-#include "kernel/attention/tile.h"
+#include "kernel/attention/block_pair.h"
 
 #include <math.h>
 
@@ -28,7 +28,6 @@ struct state {
     float *sum;         /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of p, lane by lane */
     float *packed_keys; /* a block packed here, where none is given */
     float *score;       /* [QUERY_BLOCK, KEY_BLOCK] */
-    const float *bias;  /* of the current head, or NULL */
 };
 
 /* A packed block: KEY_BLOCK keys as panels of their transpose, then as many values row by row, then for each
@@ -167,12 +166,11 @@ static void exp_tile(const rotary_attention_problem *problem, float *score, floa
         v_store(sum + row * LANES, exp_row(score + row * KEY_BLOCK, COLUMNS, 0, v_load(sum + row * LANES)));
 }
 
-/* Replaces rows begin ... end - 1 of scores by p: the max of every row first, so that no row waits for its
- * own.
- */
-static void exp_group(const rotary_attention_problem *problem, struct state *state, struct range visible,
-                      const float *key_norm, int64_t index, int64_t query, int64_t begin, int64_t end,
-                      int64_t first)
+/* Replaces rows begin ... end - 1 of the pair's scores by p: the max of every row first, so that no row waits
+ * for its own. */
+static void exp_group(const rotary_attention_problem *problem, struct state *state,
+                      const struct block_pair *pair, struct range visible, const float *key_norm,
+                      int64_t begin, int64_t end)
 {
     int64_t from = visible.begin / COLUMNS * COLUMNS, columns = round_up(visible.end, COLUMNS) - from;
     float block_max[ROWS], *score = state->score + from;
@@ -180,61 +178,62 @@ static void exp_group(const rotary_attention_problem *problem, struct state *sta
         return;
     bool boundable = has_boundable_scores(problem);
     for (int64_t row = begin; row < end; row++) {
-        int64_t visible_begin = max_i64(first_key(problem, query + row) - first, visible.begin);
-        int64_t visible_end = min_i64(end_key(problem, query + row) - first, visible.end);
-        const float *bias = state->bias;
+        int64_t query = pair->query + row;
+        int64_t visible_begin = max_i64(first_key(problem, query) - pair->key, visible.begin);
+        int64_t visible_end = min_i64(end_key(problem, query) - pair->key, visible.end);
+        const float *bias = pair->bias;
         if (bias)
-            bias += (query + row) * problem->bias.query_stride + first + from;
+            bias += query * problem->bias.query_stride + pair->key + from;
         block_max[row - begin] = finish_scores(score + row * KEY_BLOCK, columns, visible_begin - from,
                                                visible_end - from, problem->softcap, bias);
         if (boundable && visible_begin < visible_end &&
-            is_bounded(state, index + row, key_norm[visible_end - 1]))
+            is_bounded(state, pair->row + row, key_norm[visible_end - 1]))
             block_max[row - begin] = 0;
     }
     for (int64_t row = begin; row < end; row++) {
-        float *row_max = &state->row_max[index + row], *sum = state->sum + (index + row) * LANES;
+        int64_t index = pair->row + row;
+        float *row_max = &state->row_max[index], *sum = state->sum + index * LANES;
         float factor = update_row_max(row_max, block_max[row - begin]);
         v_store(sum, exp_row(score + row * KEY_BLOCK, columns, softmax_offset_of(*row_max),
                              v_load(sum) * v_set(factor)));
-        float *output = state->output + (index + row) * state->width;
+        float *output = state->output + index * state->width;
         for (int64_t channel = 0; channel < state->width; channel += LANES)
             v_store(output + channel, v_load(output + channel) * v_set(factor));
     }
 }
 
-/* Adds keys first ... first + count - 1 to the online softmax of a block of queries. */
+/* Adds a block of packed keys and values to the online softmax of a block of queries. */
 static void attend_block(const rotary_attention_problem *problem, struct state *state,
-                         const float *packed_keys, int64_t index, int64_t query, int64_t rows, int64_t first,
-                         int64_t count)
+                         const float *packed_keys, const struct block_pair *pair)
 {
-    count = min_i64(count, end_key(problem, query + rows - 1) - first);
-    if (count <= 0 || first + count <= first_key(problem, query))
+    int64_t count = visible_keys(problem, pair), width = state->width;
+    if (count == 0)
         return;
-    int64_t width = state->width;
     const float *key_norm = packed_keys + 2 * KEY_BLOCK * width;
     struct range visible[QUERY_BLOCK / ROWS];
     bool bounded[QUERY_BLOCK / ROWS];
-    int64_t groups = visible_ranges(problem, query, rows, first, count, visible);
-    for (int64_t row = 0; row < rows; row += ROWS) {
-        int64_t some = min_i64(ROWS, rows - row);
+    int64_t groups = visible_ranges(problem, pair->query, pair->queries, pair->key, count, visible);
+    for (int64_t row = 0; row < pair->queries; row += ROWS) {
+        int64_t index = pair->row + row, some = min_i64(ROWS, pair->queries - row);
         bounded[row / ROWS] =
-            are_bounded(problem, state, key_norm, index + row, query + row, some, first, count);
-        for (int64_t at = index + row; at < index + row + some && bounded[row / ROWS]; at++)
+            are_bounded(problem, state, key_norm, index, pair->query + row, some, pair->key, count);
+        for (int64_t at = index; at < index + some && bounded[row / ROWS]; at++)
             state->row_max[at] = 0;
     }
     for (int64_t column = 0; column < count; column += COLUMNS)
         for (int64_t group = 0; group < groups; group++)
-            if (multiply_visible_tile(visible[group], group, column, width, state->query + index * width,
+            if (multiply_visible_tile(visible[group], group, column, width, state->query + pair->row * width,
                                       packed_keys, state->score) &&
                 bounded[group])
                 exp_tile(problem, state->score + group * ROWS * KEY_BLOCK + column,
-                         state->sum + (index + group * ROWS) * LANES, query + group * ROWS, first + column);
-    for (int64_t row = 0; row < rows; row += ROWS)
+                         state->sum + (pair->row + group * ROWS) * LANES, pair->query + group * ROWS,
+                         pair->key + column);
+    for (int64_t row = 0; row < pair->queries; row += ROWS)
         if (!bounded[row / ROWS])
-            exp_group(problem, state, visible[row / ROWS], key_norm, index, query, row,
-                      min_i64(row + ROWS, rows), first);
+            exp_group(problem, state, pair, visible[row / ROWS], key_norm, row,
+                      min_i64(row + ROWS, pair->queries));
     accumulate_visible(groups, visible, width, state->score, packed_keys + KEY_BLOCK * width,
-                       state->output + index * width);
+                       state->output + pair->row * width);
 }
 
 static void store_outputs(const rotary_attention_problem *problem, const rotary_attention_work *work,
@@ -261,32 +260,24 @@ static void store_outputs(const rotary_attention_problem *problem, const rotary_
 
 void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *problem,
                                              const rotary_attention_work *work, const void *packed_keys,
-                                             void *scratch)
+                                             struct rotary_arena *scratch)
 {
-    int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
-    struct rotary_arena arena = rotary_arena_over(scratch);
-    carve(&state, &arena, problem, work->query_end - work->query_begin);
+    carve(&state, scratch, problem, work->query_end - work->query_begin);
     load_queries(problem, work, &state);
     rotary_attention_work keys = *work;
     int64_t begin = first_key(problem, work->query_begin), end = end_key(problem, work->query_end - 1);
     for (int64_t first = begin / KEY_BLOCK * KEY_BLOCK; first < end; first += KEY_BLOCK) {
-        const float *block = packed_keys;
+        const float *block = state.packed_keys;
         keys.key_begin = first;
         keys.key_end = min_i64(first + KEY_BLOCK, end);
         if (packed_keys)
-            block += first / KEY_BLOCK * packed_keys_floats(state.width);
+            block = (const float *)packed_keys + first / KEY_BLOCK * packed_keys_floats(state.width);
         else
             ROTARY_KERNEL(rotary_attention_pack_keys)(problem, &keys, state.packed_keys);
-        for (int64_t member = 0; member < group; member++) {
-            state.bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
-            for (int64_t at = 0; at < state.blocks; at++) {
-                int64_t query = work->query_begin + at * QUERY_BLOCK;
-                attend_block(problem, &state, packed_keys ? block : state.packed_keys,
-                             (member * state.blocks + at) * QUERY_BLOCK, query,
-                             min_i64(QUERY_BLOCK, work->query_end - query), first, keys.key_end - first);
-            }
-        }
+        struct block_pair pair = {.key = first, .keys = keys.key_end - first};
+        while (next_query_block(problem, work, QUERY_BLOCK, state.blocks * QUERY_BLOCK, &pair))
+            attend_block(problem, &state, block, &pair);
     }
     store_outputs(problem, work, &state);
 }

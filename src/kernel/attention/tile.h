@@ -22,7 +22,7 @@ enum { ROWS = 6, COLUMNS = 2 * LANES, STEP = 3 * COLUMNS };
 #endif
 enum { QUERY_BLOCK = 48, KEY_BLOCK = ROTARY_ATTENTION_KEY_BLOCK };
 _Static_assert(ROTARY_ATTENTION_ROUND % KEY_BLOCK == 0 && KEY_BLOCK % STEP == 0 && QUERY_BLOCK % ROWS == 0,
-               "blocks are whole numbers of tiles");
+               "blocks are multiples of tiles");
 
 static inline int64_t round_up(int64_t count, int64_t multiple)
 {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the forward and the backward pass share.
+ */
+#ifndef ROTARY_ATTENTION_ATTENTION_PASS_H
+#define ROTARY_ATTENTION_ATTENTION_PASS_H
+
+#include "attention/packed_sequences.h"
+
+/* A pass over one sequence. Its heads are the key-value heads of all its batch: head h is key-value head
+ * h % key_value_heads of batch entry h / key_value_heads. */
+struct attention_pass {
+    const rotary_attention *attention;
+    rotary_attention_problem problem;
+    int64_t queries; /* of the sequence; problem.queries are those of the call, the rows of log_sum_exp */
+    struct attention_shape_tables tables;
+    struct attention_scratch scratch;
+};
+
+/* A pass of which nothing but the plan is known yet. */
+struct attention_pass rotary_attention_pass_of(const rotary_attention *attention);
+
+/* Carves the tables and the workers' scratch, of scratch_bytes each. */
+void rotary_attention_carve_pass(struct attention_pass *pass, rotary_attention_shape shape,
+                                 size_t scratch_bytes, struct rotary_arena *arena);
+
+/* Computes the tables and sets the inputs that both passes read. `shape` may have fewer keys than the
+ * sequence. */
+void rotary_attention_start_pass(struct attention_pass *pass, const struct attention_call *call,
+                                 const struct attention_sequence *sequence, rotary_attention_shape shape);
+
+/* Checks shape, operands, bias and packing, in this order. */
+rotary_status rotary_attention_check_call(const rotary_attention *attention,
+                                          const struct attention_call *call,
+                                          const struct attention_operand *operands, int count,
+                                          rotary_error *error);
+/* Checks the workspace and runs the call. */
+rotary_status rotary_attention_run_call(const rotary_attention *attention, const struct attention_call *call,
+                                        rotary_error *error);
+
+#endif
