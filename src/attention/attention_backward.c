@@ -81,11 +81,12 @@ size_t rotary_attention_backward_bytes(const rotary_attention *attention, rotary
     return arena.used;
 }
 
-size_t rotary_attention_packed_sequences_backward_bytes(const rotary_attention *attention,
-                                                        rotary_attention_shape shape,
-                                                        const rotary_attention_packed_sequences *packing)
+size_t
+rotary_attention_packed_sequences_backward_bytes(const rotary_attention *attention,
+                                                 rotary_attention_shape shape,
+                                                 const rotary_attention_packed_sequences *packed_sequences)
 {
-    return rotary_attention_packed_sequences_bytes(attention, shape, packing,
+    return rotary_attention_packed_sequences_bytes(attention, shape, packed_sequences,
                                                    rotary_attention_backward_bytes);
 }
 
@@ -276,7 +277,7 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
         .key = known.key,
         .value = known.value,
         .bias = known.bias,
-        .packing = known.packing,
+        .packed_sequences = known.packed_sequences,
         .workspace = known.workspace,
         .bytes = rotary_attention_backward_bytes,
         .run = run,

@@ -59,11 +59,13 @@ size_t rotary_attention_forward_bytes(const rotary_attention *attention, rotary_
     return arena.used;
 }
 
-size_t rotary_attention_packed_sequences_forward_bytes(const rotary_attention *attention,
-                                                       rotary_attention_shape shape,
-                                                       const rotary_attention_packed_sequences *packing)
+size_t
+rotary_attention_packed_sequences_forward_bytes(const rotary_attention *attention,
+                                                rotary_attention_shape shape,
+                                                const rotary_attention_packed_sequences *packed_sequences)
 {
-    return rotary_attention_packed_sequences_bytes(attention, shape, packing, rotary_attention_forward_bytes);
+    return rotary_attention_packed_sequences_bytes(attention, shape, packed_sequences,
+                                                   rotary_attention_forward_bytes);
 }
 
 static void pack_key_block(void *argument, int64_t index, int worker)
@@ -158,7 +160,7 @@ rotary_status rotary_attention_forward(const rotary_attention *attention,
         .key = known.key,
         .value = known.value,
         .bias = known.bias,
-        .packing = known.packing,
+        .packed_sequences = known.packed_sequences,
         .workspace = known.workspace,
         .bytes = rotary_attention_forward_bytes,
         .run = run,

@@ -37,7 +37,7 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
     if (!status)
         status = rotary_attention_check_bias(attention, &call->bias, call->shape, error);
     if (!status)
-        status = rotary_attention_check_packing(call->shape, &call->packed_sequences, error);
+        status = rotary_attention_check_packed_sequences(call->shape, &call->packed_sequences, error);
     return status;
 }
 

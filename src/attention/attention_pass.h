@@ -29,7 +29,7 @@ void rotary_attention_carve_pass(struct attention_pass *pass, rotary_attention_s
 void rotary_attention_start_pass(struct attention_pass *pass, const struct attention_call *call,
                                  const struct attention_sequence *sequence, rotary_attention_shape shape);
 
-/* Checks shape, operands, bias and packing, in this order. */
+/* Checks shape, operands, bias and packed sequences, in this order. */
 rotary_status rotary_attention_check_call(const rotary_attention *attention,
                                           const struct attention_call *call,
                                           const struct attention_operand *operands, int count,

@@ -12,36 +12,38 @@
 /* The queries, and keys, up to which a sequence is short. */
 enum { SHORT_SEQUENCE = 1024 };
 
-static const int32_t *key_starts(const rotary_attention_packed_sequences *packing)
+static const int32_t *key_starts(const rotary_attention_packed_sequences *packed_sequences)
 {
-    return packing->key_starts ? packing->key_starts : packing->query_starts;
+    return packed_sequences->key_starts ? packed_sequences->key_starts : packed_sequences->query_starts;
 }
 
-rotary_status rotary_attention_check_packing(rotary_attention_shape shape,
-                                             const rotary_attention_packed_sequences *packing,
-                                             rotary_error *error)
+rotary_status
+rotary_attention_check_packed_sequences(rotary_attention_shape shape,
+                                        const rotary_attention_packed_sequences *packed_sequences,
+                                        rotary_error *error)
 {
-    if (!packing->query_starts) {
-        if (packing->key_starts || packing->sequences != 0)
+    if (!packed_sequences->query_starts) {
+        if (packed_sequences->key_starts || packed_sequences->sequences != 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "packed_sequences has %s but no query_starts; wanted both, or none of it",
-                               packing->key_starts ? "key_starts" : "sequences");
+                               packed_sequences->key_starts ? "key_starts" : "sequences");
         return ROTARY_OK;
     }
-    struct rotary_starts starts = {"packed_sequences", "query_starts", packing->query_starts,
-                                   packing->sequences};
+    struct rotary_starts starts = {"packed_sequences", "query_starts", packed_sequences->query_starts,
+                                   packed_sequences->sequences};
     rotary_status status = rotary_rope_check_starts(&starts, shape.batch, shape.queries, error);
-    if (packing->key_starts) {
+    if (packed_sequences->key_starts) {
         starts.name = "key_starts";
-        starts.starts = packing->key_starts;
+        starts.starts = packed_sequences->key_starts;
     }
     return status ? status : rotary_rope_check_starts(&starts, shape.batch, shape.keys, error);
 }
 
 static struct attention_sequence sequence_of(rotary_attention_shape shape,
-                                             const rotary_attention_packed_sequences *packing, int64_t index)
+                                             const rotary_attention_packed_sequences *packed_sequences,
+                                             int64_t index)
 {
-    const int32_t *queries = packing->query_starts, *keys = key_starts(packing);
+    const int32_t *queries = packed_sequences->query_starts, *keys = key_starts(packed_sequences);
     shape.queries = queries[index + 1] - queries[index];
     shape.keys = keys[index + 1] - keys[index];
     /* An empty sequence starts at 0: there may be no token after the last to point at. */
@@ -57,20 +59,20 @@ struct plan {
 };
 
 static struct plan plan_of(const rotary_attention *attention, rotary_attention_shape shape,
-                           const rotary_attention_packed_sequences *packing, attention_bytes *bytes)
+                           const rotary_attention_packed_sequences *packed_sequences, attention_bytes *bytes)
 {
     struct plan plan = {.attention = *attention, .workers = 1};
     bool all_short = true;
-    for (int64_t i = 0; i < packing->sequences; i++) {
-        rotary_attention_shape one = sequence_of(shape, packing, i).shape;
+    for (int64_t i = 0; i < packed_sequences->sequences; i++) {
+        rotary_attention_shape one = sequence_of(shape, packed_sequences, i).shape;
         all_short = all_short && one.queries <= SHORT_SEQUENCE && one.keys <= SHORT_SEQUENCE;
     }
     if (all_short) {
         plan.workers = attention->threads;
         plan.attention.threads = 1;
     }
-    for (int64_t i = 0; i < packing->sequences; i++) {
-        size_t needed = bytes(&plan.attention, sequence_of(shape, packing, i).shape);
+    for (int64_t i = 0; i < packed_sequences->sequences; i++) {
+        size_t needed = bytes(&plan.attention, sequence_of(shape, packed_sequences, i).shape);
         plan.bytes = needed > plan.bytes ? needed : plan.bytes;
     }
     return plan;
@@ -78,29 +80,29 @@ static struct plan plan_of(const rotary_attention *attention, rotary_attention_s
 
 size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
                                                rotary_attention_shape shape,
-                                               const rotary_attention_packed_sequences *packing,
+                                               const rotary_attention_packed_sequences *packed_sequences,
                                                attention_bytes *bytes)
 {
     struct rotary_arena arena = {0};
-    if (rotary_attention_check_packing(shape, packing, NULL))
+    if (rotary_attention_check_packed_sequences(shape, packed_sequences, NULL))
         return 0;
-    if (!packing->query_starts)
+    if (!packed_sequences->query_starts)
         return bytes(attention, shape);
-    struct plan plan = plan_of(attention, shape, packing, bytes);
+    struct plan plan = plan_of(attention, shape, packed_sequences, bytes);
     rotary_arena_push(&arena, plan.workers, plan.bytes);
     return arena.used;
 }
 
-struct packed_sequences {
+struct sequences_run {
     struct plan plan;
     const struct attention_call *call;
 };
 
 static void run_sequence(void *argument, int64_t index, int worker)
 {
-    const struct packed_sequences *packed_sequences = argument;
-    const struct plan *plan = &packed_sequences->plan;
-    const struct attention_call *call = packed_sequences->call;
+    const struct sequences_run *run = argument;
+    const struct plan *plan = &run->plan;
+    const struct attention_call *call = run->call;
     struct attention_sequence sequence = sequence_of(call->shape, &call->packed_sequences, index);
     struct rotary_arena workspace =
         rotary_arena_over((unsigned char *)call->workspace + (size_t)worker * plan->bytes, plan->bytes);
@@ -117,10 +119,9 @@ void rotary_attention_run_packed_sequences(const rotary_attention *attention,
         call->run(attention, call, &all, &workspace);
         return;
     }
-    struct packed_sequences packed_sequences = {
-        .plan = plan_of(attention, call->shape, &call->packed_sequences, call->bytes), .call = call};
-    rotary_parallel_for(packed_sequences.plan.workers, call->packed_sequences.sequences, run_sequence,
-                        &packed_sequences);
+    struct sequences_run run = {.plan = plan_of(attention, call->shape, &call->packed_sequences, call->bytes),
+                                .call = call};
+    rotary_parallel_for(run.plan.workers, call->packed_sequences.sequences, run_sequence, &run);
 }
 
 rotary_attention_const_view rotary_attention_skip(const rotary_attention *attention,

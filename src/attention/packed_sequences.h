@@ -25,19 +25,21 @@ struct attention_call {
     rotary_attention_shape shape;
     rotary_attention_const_view query, key, value;
     rotary_attention_bias bias;
-    rotary_attention_packed_sequences packing;
+    rotary_attention_packed_sequences packed_sequences;
     void *workspace;
     attention_bytes *bytes;
     attention_run *run;
     const void *given; /* the public struct */
 };
 
-rotary_status rotary_attention_check_packing(rotary_attention_shape shape,
-                                             const rotary_attention_packed_sequences *packing, rotary_error *error);
+rotary_status
+rotary_attention_check_packed_sequences(rotary_attention_shape shape,
+                                        const rotary_attention_packed_sequences *packed_sequences,
+                                        rotary_error *error);
 /* The bytes of workspace for all sequences; 0 if the packing is invalid. */
 size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
                                                rotary_attention_shape shape,
-                                               const rotary_attention_packed_sequences *packing,
+                                               const rotary_attention_packed_sequences *packed_sequences,
                                                attention_bytes *bytes);
 void rotary_attention_run_packed_sequences(const rotary_attention *attention,
                                            const struct attention_call *call);

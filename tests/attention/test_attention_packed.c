@@ -222,7 +222,8 @@ static void try_scene(const int64_t *lengths, int64_t sequences, int64_t more, b
             struct results together = make_results(&s);
             rotary_attention_shape shape = {
                 .batch = 1, .queries = s.queries, .keys = s.keys, .first_query = s.first_query};
-            rotary_attention_packed_sequences packing = {s.query_starts, more ? s.key_starts : NULL, sequences};
+            rotary_attention_packed_sequences packing = {s.query_starts, more ? s.key_starts : NULL,
+                                                         sequences};
             run(&s, attention, shape, 0, 0, packing, &together, together.log_sum_exp);
             check_same(&together, &alone);
             free_results(&together);
