@@ -16,7 +16,7 @@ enum exit_status {
     EXIT_DONE = 0,
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
-    EXIT_UNTOLD = 3,        /* nothing failed, but what was asked cannot be known (permute --detect) */
+    EXIT_UNKNOWN = 3,       /* nothing failed, but the answer is unknown (permute --detect) */
     EXIT_INTERRUPTED = 130, /* as a shell reports a program that Ctrl-C ended */
 };
 

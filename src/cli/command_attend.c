@@ -3,13 +3,21 @@
  * rotary attend: attention evaluated in double by its equation, and how far librotary's kernel is from it.
  */
 #include "base/fail.h"
-#include "cli/attend.h"
 #include "cli/result.h"
+#include "cli/rotation_options.h"
+#include "oracle/attend.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+struct attend_options {
+    struct rotation_options rotation;
+    const char *query, *key, *value, *past_key, *past_value, *key_lengths, *mask;
+    const char *output, *weights, *scores, *present_key, *present_value;
+    struct option_integer layout, heads, key_heads, stage;
+    struct option_real scale, softcap;
+    struct option_integer window, window_left, window_right, first_query;
+    bool roper, causal, pad_mask;
+};
 
 static const char *const stages[] = {"scaled", "capped", "masked", NULL}; /* of enum reference_stage */
 
@@ -71,131 +79,6 @@ static const struct option attend_table[] = {
              "stands with the last key)"},
 };
 
-/* [H, T, S] or [B, H, T, S], if it is asked for. */
-static rotary_status make_matrix(const char *label, const struct attend_work *work, struct tensor *matrix,
-                                 rotary_error *error)
-{
-    const struct reference_attention *attention = &work->attention;
-    const int64_t shape[4] = {attention->batch, attention->heads, attention->queries, attention->keys};
-    int skipped = work->query.batched ? 0 : 1;
-    return label ? tensor_make(label, work->query.tensor.type, shape + skipped, 4 - skipped, matrix, error)
-                 : ROTARY_OK;
-}
-
-static rotary_status make_results(const struct attend_options *options, struct attend_work *work,
-                                  rotary_error *error)
-{
-    const struct reference_attention *attention = &work->attention;
-    rotary_status status = heads_make(options->output, &work->query, attention->queries, attention->heads,
-                                      attention->value_dim, &work->output, error);
-    if (!status)
-        status = make_matrix(options->weights, work, &work->weights, error);
-    if (!status)
-        status = make_matrix(options->scores, work, &work->scores, error);
-    return status;
-}
-
-static rotary_status make_rotation(const struct attend_options *options, const struct invocation *invocation,
-                                   struct attend_work *work, rotary_error *error)
-{
-    const struct reference_attention *attention = &work->attention;
-    if (!options->rotation.config)
-        return ROTARY_OK;
-    if (options->roper && attention->value_dim != attention->head_dim)
-        return rotary_fail(
-            error, ROTARY_BAD_FILE,
-            "%s has heads of %lld channels, wanted %lld, as %s has, because --roper turns both",
-            options->value, (long long)attention->value_dim, (long long)attention->head_dim, options->query);
-    return rotation_make(&options->rotation, &invocation->common, attention->head_dim, &work->rotation,
-                         error);
-}
-
-/* How far the kernel's result, f32, is from the evaluated one. */
-static json_t *describe_kernel(const struct invocation *invocation, const struct attend_work *work,
-                               const float *kernel, const rotary_error *wrong)
-{
-    if (!kernel)
-        return json_pack("{s:n, s:s}", "largest_difference", "reason", wrong->message);
-    const double *wanted = work->output.tensor.values;
-    double largest = 0, size = 0;
-    for (int64_t i = 0; i < work->output.tensor.elements; i++) {
-        double difference = fabs((double)kernel[i] - wanted[i]);
-        largest = difference <= largest ? largest : difference; /* a NaN stays */
-        size = fmax(size, fabs(wanted[i]));
-    }
-    rotary_isa isa = (rotary_isa)invocation->common.isa.value;
-    return json_pack("{s:o, s:o, s:s, s:s}", "largest_difference", result_number(largest), "largest_output",
-                     result_number(size), "type", "f32", "isa",
-                     rotary_isa_name(isa == ROTARY_ISA_AUTO ? rotary_isa_best() : isa));
-}
-
-/* ---- evaluating ---- */
-
-/* Turns [batch, time, heads, head_dim] as `role`: queries and what was made of them where they stand, keys
- * and values from 0 on. */
-static rotary_status turn(const struct attend_work *work, enum rotary_rope_role role, bool inverse,
-                          bool queries, double *values, rotary_error *error)
-{
-    const struct reference_attention *attention = &work->attention;
-    int64_t time = queries ? attention->queries : attention->keys;
-    int64_t heads = queries ? attention->heads : attention->key_value_heads;
-    rotary_status status = ROTARY_OK;
-    for (int64_t b = 0; !status && b < attention->batch; b++)
-        status =
-            rotation_apply(&work->rotation, role, inverse, queries ? attention->sequences[b].first_query : 0,
-                           time, heads, values + b * time * heads * attention->head_dim, error);
-    return status;
-}
-
-static rotary_status evaluate(const struct attend_options *options, struct attend_work *work,
-                              rotary_error *error)
-{
-    struct reference_attention *attention = &work->attention;
-    attention->query = work->query.tensor.values;
-    attention->key = work->key.tensor.values;
-    attention->value = work->value.tensor.values;
-    attention->output = work->output.tensor.values;
-    attention->weights = work->weights.values;
-    attention->scores = work->scores.values;
-    bool turns = work->rotation.rope != NULL;
-    rotary_status status = ROTARY_OK;
-    if (turns)
-        status = turn(work, ROTARY_ROLE_QUERY, false, true, work->query.tensor.values, error);
-    if (turns && !status)
-        status = turn(work, ROTARY_ROLE_KEY, false, false, work->key.tensor.values, error);
-    if (options->roper && !status)
-        status = turn(work, ROTARY_ROLE_VALUE, false, false, work->value.tensor.values, error);
-    if (!status)
-        status = reference_attention_run(attention, &work->blind, error);
-    if (options->roper && !status)
-        status = turn(work, ROTARY_ROLE_VALUE, true, true, work->output.tensor.values, error);
-    return status;
-}
-
-/* ---- the command ---- */
-
-static rotary_status print_result(const struct invocation *invocation, const struct attend_work *work,
-                                  const float *kernel, const rotary_error *wrong, rotary_error *error)
-{
-    char shape[SHAPE_TEXT_BYTES];
-    const struct tensor *output = &work->output.tensor;
-    const struct reference_attention *attention = &work->attention;
-    if (!invocation->common.json) {
-        printf("%s: %s %s", output->label, tensor_shape_text(output, shape), tensor_type_name(output->type));
-        if (work->blind > 0)
-            printf("; %lld rows are 0, because their query sees no key", (long long)work->blind);
-        putchar('\n');
-        return ROTARY_OK;
-    }
-    return result_print_json(json_pack("{s:s, s:o, s:s, s:f, s:I, s:I, s:o}", "output", output->label,
-                                       "shape", tensor_shape_json(output), "type",
-                                       tensor_type_name(output->type), "scale", attention->scale,
-                                       "first_query", (json_int_t)attention->sequences[0].first_query,
-                                       "rows_without_keys", (json_int_t)work->blind, "librotary",
-                                       describe_kernel(invocation, work, kernel, wrong)),
-                             error);
-}
-
 static const char *wrong_options(const struct attend_options *options)
 {
     bool flat = options->layout.value == HEADS_FLAT;
@@ -224,85 +107,100 @@ static const char *wrong_options(const struct attend_options *options)
     return NULL;
 }
 
-static rotary_status check_options(const struct attend_options *options, rotary_error *error)
-{
-    const char *const outputs[] = {options->output, options->weights, options->scores, options->present_key,
-                                   options->present_value};
-    const char *wrong = wrong_options(options);
-    rotary_status status = wrong ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong) : ROTARY_OK;
-    for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
-        if (outputs[i])
-            status = tensor_check_output(outputs[i], error);
-    for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
-        for (size_t j = 0; !status && j < i; j++)
-            if (outputs[i] && outputs[j] && tensor_same_file(outputs[i], outputs[j]))
-                status =
-                    rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                "two results would go to \"%.200s\", wanted a file for each", outputs[i]);
-    return status;
-}
-
-/* Keys or values as they were read, in the layout of what stands before them. */
-static rotary_status write_present(const char *label, const struct heads *heads, rotary_error *error)
-{
-    struct heads written = *heads;
-    written.tensor.label = label;
-    if (written.layout == HEADS_FLAT)
-        heads_lay_out(&written, HEADS_BEFORE_TIME);
-    return label ? heads_write(&written, error) : ROTARY_OK;
-}
-
-static rotary_status write_results(const struct attend_work *work, rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    if (work->weights.values)
-        status = tensor_write(&work->weights, error);
-    if (!status && work->scores.values)
-        status = tensor_write(&work->scores, error);
-    return status ? status : heads_write(&work->output, error);
-}
-
-static rotary_status attend(const struct invocation *invocation, struct attend_work *work, float **kernel,
-                            rotary_error *error)
+static struct attend_config make_config(const struct invocation *invocation)
 {
     const struct attend_options *options = invocation->options;
-    rotary_error wrong = {0};
-    rotary_status status = attend_read(options, work, error);
-    if (!status)
-        status = make_rotation(options, invocation, work, error);
-    if (!status)
-        status = make_results(options, work, error);
-    if (!status && invocation->common.json)
-        (void)!attend_kernel(options, &invocation->common, work, kernel, &wrong);
-    if (!status)
-        status = write_present(options->present_key, &work->key, error);
-    if (!status)
-        status = write_present(options->present_value, &work->value, error);
-    if (!status)
-        status = evaluate(options, work, error);
-    if (!status)
-        status = write_results(work, error);
-    return status ? status : print_result(invocation, work, *kernel, &wrong, error);
+    const struct common_options *common = &invocation->common;
+    struct attend_config config = {
+        .rotation = rotation_request(&options->rotation, common),
+        .roper = options->roper,
+        .query = options->query,
+        .key = options->key,
+        .value = options->value,
+        .past_key = options->past_key,
+        .past_value = options->past_value,
+        .key_lengths = options->key_lengths,
+        .mask = options->mask,
+        .output = options->output,
+        .weights = options->weights,
+        .scores = options->scores,
+        .present_key = options->present_key,
+        .present_value = options->present_value,
+        .layout = (enum heads_layout)options->layout.value,
+        .heads = options->heads.value,
+        .key_heads = options->key_heads.given ? options->key_heads.value : options->heads.value,
+        .stage = options->stage.given ? (enum reference_stage)options->stage.value : REFERENCE_MASKED,
+        .scale = options->scale.given ? &options->scale.value : NULL,
+        .softcap = options->softcap.value,
+        .before = -1,
+        .after = -1,
+        .first_query = options->first_query.given ? &options->first_query.value : NULL,
+        .pad_mask = options->pad_mask,
+        .run_kernel = common->json,
+        .threads = (int)common->threads.value,
+        .isa = (rotary_isa)common->isa.value,
+    };
+    if (options->window.given)
+        config.before = options->window.value - 1;
+    else if (options->window_left.given)
+        config.before = options->window_left.value;
+    if (options->causal)
+        config.after = 0;
+    else if (options->window_right.given)
+        config.after = options->window_right.value;
+    return config;
+}
+
+/* ---- the result ---- */
+
+static json_t *kernel_json(const struct attend_config *config, const struct attend_kernel_result *kernel)
+{
+    if (!kernel->ran)
+        return json_pack("{s:n, s:s}", "largest_difference", "reason", kernel->reason.message);
+    rotary_isa isa = config->isa == ROTARY_ISA_AUTO ? rotary_isa_best() : config->isa;
+    return json_pack("{s:o, s:o, s:s, s:s}", "largest_difference", result_number(kernel->largest_difference),
+                     "largest_output", result_number(kernel->largest_output), "type", "f32", "isa",
+                     rotary_isa_name(isa));
+}
+
+static rotary_status print_json(const struct attend_config *config, const struct attend_work *work,
+                                rotary_error *error)
+{
+    const struct tensor *output = &work->output.tensor;
+    json_t *object = json_pack(
+        "{s:s, s:o, s:s, s:f, s:I, s:I, s:o}", "output", output->label, "shape", result_shape(output), "type",
+        tensor_type_name(output->type), "scale", work->attention.scale, "first_query",
+        (json_int_t)work->attention.sequences[0].first_query, "rows_without_keys",
+        (json_int_t)work->masked_rows, "librotary", kernel_json(config, &work->kernel));
+    return result_print_json(object, error);
+}
+
+static void print_text(const struct attend_work *work)
+{
+    char shape[SHAPE_TEXT_BYTES];
+    const struct tensor *output = &work->output.tensor;
+    printf("%s: %s %s", output->label, tensor_shape_text(output, shape), tensor_type_name(output->type));
+    if (work->masked_rows > 0)
+        printf("; %lld rows are 0, because their query sees no key", (long long)work->masked_rows);
+    putchar('\n');
 }
 
 static enum exit_status run(const struct invocation *invocation)
 {
     rotary_error error = {0};
-    if (check_options(invocation->options, &error) != ROTARY_OK)
+    const char *wrong = wrong_options(invocation->options);
+    const struct attend_config config = make_config(invocation);
+    rotary_status status = wrong ? rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "%s", wrong)
+                                 : attend_check_outputs(&config, &error);
+    if (status)
         return command_refuse(invocation, &error);
     struct attend_work work = {0};
-    float *kernel = NULL;
-    rotary_status status = attend(invocation, &work, &kernel, &error);
-    free(kernel);
-    free(work.sequences);
-    rotation_destroy(&work.rotation);
-    tensor_free(&work.scores);
-    tensor_free(&work.weights);
-    tensor_free(&work.mask);
-    heads_free(&work.output);
-    heads_free(&work.value);
-    heads_free(&work.key);
-    heads_free(&work.query);
+    status = attend_run(&config, &work, &error);
+    if (!status && invocation->common.json)
+        status = print_json(&config, &work, &error);
+    else if (!status)
+        print_text(&work);
+    attend_free(&work);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary decay: how far apart tokens still meet, by section 3.4.3 of the RoFormer paper (Su et al., arXiv
- * 2104.09864). By Abel summation the score of a query and a key at distance n is at most the largest change
- * from one pair's product to the next, times the sum of |S_j| over j = 1 ... pairs, where
- *
- *     S_j = sum of exp(i n w_k) over k = 0 ... j - 1
- *
- * and the curve is the mean of these |S_j|.
+ * rotary decay: how the bound on a score falls with distance, as numbers and as a picture.
  */
 #include "base/fail.h"
 #include "cli/result.h"
-#include "cli/rotation.h"
+#include "cli/rotation_options.h"
 #include "file/print.h"
+#include "oracle/decay.h"
 #include "report/svg.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAX_DISTANCE = 1 << 24, DEFAULT_DISTANCE = 256, PICTURE_HEIGHT = 320, MAX_POINTS = 2048 };
 
@@ -36,44 +30,13 @@ static const struct option decay_table[] = {
      .help = "draw the curve, as SVG (default: no picture)"},
 };
 
-struct curve {
-    int64_t count;  /* distances 0 ... count - 1 */
-    double *values; /* [count] */
-};
-
-static double mean_of_sums(const rotary_rope *rope, double distance)
-{
-    const double *frequencies = rotary_rope_inverse_frequencies(rope);
-    int64_t pairs = rotary_rope_pairs(rope);
-    double real = 0, imaginary = 0, total = 0;
-    for (int64_t pair = 0; pair < pairs; pair++) {
-        real += cos(distance * frequencies[pair]);
-        imaginary += sin(distance * frequencies[pair]);
-        total += hypot(real, imaginary);
-    }
-    return total / (double)pairs;
-}
-
-static rotary_status make_curve(const rotary_rope *rope, int64_t distance, struct curve *curve,
-                                rotary_error *error)
-{
-    curve->count = distance + 1;
-    curve->values = calloc((size_t)curve->count, sizeof *curve->values);
-    if (!curve->values)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld distances",
-                           (long long)curve->count);
-    for (int64_t i = 0; i < curve->count; i++)
-        curve->values[i] = mean_of_sums(rope, (double)i);
-    return ROTARY_OK;
-}
-
 /* ---- the picture ---- */
 
 static const char picture_style[] =
     "<style>svg{background:#fff;font-family:system-ui,sans-serif}text{font-size:13px;fill:#5c6069}"
     ".grid{stroke:#e2e0d8}.curve{fill:none;stroke:#0072b2;stroke-width:1.8;stroke-linejoin:round}</style>\n";
 
-static void draw(FILE *stream, const struct curve *curve)
+static void draw(FILE *stream, const struct decay_curve *curve)
 {
     struct svg_frame frame = {.left = 56, .right = SVG_WIDTH - 14, .top = 40, .bottom = PICTURE_HEIGHT - 56};
     double low = 0, high = 0;
@@ -98,7 +61,7 @@ static void draw(FILE *stream, const struct curve *curve)
     svg_end(stream);
 }
 
-static rotary_status write_picture(const char *path, const struct curve *curve, rotary_error *error)
+static rotary_status write_picture(const char *path, const struct decay_curve *curve, rotary_error *error)
 {
     struct print print;
     rotary_status status = print_begin(&print, error);
@@ -110,7 +73,7 @@ static rotary_status write_picture(const char *path, const struct curve *curve, 
 
 /* ---- the command ---- */
 
-static rotary_status print_curve(const struct invocation *invocation, const struct curve *curve,
+static rotary_status print_curve(const struct invocation *invocation, const struct decay_curve *curve,
                                  rotary_error *error)
 {
     if (!invocation->common.json) {
@@ -134,13 +97,14 @@ static enum exit_status run(const struct invocation *invocation)
         (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "decay wants --config FILE");
         return command_refuse(invocation, &error);
     }
+    const struct rotation_request request = rotation_request(&options->rotation, &invocation->common);
     struct rotation rotation;
-    struct curve curve = {0};
+    struct decay_curve curve = {0};
     int64_t distance = options->distance.given ? options->distance.value : DEFAULT_DISTANCE;
-    rotary_status status = rotation_make(&options->rotation, &invocation->common, 0, &rotation, &error);
+    rotary_status status = rotation_make(&request, 0, &rotation, &error);
     if (status)
         return command_fail(&error);
-    status = make_curve(rotation.rope, distance, &curve, &error);
+    status = decay_make_curve(rotation.rope, distance, &curve, &error);
     if (!status && options->picture)
         status = write_picture(options->picture, &curve, &error);
     if (!status)

@@ -4,7 +4,7 @@
  */
 #include "base/fail.h"
 #include "cli/result.h"
-#include "cli/rotation.h"
+#include "cli/rotation_options.h"
 
 struct frequencies_options {
     struct rotation_options rotation;
@@ -52,8 +52,9 @@ static enum exit_status run(const struct invocation *invocation)
         (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "frequencies wants --config FILE");
         return command_refuse(invocation, &error);
     }
+    const struct rotation_request request = rotation_request(&options->rotation, &invocation->common);
     struct rotation rotation;
-    rotary_status status = rotation_make(&options->rotation, &invocation->common, 0, &rotation, &error);
+    rotary_status status = rotation_make(&request, 0, &rotation, &error);
     if (status)
         return command_fail(&error);
     status = print_frequencies(&rotation, &error);

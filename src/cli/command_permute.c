@@ -4,19 +4,13 @@
  * they were trained in.
  */
 #include "base/fail.h"
-#include "cli/detect.h"
-#include "cli/projections.h"
 #include "cli/result.h"
-#include "cli/rotation.h"
-#include "cli/tensor.h"
+#include "cli/rotation_options.h"
 #include "file/file.h"
-#include "file/npy.h"
+#include "oracle/detect_model.h"
+#include "oracle/permute_weights.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { TEXT_BYTES = 256 };
 
 struct permute_options {
     struct rotation_options rotation;
@@ -50,136 +44,6 @@ static const struct option permute_table[] = {
              "which pairing they were trained in"},
 };
 
-/* ---- one tensor ---- */
-
-/* Rows of the tensor are permuted into the new block *moved, which the caller frees. */
-static rotary_status permute(const struct permute_options *options, const struct rotation *rotation,
-                             const struct projections *projections, const struct safetensor *tensor,
-                             const char *label, void **moved, rotary_error *error)
-{
-    struct head_rows rows;
-    rotary_status status = projections_rows(projections, tensor, label, &rows, error);
-    if (status)
-        return status;
-    size_t head_bytes = (size_t)projections->head_dim * rows.row_bytes;
-    char *output = malloc((size_t)rows.heads * head_bytes);
-    if (!output)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to permute %s", label);
-    rotary_pairing to = (rotary_pairing)options->to.value;
-    for (int64_t head = 0; !status && head < rows.heads; head++) {
-        const char *from = (const char *)tensor->data + (size_t)head * head_bytes;
-        rotary_rope_permute_call call = {
-            .struct_size = sizeof call,
-            .heads = 1,
-            .row_bytes = rows.row_bytes,
-            .input = from,
-            .output = output + (size_t)head * head_bytes,
-            .from = to == ROTARY_PAIRING_HALF ? ROTARY_PAIRING_INTERLEAVED : ROTARY_PAIRING_HALF,
-            .to = to,
-        };
-        if (projections_rotated(projections, &rows, head))
-            status = rotary_rope_permute(rotation->rope, &call, error);
-        else
-            memcpy(call.output, from, head_bytes);
-    }
-    if (status)
-        free(output);
-    else
-        *moved = output;
-    return status;
-}
-
-/* ---- .npy ---- */
-
-static rotary_status permute_npy(const struct permute_options *options, const struct rotation *rotation,
-                                 const struct projections *projections, json_t *names, rotary_error *error)
-{
-    /* As many bytes as the array's elements have, whatever they mean. */
-    static const char *const types[] = {[1] = "U8", [2] = "U16", [4] = "U32", [8] = "U64"};
-    struct npy array;
-    void *moved = NULL;
-    rotary_status status = npy_read(options->input, &array, error);
-    if (status)
-        return status;
-    struct safetensor tensor = {
-        .dimensions = array.dimensions, .data = array.data, .other_type = types[npy_size(array.type)]};
-    memcpy(tensor.shape, array.shape, sizeof tensor.shape);
-    status = permute(options, rotation, projections, &tensor, options->input, &moved, error);
-    if (!status) {
-        struct npy output = array;
-        output.data = moved;
-        status = npy_write(options->output, &output, error);
-        json_array_append_new(names, json_string(options->output));
-    }
-    free(moved);
-    npy_free(&array);
-    return status;
-}
-
-/* ---- safetensors ---- */
-
-/* tensors and moved have zeroed room for every tensor of the file. */
-static rotary_status permute_tensors(const struct permute_options *options, const struct rotation *rotation,
-                                     const struct projections *projections, const struct safetensors *file,
-                                     struct safetensor *tensors, void **moved, json_t *names,
-                                     rotary_error *error)
-{
-    enum fate *fates = calloc((size_t)safetensors_count(file) + 1, sizeof *fates);
-    if (!fates)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %d tensors", safetensors_count(file));
-    rotary_status status = projections_decide(projections, file, fates, error);
-    for (int i = 0; !status && i < safetensors_count(file); i++) {
-        tensors[i] = *safetensors_at(file, i);
-        if (fates[i] == FATE_STAYS)
-            continue;
-        char label[TEXT_BYTES];
-        snprintf(label, sizeof label, "%.100s: tensor \"%.128s\"", options->input, tensors[i].name);
-        status = permute(options, rotation, projections, &tensors[i], label, &moved[i], error);
-        tensors[i].data = status ? NULL : moved[i];
-        json_array_append_new(names, json_string(tensors[i].name));
-    }
-    free(fates);
-    return status;
-}
-
-static rotary_status write_tensors(const struct permute_options *options, const struct safetensors *file,
-                                   const struct safetensor *tensors, rotary_error *error)
-{
-    json_t *metadata = safetensors_copy_metadata(file);
-    if (!metadata)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", options->output);
-    rotary_status status =
-        safetensors_replace(options->output, tensors, safetensors_count(file), metadata, error);
-    json_decref(metadata);
-    return status;
-}
-
-static rotary_status permute_model(const struct permute_options *options, const struct rotation *rotation,
-                                   const struct projections *projections, json_t *names, rotary_error *error)
-{
-    struct safetensors *file;
-    rotary_status status = safetensors_open_any(&file, options->input, error);
-    if (status)
-        return status;
-    size_t count = (size_t)safetensors_count(file);
-    struct safetensor *tensors = calloc(count + 1, sizeof *tensors);
-    void **moved = calloc(count + 1, sizeof *moved);
-    if (!tensors || !moved)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %zu tensors", count);
-    if (!status)
-        status = permute_tensors(options, rotation, projections, file, tensors, moved, names, error);
-    if (!status)
-        status = write_tensors(options, file, tensors, error);
-    for (size_t i = 0; moved && i < count; i++)
-        free(moved[i]);
-    free(moved);
-    free(tensors);
-    safetensors_close(file);
-    return status;
-}
-
-/* ---- the command ---- */
-
 static rotary_status check_options(const struct permute_options *options, rotary_error *error)
 {
     const char *wrong = NULL;
@@ -207,6 +71,13 @@ static rotary_status check_options(const struct permute_options *options, rotary
     return wrong ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong) : ROTARY_OK;
 }
 
+static enum fused fused_of(const struct permute_options *options)
+{
+    return options->fused.given ? (enum fused)(options->fused.value + 1) : FUSED_NO;
+}
+
+/* ---- permuting ---- */
+
 static rotary_status print_names(const struct invocation *invocation, json_t *names, rotary_error *error)
 {
     const struct permute_options *options = invocation->options;
@@ -219,17 +90,89 @@ static rotary_status print_names(const struct invocation *invocation, json_t *na
     return ROTARY_OK;
 }
 
-static rotary_status permute_file(const struct invocation *invocation, const struct rotation *rotation,
-                                  const struct projections *projections, rotary_error *error)
+static rotary_status permute(const struct invocation *invocation, rotary_error *error)
 {
     const struct permute_options *options = invocation->options;
+    const struct permute_config config = {
+        .rotation = rotation_request(&options->rotation, &invocation->common),
+        .input = options->input,
+        .output = options->output,
+        .to = (rotary_pairing)options->to.value,
+        .fused = fused_of(options),
+        .tensors = options->tensors.items,
+    };
     json_t *names = json_array();
-    rotary_status status = tensor_name_ends_in(options->input, ".npy")
-                               ? permute_npy(options, rotation, projections, names, error)
-                               : permute_model(options, rotation, projections, names, error);
+    rotary_status status = permute_weights(&config, names, error);
     if (!status)
         status = print_names(invocation, names, error);
     json_decref(names);
+    return status;
+}
+
+/* ---- detecting ---- */
+
+static const char *const verdicts[] = {"unknown", "half", "interleaved"}; /* of enum pairing_verdict */
+
+static json_t *detected_json(const struct detected *detected)
+{
+    const struct pairing_finding *finding = &detected->finding;
+    json_t *object =
+        json_pack("{s:s, s:I, s:I}", "pairing", verdicts[finding->verdict], "heads",
+                  (json_int_t)detected->evidence.heads, "pairs", (json_int_t)detected->evidence.pairs);
+    for (int i = 0; i < 2; i++)
+        json_object_set_new(object, verdicts[i + 1],
+                            json_pack("{s:f, s:f, s:f, s:f}", "correlation", finding->correlation[i], "score",
+                                      finding->score[i], "contrast", finding->contrast[i], "chance",
+                                      finding->chance[i]));
+    return object;
+}
+
+static rotary_status print_detected_json(const struct detect_result *result, rotary_error *error)
+{
+    json_t *layers = json_array();
+    for (int64_t i = 0; i < result->layer_count; i++) {
+        json_t *layer = detected_json(&result->layers[i]);
+        json_object_set_new(layer, "tensor", json_string(result->layers[i].name));
+        json_array_append_new(layers, layer);
+    }
+    json_t *object = detected_json(&result->all);
+    json_object_set_new(object, "input", json_string(result->all.name));
+    json_object_set_new(object, "layers", layers);
+    return result_print_json(object, error);
+}
+
+static void print_detected(const struct detected *detected)
+{
+    const struct pairing_finding *finding = &detected->finding;
+    printf("%s: %s (%lld pairs; half-split: correlation %.3f, chance %.2g; interleaved: %.3f, %.2g)\n",
+           detected->name,
+           finding->verdict == PAIRING_UNKNOWN ? "cannot be known" : verdicts[finding->verdict],
+           (long long)detected->evidence.pairs, finding->correlation[0], finding->chance[0],
+           finding->correlation[1], finding->chance[1]);
+}
+
+static rotary_status detect(const struct invocation *invocation, bool *known, rotary_error *error)
+{
+    const struct permute_options *options = invocation->options;
+    const struct detect_config config = {
+        .rotation = rotation_request(&options->rotation, &invocation->common),
+        .input = options->input,
+        .fused = fused_of(options),
+        .tensors = options->tensors.items,
+    };
+    struct detect_result result;
+    rotary_status status = detect_model(&config, &result, error);
+    if (status)
+        return status;
+    *known = result.all.finding.verdict != PAIRING_UNKNOWN;
+    if (invocation->common.json) {
+        status = print_detected_json(&result, error);
+    } else {
+        for (int64_t i = 0; i < result.layer_count; i++)
+            print_detected(&result.layers[i]);
+        print_detected(&result.all);
+    }
+    detect_free(&result);
     return status;
 }
 
@@ -239,19 +182,9 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (check_options(options, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    struct rotation rotation;
-    rotary_status status = rotation_make(&options->rotation, &invocation->common, 0, &rotation, &error);
-    if (status)
-        return command_fail(&error);
-    struct projections projections;
-    bool told = true;
-    status = projections_make(&rotation, &options->fused, options->tensors.items, &projections, &error);
-    if (!status && options->detect)
-        status = pairing_detect(invocation, &rotation, &projections, options->input, &told, &error);
-    else if (!status)
-        status = permute_file(invocation, &rotation, &projections, &error);
-    rotation_destroy(&rotation);
-    return status != ROTARY_OK ? command_fail(&error) : told ? EXIT_DONE : EXIT_UNTOLD;
+    bool known = true;
+    rotary_status status = options->detect ? detect(invocation, &known, &error) : permute(invocation, &error);
+    return status != ROTARY_OK ? command_fail(&error) : known ? EXIT_DONE : EXIT_UNKNOWN;
 }
 
 const struct command command_permute = {

@@ -25,6 +25,14 @@ json_t *result_number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *result_shape(const struct tensor *tensor)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < tensor->dimensions; i++)
+        json_array_append_new(shape, json_integer(tensor->shape[i]));
+    return shape;
+}
+
 json_t *result_evaluation_json(const struct evaluation *evaluation)
 {
     json_t *object =

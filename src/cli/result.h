@@ -5,6 +5,7 @@
 #ifndef ROTARY_CLI_RESULT_H
 #define ROTARY_CLI_RESULT_H
 
+#include "oracle/tensor.h"
 #include "task/task.h"
 
 /* Prints `object` with a line's end, and drops it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also
@@ -19,5 +20,7 @@ void result_print_evaluation(const struct evaluation *evaluation);
 
 /* A number; null if it is infinite or none. */
 json_t *result_number(double value);
+/* The sizes of a tensor, as an array. */
+json_t *result_shape(const struct tensor *tensor);
 
 #endif

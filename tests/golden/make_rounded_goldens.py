@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""make_rounded_goldens.py > tests/cli/rounded_goldens.h: rotations computed by PyTorch in 16 bits.
+"""make_rounded_goldens.py > tests/oracle/rounded_goldens.h: rotations computed by PyTorch in 16 bits.
 
 The code is that of Hugging Face's models. "f32 angles": inverse frequencies, positions and angles are f32, cosine and
 sine are rounded to the type of the activations, and every product and sum is in that type. "16-bit angles": inverse
@@ -41,7 +41,7 @@ def bits(tensor):
 torch.manual_seed(7)
 print("/* SPDX-License-Identifier: Apache-2.0\n *\n * Made by tests/golden/make_rounded_goldens.py with PyTorch "
       f"{torch.__version__.split('+')[0]}: do not edit. */")
-print("#ifndef TESTS_CLI_ROUNDED_GOLDENS_H\n#define TESTS_CLI_ROUNDED_GOLDENS_H\n\n#include <rotary/rope.h>\n")
+print("#ifndef TESTS_ORACLE_ROUNDED_GOLDENS_H\n#define TESTS_CLI_ROUNDED_GOLDENS_H\n\n#include <rotary/rope.h>\n")
 print("/* clang-format off */")
 print(f"enum {{ GOLDEN_HEAD_DIM = {HEAD_DIM}, GOLDEN_HEADS = {HEADS}, GOLDEN_TIME = {len(POSITIONS)},\n"
       "       GOLDEN_NUMBERS = GOLDEN_HEAD_DIM * GOLDEN_HEADS * GOLDEN_TIME };")

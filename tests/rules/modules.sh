@@ -21,9 +21,10 @@ BEGIN {
     below["train"] = "task " below["task"]
     below["benchmark"] = "train " below["train"]
     below["study"] = "train " below["train"]
-    # A page is made from what runs left behind: never through the header that can train.
+    # A page is made from records of runs: never through a header that can train.
     below["report"] = "file base study/records.h study/statistics.h study/comparison.h study/collection.h"
-    below["cli"] = "report study benchmark huggingface " below["study"]
+    below["oracle"] = "huggingface attention file " below["attention"]
+    below["cli"] = "oracle huggingface report study benchmark " below["study"]
     for (module in below) {
         allowed[module, module] = 1
         count = split(below[module], names, " ")

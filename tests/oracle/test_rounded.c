@@ -3,8 +3,8 @@
  * Turns in 16 bits are PyTorch's, to the bit; with nothing rounded they are librotary's.
  */
 #include "base/half.h"
-#include "cli/rounded.h"
-#include "cli/rounded_goldens.h"
+#include "oracle/rounded.h"
+#include "oracle/rounded_goldens.h"
 #include "rope/plans.h"
 
 #include <math.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The pairing of projections that were trained here, by gradient descent on scores, is told; that of weights
- * which no training has touched is not.
+ * which no training has touched is unknown.
  */
+#include "oracle/pairing_detection.h"
+
 #include "rope/elements.h"
 #include "rope/plans.h"
 
@@ -141,24 +143,21 @@ static void train(struct layer *layer, uint64_t seed)
 
 /* ---- what is found ---- */
 
-static rotary_rope_detect_call call_of(const struct layer *layer)
+static struct pairing_layer view_of(const struct layer *layer)
 {
-    return (rotary_rope_detect_call){
-        .struct_size = sizeof(rotary_rope_detect_call),
+    return (struct pairing_layer){
         .inputs = INPUTS,
         .query = {.heads = layer->query_heads, .weight = layer->query},
         .key = {.heads = layer->key_heads, .weight = layer->key},
     };
 }
 
-static rotary_rope_finding find(const rotary_rope *rope, const rotary_rope_detect_call *call)
+static struct pairing_finding find(const rotary_rope *rope, const struct pairing_layer *layer)
 {
-    rotary_rope_evidence evidence = {.struct_size = sizeof evidence};
-    rotary_rope_finding finding = {.struct_size = sizeof finding};
+    struct pairing_evidence evidence = {0};
     rotary_error error = {0};
-    succeeded(rotary_rope_detect(rope, call, &evidence, &error), &error);
-    succeeded(rotary_rope_judge(&evidence, &finding, &error), &error);
-    return finding;
+    succeeded(pairing_add_layer(rope, layer, &evidence, &error), &error);
+    return pairing_judge(&evidence);
 }
 
 static void permute(struct layer *layer, rotary_pairing from)
@@ -181,7 +180,7 @@ static void permute(struct layer *layer, rotary_pairing from)
     }
 }
 
-static const rotary_detected verdicts[] = {ROTARY_DETECTED_HALF, ROTARY_DETECTED_INTERLEAVED};
+static const enum pairing_verdict verdicts[] = {PAIRING_IS_HALF, PAIRING_IS_INTERLEAVED};
 
 static void test_trained(rotary_pairing pairing, int64_t key_heads, int64_t rotary_dim, int64_t rotary_start)
 {
@@ -194,16 +193,16 @@ static void test_trained(rotary_pairing pairing, int64_t key_heads, int64_t rota
     struct layer *layer = draw_layer(rope, HEADS, key_heads, 0.3, 7);
     check_about("pairing %d, %d key heads, %d channels from %d", (int)pairing, (int)key_heads,
                 (int)rotary_dim, (int)rotary_start);
-    rotary_rope_detect_call call = call_of(layer);
-    rotary_rope_finding before = find(rope, &call);
-    CHECK_INT(before.verdict, ROTARY_DETECTED_NOTHING);
+    struct pairing_layer view = view_of(layer);
+    struct pairing_finding before = find(rope, &view);
+    CHECK_INT(before.verdict, PAIRING_UNKNOWN);
     train(layer, 1000 + (uint64_t)key_heads);
-    rotary_rope_finding after = find(rope, &call);
+    struct pairing_finding after = find(rope, &view);
     printf("  half %6.3f %5.1f %5.1f, interleaved %6.3f %5.1f %5.1f\n", after.correlation[0], after.score[0],
            after.contrast[0], after.correlation[1], after.score[1], after.contrast[1]);
     CHECK_INT(after.verdict, verdicts[pairing]);
     permute(layer, pairing);
-    rotary_rope_finding moved = find(rope, &call);
+    struct pairing_finding moved = find(rope, &view);
     CHECK_INT(moved.verdict, verdicts[1 - pairing]);
     CHECK_NEAR(moved.correlation[1 - pairing], after.correlation[pairing], 1e-12);
     CHECK_NEAR(moved.score[1 - pairing], after.score[pairing], 1e-9);
@@ -222,9 +221,9 @@ static void test_untrained(void)
     double scores = 0;
     for (uint64_t seed = 0; seed < 400; seed++) {
         struct layer *layer = draw_layer(rope, HEADS, HEADS, 0.3, 5000 + 2 * seed);
-        rotary_rope_detect_call call = call_of(layer);
-        rotary_rope_finding finding = find(rope, &call);
-        named += finding.verdict != ROTARY_DETECTED_NOTHING;
+        struct pairing_layer view = view_of(layer);
+        struct pairing_finding finding = find(rope, &view);
+        named += finding.verdict != PAIRING_UNKNOWN;
         for (int i = 0; i < 2; i++)
             scores += finding.score[i] * finding.score[i] / 800;
         free(layer);
@@ -248,11 +247,11 @@ static void test_trend(void)
             layer->query[i] *= growth;
             layer->key[i] /= growth;
         }
-        rotary_rope_detect_call call = call_of(layer);
-        rotary_rope_finding finding = find(rope, &call);
+        struct pairing_layer view = view_of(layer);
+        struct pairing_finding finding = find(rope, &view);
         check_about("a trend, seed %d", (int)seed);
         CHECK(finding.chance[ROTARY_PAIRING_HALF] < 1e-3);
-        CHECK_INT(finding.verdict, ROTARY_DETECTED_NOTHING);
+        CHECK_INT(finding.verdict, PAIRING_UNKNOWN);
         free(layer);
     }
     rotary_rope_destroy(rope);
@@ -260,26 +259,23 @@ static void test_trend(void)
 
 static void test_no_evidence(void)
 {
-    rotary_rope_evidence evidence = {.struct_size = sizeof evidence};
-    rotary_rope_finding finding = {.struct_size = sizeof finding};
-    memset(&finding, 1, sizeof finding);
-    finding.struct_size = sizeof finding;
+    struct pairing_evidence evidence = {0};
+    struct pairing_finding finding = pairing_judge(&evidence);
     rotary_error error = {0};
-    succeeded(rotary_rope_judge(&evidence, &finding, &error), &error);
-    CHECK_INT(finding.verdict, ROTARY_DETECTED_NOTHING);
+    CHECK_INT(finding.verdict, PAIRING_UNKNOWN);
     CHECK_NEAR(finding.chance[0], 1, 0);
     rotary_rope_config config = plan_config(HEAD_DIM);
     config.rotary_dim = 2; /* one pair: half and interleaved are the same */
     rotary_rope *rope = plan_make(&config);
     struct layer *layer = draw_layer(rope, HEADS, HEADS, 1, 3);
-    rotary_rope_detect_call call = call_of(layer);
-    succeeded(rotary_rope_detect(rope, &call, &evidence, &error), &error);
+    struct pairing_layer view = view_of(layer);
+    succeeded(pairing_add_layer(rope, &view, &evidence, &error), &error);
     CHECK_INT(evidence.pairs, 0);
     rotary_rope_destroy(rope);
     config.rotary_dim = HEAD_DIM;
     rope = plan_make(&config);
     memset(layer->key, 0, HEAD_DIM * INPUTS * sizeof(float)); /* a head that was pruned */
-    succeeded(rotary_rope_detect(rope, &call, &evidence, &error), &error);
+    succeeded(pairing_add_layer(rope, &view, &evidence, &error), &error);
     CHECK_INT(evidence.heads, HEADS - 1);
     CHECK_INT(evidence.pairs, (HEADS - 1) * HEAD_DIM / 2);
     free(layer);
@@ -295,8 +291,8 @@ static void test_views(void)
     rotary_rope_config config = plan_config(HEAD_DIM);
     rotary_rope *rope = plan_make(&config);
     struct layer *layer = draw_layer(rope, HEADS, HEADS, 1, 21);
-    rotary_rope_detect_call whole = call_of(layer);
-    rotary_rope_finding wanted = find(rope, &whole);
+    struct pairing_layer whole = view_of(layer);
+    struct pairing_finding wanted = find(rope, &whole);
     for (int type = 0; type < 3; type++) {
         static float fused[HEADS * 3 * HEAD_DIM * (INPUTS - 1)], biases[HEADS * 3 * HEAD_DIM];
         const float *const weights[] = {layer->query, layer->key, layer->query};
@@ -312,18 +308,17 @@ static void test_views(void)
             }
         }
         size_t bytes = rotary_dtype_size(dtype);
-        rotary_rope_projection query = {.heads = HEADS,
-                                        .weight = fused,
-                                        .head_stride = 3 * HEAD_DIM * (INPUTS - 1),
-                                        .bias = biases,
-                                        .bias_stride = 3 * HEAD_DIM,
-                                        .dtype = dtype};
-        rotary_rope_projection key = query;
+        struct pairing_projection query = {.heads = HEADS,
+                                           .weight = fused,
+                                           .head_stride = 3 * HEAD_DIM * (INPUTS - 1),
+                                           .bias = biases,
+                                           .bias_stride = 3 * HEAD_DIM,
+                                           .dtype = dtype};
+        struct pairing_projection key = query;
         key.weight = (const char *)fused + HEAD_DIM * (INPUTS - 1) * bytes;
         key.bias = (const char *)biases + HEAD_DIM * bytes;
-        rotary_rope_detect_call call = {
-            .struct_size = sizeof call, .inputs = INPUTS - 1, .query = query, .key = key};
-        rotary_rope_finding got = find(rope, &call);
+        struct pairing_layer view = {.inputs = INPUTS - 1, .query = query, .key = key};
+        struct pairing_finding got = find(rope, &view);
         const double bounds[] = {1e-12, 1e-2, 5e-2}; /* 16-bit weights are other weights */
         check_about("fused, type %d", type);
         for (int i = 0; i < 2; i++) {
@@ -335,13 +330,12 @@ static void test_views(void)
     rotary_rope_destroy(rope);
 }
 
-static void refused(const rotary_rope *rope, rotary_rope_detect_call call, const char *said)
+static void refused(const rotary_rope *rope, struct pairing_layer view, const char *said)
 {
-    rotary_rope_evidence evidence = {.struct_size = sizeof evidence, .heads = 3, .products = {1, 2}},
-                         before = evidence;
+    struct pairing_evidence evidence = {.heads = 3, .products = {1, 2}}, before = evidence;
     rotary_error error = {0};
     check_about("%s", said);
-    CHECK_INT(rotary_rope_detect(rope, &call, &evidence, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(pairing_add_layer(rope, &view, &evidence, &error), ROTARY_INVALID_ARGUMENT);
     if (!CHECK(strstr(error.message, said) != NULL))
         printf("    %s\n", error.message);
     CHECK(memcmp(&evidence, &before, sizeof evidence) == 0);
@@ -352,35 +346,32 @@ static void test_refusals(void)
     rotary_rope_config config = plan_config(HEAD_DIM);
     rotary_rope *rope = plan_make(&config);
     struct layer *layer = draw_layer(rope, HEADS, HEADS / 2, 1, 31);
-    const rotary_rope_detect_call good = call_of(layer);
-    rotary_rope_detect_call call = good;
-    call.inputs = 0;
-    refused(rope, call, "inputs is 0; wanted at least 1");
-    call = good;
-    call.key.weight = NULL;
-    refused(rope, call, "key.heads is 4 and its weight is NULL");
-    call = good;
-    call.query.heads = 0;
-    refused(rope, call, "query.heads is 0 and its weight is there");
-    call = good;
-    call.query.heads = 3;
-    call.key.heads = 2;
-    refused(rope, call, "query.heads is 3; wanted a multiple of key.heads, 2");
-    call = good;
-    call.key.dtype = (rotary_dtype)9;
-    refused(rope, call, "key.dtype is 9");
-    call = good;
-    call.query.head_stride = HEAD_DIM * INPUTS - 1;
-    refused(rope, call, "query.head_stride is 191; wanted 0 or at least 192");
-    call = good;
-    call.query.bias = layer->key;
-    call.query.bias_stride = -HEAD_DIM;
-    refused(rope, call, "query.bias_stride is -16");
+    const struct pairing_layer good = view_of(layer);
+    struct pairing_layer view = good;
+    view.inputs = 0;
+    refused(rope, view, "inputs is 0; wanted at least 1");
+    view = good;
+    view.key.weight = NULL;
+    refused(rope, view, "key.heads is 4 and its weight is NULL");
+    view = good;
+    view.query.heads = 0;
+    refused(rope, view, "query.heads is 0 and its weight is there");
+    view = good;
+    view.query.heads = 3;
+    view.key.heads = 2;
+    refused(rope, view, "query.heads is 3; wanted a multiple of key.heads, 2");
+    view = good;
+    view.key.dtype = (rotary_dtype)9;
+    refused(rope, view, "key.dtype is 9");
+    view = good;
+    view.query.head_stride = HEAD_DIM * INPUTS - 1;
+    refused(rope, view, "query.head_stride is 191; wanted 0 or at least 192");
+    view = good;
+    view.query.bias = layer->key;
+    view.query.bias_stride = -HEAD_DIM;
+    refused(rope, view, "query.bias_stride is -16");
     layer->key[(2 * HEAD_DIM + 5) * INPUTS + 1] = (float)NAN;
-    refused(rope, good, "row 5 of key head 2 holds what is not finite");
-    call = good;
-    call.struct_size = 0;
-    refused(rope, call, "rotary_rope_detect_call");
+    refused(rope, good, "row 5 of key head 2 has values that are not finite");
     free(layer);
     rotary_rope_destroy(rope);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/projections.h"
+#include "oracle/projections.h"
 
 #include "base/fail.h"
-#include "cli/tensor.h"
 #include "huggingface/tensor_names.h"
+#include "oracle/tensor.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -67,13 +67,12 @@ rotary_status projections_check_patterns(const struct projections *projections,
 
 /* ---- rows ---- */
 
-rotary_status projections_make(const struct rotation *rotation, const struct option_integer *fused,
-                               const char *const *patterns, struct projections *projections,
-                               rotary_error *error)
+rotary_status projections_make(const struct rotation *rotation, enum fused fused, const char *const *patterns,
+                               struct projections *projections, rotary_error *error)
 {
-    const char *const *usual = fused->given ? tensor_names_fused : tensor_names_separate;
+    const char *const *usual = fused == FUSED_NO ? tensor_names_separate : tensor_names_fused;
     *projections = (struct projections){.path = rotation->path,
-                                        .fused = fused->given ? (enum fused)(fused->value + 1) : FUSED_NO,
+                                        .fused = fused,
                                         .head_dim = rotation->config.plan.head_dim,
                                         .query_heads = rotation->config.query_heads,
                                         .key_heads = rotation->config.key_heads,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/rounded.h"
+#include "oracle/rounded.h"
 
 #include "base/element.h"
 #include "base/fail.h"
@@ -10,10 +10,10 @@
 
 /* ---- cosines and sines ---- */
 
-/* What librotary makes of the pair (1, 0) at each token is its cosine and sine, magnitude, direction and all.
+/* librotary rotates the pair (1, 0) of each token to its cosine and sine, magnitude and direction included.
  * heads: [batch, time, head_dim], zeros. */
-static rotary_status ask_rows(const rotary_rope *rope, const rotary_rope_apply_call *call,
-                              enum rotary_rope_role role, float *heads, rotary_error *error)
+static rotary_status library_rows(const rotary_rope *rope, const rotary_rope_apply_call *call,
+                                  enum rotary_rope_role role, float *heads, rotary_error *error)
 {
     struct rotary_span span = rotary_rope_span(rope);
     int64_t channels[2];
@@ -33,7 +33,7 @@ static rotary_status ask_rows(const rotary_rope *rope, const rotary_rope_apply_c
     return rotary_rope_apply(rope, &ask, error);
 }
 
-/* The same from angles in 16 bits, of positions that ask_rows has seen to be good. */
+/* The same from angles in 16 bits. library_rows has checked the positions. */
 static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *call,
                        enum rotary_rope_role role, rotary_dtype dtype, float *heads)
 {
@@ -61,7 +61,7 @@ static void round_rows(const rotary_rope *rope, const rotary_rope_apply_call *ca
     }
 }
 
-/* ---- the turn ---- */
+/* ---- rotating ---- */
 
 /* One head of `tensor` at an offset, by the cosines and sines of its token. */
 static void rotate_head(struct rotary_span span, const rotary_rope_tensor *tensor, int64_t offset,
@@ -92,7 +92,7 @@ rotary_status rounded_apply(const rotary_rope *rope, const rotary_rope_apply_cal
     if (!rows)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld cosines and sines",
                            (long long)(call->batch * call->time * span.dim));
-    rotary_status status = ask_rows(rope, call, role, rows, error);
+    rotary_status status = library_rows(rope, call, role, rows, error);
     if (!status && arithmetic->angles != ROTARY_F32)
         round_rows(rope, call, role, arithmetic->angles, rows);
     for (int64_t token = 0; !status && token < call->batch * call->time; token++)

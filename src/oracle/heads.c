@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/heads.h"
+#include "oracle/heads.h"
 
 #include "base/fail.h"
 
@@ -54,7 +54,7 @@ static rotary_status swap_axes(const int64_t sizes[4], const struct tensor *tens
     return ROTARY_OK;
 }
 
-/* The four sizes, from the file's shape; false if that is no such tensor. */
+/* Sets the four sizes from the file's shape; false if the layout has no such shape. */
 static bool take_sizes(struct heads *heads, int64_t count, enum heads_also also)
 {
     const struct tensor *tensor = &heads->tensor;
@@ -82,33 +82,38 @@ static bool take_sizes(struct heads *heads, int64_t count, enum heads_also also)
     return true;
 }
 
-rotary_status heads_read(const char *label, enum heads_layout layout, int64_t count, enum heads_also also,
-                         const struct heads_names *names, struct heads *heads, rotary_error *error)
+/* LABEL has shape [3], wanted [T, D], [T, H, D] or [B, T, H, D] */
+static rotary_status refuse_sizes(const struct heads_request *request, const struct tensor *tensor,
+                                  rotary_error *error)
 {
-    *heads = (struct heads){.layout = layout};
-    rotary_status status = tensor_read(label, &heads->tensor, error);
+    char alone[HEADS_TEXT_BYTES], batched[HEADS_TEXT_BYTES], wanted[3 * HEADS_TEXT_BYTES];
+    const struct digits number = digits(request->count);
+    struct heads_names names = request->names;
+    names.batch = NULL;
+    if (request->layout == HEADS_FLAT)
+        names.heads = number.text;
+    heads_text(request->layout, &names, alone);
+    names.batch = request->names.batch;
+    heads_text(request->layout, &names, batched);
+    bool plain = request->also == HEADS_ALSO_PLAIN && request->layout != HEADS_FLAT;
+    snprintf(wanted, sizeof wanted, "%s%s or %s", plain ? "[T, D], " : "", alone, batched);
+    return tensor_refuse_shape(tensor, wanted, error);
+}
+
+rotary_status heads_read(const struct heads_request *request, struct heads *heads, rotary_error *error)
+{
+    *heads = (struct heads){.layout = request->layout};
+    rotary_status status = tensor_read(request->label, &heads->tensor, error);
     const struct tensor *tensor = &heads->tensor;
     if (!status)
         status = tensor_check_float(tensor, error);
     if (status)
         return status;
-    if (!take_sizes(heads, count, also)) {
-        char alone[HEADS_TEXT_BYTES], batched[HEADS_TEXT_BYTES], wanted[3 * HEADS_TEXT_BYTES];
-        const struct digits number = digits(count);
-        struct heads_names without = *names;
-        without.batch = NULL;
-        if (layout == HEADS_FLAT)
-            without.heads = number.text;
-        heads_text(layout, &without, alone);
-        without.batch = names->batch;
-        heads_text(layout, &without, batched);
-        snprintf(wanted, sizeof wanted, "%s%s or %s",
-                 also == HEADS_ALSO_PLAIN && layout != HEADS_FLAT ? "[T, D], " : "", alone, batched);
-        return tensor_refuse_shape(tensor, wanted, error);
-    }
-    if (tensor->elements == 0 && !(also == HEADS_ALSO_EMPTY && heads->time == 0))
+    if (!take_sizes(heads, request->count, request->also))
+        return refuse_sizes(request, tensor, error);
+    if (tensor->elements == 0 && !(request->also == HEADS_ALSO_EMPTY && heads->time == 0))
         return tensor_refuse_shape(tensor, "no size to be 0", error);
-    if (layout != HEADS_BEFORE_TIME)
+    if (request->layout != HEADS_BEFORE_TIME)
         return ROTARY_OK;
     const int64_t sizes[4] = {heads->batch, heads->heads, heads->time, heads->channels};
     double *values;
@@ -120,7 +125,7 @@ rotary_status heads_read(const char *label, enum heads_layout layout, int64_t co
     return ROTARY_OK;
 }
 
-void heads_lay_out(struct heads *heads, enum heads_layout layout)
+void heads_set_layout(struct heads *heads, enum heads_layout layout)
 {
     int rank = 0;
     bool swapped = layout == HEADS_BEFORE_TIME, flat = layout == HEADS_FLAT;
@@ -135,15 +140,15 @@ void heads_lay_out(struct heads *heads, enum heads_layout layout)
     heads->layout = layout;
 }
 
-rotary_status heads_make(const char *label, const struct heads *like, int64_t time, int64_t heads,
-                         int64_t channels, struct heads *made, rotary_error *error)
+rotary_status heads_make(const char *label, const struct heads *like, struct heads_sizes sizes,
+                         struct heads *made, rotary_error *error)
 {
     *made = *like;
     made->tensor = (struct tensor){0};
-    made->time = time;
-    made->heads = heads;
-    made->channels = channels;
-    heads_lay_out(made, like->layout);
+    made->time = sizes.time;
+    made->heads = sizes.heads;
+    made->channels = sizes.channels;
+    heads_set_layout(made, like->layout);
     return tensor_make(label, like->tensor.type, made->tensor.shape, made->tensor.dimensions, &made->tensor,
                        error);
 }
@@ -158,8 +163,8 @@ rotary_status heads_join(const struct heads *past, struct heads *heads, rotary_e
         return heads_refuse(past, &names, "", heads, error);
     }
     struct heads joined;
-    rotary_status status = heads_make(heads->tensor.label, heads, past->time + heads->time, heads->heads,
-                                      heads->channels, &joined, error);
+    struct heads_sizes sizes = {past->time + heads->time, heads->heads, heads->channels};
+    rotary_status status = heads_make(heads->tensor.label, heads, sizes, &joined, error);
     if (status)
         return status;
     int64_t row = heads->heads * heads->channels, before = past->time * row, after = heads->time * row;

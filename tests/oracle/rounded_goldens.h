@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Made by tests/golden/make_rounded_goldens.py with PyTorch 1.13.0a0: do not edit. */
-#ifndef TESTS_CLI_ROUNDED_GOLDENS_H
-#define TESTS_CLI_ROUNDED_GOLDENS_H
+#ifndef TESTS_ORACLE_ROUNDED_GOLDENS_H
+#define TESTS_ORACLE_ROUNDED_GOLDENS_H
 
 #include <rotary/rope.h>
 

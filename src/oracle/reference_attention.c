@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/reference_attention.h"
+#include "oracle/reference_attention.h"
 
 #include "base/fail.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool in_reach(const struct reference_attention *attention, const int64_t at[4])
+static bool visible(const struct reference_attention *attention, const int64_t at[4])
 {
     const struct reference_sequence *sequence = &attention->sequences[at[0]];
     int64_t behind = sequence->first_query + at[2] - at[3];
@@ -32,10 +32,10 @@ static double added(const struct reference_mask *mask, const int64_t at[4])
 
 double reference_attention_bias(const struct reference_attention *attention, const int64_t at[4])
 {
-    return in_reach(attention, at) ? added(&attention->mask, at) : -HUGE_VAL;
+    return visible(attention, at) ? added(&attention->mask, at) : -HUGE_VAL;
 }
 
-/* The score of a query and a key at one stage. What is not seen is minus infinity, whatever the product. */
+/* The score of a query and a key at one stage. A masked key gives minus infinity, whatever the product. */
 static double score(const struct reference_attention *attention, const int64_t at[4], const double *query,
                     const double *key, enum reference_stage stage)
 {
@@ -51,26 +51,24 @@ static double score(const struct reference_attention *attention, const int64_t a
     return product + more;
 }
 
-/* Scores become weights that add up to 1; false, and all weights 0, if all are minus infinity. */
+/* Replaces scores by weights that add up to 1; false, and all weights 0, if all are minus infinity. */
 static bool softmax(double *scores, int64_t count)
 {
     double largest = -HUGE_VAL, total = 0;
     for (int64_t i = 0; i < count; i++)
-        if (!(scores[i] <= largest)) /* a NaN stays, and makes everything one */
+        if (!(scores[i] <= largest)) /* a NaN stays, and makes all weights NaN */
             largest = scores[i];
-    bool blind = largest == -HUGE_VAL;
+    bool masked = largest == -HUGE_VAL;
     for (int64_t i = 0; i < count; i++) {
-        scores[i] = blind ? 0 : exp(scores[i] - largest);
+        scores[i] = masked ? 0 : exp(scores[i] - largest);
         total += scores[i];
     }
-    for (int64_t i = 0; !blind && i < count; i++)
+    for (int64_t i = 0; !masked && i < count; i++)
         scores[i] /= total;
-    return !blind;
+    return !masked;
 }
 
-/* One query of one head, at [b, h, m]; `weights` has room for a weight a key, `scores` too if they are
- * wanted.
- */
+/* One query of one head, at [b, h, m]. weights, and scores unless NULL: [keys]. */
 static bool attend(const struct reference_attention *attention, const int64_t at[4], double *weights,
                    double *scores)
 {
@@ -85,24 +83,24 @@ static bool attend(const struct reference_attention *attention, const int64_t at
         if (scores)
             scores[n] = score(attention, here, query, key, attention->stage);
     }
-    bool sees = softmax(weights, attention->keys);
+    bool attends = softmax(weights, attention->keys);
     double *output = attention->output + row * attention->value_dim;
     memset(output, 0, (size_t)attention->value_dim * sizeof *output);
     for (int64_t n = 0; n < attention->keys; n++) {
         int64_t place = (b * attention->keys + n) * pairs + shared;
         const double *value = attention->value + place * attention->value_dim;
-        /* What is not seen does not count, be it infinite. */
+        /* The value of a masked key does not count, even if it is infinite. */
         for (int64_t i = 0; weights[n] != 0 && i < attention->value_dim; i++)
             output[i] += weights[n] * value[i];
     }
-    return sees;
+    return attends;
 }
 
-rotary_status reference_attention_run(const struct reference_attention *attention, int64_t *blind,
+rotary_status reference_attention_run(const struct reference_attention *attention, int64_t *masked_rows,
                                       rotary_error *error)
 {
     double *own = NULL;
-    *blind = 0;
+    *masked_rows = 0;
     if (!attention->weights) {
         own = calloc((size_t)attention->keys + 1, sizeof *own);
         if (!own)
@@ -112,8 +110,8 @@ rotary_status reference_attention_run(const struct reference_attention *attentio
         for (int64_t h = 0; h < attention->heads; h++)
             for (int64_t m = 0; m < attention->queries; m++) {
                 int64_t row = (b * attention->heads + h) * attention->queries + m, at[4] = {b, h, m, 0};
-                *blind += !attend(attention, at, own ? own : attention->weights + row * attention->keys,
-                                  attention->scores ? attention->scores + row * attention->keys : NULL);
+                *masked_rows += !attend(attention, at, own ? own : attention->weights + row * attention->keys,
+                                        attention->scores ? attention->scores + row * attention->keys : NULL);
             }
     free(own);
     return ROTARY_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/tensor.h"
+#include "oracle/tensor.h"
 
 #include "base/element.h"
 #include "base/fail.h"
@@ -97,14 +97,6 @@ const char *shape_text(const int64_t *shape, int dimensions, char text[SHAPE_TEX
 const char *tensor_shape_text(const struct tensor *tensor, char text[SHAPE_TEXT_BYTES])
 {
     return shape_text(tensor->shape, tensor->dimensions, text);
-}
-
-json_t *tensor_shape_json(const struct tensor *tensor)
-{
-    json_t *shape = json_array();
-    for (int i = 0; i < tensor->dimensions; i++)
-        json_array_append_new(shape, json_integer(tensor->shape[i]));
-    return shape;
 }
 
 rotary_status tensor_refuse_shape(const struct tensor *tensor, const char *wanted, rotary_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/attend.h"
+#include "oracle/attend.h"
 
 #include "base/fail.h"
 
@@ -22,8 +22,8 @@ static const char *missing(const struct reference_attention *wanted)
     return NULL;
 }
 
-static rotary_status create(const struct attend_options *options, const struct common_options *common,
-                            const struct attend_work *work, struct kernel *kernel, rotary_error *error)
+static rotary_status create(const struct attend_config *asked, const struct attend_work *work,
+                            struct kernel *kernel, rotary_error *error)
 {
     const struct reference_attention *wanted = &work->attention;
     rotary_attention_config config;
@@ -36,19 +36,19 @@ static rotary_status create(const struct attend_options *options, const struct c
     config.window = config.causal ? wanted->before + 1 : 0;
     config.softcap = (float)wanted->softcap;
     config.rope = work->rotation.rope;
-    config.value_rope = options->roper ? work->rotation.rope : NULL;
-    config.threads = (int)common->threads.value;
-    config.isa = (rotary_isa)common->isa.value;
+    config.value_rope = asked->roper ? work->rotation.rope : NULL;
+    config.threads = asked->threads;
+    config.isa = asked->isa;
     return rotary_attention_create(&kernel->attention, &config, error);
 }
 
-/* Whether a window of the equation is none of the kernel's, which has those of causal attention. */
+/* Whether the kernel does not have this window: it has those of causal attention. */
 static bool has_own_window(const struct reference_attention *wanted)
 {
     return wanted->after > 0 || (wanted->after < 0 && wanted->before >= 0);
 }
 
-/* Mask and window as what is added to scores. */
+/* Mask and window as a bias on the scores. */
 static rotary_status make_bias(const struct reference_attention *wanted, struct kernel *kernel,
                                rotary_error *error)
 {
@@ -76,7 +76,7 @@ static rotary_attention_const_view view_of(const void *data, int64_t sequence, i
                                          head_dim};
 }
 
-/* `count` sequences from `first` on, which stand at the same positions. */
+/* `count` sequences from `first` on, which have the same positions. */
 static rotary_status run(const struct attend_work *work, struct kernel *kernel, int64_t first, int64_t count,
                          float *output, rotary_error *error)
 {
@@ -106,8 +106,8 @@ static rotary_status run(const struct attend_work *work, struct kernel *kernel, 
     return rotary_attention_forward(kernel->attention, &call, error);
 }
 
-rotary_status attend_kernel(const struct attend_options *options, const struct common_options *common,
-                            const struct attend_work *work, float **output, rotary_error *error)
+rotary_status attend_kernel(const struct attend_config *config, const struct attend_work *work,
+                            float **output, rotary_error *error)
 {
     const struct reference_attention *wanted = &work->attention;
     const struct tensor *query = &work->query.tensor, *key = &work->key.tensor, *value = &work->value.tensor;
@@ -115,7 +115,7 @@ rotary_status attend_kernel(const struct attend_options *options, const struct c
     if (reason)
         return rotary_fail(error, ROTARY_UNSUPPORTED, "%s", reason);
     struct kernel kernel = {0};
-    rotary_status status = create(options, common, work, &kernel, error);
+    rotary_status status = create(config, work, &kernel, error);
     if (status)
         return status;
     kernel.query = tensor_pack(query->values, query->elements, ROTARY_F32);
@@ -126,7 +126,7 @@ rotary_status attend_kernel(const struct attend_options *options, const struct c
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");
     if (!status)
         status = make_bias(wanted, &kernel, error);
-    int64_t together = options->key_lengths ? 1 : wanted->batch;
+    int64_t together = config->key_lengths ? 1 : wanted->batch;
     for (int64_t b = 0; !status && b < wanted->batch; b += together)
         status = run(work, &kernel, b, together, made, error);
     free(kernel.bias);

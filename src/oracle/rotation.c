@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/rotation.h"
+#include "oracle/rotation.h"
 
 #include "base/fail.h"
 #include "huggingface/model_types.h"
@@ -11,43 +11,43 @@ const char *const rotation_compats[] = {"none", "huggingface", "ggml", "vllm", N
 
 /* ---- making ---- */
 
-static rotary_status make_plan(struct rotation *rotation, const struct rotation_options *options,
-                               const struct common_options *common, rotary_error *error)
+static rotary_status make_plan(struct rotation *rotation, const struct rotation_request *request,
+                               rotary_error *error)
 {
     rotary_rope_config *plan = &rotation->config.plan;
-    plan->compat = (rotary_compat)options->compat.value;
-    plan->sequence_length = options->length.value;
-    if (options->angles.given)
-        plan->angles_f32 = options->angles.value > 0;
-    plan->threads = (int)common->threads.value;
-    plan->isa = (rotary_isa)common->isa.value;
-    plan->table_positions = 0; /* a file must not make it take gigabytes, and one call needs no table */
+    plan->compat = request->compat;
+    plan->sequence_length = request->sequence_length;
+    if (request->angles != ANGLES_OF_CONFIG)
+        plan->angles_f32 = request->angles != ANGLES_F64;
+    plan->threads = request->threads;
+    plan->isa = request->isa;
+    plan->table_positions = 0; /* one call needs no table, and a file must not make it take gigabytes */
     rotary_error wrong = {0};
     rotary_status status = rotary_rope_create(&rotation->rope, plan, &wrong);
     if (status == ROTARY_OK || status == ROTARY_UNSUPPORTED)
         return status ? rotary_fail(error, status, "%s", wrong.message) : ROTARY_OK;
-    /* What makes no sense came out of the file. */
+    /* The invalid argument came from the file. */
     return rotary_fail(error, status == ROTARY_INVALID_ARGUMENT ? ROTARY_BAD_FILE : status, "%s: %.400s",
                        rotation->path, wrong.message);
 }
 
-rotary_status rotation_make(const struct rotation_options *options, const struct common_options *common,
-                            int64_t head_dim, struct rotation *rotation, rotary_error *error)
+rotary_status rotation_make(const struct rotation_request *request, int64_t head_dim,
+                            struct rotation *rotation, rotary_error *error)
 {
-    struct rotation made = {.path = options->config};
-    struct rope_config_request request = {.layer_type = options->layer_type,
-                                          .head_dim = head_dim,
-                                          .ignored = options->ignored.items,
-                                          .find_family = model_types_find};
-    rotary_status status = rope_config_read(options->config, &request, &made.config, error);
+    struct rotation made = {.path = request->config};
+    struct rope_config_request file = {.layer_type = request->layer_type,
+                                       .head_dim = head_dim,
+                                       .ignored = request->ignored,
+                                       .find_family = model_types_find};
+    rotary_status status = rope_config_read(request->config, &file, &made.config, error);
     if (status)
         return status;
     if (head_dim > 0 && made.config.plan.head_dim != head_dim)
         status = rotary_fail(error, ROTARY_BAD_FILE,
                              "%s describes heads of %lld channels, wanted %lld, as the tensors have",
-                             options->config, (long long)made.config.plan.head_dim, (long long)head_dim);
+                             request->config, (long long)made.config.plan.head_dim, (long long)head_dim);
     else
-        status = make_plan(&made, options, common, error);
+        status = make_plan(&made, request, error);
     if (status) {
         rope_config_free(&made.config);
         return status;
@@ -63,7 +63,7 @@ void rotation_destroy(struct rotation *rotation)
     *rotation = (struct rotation){0};
 }
 
-/* ---- turning ---- */
+/* ---- rotating ---- */
 
 /* Cosines and sines of a position, [pairs] each, times the magnitude. */
 struct row {
@@ -89,9 +89,9 @@ static void define_row(const struct rotation *rotation, enum rotary_rope_role ro
     }
 }
 
-/* Those that librotary has, by way of 2 * pairs numbers in f32. */
-static void ask_row(const struct rotation *rotation, enum rotary_rope_role role, int64_t position,
-                    float *numbers, struct row row)
+/* Those of librotary. `numbers` has room for 2 * pairs. */
+static void library_row(const struct rotation *rotation, enum rotary_rope_role role, int64_t position,
+                        float *numbers, struct row row)
 {
     const int64_t pairs = rotary_rope_pairs(rotation->rope);
     rotary_rope_role_rows(rotation->rope, position, 1, role, numbers, numbers + pairs);
@@ -101,7 +101,7 @@ static void ask_row(const struct rotation *rotation, enum rotary_rope_role role,
     }
 }
 
-/* The inverse of the turn by (c, s), whose magnitude is the root of c^2 + s^2. */
+/* The inverse of the rotation by (c, s), whose magnitude is the root of c^2 + s^2. */
 static void invert_row(struct row row, int64_t pairs)
 {
     for (int64_t pair = 0; pair < pairs; pair++) {
@@ -133,28 +133,29 @@ static void rotate_head(struct rotary_span span, struct row row, double *head)
     }
 }
 
-rotary_status rotation_apply(const struct rotation *rotation, enum rotary_rope_role role, bool inverse,
-                             int64_t first, int64_t time, int64_t heads, double *values, rotary_error *error)
+rotary_status rotation_apply(const struct rotation *rotation, const struct rotation_target *target,
+                             rotary_error *error)
 {
     const rotary_rope_config *plan = &rotation->config.plan;
     struct rotary_span span = rotary_rope_span(rotation->rope);
     int64_t pairs = span.dim / 2;
     bool by_definition = !plan->angles_f32 && plan->table_dtype == ROTARY_F32;
-    double *numbers = calloc((size_t)pairs * 3, sizeof *numbers);
-    if (!numbers)
+    double *memory = calloc((size_t)pairs * 3, sizeof *memory);
+    if (!memory)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a row of cosines");
-    struct row row = {numbers, numbers + pairs};
-    float *asked = (float *)(numbers + 2 * pairs);
-    for (int64_t t = 0; t < time; t++) {
+    struct row row = {memory, memory + pairs};
+    float *numbers = (float *)(memory + 2 * pairs);
+    for (int64_t t = 0; t < target->time; t++) {
+        int64_t position = target->first + t;
         if (by_definition)
-            define_row(rotation, role, (double)(first + t), row);
+            define_row(rotation, target->role, (double)position, row);
         else
-            ask_row(rotation, role, first + t, asked, row);
-        if (inverse)
+            library_row(rotation, target->role, position, numbers, row);
+        if (target->inverse)
             invert_row(row, pairs);
-        for (int64_t h = 0; h < heads; h++)
-            rotate_head(span, row, values + (t * heads + h) * span.head_dim);
+        for (int64_t h = 0; h < target->heads; h++)
+            rotate_head(span, row, target->values + (t * target->heads + h) * span.head_dim);
     }
-    free(numbers);
+    free(memory);
     return ROTARY_OK;
 }

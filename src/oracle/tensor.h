@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensors that the oracle's commands read and write: a .npy file, or one tensor of a safetensors file, which
- * is named behind a colon (model.safetensors:layers.0.q) unless it is the only one. Whatever the file holds
- * is in memory as double, which every type of number fits into exactly.
+ * Tensors that the oracle reads and writes: a .npy file, or one tensor of a safetensors file, whose name
+ * follows a colon (model.safetensors:layers.0.q) unless it is the only one. In memory they are double, which
+ * represents the numbers of every type exactly.
  */
-#ifndef ROTARY_CLI_TENSOR_H
-#define ROTARY_CLI_TENSOR_H
+#ifndef ROTARY_ORACLE_TENSOR_H
+#define ROTARY_ORACLE_TENSOR_H
 
 #include "file/npy.h"
 
-#include <jansson.h>
 #include <rotary/types.h>
 
 struct tensor {
-    const char *label;  /* as the command line has it, for sentences; borrowed */
+    const char *label;  /* path or path:name, for messages too; borrowed */
     enum npy_type type; /* in the file */
     int dimensions;
     int64_t shape[NPY_DIMENSIONS];
@@ -32,16 +31,15 @@ void tensor_free(struct tensor *tensor);
  * safetensors file of this one tensor, numbers rounded once to the tensor's type. .npy files have no bf16: it
  * is written as f32. */
 ROTARY_CHECKED rotary_status tensor_write(const struct tensor *tensor, rotary_error *error);
-/* Whether `label` can be written to at all, for asking before the work: what is wrong is
- * ROTARY_INVALID_ARGUMENT. A file of several tensors, of which the result would leave none, is
- * ROTARY_BAD_FILE. */
+/* Whether `label` can be written to: asked before the work. ROTARY_INVALID_ARGUMENT if not; ROTARY_BAD_FILE
+ * for a file of several tensors, which the result would replace. */
 ROTARY_CHECKED rotary_status tensor_check_output(const char *label, rotary_error *error);
-/* Whether two labels name one file, be it for tensors of different names. */
+/* Whether two labels name one file, even if for tensors of different names. */
 bool tensor_same_file(const char *a, const char *b);
 
 /* Whether a name of a file has this ending. */
 bool tensor_name_ends_in(const char *name, const char *ending);
-/* ROTARY_BAD_FILE of whole numbers and truth values. */
+/* ROTARY_BAD_FILE for integers and bool. */
 ROTARY_CHECKED rotary_status tensor_check_float(const struct tensor *tensor, rotary_error *error);
 bool tensor_is_integer(const struct tensor *tensor);
 /* "f32", "bool"; "integer" for all that are. */
@@ -56,8 +54,6 @@ void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dty
 enum { SHAPE_TEXT_BYTES = 192 };
 const char *shape_text(const int64_t *shape, int dimensions, char text[SHAPE_TEXT_BYTES]);
 const char *tensor_shape_text(const struct tensor *tensor, char text[SHAPE_TEXT_BYTES]);
-/* The sizes as a JSON array. NULL: no memory. */
-json_t *tensor_shape_json(const struct tensor *tensor);
 /* LABEL has shape [3], wanted WANTED */
 rotary_status tensor_refuse_shape(const struct tensor *tensor, const char *wanted, rotary_error *error);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/attend.h"
+#include "oracle/attend.h"
 
 #include "base/fail.h"
 
@@ -28,16 +28,16 @@ static rotary_status check_key_value(const struct attend_work *work, rotary_erro
     return ROTARY_OK;
 }
 
-/* Puts the file `label`, if there is one, before `heads`; *length becomes the tokens that it has. */
+/* Prepends the file `label`, if there is one, to `heads`; *length becomes its number of tokens. */
 static rotary_status read_past(const char *label, struct heads *heads, int64_t *length, rotary_error *error)
 {
-    static const struct heads_names names = {"B", "P", "G", "D"};
     if (!label)
         return ROTARY_OK;
-    /* ONNX has flat keys, but their past with heads. */
+    /* In ONNX keys may be flat, but their past has heads. */
     enum heads_layout layout = heads->layout == HEADS_FLAT ? HEADS_BEFORE_TIME : heads->layout;
     struct heads past;
-    rotary_status status = heads_read(label, layout, 0, HEADS_ALSO_EMPTY, &names, &past, error);
+    struct heads_request request = {label, layout, 0, HEADS_ALSO_EMPTY, {"B", "P", "G", "D"}};
+    rotary_status status = heads_read(&request, &past, error);
     if (!status)
         status = heads_join(&past, heads, error);
     *length = past.time;
@@ -45,42 +45,40 @@ static rotary_status read_past(const char *label, struct heads *heads, int64_t *
     return status;
 }
 
-static rotary_status read_heads(const struct attend_options *options, struct attend_work *work, int64_t *past,
+static rotary_status read_heads(const struct attend_config *config, struct attend_work *work, int64_t *past,
                                 rotary_error *error)
 {
-    static const struct heads_names query = {"B", "T", "H", "D"}, key = {"B", "S", "G", "D"},
-                                    value = {"B", "S", "G", "E"};
-    enum heads_layout layout = (enum heads_layout)options->layout.value;
-    int64_t heads = options->heads.value;
-    int64_t pairs = options->key_heads.given ? options->key_heads.value : heads;
-    rotary_status status =
-        heads_read(options->query, layout, heads, HEADS_ALSO_NOTHING, &query, &work->query, error);
+    const struct heads_request
+        query = {config->query, config->layout, config->heads, HEADS_ALSO_NOTHING, {"B", "T", "H", "D"}},
+        key = {config->key, config->layout, config->key_heads, HEADS_ALSO_NOTHING, {"B", "S", "G", "D"}},
+        value = {config->value, config->layout, config->key_heads, HEADS_ALSO_NOTHING, {"B", "S", "G", "E"}};
+    rotary_status status = heads_read(&query, &work->query, error);
     if (!status)
-        status = heads_read(options->key, layout, pairs, HEADS_ALSO_NOTHING, &key, &work->key, error);
+        status = heads_read(&key, &work->key, error);
     if (!status)
-        status = heads_read(options->value, layout, pairs, HEADS_ALSO_NOTHING, &value, &work->value, error);
+        status = heads_read(&value, &work->value, error);
     if (!status)
         status = check_key_value(work, error);
     if (!status)
-        status = read_past(options->past_value, &work->value, past, error);
+        status = read_past(config->past_value, &work->value, past, error);
     if (!status)
-        status = read_past(options->past_key, &work->key, past, error);
+        status = read_past(config->past_key, &work->key, past, error);
     if (!status && work->value.time != work->key.time)
         status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld tokens, wanted %lld, as many as %.100s has",
-                             options->past_value, (long long)(work->value.time - work->key.time + *past),
-                             (long long)*past, options->past_key);
+                             config->past_value, (long long)(work->value.time - work->key.time + *past),
+                             (long long)*past, config->past_key);
     return status;
 }
 
-/* ---- where the sequences stand ---- */
+/* ---- positions of the sequences ---- */
 
-static rotary_status read_lengths(const struct attend_options *options, struct attend_work *work,
+static rotary_status read_lengths(const struct attend_config *config, struct attend_work *work,
                                   rotary_error *error)
 {
     struct tensor lengths = {0};
-    if (!options->key_lengths)
+    if (!config->key_lengths)
         return ROTARY_OK;
-    rotary_status status = tensor_read(options->key_lengths, &lengths, error);
+    rotary_status status = tensor_read(config->key_lengths, &lengths, error);
     if (status)
         return status;
     int64_t batch = work->query.batch, keys = work->key.time;
@@ -97,15 +95,15 @@ static rotary_status read_lengths(const struct attend_options *options, struct a
         if (length < 0 || length > (double)keys)
             status = rotary_fail(error, ROTARY_BAD_FILE,
                                  "%s: length %lld is %.0f, wanted 0 to %lld, as many as %.100s has",
-                                 lengths.label, (long long)b, length, (long long)keys, options->key);
+                                 lengths.label, (long long)b, length, (long long)keys, config->key);
         work->sequences[b].keys = (int64_t)length;
     }
     tensor_free(&lengths);
     return status;
 }
 
-/* The queries stand at the end of the keys, unless they begin where new keys begin, or somewhere else. */
-static rotary_status place_sequences(const struct attend_options *options, int64_t past,
+/* The last query is at the position of the last key, unless there is a past, or the position is given. */
+static rotary_status place_sequences(const struct attend_config *config, int64_t past,
                                      struct attend_work *work, rotary_error *error)
 {
     int64_t batch = work->query.batch, queries = work->query.time;
@@ -114,17 +112,17 @@ static rotary_status place_sequences(const struct attend_options *options, int64
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld sequences", (long long)batch);
     for (int64_t b = 0; b < batch; b++)
         work->sequences[b].keys = work->key.time;
-    rotary_status status = read_lengths(options, work, error);
+    rotary_status status = read_lengths(config, work, error);
     for (int64_t b = 0; b < batch; b++)
-        work->sequences[b].first_query = options->first_query.given ? options->first_query.value
-                                         : options->past_key        ? past
-                                                                    : work->sequences[b].keys - queries;
+        work->sequences[b].first_query = config->first_query ? *config->first_query
+                                         : config->past_key  ? past
+                                                             : work->sequences[b].keys - queries;
     return status;
 }
 
 /* ---- the mask ---- */
 
-/* Sizes are held against [batch, heads, queries, keys] from behind; a size of 1 holds for all. */
+/* Sizes are compared with [batch, heads, queries, keys] from the last on; a size of 1 is broadcast. */
 static bool fit_mask(bool pads, struct reference_attention *attention, const struct tensor *mask)
 {
     const int64_t sizes[4] = {attention->batch, attention->heads, attention->queries, attention->keys};
@@ -144,14 +142,14 @@ static bool fit_mask(bool pads, struct reference_attention *attention, const str
     return true;
 }
 
-static rotary_status read_mask(const struct attend_options *options, struct attend_work *work,
+static rotary_status read_mask(const struct attend_config *config, struct attend_work *work,
                                rotary_error *error)
 {
     struct tensor *mask = &work->mask;
     struct reference_attention *attention = &work->attention;
-    if (!options->mask)
+    if (!config->mask)
         return ROTARY_OK;
-    rotary_status status = tensor_read(options->mask, mask, error);
+    rotary_status status = tensor_read(config->mask, mask, error);
     if (status)
         return status;
     if (tensor_is_integer(mask))
@@ -159,7 +157,7 @@ static rotary_status read_mask(const struct attend_options *options, struct atte
                            "%s holds whole numbers, wanted bool, or numbers that are added to the scores",
                            mask->label);
     attention->mask.keys = attention->keys;
-    if (!fit_mask(options->pad_mask, attention, mask)) {
+    if (!fit_mask(config->pad_mask, attention, mask)) {
         char wanted[SHAPE_TEXT_BYTES];
         bool shorter = mask->dimensions > 0 && mask->shape[mask->dimensions - 1] < attention->keys;
         snprintf(wanted, sizeof wanted,
@@ -167,7 +165,7 @@ static rotary_status read_mask(const struct attend_options *options, struct atte
                  "or 1%s",
                  (long long)attention->queries, (long long)attention->keys, (long long)attention->heads,
                  (long long)attention->batch,
-                 shorter && !options->pad_mask ? " (--pad-mask takes fewer keys)" : "");
+                 shorter && !config->pad_mask ? " (--pad-mask takes fewer keys)" : "");
         return tensor_refuse_shape(mask, wanted, error);
     }
     attention->mask.values = mask->values;
@@ -175,16 +173,13 @@ static rotary_status read_mask(const struct attend_options *options, struct atte
     return ROTARY_OK;
 }
 
-rotary_status attend_read(const struct attend_options *options, struct attend_work *work, rotary_error *error)
+rotary_status attend_read(const struct attend_config *config, struct attend_work *work, rotary_error *error)
 {
     int64_t past = 0;
-    rotary_status status = read_heads(options, work, &past, error);
+    rotary_status status = read_heads(config, work, &past, error);
     if (status)
         return status;
     const struct heads *query = &work->query, *key = &work->key;
-    int64_t left = options->window.given        ? options->window.value - 1
-                   : options->window_left.given ? options->window_left.value
-                                                : -1;
     work->attention = (struct reference_attention){
         .batch = query->batch,
         .queries = query->time,
@@ -193,15 +188,13 @@ rotary_status attend_read(const struct attend_options *options, struct attend_wo
         .key_value_heads = key->heads,
         .head_dim = query->channels,
         .value_dim = work->value.channels,
-        .scale = options->scale.given ? options->scale.value : 1.0 / sqrt((double)query->channels),
-        .softcap = options->softcap.value,
-        .before = left,
-        .after = options->causal               ? 0
-                 : options->window_right.given ? options->window_right.value
-                                               : -1,
-        .stage = options->stage.given ? (enum reference_stage)options->stage.value : REFERENCE_MASKED,
+        .scale = config->scale ? *config->scale : 1.0 / sqrt((double)query->channels),
+        .softcap = config->softcap,
+        .before = config->before,
+        .after = config->after,
+        .stage = config->stage,
     };
-    status = place_sequences(options, past, work, error);
+    status = place_sequences(config, past, work, error);
     work->attention.sequences = work->sequences;
-    return status ? status : read_mask(options, work, error);
+    return status ? status : read_mask(config, work, error);
 }

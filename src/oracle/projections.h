@@ -2,12 +2,11 @@
  *
  * Which tensors of a model are projections of queries and keys, and where in them a head's rows are.
  */
-#ifndef ROTARY_CLI_PROJECTIONS_H
-#define ROTARY_CLI_PROJECTIONS_H
+#ifndef ROTARY_ORACLE_PROJECTIONS_H
+#define ROTARY_ORACLE_PROJECTIONS_H
 
-#include "cli/arguments.h"
-#include "cli/rotation.h"
 #include "file/safetensors.h"
+#include "oracle/rotation.h"
 
 /* One matrix for queries, keys and values. */
 enum fused {
@@ -26,11 +25,11 @@ struct projections {
     bool usual;                               /* they are those that models usually have */
 };
 
-/* patterns: of the command line, NULL-terminated; none: the usual ones. Fused projections want to know the
- * heads: ROTARY_BAD_FILE if the configuration does not say. */
-ROTARY_CHECKED rotary_status projections_make(const struct rotation *rotation,
-                                              const struct option_integer *fused, const char *const *patterns,
-                                              struct projections *projections, rotary_error *error);
+/* patterns: names of tensors, NULL-terminated; if there are none, the usual ones. ROTARY_BAD_FILE if the
+ * projections are fused and the configuration does not give the numbers of heads. */
+ROTARY_CHECKED rotary_status projections_make(const struct rotation *rotation, enum fused fused,
+                                              const char *const *patterns, struct projections *projections,
+                                              rotary_error *error);
 
 /* Whether a tensor of this name is asked for, or is by its name a weight, a bias or a norm of queries or
  * keys. */
@@ -48,7 +47,7 @@ struct head_rows {
 ROTARY_CHECKED rotary_status projections_rows(const struct projections *projections,
                                               const struct safetensor *tensor, const char *label,
                                               struct head_rows *rows, rotary_error *error);
-/* Whether head number `head` of such a tensor is turned: a value's is not. */
+/* Whether head number `head` of such a tensor is rotated: a value's is not. */
 bool projections_rotated(const struct projections *projections, const struct head_rows *rows, int64_t head);
 
 /* What happens to each tensor of a file when the rows of its projections move. */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/rotation_options.h"
+
+struct rotation_request rotation_request(const struct rotation_options *options,
+                                         const struct common_options *common)
+{
+    return (struct rotation_request){
+        .config = options->config,
+        .layer_type = options->layer_type,
+        .ignored = options->ignored.items,
+        .compat = (rotary_compat)options->compat.value,
+        .sequence_length = options->length.value,
+        .threads = (int)common->threads.value,
+        .isa = (rotary_isa)common->isa.value,
+    };
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oracle/attend.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- results ---- */
+
+rotary_status attend_check_outputs(const struct attend_config *config, rotary_error *error)
+{
+    const char *const outputs[] = {config->output, config->weights, config->scores, config->present_key,
+                                   config->present_value};
+    rotary_status status = ROTARY_OK;
+    for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
+        if (outputs[i])
+            status = tensor_check_output(outputs[i], error);
+    for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
+        for (size_t j = 0; !status && j < i; j++)
+            if (outputs[i] && outputs[j] && tensor_same_file(outputs[i], outputs[j]))
+                status =
+                    rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                "two results would go to \"%.200s\", wanted a file for each", outputs[i]);
+    return status;
+}
+
+/* [H, T, S] or [B, H, T, S], if it has a label. */
+static rotary_status make_matrix(const char *label, const struct attend_work *work, struct tensor *matrix,
+                                 rotary_error *error)
+{
+    const struct reference_attention *attention = &work->attention;
+    const int64_t shape[4] = {attention->batch, attention->heads, attention->queries, attention->keys};
+    int skipped = work->query.batched ? 0 : 1;
+    return label ? tensor_make(label, work->query.tensor.type, shape + skipped, 4 - skipped, matrix, error)
+                 : ROTARY_OK;
+}
+
+static rotary_status make_results(const struct attend_config *config, struct attend_work *work,
+                                  rotary_error *error)
+{
+    const struct reference_attention *attention = &work->attention;
+    struct heads_sizes sizes = {attention->queries, attention->heads, attention->value_dim};
+    rotary_status status = heads_make(config->output, &work->query, sizes, &work->output, error);
+    if (!status)
+        status = make_matrix(config->weights, work, &work->weights, error);
+    if (!status)
+        status = make_matrix(config->scores, work, &work->scores, error);
+    return status;
+}
+
+/* The cache's keys or values as they were read, in the layout of the past. */
+static rotary_status write_present(const char *label, const struct heads *heads, rotary_error *error)
+{
+    struct heads present = *heads;
+    present.tensor.label = label;
+    if (present.layout == HEADS_FLAT)
+        heads_set_layout(&present, HEADS_BEFORE_TIME);
+    return label ? heads_write(&present, error) : ROTARY_OK;
+}
+
+static rotary_status write_results(const struct attend_work *work, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    if (work->weights.values)
+        status = tensor_write(&work->weights, error);
+    if (!status && work->scores.values)
+        status = tensor_write(&work->scores, error);
+    return status ? status : heads_write(&work->output, error);
+}
+
+/* ---- evaluating ---- */
+
+static rotary_status make_rotation(const struct attend_config *config, struct attend_work *work,
+                                   rotary_error *error)
+{
+    const struct reference_attention *attention = &work->attention;
+    if (!config->rotation.config)
+        return ROTARY_OK;
+    if (config->roper && attention->value_dim != attention->head_dim)
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s has heads of %lld channels, wanted %lld, as %s has, because RoPER rotates both",
+            config->value, (long long)attention->value_dim, (long long)attention->head_dim, config->query);
+    return rotation_make(&config->rotation, attention->head_dim, &work->rotation, error);
+}
+
+/* Rotates [batch, time, heads, head_dim] as `role`: queries and outputs at the positions of the queries, keys
+ * and values at 0, 1, ... */
+static rotary_status rotate(const struct attend_work *work, struct rotation_target target, bool queries,
+                            rotary_error *error)
+{
+    const struct reference_attention *attention = &work->attention;
+    double *values = target.values;
+    target.time = queries ? attention->queries : attention->keys;
+    target.heads = queries ? attention->heads : attention->key_value_heads;
+    rotary_status status = ROTARY_OK;
+    for (int64_t b = 0; !status && b < attention->batch; b++) {
+        target.first = queries ? attention->sequences[b].first_query : 0;
+        target.values = values + b * target.time * target.heads * attention->head_dim;
+        status = rotation_apply(&work->rotation, &target, error);
+    }
+    return status;
+}
+
+static rotary_status evaluate(const struct attend_config *config, struct attend_work *work,
+                              rotary_error *error)
+{
+    struct reference_attention *attention = &work->attention;
+    attention->query = work->query.tensor.values;
+    attention->key = work->key.tensor.values;
+    attention->value = work->value.tensor.values;
+    attention->output = work->output.tensor.values;
+    attention->weights = work->weights.values;
+    attention->scores = work->scores.values;
+    struct rotation_target query = {.role = ROTARY_ROLE_QUERY, .values = work->query.tensor.values};
+    struct rotation_target key = {.role = ROTARY_ROLE_KEY, .values = work->key.tensor.values};
+    struct rotation_target value = {.role = ROTARY_ROLE_VALUE, .values = work->value.tensor.values};
+    struct rotation_target output = {
+        .role = ROTARY_ROLE_VALUE, .inverse = true, .values = work->output.tensor.values};
+    bool rotates = work->rotation.rope != NULL;
+    rotary_status status = ROTARY_OK;
+    if (rotates)
+        status = rotate(work, query, true, error);
+    if (rotates && !status)
+        status = rotate(work, key, false, error);
+    if (config->roper && !status)
+        status = rotate(work, value, false, error);
+    if (!status)
+        status = reference_attention_run(attention, &work->masked_rows, error);
+    if (config->roper && !status)
+        status = rotate(work, output, true, error);
+    return status;
+}
+
+static void compare(const float *kernel, const struct tensor *wanted, struct attend_kernel_result *result)
+{
+    for (int64_t i = 0; i < wanted->elements; i++) {
+        double difference = fabs((double)kernel[i] - wanted->values[i]), largest = result->largest_difference;
+        result->largest_difference = difference <= largest ? largest : difference; /* a NaN stays */
+        result->largest_output = fmax(result->largest_output, fabs(wanted->values[i]));
+    }
+}
+
+/* ---- the whole of it ---- */
+
+/* `kernel` is librotary's result, NULL if it has none. */
+static rotary_status evaluate_and_write(const struct attend_config *config, const float *kernel,
+                                        struct attend_work *work, rotary_error *error)
+{
+    rotary_status status = write_present(config->present_key, &work->key, error);
+    if (!status)
+        status = write_present(config->present_value, &work->value, error);
+    if (!status)
+        status = evaluate(config, work, error);
+    if (!status)
+        status = write_results(work, error);
+    if (!status && kernel)
+        compare(kernel, &work->output.tensor, &work->kernel);
+    return status;
+}
+
+rotary_status attend_run(const struct attend_config *config, struct attend_work *work, rotary_error *error)
+{
+    float *kernel = NULL;
+    rotary_status status = attend_read(config, work, error);
+    if (!status)
+        status = make_rotation(config, work, error);
+    if (!status)
+        status = make_results(config, work, error);
+    if (status)
+        return status;
+    /* Before the inputs are rotated in place. */
+    if (config->run_kernel)
+        work->kernel.ran = attend_kernel(config, work, &kernel, &work->kernel.reason) == ROTARY_OK;
+    status = evaluate_and_write(config, kernel, work, error);
+    free(kernel);
+    return status;
+}
+
+void attend_free(struct attend_work *work)
+{
+    free(work->sequences);
+    rotation_destroy(&work->rotation);
+    tensor_free(&work->scores);
+    tensor_free(&work->weights);
+    tensor_free(&work->mask);
+    heads_free(&work->output);
+    heads_free(&work->value);
+    heads_free(&work->key);
+    heads_free(&work->query);
+}
