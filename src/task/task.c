@@ -23,19 +23,20 @@ enum { VALIDATION_SEQUENCES, EVALUATION_PROBLEMS };
 #define MEMBER(member) offsetof(struct task_config, member)
 
 static const struct setting table[] = {
-    {"task", SETTING_CHOICE, MEMBER(task), 0, 0, task_names, "task to train on"},
-    {"sequence_length", SETTING_INTEGER, MEMBER(sequence_length), 16, 1 << 20, NULL, "tokens per sequence"},
-    {"problems", SETTING_INTEGER, MEMBER(problems), 1, 1 << 16, NULL, "problems per evaluation"},
+    {"task", SETTING_CHOICE, MEMBER(task), 0, 0, task_names, .help = "task to train on"},
+    {"sequence_length", SETTING_INTEGER, MEMBER(sequence_length), 16, 1 << 20, NULL,
+     .help = "tokens per sequence"},
+    {"problems", SETTING_INTEGER, MEMBER(problems), 1, 1 << 16, NULL, .help = "problems per evaluation"},
     {"addition_digits", SETTING_INTEGER, MEMBER(addition_digits), 2, 16, NULL,
-     "maximum digits of an operand of the addition task"},
+     .help = "maximum digits of an operand of the addition task"},
     {"index_letters", SETTING_INTEGER, MEMBER(index_letters), 2, 99, NULL,
-     "letters of a string of the index task"},
+     .help = "letters of a string of the index task"},
     {"prefix_letters", SETTING_INTEGER, MEMBER(prefix_letters), 2, 26, NULL,
-     "size of the alphabet of the prefix task"},
+     .help = "size of the alphabet of the prefix task"},
     {"prefix_random", SETTING_INTEGER, MEMBER(prefix_random), 1, 1024, NULL,
-     "random letters per round of the prefix task"},
+     .help = "random letters per round of the prefix task"},
     {"prefix_substring", SETTING_INTEGER, MEMBER(prefix_substring), 1, 1 << 16, NULL,
-     "copied letters per round of the prefix task"},
+     .help = "copied letters per round of the prefix task"},
 };
 
 void task_config_default(struct task_config *config)
