@@ -19,10 +19,11 @@ struct bench_options {
 
 /* Their rows: what the numbers of a shape are called, and what they are. */
 #define BENCH_OPTIONS(shape_value, shape_help)                                                               \
-    {"--shape", OPTION_TEXT, shape_value, offsetof(struct bench_options, shape), .help = shape_help},        \
+    {"--shape", SETTING_TEXT, offsetof(struct bench_options, shape), .metavar = shape_value,                 \
+     .help = shape_help},                                                                                    \
     {                                                                                                        \
-        "--seconds", OPTION_REAL, "X", offsetof(struct bench_options, seconds),                              \
-            .min = 0, .max = 3600,                                                                           \
+        "--seconds", SETTING_REAL, offsetof(struct bench_options, seconds),                                  \
+            .metavar = "X", .min = 0, .max = 3600,                                                           \
             .help = "how long to measure what is compared by turns (default: 1, and at least 5 rounds)"      \
     }
 

@@ -50,7 +50,7 @@ struct command {
     const char *more;     /* a paragraph of help; NULL: none */
     const char *example;  /* one worked example: the command, a line's end, what it does */
     struct option_table shared[COMMAND_SHARED_TABLES + 1]; /* with other commands; ends where count is 0 */
-    const struct option *options;                          /* its own */
+    const struct setting *options;                         /* its own */
     int option_count;
     size_t options_size;            /* of its own struct */
     int min_operands, max_operands; /* most -1: any number */
@@ -67,18 +67,18 @@ extern const struct command command_bench_train, command_bench_rope, command_ben
     command_bench_decode, command_bench_generate;
 
 /* The options every command has. */
-extern const struct option common_options[];
+extern const struct setting common_options[];
 extern const int common_option_count;
 
 /* Rows that several commands have: --preset and --set over a struct configuration_options; and one each,
  * over the member alone. */
-extern const struct option configuration_options[2], position_option[1], steps_option[1],
+extern const struct setting configuration_options[2], position_option[1], steps_option[1],
     temperature_option[1];
 
 /* The tables a command reads its line by, with the structs they fill; as many as are written to `sets`. */
 enum { COMMAND_MAX_SETS = COMMAND_SHARED_TABLES + 2 };
 int command_option_sets(const struct command *command, void *options, struct common_options *common,
-                        struct option_set sets[COMMAND_MAX_SETS]);
+                        struct settings sets[COMMAND_MAX_SETS]);
 
 /* Says on stderr what was wrong and where the help that mends it is; gives the exit status. */
 enum exit_status command_refuse(const struct invocation *invocation, const rotary_error *error);

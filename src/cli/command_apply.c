@@ -23,39 +23,39 @@ static const char *const angle_names[] = {"f64", "f32", "f16", "bf16",
                                           NULL}; /* of enum rotation_angles, from ANGLES_F64 on */
 
 #define MEMBER(member) offsetof(struct apply_options, member)
-static const struct option apply_table[] = {
+static const struct setting apply_table[] = {
     ROTATION_OPTIONS("--config", "the rotation: a model's config.json (see rotary help frequencies)",
                      struct apply_options, rotation),
-    {"--cos", OPTION_TEXT, "FILE", MEMBER(cosine),
+    {"--cos", SETTING_TEXT, MEMBER(cosine), .metavar = "FILE",
      .help = "cosines of your own: [positions, pairs], or [B, T, pairs] or [1, T, pairs] of the tokens one "
              "by one; with --config too, that says how channels are paired and where they stand"},
-    {"--sin", OPTION_TEXT, "FILE", MEMBER(sine), .help = "sines, likewise"},
-    {"--pairing", OPTION_CHOICE, "NAME", MEMBER(pairing), .choices = rope_config_pairings,
+    {"--sin", SETTING_TEXT, MEMBER(sine), .metavar = "FILE", .help = "sines, likewise"},
+    {"--pairing", SETTING_CHOICE, MEMBER(pairing), .metavar = "NAME", .choices = rope_config_pairings,
      .help = "with --cos and without --config, which channels are a pair: half (i and i + pairs) or "
              "interleaved (2i and 2i + 1) (default: half)"},
-    {"--input", OPTION_TEXT, "FILE", MEMBER(input),
+    {"--input", SETTING_TEXT, MEMBER(input), .metavar = "FILE",
      .help = "what is turned: [T, D], [T, H, D] or [B, T, H, D], in f32, f16 or bf16; f64 is rounded to f32 "
              "first"},
     HEADS_LAYOUT_OPTION(struct apply_options, layout),
-    {"--heads", OPTION_INTEGER, "N", MEMBER(heads), .min = 1, .max = 1 << 20,
+    {"--heads", SETTING_INTEGER, MEMBER(heads), .metavar = "N", .min = 1, .max = 1 << 20,
      .help = "with --layout flat, the number of heads"},
-    {"--output", OPTION_TEXT, "FILE", MEMBER(output),
+    {"--output", SETTING_TEXT, MEMBER(output), .metavar = "FILE",
      .help = "where the result goes, in the input's type (f64: f32), or that of --arithmetic bf16 or f16"},
-    {"--positions", OPTION_TEXT, "FILE", MEMBER(positions),
+    {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "FILE",
      .help = "where tokens stand: [T] or [B, T]; of rotations with several axes also [axes, T] or [axes, B, "
              "T]; numbers that are not whole are rounded to f32 (default: 0, 1, 2, ...)"},
-    {"--offset", OPTION_INTEGER, "N", MEMBER(offset), .min = -0x1p53, .max = 0x1p53,
+    {"--offset", SETTING_INTEGER, MEMBER(offset), .metavar = "N", .min = -0x1p53, .max = 0x1p53,
      .help = "the first token's position, in place of --positions (default: 0)"},
-    {"--as", OPTION_CHOICE, "ROLE", MEMBER(role), .choices = role_names,
+    {"--as", SETTING_CHOICE, MEMBER(role), .metavar = "ROLE", .choices = role_names,
      .help = "what the tensor is: query, key or value; they differ where there are magnitudes: values have "
              "none, xPos divides keys by those of queries (default: query)"},
-    {"--arithmetic", OPTION_CHOICE, "TYPE", MEMBER(arithmetic), .choices = arithmetic_names,
+    {"--arithmetic", SETTING_CHOICE, MEMBER(arithmetic), .metavar = "TYPE", .choices = arithmetic_names,
      .help = "f32, or bf16 or f16 as a model in PyTorch of that type: input, cosines and sines, every "
              "product and every sum are rounded to it (default: f32, rounded once at the end)"},
-    {"--angles", OPTION_CHOICE, "TYPE", MEMBER(angles), .choices = angle_names,
+    {"--angles", SETTING_CHOICE, MEMBER(angles), .metavar = "TYPE", .choices = angle_names,
      .help = "f64, f32, or bf16 or f16 as a rotation that was cast to it: frequencies, positions, angles, "
              "cosines and sines are each rounded to it (default: the configuration's \"angles\", else f64)"},
-    {"--inverse", OPTION_FLAG, NULL, MEMBER(inverse), .help = "undo the turn, and its magnitude"},
+    {"--inverse", SETTING_BOOLEAN, MEMBER(inverse), .help = "undo the turn, and its magnitude"},
 };
 
 static rotary_status check_options(const struct apply_options *options, rotary_error *error)

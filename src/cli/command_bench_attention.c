@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static const struct option attention_table[] = {
+static const struct setting attention_table[] = {
     BENCH_OPTIONS("B,H,T,D", "batch, heads, tokens and channels of a head (default: 4,8,640,64, "
                              "1,8,2048,128 and 16,4,512,32)"),
 };

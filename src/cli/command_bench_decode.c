@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static const struct option decode_table[] = {
+static const struct setting decode_table[] = {
     BENCH_OPTIONS("B,H,K,L,D",
                   "sequences, heads, key-value heads, tokens in the cache and channels of a head "
                   "(default: 1,32,8,16384,128, 8,8,8,4096,64 and 128,8,8,400,64)"),

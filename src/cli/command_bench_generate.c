@@ -21,13 +21,14 @@ struct generate_options {
 enum { PROBLEMS = 128, TOKENS = 400, MAX = 1 << 20 };
 
 #define MEMBER(member) offsetof(struct generate_options, member)
-static const struct option generate_table[] = {
-    {"--task", OPTION_TEXT, "NAME", MEMBER(task), .help = "addition, index or prefix (default: addition)"},
-    {"--problems", OPTION_INTEGER, "N", MEMBER(problems), .min = 1, .max = MAX,
+static const struct setting generate_table[] = {
+    {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME",
+     .help = "addition, index or prefix (default: addition)"},
+    {"--problems", SETTING_INTEGER, MEMBER(problems), .metavar = "N", .min = 1, .max = MAX,
      .help = "texts to continue at once (default: 128)"},
-    {"--tokens", OPTION_INTEGER, "N", MEMBER(tokens), .min = 1, .max = MAX,
+    {"--tokens", SETTING_INTEGER, MEMBER(tokens), .metavar = "N", .min = 1, .max = MAX,
      .help = "tokens to write behind the first of each (default: 400)"},
-    {"--profile", OPTION_FLAG, NULL, MEMBER(profile),
+    {"--profile", SETTING_BOOLEAN, MEMBER(profile),
      .help = "show where the time of a token of all texts goes, by operation"},
 };
 

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-static const struct option rope_table[] = {
+static const struct setting rope_table[] = {
     BENCH_OPTIONS("T,H,D", "tokens, heads and channels of a head (default: 4096,32,128)"),
 };
 

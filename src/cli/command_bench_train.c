@@ -21,14 +21,15 @@ struct train_options {
 enum { STEPS = 10 };
 
 #define MEMBER(member) offsetof(struct train_options, member)
-static const struct option train_table[] = {
-    {"--position", OPTION_TEXT, "A,B,...", MEMBER(position),
+static const struct setting train_table[] = {
+    {"--position", SETTING_TEXT, MEMBER(position), .metavar = "A,B,...",
      .help = "position encodings: none, learned, sinusoidal, rope, roper; of several, the first is what the "
              "others are measured against (default: rope)"},
-    {"--task", OPTION_TEXT, "NAME", MEMBER(task), .help = "addition, index or prefix (default: prefix)"},
-    {"--steps", OPTION_INTEGER, "N", MEMBER(steps), .min = 1, .max = 1000000,
+    {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME",
+     .help = "addition, index or prefix (default: prefix)"},
+    {"--steps", SETTING_INTEGER, MEMBER(steps), .metavar = "N", .min = 1, .max = 1000000,
      .help = "steps to time of each encoding, after one that is not (default: 10)"},
-    {"--profile", OPTION_FLAG, NULL, MEMBER(profile),
+    {"--profile", SETTING_BOOLEAN, MEMBER(profile),
      .help = "show where the time of a step goes, by operation"},
 };
 

@@ -25,13 +25,14 @@ struct compare_options {
 };
 
 #define MEMBER(member) offsetof(struct compare_options, member)
-static const struct option compare_table[] = {
-    {"--positions", OPTION_TEXT, "A,B,...", MEMBER(positions),
+static const struct setting compare_table[] = {
+    {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "A,B,...",
      .help = "position encodings, the first being what the others are measured against: none, learned, "
              "sinusoidal, rope, roper (default: rope,roper)"},
-    {"--runs", OPTION_INTEGER, "N", MEMBER(runs), .min = 1, .max = MAX_RUNS,
+    {"--runs", SETTING_INTEGER, MEMBER(runs), .metavar = "N", .min = 1, .max = MAX_RUNS,
      .help = "seeds of each encoding (default: 5 for the preset quick, 10 for others)"},
-    {"--out", OPTION_TEXT, "DIR", MEMBER(out), .help = "the comparison's folder (default: runs/TASK-PRESET)"},
+    {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
+     .help = "the comparison's folder (default: runs/TASK-PRESET)"},
 };
 
 struct compare_plan {

@@ -21,12 +21,12 @@ struct decay_options {
     const char *picture;
 };
 
-static const struct option decay_table[] = {
+static const struct setting decay_table[] = {
     ROTATION_OPTIONS("--config", "the rotation: a model's config.json (see rotary help frequencies)",
                      struct decay_options, rotation),
-    {"--distance", OPTION_INTEGER, "N", offsetof(struct decay_options, distance), .min = 1,
+    {"--distance", SETTING_INTEGER, offsetof(struct decay_options, distance), .metavar = "N", .min = 1,
      .max = MAX_DISTANCE, .help = "the largest distance between query and key (default: 256)"},
-    {"--picture", OPTION_TEXT, "FILE", offsetof(struct decay_options, picture),
+    {"--picture", SETTING_TEXT, offsetof(struct decay_options, picture), .metavar = "FILE",
      .help = "draw the curve, as SVG (default: no picture)"},
 };
 

@@ -20,10 +20,10 @@ struct evaluate_options {
 };
 
 #define MEMBER(member) offsetof(struct evaluate_options, member)
-static const struct option evaluate_table[] = {
-    {"--problems", OPTION_INTEGER, "N", MEMBER(problems), .min = 1, .max = MAX_PROBLEMS,
+static const struct setting evaluate_table[] = {
+    {"--problems", SETTING_INTEGER, MEMBER(problems), .metavar = "N", .min = 1, .max = MAX_PROBLEMS,
      .help = "problems to solve, at most those of the run's configuration (default: all of them)"},
-    {"--show", OPTION_INTEGER, "N", MEMBER(show), .min = 0, .max = MAX_PROBLEMS,
+    {"--show", SETTING_INTEGER, MEMBER(show), .metavar = "N", .min = 0, .max = MAX_PROBLEMS,
      .help = "show the first N problems with the model's answers (default: 0)"},
 };
 

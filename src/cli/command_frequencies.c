@@ -10,7 +10,7 @@ struct frequencies_options {
     struct rotation_options rotation;
 };
 
-static const struct option frequencies_table[] = {
+static const struct setting frequencies_table[] = {
     ROTATION_OPTIONS("--config", "the configuration: a model's config.json", struct frequencies_options,
                      rotation),
 };

@@ -21,12 +21,14 @@ struct generate_options {
 };
 
 #define MEMBER(member) offsetof(struct generate_options, member)
-static const struct option generate_table[] = {
-    {"--prompt", OPTION_TEXT, "TEXT", MEMBER(prompt),
+static const struct setting generate_table[] = {
+    {"--prompt", SETTING_TEXT, MEMBER(prompt), .metavar = "TEXT",
      .help = "what to continue, in the characters of the task; must be given"},
-    {"--max-new-tokens", OPTION_INTEGER, "N", MEMBER(max_new_tokens), .min = 1, .max = MAX_NEW_TOKENS,
+    {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 1,
+     .max = MAX_NEW_TOKENS,
      .help = "characters to write at most (default: 100, or what the model has positions for)"},
-    {"--stop", OPTION_TEXT, "C", MEMBER(stop), .help = "a character to stop behind (default: none)"},
+    {"--stop", SETTING_TEXT, MEMBER(stop), .metavar = "C",
+     .help = "a character to stop behind (default: none)"},
 };
 
 /* A prompt in tokens, and room for what is written behind it. */

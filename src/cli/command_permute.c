@@ -21,25 +21,25 @@ struct permute_options {
 };
 
 #define MEMBER(member) offsetof(struct permute_options, member)
-static const struct option permute_table[] = {
+static const struct setting permute_table[] = {
     ROTATION_OPTIONS("--config",
                      "of the model: its head_dim and how much of a head turns; \"pairing\" is not looked at",
                      struct permute_options, rotation),
-    {"--input", OPTION_TEXT, "FILE", MEMBER(input),
+    {"--input", SETTING_TEXT, MEMBER(input), .metavar = "FILE",
      .help = "a weight [heads * D, inputs] or a bias [heads * D] in .npy, or a model in safetensors"},
-    {"--output", OPTION_TEXT, "FILE", MEMBER(output),
+    {"--output", SETTING_TEXT, MEMBER(output), .metavar = "FILE",
      .help = "where the result goes, of the same kind; not the input"},
-    {"--to", OPTION_CHOICE, "NAME", MEMBER(to), .choices = rope_config_pairings,
+    {"--to", SETTING_CHOICE, MEMBER(to), .metavar = "NAME", .choices = rope_config_pairings,
      .help = "the pairing that is wanted, half or interleaved; the input has the other one"},
-    {"--tensor", OPTION_LIST, "PATTERN", MEMBER(tensors),
+    {"--tensor", SETTING_LIST, MEMBER(tensors), .metavar = "PATTERN",
      .help = "in safetensors, a tensor to permute, * standing for any text; may be given again (default: "
              "*.q_proj.*, *.k_proj.*, *.q_norm.*, *.k_norm.*, Meta's *.attention.wq.weight and wk; with "
              "--fused *.qkv_proj.*, *.query_key_value.*, *.Wqkv.*)"},
-    {"--fused", OPTION_CHOICE, "LAYOUT", MEMBER(fused), .choices = fused_names,
+    {"--fused", SETTING_CHOICE, MEMBER(fused), .metavar = "LAYOUT", .choices = fused_names,
      .help = "queries, keys and values are rows of one matrix: stacked, all query heads, then all key heads, "
              "then all value heads (Phi-3), or grouped, the query heads of a key head, that head, its value "
              "head, and so on (GPT-NeoX, Falcon); value rows stay (default: each has a matrix of its own)"},
-    {"--detect", OPTION_FLAG, NULL, MEMBER(detect),
+    {"--detect", SETTING_BOOLEAN, MEMBER(detect),
      .help = "write nothing, but say for each layer of --input, safetensors, and for all of them together, "
              "which pairing they were trained in"},
 };

@@ -14,8 +14,8 @@ struct report_options {
     const char *out;
 };
 
-static const struct option report_table[] = {
-    {"--out", OPTION_TEXT, "FILE", offsetof(struct report_options, out),
+static const struct setting report_table[] = {
+    {"--out", SETTING_TEXT, offsetof(struct report_options, out), .metavar = "FILE",
      .help = "where to write the page (default: report.html in the first folder)"},
 };
 

@@ -23,12 +23,12 @@ struct train_options {
 };
 
 #define MEMBER(member) offsetof(struct train_options, member)
-static const struct option train_table[] = {
-    {"--out", OPTION_TEXT, "DIR", MEMBER(out),
+static const struct setting train_table[] = {
+    {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the run's folder (default: runs/TASK-PRESET-POSITION)"},
-    {"--resume", OPTION_FLAG, NULL, MEMBER(resume),
+    {"--resume", SETTING_BOOLEAN, MEMBER(resume),
      .help = "go on with the run in the folder, in the configuration it has there"},
-    {"--profile", OPTION_FLAG, NULL, MEMBER(profile),
+    {"--profile", SETTING_BOOLEAN, MEMBER(profile),
      .help = "show in the end, also after Ctrl-C, where the time of the steps went, by operation"},
 };
 

@@ -73,11 +73,11 @@ static void write_row(FILE *file, const char *left, const char *right, int colum
     write_wrapped(file, right, used + 2 > column ? used + 2 : column);
 }
 
-void help_option(FILE *file, const struct option *option)
+void help_option(FILE *file, const struct setting *option)
 {
     char left[64];
-    snprintf(left, sizeof left, "%s%s%s", option->name, option->value ? " " : "",
-             option->value ? option->value : "");
+    snprintf(left, sizeof left, "%s%s%s", option->name, option->metavar ? " " : "",
+             option->metavar ? option->metavar : "");
     write_row(file, left, option->help, OPTION_COLUMN);
 }
 
@@ -107,7 +107,7 @@ static void write_below(FILE *file, const struct command *const *command)
 
 static void write_options(FILE *file, const struct command *command)
 {
-    struct option_set sets[COMMAND_MAX_SETS];
+    struct settings sets[COMMAND_MAX_SETS];
     int count = command_option_sets(command, NULL, NULL, sets);
     if (count > 0)
         fputs("\noptions:\n", file);
@@ -163,6 +163,7 @@ static void describe_values(const struct setting *setting, char *text, size_t by
         return;
     }
     case SETTING_TEXT:
+    case SETTING_LIST:
         snprintf(text, bytes, "text");
         return;
     }
@@ -172,13 +173,13 @@ static void write_setting(const struct setting *setting, const json_t *defaults)
 {
     char values[256], right[768];
     describe_values(setting, values, sizeof values);
-    const json_t *value = json_object_get(defaults, setting->key);
+    const json_t *value = json_object_get(defaults, setting->name);
     char *text = file_json_text(value, JSON_ENCODE_ANY);
     /* Names are shown as --set takes them: without quotes. */
     snprintf(right, sizeof right, "%s [%s] (default: %s)", setting->help, values,
              json_is_string(value) ? json_string_value(value) : text);
     free(text);
-    write_row(stdout, setting->key, right, OPTION_COLUMN);
+    write_row(stdout, setting->name, right, OPTION_COLUMN);
 }
 
 static rotary_status write_settings(rotary_error *error)

@@ -15,7 +15,7 @@ void help_overview(FILE *file);
 /* Usage, options with their defaults, a worked example. */
 void help_command(FILE *file, const struct command *command);
 /* The line or lines of help of one option. */
-void help_option(FILE *file, const struct option *option);
+void help_option(FILE *file, const struct setting *option);
 /* The command of that name, "rope" below `group` "bench"; below nothing if group is NULL. NULL if there is
  * none. */
 const struct command *help_find(const struct command *group, const char *name);

@@ -136,7 +136,7 @@ static rotary_status check_environment(rotary_error *error)
                        unknown.message);
 }
 
-static enum exit_status refuse_usage(const struct command *command, const struct option *about,
+static enum exit_status refuse_usage(const struct command *command, const struct setting *about,
                                      const rotary_error *error)
 {
     fprintf(stderr, "rotary: %s\n", error->message);
@@ -152,12 +152,12 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
                                      const char *const *arguments)
 {
     const struct command *command = invocation->command;
-    struct option_set sets[COMMAND_MAX_SETS];
+    struct settings sets[COMMAND_MAX_SETS];
     int set_count = command_option_sets(command, options, &invocation->common, sets);
-    const struct option *about = NULL;
+    const struct setting *about = NULL;
     rotary_error error = {0};
-    rotary_status status =
-        arguments_parse(sets, set_count, count, arguments, &invocation->operands, &about, &error);
+    const struct command_line line = {sets, set_count, count, arguments};
+    rotary_status status = arguments_parse(&line, &invocation->operands, &about, &error);
     if (status == ROTARY_OK && invocation->common.help) {
         help_command(stdout, command);
         return EXIT_DONE;

@@ -17,23 +17,23 @@ struct rotation_options {
 
 /* Their rows, for a command's table: `member` is the rotation_options in its struct. */
 #define ROTATION_OPTIONS(config_name, config_help, structure, member)                                        \
-    {config_name, OPTION_TEXT, "FILE", offsetof(structure, member.config), .help = config_help},             \
-        {"--layer-type", OPTION_TEXT, "NAME", offsetof(structure, member.layer_type),                        \
+    {config_name, SETTING_TEXT, offsetof(structure, member.config), .metavar = "FILE", .help = config_help}, \
+        {"--layer-type", SETTING_TEXT, offsetof(structure, member.layer_type), .metavar = "NAME",            \
          .help = "of a configuration with rope_parameters by type of layer, the type that is meant"},        \
-        {"--ignore", OPTION_LIST, "KEY", offsetof(structure, member.ignored),                                \
+        {"--ignore", SETTING_LIST, offsetof(structure, member.ignored), .metavar = "KEY",                    \
          .help = "pass over a key of the rotation's that is not known, in place of refusing the file; may "  \
                  "be given again"},                                                                          \
         {"--length",                                                                                         \
-         OPTION_INTEGER,                                                                                     \
-         "N",                                                                                                \
+         SETTING_INTEGER,                                                                                    \
          offsetof(structure, member.length),                                                                 \
+         .metavar = "N",                                                                                     \
          .min = 1,                                                                                           \
          .max = 0x1p53,                                                                                      \
          .help = "length of the sequence, where frequencies depend on it: dynamic NTK, LongRoPE (default: "  \
                  "no more than the original context)"},                                                      \
     {                                                                                                        \
-        "--compat", OPTION_CHOICE, "NAME", offsetof(structure, member.compat),                               \
-            .choices = rotation_compats,                                                                     \
+        "--compat", SETTING_CHOICE, offsetof(structure, member.compat),                                      \
+            .metavar = "NAME", .choices = rotation_compats,                                                  \
             .help = "where implementations differ, do as this one does: huggingface, ggml or vllm "          \
                     "(default: none, as the paper or repository that defined the variant)"                   \
     }
@@ -41,8 +41,8 @@ struct rotation_options {
 /* The row of --layout: `member` is an option_integer in the command's struct. */
 #define HEADS_LAYOUT_OPTION(structure, member)                                                               \
     {                                                                                                        \
-        "--layout", OPTION_CHOICE, "NAME", offsetof(structure, member),                                      \
-            .choices = heads_layouts,                                                                        \
+        "--layout", SETTING_CHOICE, offsetof(structure, member),                                             \
+            .metavar = "NAME", .choices = heads_layouts,                                                     \
             .help = "order of the axes in the files: time [B, T, H, D]; heads [B, H, T, D], as PyTorch's "   \
                     "scaled_dot_product_attention and ONNX have it; flat [B, T, H * D], which wants the "    \
                     "number of heads; each also without B (default: time)"                                   \

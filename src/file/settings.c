@@ -12,13 +12,13 @@
 
 enum {
     NEAREST_BYTES = 64, /* longer names have no nearest one */
-    MAX_KEYS = 256
+    MAX_NAMES = 256
 };
 
 /* ---- the nearest name ------------------------------------------------------------------------------------
  */
 
-/* Capitals and dashes are no mistakes worth counting. */
+/* Case, and a dash for an underscore, do not count. */
 static int folded(char letter)
 {
     return letter == '-' ? '_' : tolower((unsigned char)letter);
@@ -29,8 +29,8 @@ static int min_of(int a, int b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that lead from one name to the other (the
- * optimal string alignment distance); a name that merely was not written to its end counts as one. */
+/* The optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours. A
+ * prefix of the other name counts as one. */
 static int distance(const char *name, const char *other)
 {
     int length = (int)strlen(name), other_length = (int)strlen(other);
@@ -59,8 +59,7 @@ static int distance(const char *name, const char *other)
 const char *settings_nearest(const char *name, const char *const *names)
 {
     const char *best = NULL;
-    /* A third of the letters may be wrong, and one more; of equally near names, the one more alike in length.
-     */
+    /* A third of the letters and one more may be wrong; of equally near names, the one nearer in length. */
     int min = (int)(strnlen(name, NEAREST_BYTES) / 3) + 2, longer = 0;
     for (; *names; names++) {
         if (strlen(name) > NEAREST_BYTES || strlen(*names) > NEAREST_BYTES)
@@ -116,112 +115,174 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
         settings_names(setting->choices, wanted);
         return;
     case SETTING_TEXT:
+    case SETTING_LIST:
         snprintf(wanted, SETTINGS_NAMES_BYTES, "a text of at most %d bytes", SETTING_TEXT_BYTES - 1);
         return;
     }
 }
 
-static bool parse_integer(const struct setting *setting, const json_t *value, int64_t *result)
+int setting_choice(const struct setting *setting, const char *name)
 {
-    if (json_is_integer(value))
-        *result = json_integer_value(value);
-    else if (json_is_real(value) && fabs(json_real_value(value)) <= 0x1p53 &&
-             json_real_value(value) == floor(json_real_value(value)))
-        *result = (int64_t)json_real_value(value); /* 1e6 is a whole number too */
-    else
-        return false;
-    return (double)*result >= setting->min && (double)*result <= setting->max;
-}
-
-static int choice_index(const struct setting *setting, const json_t *value)
-{
-    for (int i = 0; json_is_string(value) && setting->choices[i]; i++)
-        if (strcmp(setting->choices[i], json_string_value(value)) == 0)
+    for (int i = 0; setting->choices[i]; i++)
+        if (strcmp(setting->choices[i], name) == 0)
             return i;
     return -1;
 }
 
-/* Whether `value` fits; writes it to `member` if that is not NULL. */
-static bool take(const struct setting *setting, const json_t *value, void *member)
+bool setting_allows(const struct setting *setting, const struct setting_value *value)
 {
     switch (setting->type) {
-    case SETTING_INTEGER: {
-        int64_t integer;
-        if (!parse_integer(setting, value, &integer))
-            return false;
-        if (member)
-            memcpy(member, &integer, sizeof integer);
-        return true;
-    }
-    case SETTING_REAL: {
-        double real = json_number_value(value);
-        if (!json_is_number(value) || !(real >= setting->min && real <= setting->max))
-            return false;
-        if (member)
-            memcpy(member, &real, sizeof real);
-        return true;
-    }
+    case SETTING_INTEGER:
+        return (double)value->integer >= setting->min && (double)value->integer <= setting->max;
+    case SETTING_REAL:
+        return value->real >= setting->min && value->real <= setting->max; /* a NaN is not */
     case SETTING_BOOLEAN:
-        if (!json_is_boolean(value))
-            return false;
-        if (member)
-            *(bool *)member = json_is_true(value);
         return true;
     case SETTING_CHOICE: {
-        int choice = choice_index(setting, value);
-        if (choice >= 0 && member)
-            memcpy(member, &choice, sizeof choice);
-        return choice >= 0;
+        int64_t count = 0;
+        while (setting->choices[count])
+            count++;
+        return value->integer >= 0 && value->integer < count;
     }
     case SETTING_TEXT:
-        if (!json_is_string(value) || json_string_length(value) >= SETTING_TEXT_BYTES)
-            return false;
-        if (member)
-            memcpy(member, json_string_value(value), json_string_length(value) + 1);
-        return true;
+    case SETTING_LIST:
+        return value->text && strlen(value->text) < SETTING_TEXT_BYTES;
     }
     return false;
 }
 
-static rotary_status fail_value(const struct setting *setting, const json_t *value, const char *where,
-                                rotary_error *error)
+rotary_status setting_refuse(const struct setting *setting, const char *where, const char *got,
+                             const char *text, rotary_error *error)
 {
     char wanted[SETTINGS_NAMES_BYTES] = "", hint[SETTINGS_HINT_BYTES] = "";
     describe_wanted(setting, wanted);
-    char *got = file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    if (setting->type == SETTING_CHOICE && json_is_string(value))
-        settings_hint(json_string_value(value), setting->choices, hint);
-    rotary_status status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: \"%s\" is %.80s, wanted %s%s",
-                                       where, setting->key, got ? got : "not printable", wanted, hint);
+    if (setting->type == SETTING_CHOICE && text)
+        settings_hint(text, setting->choices, hint);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s%s%s%s is %.82s, wanted %s%s", where ? where : "",
+                       where ? ": \"" : "", setting->name, where ? "\"" : "", got, wanted, hint);
+}
+
+/* ---- values in JSON ---------------------------------------------------------------------------------------
+ */
+
+/* 1e6 is a whole number too. */
+static bool read_integer(const json_t *json, int64_t *integer)
+{
+    if (json_is_integer(json)) {
+        *integer = json_integer_value(json);
+        return true;
+    }
+    double real = json_number_value(json);
+    bool whole = json_is_real(json) && fabs(real) <= 0x1p53 && real == floor(real);
+    *integer = whole ? (int64_t)real : 0;
+    return whole;
+}
+
+/* False if it is of another type. */
+static bool read_value(const struct setting *setting, const json_t *json, struct setting_value *value)
+{
+    switch (setting->type) {
+    case SETTING_INTEGER:
+        return read_integer(json, &value->integer);
+    case SETTING_REAL:
+        value->real = json_number_value(json);
+        return json_is_number(json);
+    case SETTING_BOOLEAN:
+        value->integer = json_is_true(json);
+        return json_is_boolean(json);
+    case SETTING_CHOICE:
+        value->integer = json_is_string(json) ? setting_choice(setting, json_string_value(json)) : -1;
+        return json_is_string(json);
+    case SETTING_TEXT:
+        value->text = json_string_value(json);
+        return json_is_string(json);
+    case SETTING_LIST:
+        return false;
+    }
+    return false;
+}
+
+static void store(const struct setting *setting, const struct setting_value *value, void *member)
+{
+    switch (setting->type) {
+    case SETTING_INTEGER:
+        *(int64_t *)member = value->integer;
+        return;
+    case SETTING_REAL:
+        *(double *)member = value->real;
+        return;
+    case SETTING_BOOLEAN:
+        *(bool *)member = value->integer != 0;
+        return;
+    case SETTING_CHOICE:
+        *(int *)member = (int)value->integer;
+        return;
+    case SETTING_TEXT:
+        memcpy(member, value->text, strlen(value->text) + 1);
+        return;
+    case SETTING_LIST:
+        return;
+    }
+}
+
+static rotary_status refuse_json(const struct setting *setting, const json_t *json, const char *where,
+                                 rotary_error *error)
+{
+    char *got = json ? file_json_text(json, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    rotary_status status =
+        setting_refuse(setting, where, got ? got : "not printable", json_string_value(json), error);
     free(got);
     return status;
+}
+
+/* Stores the value if the row allows it, in nothing if member is NULL. */
+static rotary_status take(const struct setting *setting, const json_t *json, void *member, const char *where,
+                          rotary_error *error)
+{
+    struct setting_value value = {0};
+    if (!read_value(setting, json, &value) || !setting_allows(setting, &value))
+        return refuse_json(setting, json, where, error);
+    if (member)
+        store(setting, &value, member);
+    return ROTARY_OK;
 }
 
 /* ---- tables -----------------------------------------------------------------------------------------------
  */
 
-static const struct setting *find(const struct settings *settings, int count, const char *key, void **member)
+const struct setting *settings_find(const struct settings *settings, int count, const char *name,
+                                    size_t length, void **member)
 {
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < settings[i].count; j++)
-            if (strcmp(settings[i].table[j].key, key) == 0) {
-                *member = (char *)settings[i].structure + settings[i].table[j].offset;
-                return &settings[i].table[j];
+        for (int j = 0; j < settings[i].count; j++) {
+            const struct setting *setting = &settings[i].table[j];
+            if (strlen(setting->name) == length && strncmp(setting->name, name, length) == 0) {
+                *member = (char *)settings[i].structure + setting->offset;
+                return setting;
             }
+        }
     return NULL;
+}
+
+const struct setting *settings_suggest(const struct settings *settings, int count, const char *name)
+{
+    const char *names[MAX_NAMES + 1] = {NULL};
+    int known = 0;
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < settings[i].count && known < MAX_NAMES; j++)
+            names[known++] = settings[i].table[j].name;
+    const char *nearest = settings_nearest(name, names);
+    void *member;
+    return nearest ? settings_find(settings, count, nearest, strlen(nearest), &member) : NULL;
 }
 
 static rotary_status fail_key(const struct settings *settings, int count, const char *key, const char *where,
                               rotary_error *error)
 {
-    const char *keys[MAX_KEYS + 1] = {NULL};
-    int known = 0;
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < settings[i].count && known < MAX_KEYS; j++)
-            keys[known++] = settings[i].table[j].key;
-    char hint[SETTINGS_HINT_BYTES];
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: there is no key \"%.80s\"%s", where, key,
-                       settings_hint(key, keys, hint));
+    const struct setting *nearest = settings_suggest(settings, count, key);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: there is no key \"%.80s\"%s%s%s", where, key,
+                       nearest ? "; did you mean \"" : "", nearest ? nearest->name : "",
+                       nearest ? "\"?" : "");
 }
 
 rotary_status settings_read(const struct settings *settings, int count, const json_t *object,
@@ -234,18 +295,18 @@ rotary_status settings_read(const struct settings *settings, int count, const js
     for (int pass = 0; pass < 2; pass++) {
         json_object_foreach (entries, key, value) {
             void *member;
-            const struct setting *setting = find(settings, count, key, &member);
+            const struct setting *setting = settings_find(settings, count, key, strlen(key), &member);
             if (!setting)
                 return fail_key(settings, count, key, where, error);
-            if (!take(setting, value, pass == 0 ? NULL : member))
-                return fail_value(setting, value, where, error);
+            rotary_status status = take(setting, value, pass == 0 ? NULL : member, where, error);
+            if (status != ROTARY_OK)
+                return status;
         }
     }
     return ROTARY_OK;
 }
 
-/* The value of an assignment. A name or a text needs no quotes; a number may be written as C would read it
- * (.5). */
+/* The value of an assignment. A name or a text needs no quotes; a number may have C's notation (.5). */
 static json_t *parse_value(const struct setting *setting, const char *text)
 {
     bool words = setting->type == SETTING_CHOICE || setting->type == SETTING_TEXT;
@@ -270,7 +331,7 @@ rotary_status settings_assign(const struct settings *settings, int count, const 
     if (!key)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "--set: no memory");
     void *member;
-    const struct setting *setting = find(settings, count, key, &member);
+    const struct setting *setting = settings_find(settings, count, key, strlen(key), &member);
     rotary_status status = ROTARY_OK;
     if (!setting)
         status = fail_key(settings, count, key, "--set", error);
@@ -280,9 +341,8 @@ rotary_status settings_assign(const struct settings *settings, int count, const 
     json_t *value = parse_value(setting, equals + 1);
     if (!value)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--set: the value of \"%s\" is not UTF-8 text",
-                           setting->key);
-    if (!take(setting, value, member))
-        status = fail_value(setting, value, "--set", error);
+                           setting->name);
+    status = take(setting, value, member, "--set", error);
     json_decref(value);
     return status;
 }
@@ -300,6 +360,8 @@ static json_t *member_value(const struct setting *setting, const void *member)
         return json_string(setting->choices[*(const int *)member]);
     case SETTING_TEXT:
         return json_string(member);
+    case SETTING_LIST:
+        return NULL;
     }
     return NULL;
 }
@@ -310,57 +372,59 @@ rotary_status settings_write(const struct settings *settings, int count, json_t 
         for (int j = 0; j < settings[i].count; j++) {
             const struct setting *setting = &settings[i].table[j];
             json_t *value = member_value(setting, (const char *)settings[i].structure + setting->offset);
-            if (!value || json_object_set_new(object, setting->key, value) != 0)
+            if (!value || json_object_set_new(object, setting->name, value) != 0)
                 return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
                                    "\"%s\" cannot be written: no memory, or a text that is not UTF-8",
-                                   setting->key);
+                                   setting->name);
         }
     return ROTARY_OK;
 }
 
-/* Whether the member has a value that reading could have given it. */
-static bool in_range(const struct setting *setting, const void *member)
+/* The value of a member. The text is NULL if it has no end. */
+static struct setting_value load(const struct setting *setting, const void *member)
 {
     switch (setting->type) {
-    case SETTING_INTEGER: {
-        double integer = (double)*(const int64_t *)member;
-        return integer >= setting->min && integer <= setting->max;
-    }
-    case SETTING_REAL: {
-        double real = *(const double *)member;
-        return real >= setting->min && real <= setting->max; /* false for NaN */
-    }
+    case SETTING_INTEGER:
+        return (struct setting_value){.integer = *(const int64_t *)member};
+    case SETTING_REAL:
+        return (struct setting_value){.real = *(const double *)member};
     case SETTING_BOOLEAN:
-        return true;
-    case SETTING_CHOICE: {
-        int choices = 0;
-        while (setting->choices[choices])
-            choices++;
-        return *(const int *)member >= 0 && *(const int *)member < choices;
-    }
+        return (struct setting_value){.integer = *(const bool *)member};
+    case SETTING_CHOICE:
+        return (struct setting_value){.integer = *(const int *)member};
     case SETTING_TEXT:
-        return memchr(member, 0, SETTING_TEXT_BYTES) != NULL;
+        return (struct setting_value){.text = memchr(member, 0, SETTING_TEXT_BYTES) ? member : NULL};
+    case SETTING_LIST:
+        break;
     }
-    return false;
+    return (struct setting_value){0};
+}
+
+static rotary_status check_member(const struct setting *setting, const void *member, const char *where,
+                                  rotary_error *error)
+{
+    const struct setting_value value = load(setting, member);
+    if (setting_allows(setting, &value))
+        return ROTARY_OK;
+    json_t *json = NULL; /* also of an infinity and a NaN */
+    if (setting->type == SETTING_CHOICE)
+        json = json_integer(value.integer);
+    else if (setting->type != SETTING_TEXT)
+        json = member_value(setting, member);
+    rotary_status status = refuse_json(setting, json, where, error);
+    json_decref(json);
+    return status;
 }
 
 rotary_status settings_check(const struct settings *settings, int count, const char *where,
                              rotary_error *error)
 {
+    rotary_status status = ROTARY_OK;
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < settings[i].count; j++) {
+        for (int j = 0; j < settings[i].count && status == ROTARY_OK; j++) {
             const struct setting *setting = &settings[i].table[j];
-            const void *member = (const char *)settings[i].structure + setting->offset;
-            if (in_range(setting, member))
-                continue;
-            json_t *value = NULL; /* an infinity, NaN or an endless text stays NULL */
-            if (setting->type == SETTING_CHOICE)
-                value = json_integer(*(const int *)member);
-            else if (setting->type != SETTING_TEXT)
-                value = member_value(setting, member);
-            rotary_status status = fail_value(setting, value, where, error);
-            json_decref(value);
-            return status;
+            status =
+                check_member(setting, (const char *)settings[i].structure + setting->offset, where, error);
         }
-    return ROTARY_OK;
+    return status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A configuration is a C struct and a table that says which JSON key fills which member. The one table reads
- * it from JSON, writes it, takes --set key=value, checks ranges, and suggests the nearest key when one is
- * unknown.
+ * A configuration is a C struct and a table that says which key fills which member. The table is used to read
+ * it from JSON, to write it, for --set key=value, to check ranges, and to suggest the nearest key for an
+ * unknown one. The options of a command are a struct and such a table too (cli/arguments.h).
  */
 #ifndef ROTARY_FILE_SETTINGS_H
 #define ROTARY_FILE_SETTINGS_H
@@ -10,23 +10,27 @@
 #include <jansson.h>
 #include <rotary/status.h>
 
+/* What a value is, and the member that it fills in a configuration. (In a command's options: see
+ * cli/arguments.h.) */
 enum setting_type {
     SETTING_INTEGER, /* int64_t */
     SETTING_REAL,    /* double */
     SETTING_BOOLEAN, /* bool */
     SETTING_CHOICE,  /* int: index into `choices` */
     SETTING_TEXT,    /* char[SETTING_TEXT_BYTES] */
+    SETTING_LIST,    /* of texts; of options only */
 };
 
 enum { SETTING_TEXT_BYTES = 256 };
 
 struct setting {
-    const char *key; /* as in JSON and after --set */
+    const char *name; /* "steps", a key of JSON and --set; or "--steps", an option */
     enum setting_type type;
     size_t offset;              /* of the member */
     double min, max;            /* inclusive; of integers and reals */
     const char *const *choices; /* NULL-terminated names of a SETTING_CHOICE */
     const char *help;           /* one phrase: what it is, in which unit */
+    const char *metavar;        /* what the help of an option calls its value: "N"; NULL: it has none */
 };
 
 /* A table and the struct it describes. A whole configuration is a few of these over one flat JSON object. */
@@ -52,6 +56,28 @@ ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int
  * settings_read alone. */
 ROTARY_CHECKED rotary_status settings_check(const struct settings *settings, int count, const char *where,
                                             rotary_error *error);
+
+/* The row with the name that `length` bytes of `name` are, and its member; NULL if there is none. */
+const struct setting *settings_find(const struct settings *settings, int count, const char *name,
+                                    size_t length, void **member);
+/* The row whose name is nearest to `name`; NULL if none is near. */
+const struct setting *settings_suggest(const struct settings *settings, int count, const char *name);
+
+/* A value that was read, before it is stored in a member. */
+struct setting_value {
+    int64_t integer; /* also 0 or 1 of a boolean, and the index of a choice, -1 for a name that is none */
+    double real;
+    const char *text;
+};
+/* Whether the row's range, choices or length allow the value. */
+bool setting_allows(const struct setting *setting, const struct setting_value *value);
+/* The index of the choice `name`; -1 if there is none. */
+int setting_choice(const struct setting *setting, const char *name);
+/* ROTARY_INVALID_ARGUMENT: `where: "steps" is 0, wanted a whole number from 1 to 64`; without `where` (NULL)
+ * and quotes, `--steps is ...`. got: the value for the message; text: the value if it is a text, else NULL.
+ */
+rotary_status setting_refuse(const struct setting *setting, const char *where, const char *got,
+                             const char *text, rotary_error *error);
 
 /* The entry of the NULL-terminated `names` nearest to `name` by edit distance; NULL if none is near. */
 const char *settings_nearest(const char *name, const char *const *names);

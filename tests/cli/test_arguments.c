@@ -20,46 +20,47 @@ struct sample {
     bool json, resume;
 };
 
-static const struct option own[] = {
+static const struct setting own[] = {
     {.name = "--steps",
-     .type = OPTION_INTEGER,
-     .value = "N",
+     .type = SETTING_INTEGER,
+     .metavar = "N",
      .offset = offsetof(struct sample, steps),
      .min = 1,
      .max = 1000},
-    {.name = "--name", .type = OPTION_TEXT, .value = "TEXT", .offset = offsetof(struct sample, name)},
-    {.name = "--set", .type = OPTION_LIST, .value = "KEY=VALUE", .offset = offsetof(struct sample, sets)},
-    {.name = "--resume", .type = OPTION_FLAG, .offset = offsetof(struct sample, resume)},
+    {.name = "--name", .type = SETTING_TEXT, .metavar = "TEXT", .offset = offsetof(struct sample, name)},
+    {.name = "--set", .type = SETTING_LIST, .metavar = "KEY=VALUE", .offset = offsetof(struct sample, sets)},
+    {.name = "--resume", .type = SETTING_BOOLEAN, .offset = offsetof(struct sample, resume)},
 };
-static const struct option shared[] = {
+static const struct setting shared[] = {
     {.name = "--rate",
-     .type = OPTION_REAL,
-     .value = "X",
+     .type = SETTING_REAL,
+     .metavar = "X",
      .offset = offsetof(struct sample, rate),
      .min = 0,
      .max = 2},
     {.name = "--colour",
-     .type = OPTION_CHOICE,
-     .value = "NAME",
+     .type = SETTING_CHOICE,
+     .metavar = "NAME",
      .offset = offsetof(struct sample, colour),
      .choices = colours},
-    {.name = "--json", .type = OPTION_FLAG, .offset = offsetof(struct sample, json)},
+    {.name = "--json", .type = SETTING_BOOLEAN, .offset = offsetof(struct sample, json)},
 };
 
 enum { MAX_ARGUMENTS = 300 };
 static struct sample sample;
 static const char *items[MAX_ARGUMENTS];
 static struct operands operands = {.items = items};
-static const struct option *about;
+static const struct setting *about;
 static rotary_error error;
 
 static rotary_status parse(int count, const char *const *arguments)
 {
     sample = (struct sample){0};
     error = (rotary_error){0};
-    const struct option_set sets[] = {{own, sizeof own / sizeof own[0], &sample},
-                                      {shared, sizeof shared / sizeof shared[0], &sample}};
-    return arguments_parse(sets, 2, count, arguments, &operands, &about, &error);
+    const struct settings sets[] = {{own, sizeof own / sizeof own[0], &sample},
+                                    {shared, sizeof shared / sizeof shared[0], &sample}};
+    const struct command_line line = {sets, 2, count, arguments};
+    return arguments_parse(&line, &operands, &about, &error);
 }
 
 #define PARSE(...)                                                                                           \

@@ -20,13 +20,13 @@ struct sample {
 };
 
 static const struct setting sample_table[] = {
-    {"steps", SETTING_INTEGER, offsetof(struct sample, steps), 1, 1000000, NULL, "steps"},
-    {"learning_rate", SETTING_REAL, offsetof(struct sample, rate), 0, 9.9999999, NULL, "rate"},
-    {"bias", SETTING_BOOLEAN, offsetof(struct sample, bias), 0, 0, NULL, "bias"},
-    {"hidden_act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts, "activation"},
+    {"steps", SETTING_INTEGER, offsetof(struct sample, steps), 1, 1000000, NULL, .help = "steps"},
+    {"learning_rate", SETTING_REAL, offsetof(struct sample, rate), 0, 9.9999999, NULL, .help = "rate"},
+    {"bias", SETTING_BOOLEAN, offsetof(struct sample, bias), 0, 0, NULL, .help = "bias"},
+    {"hidden_act", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, acts, .help = "activation"},
 };
 static const struct setting name_table[] = {
-    {"run_name", SETTING_TEXT, offsetof(struct sample, name), 0, 0, NULL, "name"},
+    {"run_name", SETTING_TEXT, offsetof(struct sample, name), 0, 0, NULL, .help = "name"},
 };
 
 static struct sample sample;

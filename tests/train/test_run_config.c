@@ -150,7 +150,7 @@ static void test_round_trip(void)
     int keys = 0;
     for (int i = 0; i < RUN_SETTINGS; i++)
         for (int j = 0; j < settings[i].count; j++, keys++)
-            CHECK(json_object_get(object, settings[i].table[j].key) != NULL);
+            CHECK(json_object_get(object, settings[i].table[j].name) != NULL);
     CHECK_INT((int64_t)json_object_size(object), keys);
     json_decref(object);
 }
