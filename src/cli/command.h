@@ -2,8 +2,8 @@
  *
  * What a command is. Each is one file, command_*.c, that ends in its row; main.c has the table of them.
  *
- * A command first plans (reads what it was asked into something checked) and then does it. What is wrong
- * while planning is wrong usage and exits with 2; what fails later exits with 1.
+ * A command first plans, that is checks its options, and then runs. An error while planning is wrong usage
+ * and exits with 2; a later error exits with 1.
  */
 #ifndef ROTARY_CLI_COMMAND_H
 #define ROTARY_CLI_COMMAND_H
@@ -26,7 +26,7 @@ struct common_options {
     bool json, help;
 };
 
-/* Where a command's model and its data come from, in every command that makes one. */
+/* Options of the commands that configure a model and its task. */
 struct configuration_options {
     const char *preset;
     struct option_list assignments;
@@ -34,11 +34,12 @@ struct configuration_options {
 
 struct invocation {
     const struct command *command;
+    const struct command *const *commands; /* of the program, NULL-terminated, in the order of the help */
     struct common_options common;
     const void *options;            /* the command's own struct */
     struct operands operands;       /* as many as the command takes */
-    const char *command_line;       /* as a shell would read it */
-    const atomic_bool *interrupted; /* Ctrl-C was pressed, in a command that is resumable */
+    const char *command_line;       /* quoted for a shell */
+    const atomic_bool *interrupted; /* Ctrl-C was pressed; of a resumable command */
 };
 
 enum { COMMAND_SHARED_TABLES = 4 };
@@ -53,13 +54,12 @@ struct command {
     const struct setting *options;                         /* its own */
     int option_count;
     size_t options_size;            /* of its own struct */
-    int min_operands, max_operands; /* most -1: any number */
-    bool resumable;                 /* Ctrl-C asks it to save and leave; all others end at once */
+    int min_operands, max_operands; /* max -1: any number */
+    bool resumable;                 /* Ctrl-C asks it to save and stop; others end at once */
     enum exit_status (*run)(const struct invocation *invocation);
-    const struct command *const *below; /* NULL-terminated: it is a name for these alone; NULL: none */
+    const struct command *const *below; /* NULL-terminated: it is a group of these; NULL: it is none */
 };
 
-extern const struct command *const commands[]; /* NULL-terminated, in the order of `rotary help` */
 extern const struct command command_compare, command_train, command_evaluate, command_generate,
     command_report, command_frequencies, command_apply, command_attend, command_decay, command_permute,
     command_bench, command_info, command_help;
@@ -75,16 +75,20 @@ extern const int common_option_count;
 extern const struct setting configuration_options[2], position_option[1], steps_option[1],
     temperature_option[1];
 
-/* The tables a command reads its line by, with the structs they fill; as many as are written to `sets`. */
+/* Sets the tables that a command's line is read by, with the structs they fill; returns their number. */
 enum { COMMAND_MAX_SETS = COMMAND_SHARED_TABLES + 2 };
 int command_option_sets(const struct command *command, void *options, struct common_options *common,
                         struct settings sets[COMMAND_MAX_SETS]);
 
-/* Says on stderr what was wrong and where the help that mends it is; gives the exit status. */
+/* The command of that name in a NULL-terminated list, "rope" for "bench rope"; NULL if there is none. */
+const struct command *command_find(const struct command *const *list, const char *name);
+
+/* These print to stderr and return the exit status: what was wrong and which help to read, */
 enum exit_status command_refuse(const struct invocation *invocation, const rotary_error *error);
-/* Says that there is no such command (below `group`, unless that is NULL), and which is nearest. */
-enum exit_status command_unknown(const struct command *group, const char *name);
-/* Says on stderr what went wrong; gives the exit status. */
+/* that the list has no such command, and which is nearest (`group` has the list; NULL: it is the program's),
+ */
+enum exit_status command_unknown(const struct command *const *list, const char *group, const char *name);
+/* what failed. */
 enum exit_status command_fail(const rotary_error *error);
 
 #endif

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct command *const commands[] = {
+static const struct command *const commands[] = {
     &command_compare,  &command_train,
     &command_evaluate, &command_generate,
     &command_report,   &command_frequencies,
@@ -29,10 +29,10 @@ const struct command *const commands[] = {
 
 /* ---- Ctrl-C ---- */
 
-/* The one variable that outlives a call: a signal has no other way in. */
+/* The only global variable: a signal handler cannot be given anything. */
 static atomic_bool interrupted;
 
-/* The first signal asks for an end; the handler is then gone, and the second ends the program. */
+/* The first signal asks to stop and removes the handler; the second one ends the program. */
 static void handle_signal(int signal)
 {
     static const char message[] = "\nrotary: stopping as soon as all is saved; again to stop at once\n";
@@ -49,33 +49,6 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* ---- what went wrong ---- */
-
-enum exit_status command_fail(const rotary_error *error)
-{
-    fprintf(stderr, "rotary: %s\n", error->message);
-    return error->status == ROTARY_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
-}
-
-enum exit_status command_refuse(const struct invocation *invocation, const rotary_error *error)
-{
-    if (error->status != ROTARY_INVALID_ARGUMENT)
-        return command_fail(error);
-    bool setting = strncmp(error->message, "--set", 5) == 0;
-    fprintf(stderr, "rotary: %s\n(see rotary help %s)\n", error->message,
-            setting ? "settings" : invocation->command->name);
-    return EXIT_USAGE;
-}
-
-enum exit_status command_unknown(const struct command *group, const char *name)
-{
-    const char *first = group ? group->name : "", *space = group ? " " : "";
-    char hint[SETTINGS_HINT_BYTES];
-    fprintf(stderr, "rotary: there is no command \"%s%s%.80s\"%s\n(see rotary help%s%s)\n", first, space,
-            name, help_hint(group, name, hint), space, first);
-    return EXIT_USAGE;
-}
-
 /* ---- reading the command line ---- */
 
 static bool needs_quotes(const char *argument)
@@ -84,7 +57,7 @@ static bool needs_quotes(const char *argument)
     return argument[0] == 0 || argument[strspn(argument, plain)] != 0;
 }
 
-/* The arguments as a shell would read them. The caller frees the text; NULL: no memory. */
+/* The arguments quoted for a shell. The caller frees the text; NULL: no memory. */
 static char *join(int count, const char *const *arguments)
 {
     size_t bytes = sizeof "rotary";
@@ -124,7 +97,7 @@ static rotary_status check_operands(const struct invocation *invocation, rotary_
     return ROTARY_OK;
 }
 
-/* The library passes over a cap that it does not know; who sets one shall learn that it caps nothing. */
+/* The library ignores a cap that it does not know; whoever sets one is told that it has no effect. */
 static rotary_status check_environment(rotary_error *error)
 {
     const char *name = getenv("ROTARY_ISA");
@@ -185,6 +158,7 @@ static enum exit_status run_command(const struct command *command, int words, in
     if (line && options && operands) {
         struct invocation invocation = {.command = command,
                                         .options = options,
+                                        .commands = commands,
                                         .operands = {.items = operands},
                                         .command_line = line,
                                         .interrupted = &interrupted};
@@ -205,26 +179,31 @@ static bool asks_for_help(const char *argument)
     return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
-/* "bench rope ...": the command below the one that the first argument names, if there are any. */
-static enum exit_status find_and_run(const char *first, int count, const char *const *arguments)
+/* "bench rope ...": a command of a group, which the second argument names. */
+static enum exit_status find_in_group(const struct command *group, int count, const char *const *arguments)
 {
-    const struct command *command = help_find(NULL, first);
-    if (!command)
-        return command_unknown(NULL, first);
-    if (!command->below)
-        return run_command(command, 1, count, arguments);
     const char *second = count > 1 ? arguments[1] : "";
     if (asks_for_help(second)) {
-        help_command(stdout, command);
+        help_command(stdout, group);
         return EXIT_DONE;
     }
     if (second[0] == 0) {
         rotary_error error;
-        (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "%s wants %s", command->name, command->operands);
-        return refuse_usage(command, NULL, &error);
+        (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "%s wants %s", group->name, group->operands);
+        return refuse_usage(group, NULL, &error);
     }
-    const struct command *below = help_find(command, second);
-    return below ? run_command(below, 2, count, arguments) : command_unknown(command, second);
+    const struct command *command = command_find(group->below, second);
+    return command ? run_command(command, 2, count, arguments)
+                   : command_unknown(group->below, group->name, second);
+}
+
+static enum exit_status find_and_run(const char *first, int count, const char *const *arguments)
+{
+    const struct command *command = command_find(commands, first);
+    if (!command)
+        return command_unknown(commands, NULL, first);
+    return command->below ? find_in_group(command, count, arguments)
+                          : run_command(command, 1, count, arguments);
 }
 
 /* Results that could not be written are a failure, even if all else went well. */
@@ -236,17 +215,17 @@ static enum exit_status finish(enum exit_status status)
     return status == EXIT_DONE ? EXIT_FAILED : status;
 }
 
-/* GNU's OpenMP lets a thread that waits spin for milliseconds. When another program has the processor that
- * the others wait for, that makes a step many times slower; spinning for some microseconds costs nothing on a
- * machine of one's own. It reads how long before main begins, so the program begins anew, once. */
+/* A waiting thread of GNU's OpenMP spins for milliseconds. That makes a step many times slower while another
+ * program holds a processor; spinning for some microseconds costs nothing on an idle machine. The variable is
+ * read before main begins, so the program executes itself again, once. */
 static void limit_spinning(char **arguments)
 {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || setenv("GOMP_SPINCOUNT", "1000", 1) != 0)
         return;
-    execv("/proc/self/exe", arguments); /* if it cannot, it goes on as it is */
+    execv("/proc/self/exe", arguments); /* if that fails, threads spin for longer */
 }
 
-/* jansson leaves out of lists and objects what it has no memory for, and a result would lack it unnoticed. */
+/* jansson silently drops a member of a list or an object for which there is no memory. */
 static void *allocate_json(size_t bytes)
 {
     void *memory = malloc(bytes);
@@ -264,7 +243,7 @@ int main(int count, char **arguments)
     /* A file that grows over its limit is then a failed write like any other. */
     signal(SIGXFSZ, SIG_IGN);
     if (count < 2) {
-        help_overview(stderr);
+        help_overview(stderr, commands);
         return EXIT_USAGE;
     }
     const char *first = arguments[1];
