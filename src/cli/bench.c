@@ -38,26 +38,38 @@ static rotary_status read_shape(const char *text, const struct bench *bench, int
     return ROTARY_OK;
 }
 
-static rotary_status print_rows(json_t *rows, const struct compute *compute, rotary_error *error)
+static rotary_status print_results(json_t *results, const struct compute *compute, rotary_error *error)
 {
     return result_print_json(json_pack("{s:s, s:i, s:o}", "isa", rotary_isa_name(compute->isa), "threads",
-                                       compute->threads, "results", rows),
+                                       compute->threads, "results", results),
                              error);
 }
 
-static rotary_status time_all(const struct invocation *invocation, const struct bench *bench,
-                              const struct compute *compute, const int64_t *shapes, int count,
-                              rotary_error *error)
+void bench_result(const struct bench_request *request, const void *result)
 {
+    if (request->results)
+        json_array_append_new(request->results, request->bench->to_json(result, request->compute));
+    else
+        request->bench->print(result, request->compute);
+}
+
+/* asked: the shape of --shape; NULL: all of the benchmark's. */
+static rotary_status time_all(const struct invocation *invocation, const struct compute *compute,
+                              const int64_t *asked, rotary_error *error)
+{
+    const struct bench *bench = invocation->command->bench;
     const struct bench_options *options = invocation->options;
     const struct common_options *common = &invocation->common;
+    const int64_t *shapes = asked ? asked : bench->shapes;
+    int count = asked ? 1 : bench->shape_count;
     struct bench_request request = {
+        .bench = bench,
         .compute = compute,
         .one_type = common->precision.given && common->precision.value != PRECISION_AUTO,
         .plan = {.seconds = options->seconds.given ? options->seconds.value : 1.0,
                  .min = MIN_ROUNDS,
                  .max = MAX_ROUNDS},
-        .rows = common->json ? json_array() : NULL,
+        .results = common->json ? json_array() : NULL,
     };
     if (!common->json)
         printf("%s, %s, threads: %d; shortest (median) of rounds by turns\n", bench->title,
@@ -66,12 +78,12 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
     for (int i = 0; i < count && status == ROTARY_OK; i++)
         status = bench->time(shapes + i * bench->dimensions, &request, error);
     if (status == ROTARY_OK && common->json)
-        return print_rows(request.rows, compute, error);
-    json_decref(request.rows);
+        return print_results(request.results, compute, error);
+    json_decref(request.results);
     return status;
 }
 
-enum exit_status bench_run(const struct invocation *invocation, const struct bench *bench)
+enum exit_status bench_run(const struct invocation *invocation)
 {
     const struct bench_options *options = invocation->options;
     int64_t asked[BENCH_MAX_DIMENSIONS];
@@ -79,13 +91,12 @@ enum exit_status bench_run(const struct invocation *invocation, const struct ben
     rotary_error error = {0};
     rotary_status status = ROTARY_OK;
     if (options->shape)
-        status = read_shape(options->shape, bench, asked, &error);
+        status = read_shape(options->shape, invocation->command->bench, asked, &error);
     if (status == ROTARY_OK)
         status = plan_compute(&invocation->common, (int)invocation->common.precision.value, &compute, &error);
     if (status != ROTARY_OK)
         return command_refuse(invocation, &error);
-    status = time_all(invocation, bench, &compute, options->shape ? asked : bench->shapes,
-                      options->shape ? 1 : bench->shape_count, &error);
+    status = time_all(invocation, &compute, options->shape ? asked : NULL, &error);
     compute_destroy(&compute);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }

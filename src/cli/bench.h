@@ -27,29 +27,36 @@ struct bench_options {
             .help = "how long to measure what is compared by turns (default: 1, and at least 5 rounds)"      \
     }
 
-/* What is asked of one shape. */
+/* How to time a shape. */
 struct bench_request {
+    const struct bench *bench;
     const struct compute *compute;
     bool one_type; /* --precision says which: compute->storage */
     struct timing_plan plan;
-    json_t *rows; /* where results go; NULL: they are printed */
+    json_t *results; /* array; NULL: they are printed */
 };
 
 enum { BENCH_MAX_DIMENSIONS = 5 };
 
+/* A benchmark of the library. Its command's options are struct bench_options, its row has it, and its run is
+ * bench_run. */
 struct bench {
     int dimensions;
-    const char *names;     /* of the dimensions, for sentences */
+    const char *names;     /* of the dimensions, for messages */
     const int64_t *shapes; /* [shape_count, dimensions], without --shape */
     int shape_count;
     const char *title;
-    /* Times one shape and prints what came of it, or appends it to the rows. */
+    /* Times one shape and gives bench_result what came out. */
     rotary_status (*time)(const int64_t *shape, const struct bench_request *request, rotary_error *error);
+    /* A result as text, and as an object. */
+    void (*print)(const void *result, const struct compute *compute);
+    json_t *(*to_json)(const void *result, const struct compute *compute);
 };
 
-/* Reads the shape that is asked for, times it or all of the bench's, and prints the results; the run of a
- * command whose options are struct bench_options. */
-enum exit_status bench_run(const struct invocation *invocation, const struct bench *bench);
+/* Reads the shape that is asked for, times it or all of the benchmark's, and prints the results. */
+enum exit_status bench_run(const struct invocation *invocation);
+/* Prints a result, or appends it to the array. */
+void bench_result(const struct bench_request *request, const void *result);
 
 /* "  turned    1.360 (   1.402) ms   98.7 GB/s", of what moves so many bytes. */
 void bench_print_pass(const char *name, const struct timing *timing, double bytes);

@@ -57,6 +57,7 @@ struct command {
     int min_operands, max_operands; /* max -1: any number */
     bool resumable;                 /* Ctrl-C asks it to save and stop; others end at once */
     enum exit_status (*run)(const struct invocation *invocation);
+    const struct bench *bench;          /* of a benchmark of the library (cli/bench.h) */
     const struct command *const *below; /* NULL-terminated: it is a group of these; NULL: it is none */
 };
 

@@ -21,11 +21,12 @@ static void print_pass(const char *name, const struct timing *timing, double ope
            rate / 1e9, 100.0 * rate / limit);
 }
 
-static void print_row(const struct attention_benchmark *row, rotary_dtype dtype)
+static void print_row(const void *result, const struct compute *compute)
 {
+    const struct attention_benchmark *row = result;
     printf("[%lld, %lld, %lld, %lld] in %s: products alone %.1f GFLOP/s, %lld rounds\n",
            (long long)row->batch, (long long)row->heads, (long long)row->time, (long long)row->head_dim,
-           rotary_dtype_name(dtype), row->matmul_rate / 1e9, (long long)row->rounds);
+           rotary_dtype_name(compute->storage), row->matmul_rate / 1e9, (long long)row->rounds);
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         printf("  %-6s", attention_rotation_names[i]);
         print_pass("forward", &row->forward[i], row->operations, row->matmul_rate);
@@ -37,14 +38,15 @@ static void print_row(const struct attention_benchmark *row, rotary_dtype dtype)
            row->forward_backward_ratio);
 }
 
-static json_t *row_json(const struct attention_benchmark *row, rotary_dtype dtype)
+static json_t *row_json(const void *result, const struct compute *compute)
 {
+    const struct attention_benchmark *row = result;
     json_t *object =
         json_pack("{s:[I, I, I, I], s:s, s:I, s:f, s:f, s:f, s:f}", "shape", (json_int_t)row->batch,
                   (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim, "precision",
-                  rotary_dtype_name(dtype), "rounds", (json_int_t)row->rounds, "roper_forward_ratio",
-                  row->forward_ratio, "roper_both_ratio", row->forward_backward_ratio, "forward_operations",
-                  row->operations, "product_rate", row->matmul_rate);
+                  rotary_dtype_name(compute->storage), "rounds", (json_int_t)row->rounds,
+                  "roper_forward_ratio", row->forward_ratio, "roper_both_ratio", row->forward_backward_ratio,
+                  "forward_operations", row->operations, "product_rate", row->matmul_rate);
     for (int i = 0; i < ATTENTION_ROTATIONS && object; i++)
         json_object_set_new(object, attention_rotation_names[i],
                             json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),
@@ -58,26 +60,20 @@ static rotary_status time_shape(const int64_t *shape, const struct bench_request
     struct attention_benchmark row = {
         .batch = shape[0], .heads = shape[1], .time = shape[2], .head_dim = shape[3]};
     rotary_status status = benchmark_attention(&row, request->compute, &request->plan, error);
-    if (status != ROTARY_OK)
-        return status;
-    if (request->rows)
-        json_array_append_new(request->rows, row_json(&row, request->compute->storage));
-    else
-        print_row(&row, request->compute->storage);
-    return ROTARY_OK;
+    if (status == ROTARY_OK)
+        bench_result(request, &row);
+    return status;
 }
 
-static enum exit_status run(const struct invocation *invocation)
-{
-    static const int64_t shapes[] = {4, 8, 640, 64, 1, 8, 2048, 128, 16, 4, 512, 32};
-    static const struct bench bench = {.dimensions = 4,
-                                       .names = "batch, heads, tokens and channels of a head",
-                                       .shapes = shapes,
-                                       .shape_count = 3,
-                                       .title = "causal attention",
-                                       .time = time_shape};
-    return bench_run(invocation, &bench);
-}
+static const int64_t shapes[] = {4, 8, 640, 64, 1, 8, 2048, 128, 16, 4, 512, 32};
+static const struct bench bench = {.dimensions = 4,
+                                   .names = "batch, heads, tokens and channels of a head",
+                                   .shapes = shapes,
+                                   .shape_count = 3,
+                                   .title = "causal attention",
+                                   .time = time_shape,
+                                   .print = print_row,
+                                   .to_json = row_json};
 
 const struct command command_bench_attention = {
     .name = "bench attention",
@@ -91,5 +87,6 @@ const struct command command_bench_attention = {
     .options = attention_table,
     .option_count = sizeof attention_table / sizeof attention_table[0],
     .options_size = sizeof(struct bench_options),
-    .run = run,
+    .bench = &bench,
+    .run = bench_run,
 };

@@ -13,23 +13,26 @@ static const struct setting decode_table[] = {
                   "(default: 1,32,8,16384,128, 8,8,8,4096,64 and 128,8,8,400,64)"),
 };
 
-static void print_row(const struct decode_benchmark *row, rotary_dtype dtype)
+static void print_row(const void *result, const struct compute *compute)
 {
+    const struct decode_benchmark *row = result;
     printf("[%lld, %lld/%lld, %lld, %lld] in %s, a cache of %.1f MB, %lld rounds\n", (long long)row->batch,
            (long long)row->heads, (long long)row->key_value_heads, (long long)row->length,
-           (long long)row->head_dim, rotary_dtype_name(dtype), row->bytes / 1e6, (long long)row->rounds);
+           (long long)row->head_dim, rotary_dtype_name(compute->storage), row->bytes / 1e6,
+           (long long)row->rounds);
     bench_print_pass("a token of each", &row->decode, row->bytes);
     bench_print_pass("merely read", &row->read, row->bytes);
     printf("  share %.0f%% (%.0f%%)\n", 100.0 * row->read.best / row->decode.best,
            100.0 * row->read.median / row->decode.median);
 }
 
-static json_t *row_json(const struct decode_benchmark *row, rotary_dtype dtype)
+static json_t *row_json(const void *result, const struct compute *compute)
 {
+    const struct decode_benchmark *row = result;
     return json_pack("{s:[I, I, I, I, I], s:s, s:o, s:o, s:f, s:f, s:f, s:I}", "shape",
                      (json_int_t)row->batch, (json_int_t)row->heads, (json_int_t)row->key_value_heads,
                      (json_int_t)row->length, (json_int_t)row->head_dim, "precision",
-                     rotary_dtype_name(dtype), "decode", bench_timing(&row->decode), "read",
+                     rotary_dtype_name(compute->storage), "decode", bench_timing(&row->decode), "read",
                      bench_timing(&row->read), "bytes", row->bytes, "share",
                      row->read.best / row->decode.best, "median_share", row->read.median / row->decode.median,
                      "rounds", (json_int_t)row->rounds);
@@ -44,27 +47,21 @@ static rotary_status time_shape(const int64_t *shape, const struct bench_request
                                    .length = shape[3],
                                    .head_dim = shape[4]};
     rotary_status status = benchmark_decode(&row, request->compute, &request->plan, error);
-    if (status != ROTARY_OK)
-        return status;
-    if (request->rows)
-        json_array_append_new(request->rows, row_json(&row, request->compute->storage));
-    else
-        print_row(&row, request->compute->storage);
-    return ROTARY_OK;
+    if (status == ROTARY_OK)
+        bench_result(request, &row);
+    return status;
 }
 
-static enum exit_status run(const struct invocation *invocation)
-{
-    static const int64_t shapes[] = {1, 32, 8, 16384, 128, 8, 8, 8, 4096, 64, 128, 8, 8, 400, 64};
-    static const struct bench bench = {
-        .dimensions = 5,
-        .names = "sequences, heads, key-value heads, tokens in the cache and channels of a head",
-        .shapes = shapes,
-        .shape_count = 3,
-        .title = "decoding",
-        .time = time_shape};
-    return bench_run(invocation, &bench);
-}
+static const int64_t shapes[] = {1, 32, 8, 16384, 128, 8, 8, 8, 4096, 64, 128, 8, 8, 400, 64};
+static const struct bench bench = {
+    .dimensions = 5,
+    .names = "sequences, heads, key-value heads, tokens in the cache and channels of a head",
+    .shapes = shapes,
+    .shape_count = 3,
+    .title = "decoding",
+    .time = time_shape,
+    .print = print_row,
+    .to_json = row_json};
 
 const struct command command_bench_decode = {
     .name = "bench decode",
@@ -77,5 +74,6 @@ const struct command command_bench_decode = {
     .options = decode_table,
     .option_count = sizeof decode_table / sizeof decode_table[0],
     .options_size = sizeof(struct bench_options),
-    .run = run,
+    .bench = &bench,
+    .run = bench_run,
 };

@@ -12,8 +12,10 @@ static const struct setting rope_table[] = {
     BENCH_OPTIONS("T,H,D", "tokens, heads and channels of a head (default: 4096,32,128)"),
 };
 
-static void print_row(const struct rope_benchmark *row)
+static void print_row(const void *result, const struct compute *compute)
 {
+    (void)compute;
+    const struct rope_benchmark *row = result;
     printf("  %-4s %-11s", rotary_dtype_name(row->dtype), rope_config_pairings[row->pairing]);
     bench_print_pass("turned", &row->rotate, row->bytes);
     bench_print_pass("scaled", &row->scale, row->bytes);
@@ -21,8 +23,10 @@ static void print_row(const struct rope_benchmark *row)
            row->rotate.median / row->scale.median, (long long)row->rounds);
 }
 
-static json_t *row_json(const struct rope_benchmark *row)
+static json_t *row_json(const void *result, const struct compute *compute)
 {
+    (void)compute;
+    const struct rope_benchmark *row = result;
     return json_pack("{s:[I, I, I], s:s, s:s, s:o, s:o, s:f, s:f, s:f, s:I}", "shape", (json_int_t)row->time,
                      (json_int_t)row->heads, (json_int_t)row->head_dim, "precision",
                      rotary_dtype_name(row->dtype), "pairing", rope_config_pairings[row->pairing], "turned",
@@ -35,20 +39,16 @@ static rotary_status time_one(struct rope_benchmark row, const struct bench_requ
                               rotary_error *error)
 {
     rotary_status status = benchmark_rope(&row, request->compute, &request->plan, error);
-    if (status != ROTARY_OK)
-        return status;
-    if (request->rows)
-        json_array_append_new(request->rows, row_json(&row));
-    else
-        print_row(&row);
-    return ROTARY_OK;
+    if (status == ROTARY_OK)
+        bench_result(request, &row);
+    return status;
 }
 
 static rotary_status time_shape(const int64_t *shape, const struct bench_request *request,
                                 rotary_error *error)
 {
     struct rope_benchmark row = {.time = shape[0], .heads = shape[1], .head_dim = shape[2]};
-    if (!request->rows)
+    if (!request->results)
         printf("[%lld, %lld, %lld]\n", (long long)shape[0], (long long)shape[1], (long long)shape[2]);
     rotary_status status = ROTARY_OK;
     for (int dtype = ROTARY_F32; dtype <= (int)ROTARY_BF16; dtype++)
@@ -61,17 +61,15 @@ static rotary_status time_shape(const int64_t *shape, const struct bench_request
     return status;
 }
 
-static enum exit_status run(const struct invocation *invocation)
-{
-    static const int64_t shapes[] = {4096, 32, 128};
-    static const struct bench bench = {.dimensions = 3,
-                                       .names = "tokens, heads and channels of a head",
-                                       .shapes = shapes,
-                                       .shape_count = 1,
-                                       .title = "rotation in place",
-                                       .time = time_shape};
-    return bench_run(invocation, &bench);
-}
+static const int64_t shapes[] = {4096, 32, 128};
+static const struct bench bench = {.dimensions = 3,
+                                   .names = "tokens, heads and channels of a head",
+                                   .shapes = shapes,
+                                   .shape_count = 1,
+                                   .title = "rotation in place",
+                                   .time = time_shape,
+                                   .print = print_row,
+                                   .to_json = row_json};
 
 const struct command command_bench_rope = {
     .name = "bench rope",
@@ -84,5 +82,6 @@ const struct command command_bench_rope = {
     .options = rope_table,
     .option_count = sizeof rope_table / sizeof rope_table[0],
     .options_size = sizeof(struct bench_options),
-    .run = run,
+    .bench = &bench,
+    .run = bench_run,
 };
