@@ -72,7 +72,7 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
         .results = common->json ? json_array() : NULL,
     };
     if (!common->json)
-        printf("%s, %s, threads: %d; shortest (median) of rounds by turns\n", bench->title,
+        printf("%s, %s, threads: %d; best (median) of alternating rounds\n", bench->title,
                rotary_isa_name(compute->isa), compute->threads);
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < count && status == ROTARY_OK; i++)

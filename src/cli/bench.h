@@ -24,7 +24,7 @@ struct bench_options {
     {                                                                                                        \
         "--seconds", SETTING_REAL, offsetof(struct bench_options, seconds),                                  \
             .metavar = "X", .min = 0, .max = 3600,                                                           \
-            .help = "how long to measure what is compared by turns (default: 1, and at least 5 rounds)"      \
+            .help = "seconds of alternating rounds (default: 1, and at least 5 rounds)"                      \
     }
 
 /* How to time a shape. */
@@ -58,7 +58,7 @@ enum exit_status bench_run(const struct invocation *invocation);
 /* Prints a result, or appends it to the array. */
 void bench_result(const struct bench_request *request, const void *result);
 
-/* "  turned    1.360 (   1.402) ms   98.7 GB/s", of what moves so many bytes. */
+/* "  rotated    1.360 (   1.402) ms   98.7 GB/s", of a pass that moves `bytes` bytes. */
 void bench_print_pass(const char *name, const struct timing *timing, double bytes);
 /* {"best_seconds", "median_seconds"}. */
 json_t *bench_timing(const struct timing *timing);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary apply: turns a tensor with librotary.
+ * rotary apply: rotates a tensor with librotary.
  */
 #include "base/fail.h"
 #include "cli/result.h"
@@ -27,23 +27,23 @@ static const struct setting apply_table[] = {
     ROTATION_OPTIONS("--config", "the rotation: a model's config.json (see rotary help frequencies)",
                      struct apply_options, rotation),
     {"--cos", SETTING_TEXT, MEMBER(cosine), .metavar = "FILE",
-     .help = "cosines of your own: [positions, pairs], or [B, T, pairs] or [1, T, pairs] of the tokens one "
-             "by one; with --config too, that says how channels are paired and where they stand"},
+     .help = "cosines: [positions, pairs], or [B, T, pairs] or [1, T, pairs] of the tokens one by one; with "
+             "--config too, that gives the pairing and the rotated channels"},
     {"--sin", SETTING_TEXT, MEMBER(sine), .metavar = "FILE", .help = "sines, likewise"},
     {"--pairing", SETTING_CHOICE, MEMBER(pairing), .metavar = "NAME", .choices = rope_config_pairings,
      .help = "with --cos and without --config, which channels are a pair: half (i and i + pairs) or "
              "interleaved (2i and 2i + 1) (default: half)"},
     {"--input", SETTING_TEXT, MEMBER(input), .metavar = "FILE",
-     .help = "what is turned: [T, D], [T, H, D] or [B, T, H, D], in f32, f16 or bf16; f64 is rounded to f32 "
-             "first"},
+     .help =
+         "the tensor: [T, D], [T, H, D] or [B, T, H, D], in f32, f16 or bf16; f64 is rounded to f32 first"},
     HEADS_LAYOUT_OPTION(struct apply_options, layout),
     {"--heads", SETTING_INTEGER, MEMBER(heads), .metavar = "N", .min = 1, .max = 1 << 20,
      .help = "with --layout flat, the number of heads"},
     {"--output", SETTING_TEXT, MEMBER(output), .metavar = "FILE",
      .help = "where the result goes, in the input's type (f64: f32), or that of --arithmetic bf16 or f16"},
     {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "FILE",
-     .help = "where tokens stand: [T] or [B, T]; of rotations with several axes also [axes, T] or [axes, B, "
-             "T]; numbers that are not whole are rounded to f32 (default: 0, 1, 2, ...)"},
+     .help = "positions of the tokens: [T] or [B, T]; of rotations with several axes also [axes, T] or "
+             "[axes, B, T]; numbers that are not whole are rounded to f32 (default: 0, 1, 2, ...)"},
     {"--offset", SETTING_INTEGER, MEMBER(offset), .metavar = "N", .min = -0x1p53, .max = 0x1p53,
      .help = "the first token's position, in place of --positions (default: 0)"},
     {"--as", SETTING_CHOICE, MEMBER(role), .metavar = "ROLE", .choices = role_names,
@@ -55,7 +55,7 @@ static const struct setting apply_table[] = {
     {"--angles", SETTING_CHOICE, MEMBER(angles), .metavar = "TYPE", .choices = angle_names,
      .help = "f64, f32, or bf16 or f16 as a rotation that was cast to it: frequencies, positions, angles, "
              "cosines and sines are each rounded to it (default: the configuration's \"angles\", else f64)"},
-    {"--inverse", SETTING_BOOLEAN, MEMBER(inverse), .help = "undo the turn, and its magnitude"},
+    {"--inverse", SETTING_BOOLEAN, MEMBER(inverse), .help = "the inverse rotation, magnitude included"},
 };
 
 static rotary_status check_options(const struct apply_options *options, rotary_error *error)
@@ -68,7 +68,7 @@ static rotary_status check_options(const struct apply_options *options, rotary_e
     else if (!options->cosine != !options->sine)
         wrong = "--cos and --sin want each other";
     else if (options->angles.given && !options->rotation.config)
-        wrong = "--angles goes with --config: --cos and --sin have their angles behind them";
+        wrong = "--angles goes with --config: --cos and --sin are not computed from angles";
     else if (options->angles.given && options->cosine)
         wrong = "--angles and --cos exclude each other";
     else if (options->positions && options->offset.given)
@@ -128,11 +128,11 @@ static enum exit_status run(const struct invocation *invocation)
 const struct command command_apply = {
     .name = "apply",
     .operands = "",
-    .summary = "turns a tensor by a RoPE configuration, or by cosines and sines of your own",
-    .more = "Files are .npy, or safetensors files with the tensor's name behind a colon if there are several "
+    .summary = "rotates a tensor by a RoPE configuration, or by given cosines and sines",
+    .more = "Files are .npy, or safetensors files with the tensor's name after a colon if there are several "
             "(model.safetensors:q). The arithmetic is librotary's: f32, rounded once to the tensor's type.",
-    .example = "rotary apply --config config.json --input q.npy --offset 100 --output turned.npy\n"
-               "turns the queries of tokens at positions 100, 101, ...",
+    .example = "rotary apply --config config.json --input q.npy --offset 100 --output rotated.npy\n"
+               "rotates the queries of the tokens at positions 100, 101, ...",
     .options = apply_table,
     .option_count = sizeof apply_table / sizeof apply_table[0],
     .options_size = sizeof(struct apply_options),

@@ -24,9 +24,9 @@ static const char *const stages[] = {"scaled", "capped", "masked", NULL}; /* of 
 #define MEMBER(member) offsetof(struct attend_options, member)
 static const struct setting attend_table[] = {
     {"--query", SETTING_TEXT, MEMBER(query), .metavar = "FILE",
-     .help = "[T, H, D] or [B, T, H, D], not turned; or as --layout says"},
+     .help = "[T, H, D] or [B, T, H, D], not rotated; or as --layout says"},
     {"--key", SETTING_TEXT, MEMBER(key), .metavar = "FILE",
-     .help = "[S, G, D] or [B, S, G, D], not turned; G divides H, and H / G query heads share a key head"},
+     .help = "[S, G, D] or [B, S, G, D], not rotated; G divides H, and H / G query heads share a key head"},
     {"--value", SETTING_TEXT, MEMBER(value), .metavar = "FILE", .help = "[S, G, E] or [B, S, G, E]"},
     HEADS_LAYOUT_OPTION(struct attend_options, layout),
     {"--heads", SETTING_INTEGER, MEMBER(heads), .metavar = "N", .min = 1, .max = 1 << 20,
@@ -34,48 +34,50 @@ static const struct setting attend_table[] = {
     {"--key-heads", SETTING_INTEGER, MEMBER(key_heads), .metavar = "N", .min = 1, .max = 1 << 20,
      .help = "with --layout flat, heads of keys and values (default: as many as query heads)"},
     {"--past-key", SETTING_TEXT, MEMBER(past_key), .metavar = "FILE",
-     .help = "keys that stand before those of --key, not turned; with --layout flat: [B, G, P, D]. The first "
-             "query then stands with the first key of --key"},
+     .help = "keys before those of --key, not rotated; with --layout flat: [B, G, P, D]. The first query "
+             "then has the position of the first key of --key"},
     {"--past-value", SETTING_TEXT, MEMBER(past_value), .metavar = "FILE", .help = "their values"},
     {"--key-lengths", SETTING_TEXT, MEMBER(key_lengths), .metavar = "FILE",
-     .help = "[B]: how many of its keys each sequence has; those behind are filling. The last query stands "
-             "with the last of them (default: all S)"},
+     .help = "[B]: number of keys of each sequence; those after are padding. The last query has the position "
+             "of the last of them (default: all S)"},
     {"--output", SETTING_TEXT, MEMBER(output), .metavar = "FILE",
      .help = "where the result goes: [T, H, E] or [B, T, H, E], in the query's type"},
     {"--weights", SETTING_TEXT, MEMBER(weights), .metavar = "FILE",
      .help =
-         "where the softmax's weights go: [H, T, S] or [B, H, T, S], in the query's type (default: nowhere)"},
+         "where the attention weights go: [H, T, S] or [B, H, T, S], in the query's type (default: nowhere)"},
     {"--scores", SETTING_TEXT, MEMBER(scores), .metavar = "FILE", .help = "where the scores go, likewise"},
     {"--stage", SETTING_CHOICE, MEMBER(stage), .metavar = "NAME", .choices = stages,
      .help = "which scores: scaled (by --scale), capped (by --softcap too), or masked (all, minus infinity "
-             "where a query does not see a key) (default: masked)"},
+             "where a key is masked) (default: masked)"},
     {"--present-key", SETTING_TEXT, MEMBER(present_key), .metavar = "FILE",
-     .help = "where --past-key and --key, one behind the other, go"},
+     .help = "where --past-key and --key, concatenated, go"},
     {"--present-value", SETTING_TEXT, MEMBER(present_value), .metavar = "FILE", .help = "likewise"},
     ROTATION_OPTIONS(
         "--rope",
-        "turn queries and keys: a model's config.json (see rotary help frequencies; default: no turn)",
+        "rotate queries and keys: a model's config.json (see rotary help frequencies; default: no rotation)",
         struct attend_options, rotation),
-    {"--roper", SETTING_BOOLEAN, MEMBER(roper), .help = "turn values too, and the output back (RoPER)"},
-    {"--causal", SETTING_BOOLEAN, MEMBER(causal), .help = "a query sees keys at its own position and before"},
+    {"--roper", SETTING_BOOLEAN, MEMBER(roper),
+     .help = "rotate values too, and the output by the inverse rotation (RoPER)"},
+    {"--causal", SETTING_BOOLEAN, MEMBER(causal),
+     .help = "a query attends to keys at its own position and before"},
     {"--window", SETTING_INTEGER, MEMBER(window), .metavar = "W", .min = 1, .max = 0x1p53,
-     .help = "with --causal, of these the last W only (default: all)"},
+     .help = "with --causal, only to the last W of these (default: all)"},
     {"--window-left", SETTING_INTEGER, MEMBER(window_left), .metavar = "N", .min = 0, .max = 0x1p53,
-     .help = "a query sees N positions before its own (default: all)"},
+     .help = "a query attends to N positions before its own (default: all)"},
     {"--window-right", SETTING_INTEGER, MEMBER(window_right), .metavar = "N", .min = 0, .max = 0x1p53,
-     .help = "a query sees N positions behind its own (default: all; with --causal: none)"},
+     .help = "a query attends to N positions after its own (default: all; with --causal: none)"},
     {"--mask", SETTING_TEXT, MEMBER(mask), .metavar = "FILE",
-     .help = "added to the scores; or bool, true where a query sees a key: [T, S], [H, T, S] or [B, H, T, "
-             "S], each size that or 1"},
+     .help = "added to the scores; or bool, true where a query attends to a key: [T, S], [H, T, S] or [B, H, "
+             "T, S], each size that or 1"},
     {"--pad-mask", SETTING_BOOLEAN, MEMBER(pad_mask),
-     .help = "a mask of fewer than S keys hides the keys behind"},
+     .help = "a mask of fewer than S keys masks the keys after them"},
     {"--scale", SETTING_REAL, MEMBER(scale), .metavar = "X", .min = -1e30, .max = 1e30,
      .help = "scores are multiplied by X (default: 1 / sqrt(D))"},
     {"--softcap", SETTING_REAL, MEMBER(softcap), .metavar = "X", .min = 0, .max = 1e30,
      .help = "scores become X tanh(score / X), before the mask is added (default: 0, they stay)"},
     {"--first-query", SETTING_INTEGER, MEMBER(first_query), .metavar = "N", .min = -0x1p40, .max = 0x1p40,
-     .help = "position of the first query; keys stand at 0 ... S - 1 (default: S - T, so that the last query "
-             "stands with the last key)"},
+     .help = "position of the first query; keys are at 0 ... S - 1 (default: S - T, so that the last query "
+             "is at the last key)"},
 };
 
 static const char *wrong_options(const struct attend_options *options)
@@ -84,7 +86,7 @@ static const char *wrong_options(const struct attend_options *options)
     if (!options->query || !options->key || !options->value || !options->output)
         return "attend wants --query FILE, --key FILE, --value FILE and --output FILE";
     if (options->roper && !options->rotation.config)
-        return "--roper wants --rope FILE, which says how to turn";
+        return "--roper wants --rope FILE, the rotation";
     if (options->window.given && !options->causal)
         return "--window wants --causal";
     if (options->window.given && options->window_left.given)
@@ -169,7 +171,7 @@ static rotary_status print_json(const struct attend_config *config, const struct
     json_t *object = json_pack(
         "{s:s, s:o, s:s, s:f, s:I, s:I, s:o}", "output", output->label, "shape", result_shape(output), "type",
         tensor_type_name(output->type), "scale", work->attention.scale, "first_query",
-        (json_int_t)work->attention.sequences[0].first_query, "rows_without_keys",
+        (json_int_t)work->attention.sequences[0].first_query, "fully_masked_rows",
         (json_int_t)work->masked_rows, "librotary", kernel_json(config, &work->kernel));
     return result_print_json(object, error);
 }
@@ -180,7 +182,7 @@ static void print_text(const struct attend_work *work)
     const struct tensor *output = &work->output.tensor;
     printf("%s: %s %s", output->label, tensor_shape_text(output, shape), tensor_type_name(output->type));
     if (work->masked_rows > 0)
-        printf("; %lld rows are 0, because their query sees no key", (long long)work->masked_rows);
+        printf("; %lld rows are 0: their queries are fully masked", (long long)work->masked_rows);
     putchar('\n');
 }
 
@@ -207,15 +209,14 @@ const struct command command_attend = {
     .name = "attend",
     .operands = "",
     .summary = "evaluates attention exactly, with RoPE, RoPER, masks and grouped queries",
-    .more =
-        "The equation is evaluated in double, one score after another: numbers to check an implementation "
-        "with, not a fast way to have them. With --json the result says how far librotary's own kernel is "
-        "from them. A query that sees no key gets zeros. Files are .npy, or safetensors files with the "
-        "tensor's name behind a colon if there are several (cache.safetensors:layers.0.key).",
+    .more = "The equation is evaluated in double, one score after another: slow, but exact numbers to check "
+            "an implementation with. With --json the result has the largest difference of librotary's kernel "
+            "from them. A fully masked query gets zeros. Files are .npy, or safetensors files with the "
+            "tensor's name after a colon if there are several (cache.safetensors:layers.0.key).",
     .example =
         "rotary attend --query q.npy --key k.npy --value v.npy --rope config.json --causal --output o.npy\n"
-        "what one layer of a model with that configuration attends to; a query of length 1 is a step of "
-        "decoding over a cache of S keys",
+        "attention of one layer of a model with that configuration; with queries of length 1, a decode step "
+        "over a cache of S keys",
     .options = attend_table,
     .option_count = sizeof attend_table / sizeof attend_table[0],
     .options_size = sizeof(struct attend_options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary bench: how fast it is, beside the machine's own limit. The commands below it are files of their own.
+ * rotary bench: speed beside the machine's limits. Its commands have files of their own.
  */
 #include "cli/command.h"
 
@@ -12,11 +12,11 @@ static const struct command *const commands_below[] = {
 const struct command command_bench = {
     .name = "bench",
     .operands = "COMMAND",
-    .summary = "times training, writing and the library beside the machine's limits",
+    .summary = "times training, generation and the library beside the machine's limits",
     .more =
-        "Every command measures, in the same run and by turns where it can, what the machine does at best: "
-        "large matrix products alone, or a pass over memory that computes nothing. Timings are never tests.",
+        "Every command measures the machine's limits in the same run, where it can in alternating rounds: a "
+        "large matmul alone, or a pass over memory that computes nothing. Timings are never tests.",
     .example = "rotary bench train --task addition --set batch_size=4\n"
-               "times the published model of the addition task on 2,560 tokens a step",
+               "times the published model of the addition task with 2,560 tokens per step",
     .below = commands_below,
 };

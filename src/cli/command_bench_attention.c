@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary bench attention: causal attention beside large matrix products.
+ * rotary bench attention: causal attention beside a large matmul.
  */
 #include "benchmark/library.h"
 #include "cli/bench.h"
@@ -8,11 +8,12 @@
 #include <stdio.h>
 
 static const struct setting attention_table[] = {
-    BENCH_OPTIONS("B,H,T,D", "batch, heads, tokens and channels of a head (default: 4,8,640,64, "
-                             "1,8,2048,128 and 16,4,512,32)"),
+    BENCH_OPTIONS(
+        "B,H,T,D",
+        "batch, heads, tokens and channels of a head (default: 4,8,640,64, 1,8,2048,128 and 16,4,512,32)"),
 };
 
-static const double both_operations = 3.5; /* forward and backward, in forward passes */
+static const double forward_backward_operations = 3.5; /* forward and backward, in forward passes */
 
 static void print_pass(const char *name, const struct timing *timing, double operations, double limit)
 {
@@ -24,29 +25,29 @@ static void print_pass(const char *name, const struct timing *timing, double ope
 static void print_row(const void *result, const struct compute *compute)
 {
     const struct attention_benchmark *row = result;
-    printf("[%lld, %lld, %lld, %lld] in %s: products alone %.1f GFLOP/s, %lld rounds\n",
-           (long long)row->batch, (long long)row->heads, (long long)row->time, (long long)row->head_dim,
+    printf("[%lld, %lld, %lld, %lld] in %s: matmul alone %.1f GFLOP/s, %lld rounds\n", (long long)row->batch,
+           (long long)row->heads, (long long)row->time, (long long)row->head_dim,
            rotary_dtype_name(compute->storage), row->matmul_rate / 1e9, (long long)row->rounds);
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         printf("  %-6s", attention_rotation_names[i]);
         print_pass("forward", &row->forward[i], row->operations, row->matmul_rate);
-        print_pass("and backward", &row->forward_backward[i], both_operations * row->operations,
+        print_pass("with backward", &row->forward_backward[i], forward_backward_operations * row->operations,
                    row->matmul_rate);
         printf("\n");
     }
-    printf("  RoPER in RoPE's time, median of pairs: forward %.3f, and backward %.3f\n", row->forward_ratio,
+    printf("  RoPER / RoPE, median of paired times: forward %.3f, with backward %.3f\n", row->forward_ratio,
            row->forward_backward_ratio);
 }
 
 static json_t *row_json(const void *result, const struct compute *compute)
 {
     const struct attention_benchmark *row = result;
-    json_t *object =
-        json_pack("{s:[I, I, I, I], s:s, s:I, s:f, s:f, s:f, s:f}", "shape", (json_int_t)row->batch,
-                  (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim, "precision",
-                  rotary_dtype_name(compute->storage), "rounds", (json_int_t)row->rounds,
-                  "roper_forward_ratio", row->forward_ratio, "roper_both_ratio", row->forward_backward_ratio,
-                  "forward_operations", row->operations, "product_rate", row->matmul_rate);
+    json_t *object = json_pack("{s:[I, I, I, I], s:s, s:I, s:f, s:f, s:f, s:f}", "shape",
+                               (json_int_t)row->batch, (json_int_t)row->heads, (json_int_t)row->time,
+                               (json_int_t)row->head_dim, "precision", rotary_dtype_name(compute->storage),
+                               "rounds", (json_int_t)row->rounds, "roper_forward_ratio", row->forward_ratio,
+                               "roper_forward_backward_ratio", row->forward_backward_ratio,
+                               "forward_operations", row->operations, "matmul_rate", row->matmul_rate);
     for (int i = 0; i < ATTENTION_ROTATIONS && object; i++)
         json_object_set_new(object, attention_rotation_names[i],
                             json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),
@@ -78,10 +79,10 @@ static const struct bench bench = {.dimensions = 4,
 const struct command command_bench_attention = {
     .name = "bench attention",
     .operands = "",
-    .summary = "times causal attention beside matrix products",
-    .more = "Forward, and forward with backward, without rotation, with RoPE and with RoPER, by turns with "
-            "large matrix products alone, of which a share is shown. Operations count the work under the "
-            "causal mask: 2 B H T (T + 1) D forward, 3.5 times as many with the backward pass.",
+    .summary = "times causal attention beside a large matmul",
+    .more = "Forward, and forward with backward, without rotation, with RoPE and with RoPER, alternating "
+            "with a large matmul alone, of whose rate the share is shown. Operations count visible keys "
+            "only: 2 B H T (T + 1) D forward, 3.5 times as many with the backward pass.",
     .example = "rotary bench attention --shape 1,1,131072,128\n"
                "times one head of a long sequence",
     .options = attention_table,

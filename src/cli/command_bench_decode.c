@@ -8,9 +8,8 @@
 #include <stdio.h>
 
 static const struct setting decode_table[] = {
-    BENCH_OPTIONS("B,H,K,L,D",
-                  "sequences, heads, key-value heads, tokens in the cache and channels of a head "
-                  "(default: 1,32,8,16384,128, 8,8,8,4096,64 and 128,8,8,400,64)"),
+    BENCH_OPTIONS("B,H,K,L,D", "sequences, heads, key-value heads, tokens in the cache and channels of a "
+                               "head (default: 1,32,8,16384,128, 8,8,8,4096,64 and 128,8,8,400,64)"),
 };
 
 static void print_row(const void *result, const struct compute *compute)
@@ -20,8 +19,8 @@ static void print_row(const void *result, const struct compute *compute)
            (long long)row->heads, (long long)row->key_value_heads, (long long)row->length,
            (long long)row->head_dim, rotary_dtype_name(compute->storage), row->bytes / 1e6,
            (long long)row->rounds);
-    bench_print_pass("a token of each", &row->decode, row->bytes);
-    bench_print_pass("merely read", &row->read, row->bytes);
+    bench_print_pass("decode step", &row->decode, row->bytes);
+    bench_print_pass("read only", &row->read, row->bytes);
     printf("  share %.0f%% (%.0f%%)\n", 100.0 * row->read.best / row->decode.best,
            100.0 * row->read.median / row->decode.median);
 }
@@ -67,10 +66,10 @@ const struct command command_bench_decode = {
     .name = "bench decode",
     .operands = "",
     .summary = "times attention over a cache beside reading the cache",
-    .more = "One new token of every sequence, with RoPE, meets all that its cache holds, by turns with a "
-            "plain read of the same caches, which is the least it can do.",
+    .more = "A decode step of every sequence, with RoPE, over a full cache, alternating with a plain read of "
+            "the same caches, which is its limit.",
     .example = "rotary bench decode --shape 1,32,8,131072,128\n"
-               "times a token of one long sequence",
+               "times a decode step of one long sequence",
     .options = decode_table,
     .option_count = sizeof decode_table / sizeof decode_table[0],
     .options_size = sizeof(struct bench_options),

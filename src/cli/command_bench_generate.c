@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary bench generate: how fast a model writes.
+ * rotary bench generate: the speed of generation.
  */
 #include "benchmark/generate_benchmark.h"
 #include "cli/command.h"
@@ -14,22 +14,22 @@
 struct generate_options {
     struct configuration_options configuration;
     const char *task, *position;
-    struct option_integer problems, tokens;
+    struct option_integer batch_size, max_new_tokens;
     bool profile;
 };
 
-enum { PROBLEMS = 128, TOKENS = 400, MAX = 1 << 20 };
+enum { DEFAULT_BATCH_SIZE = 128, DEFAULT_NEW_TOKENS = 400, MAX = 1 << 20 };
 
 #define MEMBER(member) offsetof(struct generate_options, member)
 static const struct setting generate_table[] = {
     {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME",
      .help = "addition, index or prefix (default: addition)"},
-    {"--problems", SETTING_INTEGER, MEMBER(problems), .metavar = "N", .min = 1, .max = MAX,
-     .help = "texts to continue at once (default: 128)"},
-    {"--tokens", SETTING_INTEGER, MEMBER(tokens), .metavar = "N", .min = 1, .max = MAX,
-     .help = "tokens to write behind the first of each (default: 400)"},
+    {"--batch-size", SETTING_INTEGER, MEMBER(batch_size), .metavar = "N", .min = 1, .max = MAX,
+     .help = "prompts in the batch (default: 128)"},
+    {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 1, .max = MAX,
+     .help = "tokens to generate for each prompt (default: 400)"},
     {"--profile", SETTING_BOOLEAN, MEMBER(profile),
-     .help = "show where the time of a token of all texts goes, by operation"},
+     .help = "print the time of a generation step by operation"},
 };
 
 static rotary_status plan(const struct invocation *invocation, struct run_config *config,
@@ -54,10 +54,10 @@ static rotary_status print_json(const struct run_config *config, const struct co
         json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
                   task_names[config->task.task], "position", position_names[config->model.position],
                   "precision", rotary_dtype_name(compute->storage), "isa", rotary_isa_name(compute->isa),
-                  "threads", compute->threads, "problems", (json_int_t)result->problems, "tokens",
-                  (json_int_t)result->tokens, "seconds", result->seconds, "start_seconds",
+                  "threads", compute->threads, "batch_size", (json_int_t)result->problems, "max_new_tokens",
+                  (json_int_t)result->tokens, "seconds", result->seconds, "startup_seconds",
                   result->startup_seconds, "parameters", result->parameters, "operations", result->operations,
-                  "product_rate", result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
+                  "matmul_rate", result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
     if (object && compute->profile)
         json_object_set_new(object, "profile", profile_table_json(compute->profile));
     return result_print_json(object, error);
@@ -69,21 +69,21 @@ static rotary_status print_result(const struct invocation *invocation, const str
 {
     if (invocation->common.json)
         return print_json(config, compute, result, error);
-    double written = (double)(result->problems * result->tokens), rate = result->operations / result->seconds,
-           limit = result->limits.matmul_rate;
-    printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %lld texts of %lld tokens\n",
+    double generated = (double)(result->problems * result->tokens),
+           rate = result->operations / result->seconds, limit = result->limits.matmul_rate;
+    printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %lld prompts, %lld new tokens each\n",
            task_names[config->task.task], position_names[config->model.position],
            rotary_dtype_name(compute->storage), rotary_isa_name(compute->isa), compute->threads,
            result->parameters / 1e6, (long long)result->problems, (long long)result->tokens);
-    printf("writing            %8.3f s\n", result->seconds);
-    printf("tokens             %8.0f a second, a token of every text in %.2f ms\n", written / result->seconds,
+    printf("generation         %8.3f s\n", result->seconds);
+    printf("tokens             %8.0f per second, %.2f ms per step\n", generated / result->seconds,
            1e3 * result->seconds / (double)result->tokens);
     printf("operations         %8.1f GFLOP/s\n", rate / 1e9);
-    printf("products alone     %8.1f GFLOP/s: the machine's limit, of which writing reaches %.0f%%\n",
+    printf("matmul alone       %8.1f GFLOP/s: the machine's limit, of which generation reaches %.0f%%\n",
            limit / 1e9, 100.0 * rate / limit);
-    printf("to a ready model   %8.3f s\n", result->startup_seconds);
+    printf("startup            %8.3f s\n", result->startup_seconds);
     if (compute->profile)
-        profile_table_print(compute->profile, "token", (double)result->tokens, &result->limits);
+        profile_table_print(compute->profile, "step", (double)result->tokens, &result->limits);
     return ROTARY_OK;
 }
 
@@ -97,9 +97,9 @@ static enum exit_status run(const struct invocation *invocation)
         return command_refuse(invocation, &error);
     struct profile profile = {0};
     compute.profile = options->profile ? &profile : NULL;
-    struct generate_benchmark result = {.problems =
-                                            options->problems.given ? options->problems.value : PROBLEMS,
-                                        .tokens = options->tokens.given ? options->tokens.value : TOKENS};
+    struct generate_benchmark result = {
+        .problems = options->batch_size.given ? options->batch_size.value : DEFAULT_BATCH_SIZE,
+        .tokens = options->max_new_tokens.given ? options->max_new_tokens.value : DEFAULT_NEW_TOKENS};
     rotary_status status = benchmark_generate(&result, &config, &compute, &error);
     if (status == ROTARY_OK)
         status = print_result(invocation, &config, &compute, &result, &error);
@@ -110,10 +110,10 @@ static enum exit_status run(const struct invocation *invocation)
 const struct command command_bench_generate = {
     .name = "bench generate",
     .operands = "",
-    .summary = "times writing over the cache of keys and values",
-    .more = "A model with initial weights continues many texts of one token at once, and never stops early.",
+    .summary = "times generation with a KV cache",
+    .more = "A model with initial weights continues a batch of prompts of one token, and never stops early.",
     .example = "rotary bench generate --profile\n"
-               "lets the published model of the addition task write 400 tokens of 128 texts at once",
+               "generates 400 tokens for each of 128 prompts with the published model of the addition task",
     .shared = {{position_option, 1, MEMBER(position)}, {configuration_options, 2, MEMBER(configuration)}},
     .options = generate_table,
     .option_count = sizeof generate_table / sizeof generate_table[0],

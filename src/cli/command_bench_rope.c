@@ -17,7 +17,7 @@ static void print_row(const void *result, const struct compute *compute)
     (void)compute;
     const struct rope_benchmark *row = result;
     printf("  %-4s %-11s", rotary_dtype_name(row->dtype), rope_config_pairings[row->pairing]);
-    bench_print_pass("turned", &row->rotate, row->bytes);
+    bench_print_pass("rotated", &row->rotate, row->bytes);
     bench_print_pass("scaled", &row->scale, row->bytes);
     printf("  ratio %.2f (%.2f)  %lld rounds\n", row->rotate.best / row->scale.best,
            row->rotate.median / row->scale.median, (long long)row->rounds);
@@ -29,7 +29,7 @@ static json_t *row_json(const void *result, const struct compute *compute)
     const struct rope_benchmark *row = result;
     return json_pack("{s:[I, I, I], s:s, s:s, s:o, s:o, s:f, s:f, s:f, s:I}", "shape", (json_int_t)row->time,
                      (json_int_t)row->heads, (json_int_t)row->head_dim, "precision",
-                     rotary_dtype_name(row->dtype), "pairing", rope_config_pairings[row->pairing], "turned",
+                     rotary_dtype_name(row->dtype), "pairing", rope_config_pairings[row->pairing], "rotated",
                      bench_timing(&row->rotate), "scaled", bench_timing(&row->scale), "bytes", row->bytes,
                      "ratio", row->rotate.best / row->scale.best, "median_ratio",
                      row->rotate.median / row->scale.median, "rounds", (json_int_t)row->rounds);
@@ -75,8 +75,8 @@ const struct command command_bench_rope = {
     .name = "bench rope",
     .operands = "",
     .summary = "times rotation in place beside scaling in place",
-    .more = "Turns a tensor, by turns with multiplying all of it by one number, which is the least a pass "
-            "over it can do; in f32, f16 and bf16, or in --precision alone, and in both layouts of pairs.",
+    .more = "Rotates a tensor, alternating with multiplying all of it by one number, which is the limit of a "
+            "pass over it; in f32, f16 and bf16, or in --precision alone, and in both pairings.",
     .example = "rotary bench rope --isa avx2 --precision f32\n"
                "times rotation with AVX2 in f32",
     .options = rope_table,

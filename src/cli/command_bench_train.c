@@ -23,17 +23,16 @@ enum { STEPS = 10 };
 #define MEMBER(member) offsetof(struct train_options, member)
 static const struct setting train_table[] = {
     {"--position", SETTING_TEXT, MEMBER(position), .metavar = "A,B,...",
-     .help = "position encodings: none, learned, sinusoidal, rope, roper; of several, the first is what the "
-             "others are measured against (default: rope)"},
+     .help = "position encodings: none, learned, sinusoidal, rope, roper; of several, the first is the "
+             "baseline (default: rope)"},
     {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME",
      .help = "addition, index or prefix (default: prefix)"},
     {"--steps", SETTING_INTEGER, MEMBER(steps), .metavar = "N", .min = 1, .max = 1000000,
-     .help = "steps to time of each encoding, after one that is not (default: 10)"},
-    {"--profile", SETTING_BOOLEAN, MEMBER(profile),
-     .help = "show where the time of a step goes, by operation"},
+     .help = "steps to time with each encoding, after a warm-up step (default: 10)"},
+    {"--profile", SETTING_BOOLEAN, MEMBER(profile), .help = "print the time of a step by operation"},
 };
 
-_Static_assert((int)POSITIONS <= (int)TIMING_MAX_ITEMS, "all encodings can take turns");
+_Static_assert((int)POSITIONS <= (int)TIMING_MAX_ITEMS, "all encodings can be compared");
 
 struct bench_plan {
     struct run_config configs[POSITIONS];
@@ -42,7 +41,7 @@ struct bench_plan {
     struct compute compute;
 };
 
-/* One encoding is a setting like others, which --set may change; of several, each gets a model. */
+/* One encoding is a setting that --set may change; of several, each gets a model. */
 static rotary_status plan_configs(const struct invocation *invocation, struct bench_plan *plan,
                                   rotary_error *error)
 {
@@ -102,7 +101,7 @@ static json_t *model_json(const struct train_benchmark *result, int model)
     return object;
 }
 
-/* What a single model took stands beside what is true of the run, that of several in an array. */
+/* The results of a single model are members of the object; those of several are in an array. */
 static rotary_status print_json(const struct bench_plan *plan, rotary_error *error)
 {
     const struct train_benchmark *result = &plan->benchmark;
@@ -110,7 +109,7 @@ static rotary_status print_json(const struct bench_plan *plan, rotary_error *err
         json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f}", "task", task_names[plan->configs[0].task.task],
                   "precision", rotary_dtype_name(plan->compute.storage), "isa",
                   rotary_isa_name(plan->compute.isa), "threads", plan->compute.threads, "steps",
-                  (json_int_t)result->steps, "first_step_seconds", result->first_step_seconds, "product_rate",
+                  (json_int_t)result->steps, "first_step_seconds", result->first_step_seconds, "matmul_rate",
                   result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
     json_t *models = json_array();
     for (int i = 0; i < result->count; i++)
@@ -128,15 +127,15 @@ static void print_model(const struct bench_plan *plan, int model)
     const struct train_benchmark *result = &plan->benchmark;
     const struct train_benchmark_model *timed = &result->models[model];
     double rate = timed->operations / timed->step.median, limit = result->limits.matmul_rate;
-    printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens a step\n", model > 0 ? "\n" : "",
+    printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens per step\n", model > 0 ? "\n" : "",
            task_names[timed->config->task.task], position_names[timed->config->model.position],
            rotary_dtype_name(plan->compute.storage), rotary_isa_name(plan->compute.isa),
            plan->compute.threads, timed->parameters / 1e6, timed->tokens);
     printf("step               %8.4f s (median of %lld; best %.4f)\n", timed->step.median,
            (long long)result->steps, timed->step.best);
-    printf("tokens             %8.0f a second\n", timed->tokens / timed->step.median);
+    printf("tokens             %8.0f per second\n", timed->tokens / timed->step.median);
     printf("operations         %8.1f GFLOP/s\n", rate / 1e9);
-    printf("products alone     %8.1f GFLOP/s: the machine's limit, of which training reaches %.0f%%\n",
+    printf("matmul alone       %8.1f GFLOP/s: the machine's limit, of which training reaches %.0f%%\n",
            limit / 1e9, 100.0 * rate / limit);
     if (model == 0)
         printf("to the first step  %8.3f s\n", result->first_step_seconds);
@@ -168,13 +167,13 @@ const struct command command_bench_train = {
     .name = "bench train",
     .operands = "",
     .summary = "times a step of training",
-    .more = "Trains a preset for a few steps, writing no file, and prints the time of a step, what it comes "
-            "to in operations, and what share that is of the rate of large matrix products alone, measured "
-            "in the same run. Of several encodings, models take steps on the same data by turns, and the "
-            "median and the quartiles of their times in the first's, pair by pair, are printed too. "
+    .more = "Trains a preset for a few steps without writing files, and prints the time of a step, its rate "
+            "of operations, and the share of that in the rate of a large matmul alone, measured in the same "
+            "run. Models of several encodings take alternating steps on the same data, and the median and "
+            "the quartiles of their times relative to the first's, paired, are printed too. "
             "scripts/bench-peers runs PyTorch beside it.",
     .example = "rotary bench train --position rope,roper --steps 100\n"
-               "shows how much longer a step takes when values are turned too",
+               "shows how much longer a step takes when values are rotated too",
     .shared = {{configuration_options, 2, MEMBER(configuration)}},
     .options = train_table,
     .option_count = sizeof train_table / sizeof train_table[0],

@@ -27,8 +27,8 @@ struct compare_options {
 #define MEMBER(member) offsetof(struct compare_options, member)
 static const struct setting compare_table[] = {
     {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "A,B,...",
-     .help = "position encodings, the first being what the others are measured against: none, learned, "
-             "sinusoidal, rope, roper (default: rope,roper)"},
+     .help = "position encodings, the first being the baseline: none, learned, sinusoidal, rope, roper "
+             "(default: rope,roper)"},
     {"--runs", SETTING_INTEGER, MEMBER(runs), .metavar = "N", .min = 1, .max = MAX_RUNS,
      .help = "seeds of each encoding (default: 5 for the preset quick, 10 for others)"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
@@ -56,7 +56,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
     rotary_status status =
         plan_positions("--positions", options->positions ? options->positions : "rope,roper", plan->positions,
                        &plan->position_count, error);
-    /* The configuration has to do for each of these encodings, and for no other. */
+    /* The configuration must be valid for each of these encodings. */
     for (int i = 0; status == ROTARY_OK && i < plan->position_count; i++) {
         request.position = position_names[plan->positions[i]];
         status = plan_config(&request, &plan->config, error);
@@ -76,7 +76,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
 
 struct watch {
     struct progress progress;
-    int run; /* the last that was heard of */
+    int run; /* the last one reported */
 };
 
 static void show(void *argument, const struct compare_progress *now)
@@ -118,7 +118,7 @@ static rotary_status print_json(const struct comparison *comparison, const char 
     return result_print_json(object, error);
 }
 
-/* The results are read back from the folder, so that they are those of the whole comparison. */
+/* The results are read from the folder, which also has those of earlier runs. */
 static rotary_status print_result(const struct invocation *invocation, const char *folder,
                                   rotary_error *error)
 {
@@ -159,8 +159,8 @@ static enum exit_status run(const struct invocation *invocation)
     progress_end(&watch.progress);
     if (status == ROTARY_INTERRUPTED)
         (void)rotary_fail(&error, status,
-                          "stopped in run %d of %d, and saved in %s; the same command goes on from there",
-                          watch.run, made.runs * made.position_count, made.folder);
+                          "stopped in run %d of %d and saved in %s; the same command resumes it", watch.run,
+                          made.runs * made.position_count, made.folder);
     compute_destroy(&made.compute);
     if (status == ROTARY_OK)
         status = print_result(invocation, made.folder, &error);
@@ -171,12 +171,12 @@ const struct command command_compare = {
     .name = "compare",
     .operands = "TASK",
     .summary = "trains position encodings side by side and says which is better",
-    .more = "TASK is addition, index or prefix. Runs of one seed see the same data and start from the same "
-            "weights. Prints a table of the results and the paired differences, and writes report.html. A "
-            "comparison that was stopped goes on when the same command is given again; more runs, encodings "
-            "or steps may be asked for then.",
+    .more =
+        "TASK is addition, index or prefix. Runs of one seed have the same data and the same initial "
+        "weights. Prints a table of the results and the paired differences, and writes report.html. The same "
+        "command resumes a comparison that was stopped, and may ask for more runs, encodings or steps.",
     .example = "rotary compare index --positions rope,roper --runs 5\n"
-               "trains ten small models to index substrings and shows whether turning the values helped",
+               "trains ten small models to index substrings and shows whether rotating the values helped",
     .shared = {{configuration_options, 2, MEMBER(configuration)}, {steps_option, 1, MEMBER(steps)}},
     .options = compare_table,
     .option_count = sizeof compare_table / sizeof compare_table[0],

@@ -33,8 +33,8 @@ static const struct setting decay_table[] = {
 /* ---- the picture ---- */
 
 static const char picture_style[] =
-    "<style>svg{background:#fff;font-family:system-ui,sans-serif}text{font-size:13px;fill:#5c6069}"
-    ".grid{stroke:#e2e0d8}.curve{fill:none;stroke:#0072b2;stroke-width:1.8;stroke-linejoin:round}</style>\n";
+    "<style>svg{background:#fff;font-family:system-ui,sans-serif}text{font-size:13px;fill:#5c6069}.grid{"
+    "stroke:#e2e0d8}.curve{fill:none;stroke:#0072b2;stroke-width:1.8;stroke-linejoin:round}</style>\n";
 
 static void draw(FILE *stream, const struct decay_curve *curve)
 {
@@ -51,7 +51,7 @@ static void draw(FILE *stream, const struct decay_curve *curve)
             (int)SVG_WIDTH, (int)PICTURE_HEIGHT, picture_style);
     svg_axis_left(stream, frame, up, "", "mean of |S|: the bound on a score");
     svg_axis_below(stream, frame, across, "distance between query and key");
-    /* No more points than a picture can show: of each stretch the value where it begins. */
+    /* At most MAX_POINTS points: the first of every `step`. */
     int64_t step = (curve->count + MAX_POINTS - 1) / MAX_POINTS;
     fprintf(stream, "<path class=\"curve\" d=\"");
     for (int64_t i = 0; i < curve->count; i += step)
@@ -118,10 +118,9 @@ const struct command command_decay = {
     .name = "decay",
     .operands = "",
     .summary = "shows how the bound on a score falls with the distance of query and key",
-    .more =
-        "The curve is that of section 3.4.3 of the RoFormer paper: the mean over the pairs of |S|, S being "
-        "the sum of exp(i distance frequency) over a pair and those before it. A line for each distance, or "
-        "with --json {\"distance\": [...], \"bound\": [...]}. Magnitudes are left out of it.",
+    .more = "The curve is that of section 3.4.3 of the RoFormer paper: the mean over the pairs of |S|, S "
+            "being the sum of exp(i distance frequency) over a pair and those before it. A line for each "
+            "distance, or with --json {\"distance\": [...], \"bound\": [...]}. Magnitudes are left out.",
     .example = "rotary decay --config config.json --distance 4096 --picture decay.svg\n"
                "prints the curve up to 4096 tokens apart, and draws it",
     .options = decay_table,

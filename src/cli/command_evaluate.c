@@ -92,8 +92,8 @@ const struct command command_evaluate = {
     .name = "evaluate",
     .operands = "DIR",
     .summary = "scores a trained model on its task",
-    .more = "DIR is a run's folder. Problems and held-out texts are those of the run's seed, none of which "
-            "were trained on; --seed draws others.",
+    .more = "DIR is a run's folder. Problems and validation sequences are those of the run's seed, which "
+            "were not trained on; --seed draws others.",
     .example = "rotary evaluate runs/mine --show 5\n"
                "solves the problems and shows the first five with the model's answers",
     .shared = {{temperature_option, 1, MEMBER(temperature)}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary frequencies: what a configuration comes to.
+ * rotary frequencies: the inverse frequencies of a configuration.
  */
 #include "base/fail.h"
 #include "cli/result.h"
@@ -66,14 +66,13 @@ const struct command command_frequencies = {
     .name = "frequencies",
     .operands = "",
     .summary = "shows the inverse frequencies and the attention factor of a RoPE configuration",
-    .more =
-        "The result is one JSON object: inv_freq, radians a position of each pair of channels that turns; "
-        "attention_factor, which multiplies cosines and sines of queries and keys; softmax_factor, by which "
-        "a model with mscale_all_dim multiplies its softmax scale beside that; and what was read. A "
-        "configuration is a model's config.json (rope_theta, rope_scaling, rope_parameters, ...), with keys "
-        "of our own beside: \"pairing\" half or interleaved, \"span\" front or back, \"angles\" f64 or f32.",
+    .more = "The result is one JSON object: inv_freq, radians per position of each rotated pair of channels; "
+            "attention_factor, which multiplies cosines and sines of queries and keys; softmax_factor, by "
+            "which a model with mscale_all_dim also multiplies its softmax scale; and what was read. A "
+            "configuration is a model's config.json (rope_theta, rope_scaling, rope_parameters, ...), and "
+            "our own keys: \"pairing\" half or interleaved, \"span\" front or back, \"angles\" f64 or f32.",
     .example = "rotary frequencies --config config.json --length 32768\n"
-               "shows the frequencies that a sequence of 32768 tokens turns by",
+               "shows the frequencies for a sequence of 32768 tokens",
     .options = frequencies_table,
     .option_count = sizeof frequencies_table / sizeof frequencies_table[0],
     .options_size = sizeof(struct frequencies_options),

@@ -23,24 +23,24 @@ struct generate_options {
 #define MEMBER(member) offsetof(struct generate_options, member)
 static const struct setting generate_table[] = {
     {"--prompt", SETTING_TEXT, MEMBER(prompt), .metavar = "TEXT",
-     .help = "what to continue, in the characters of the task; must be given"},
+     .help = "the prompt, in the characters of the task; required"},
     {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 1,
      .max = MAX_NEW_TOKENS,
-     .help = "characters to write at most (default: 100, or what the model has positions for)"},
+     .help = "characters to generate at most (default: 100, or as many as the model has positions for)"},
     {"--stop", SETTING_TEXT, MEMBER(stop), .metavar = "C",
-     .help = "a character to stop behind (default: none)"},
+     .help = "a character to stop after (default: none)"},
 };
 
-/* A prompt in tokens, and room for what is written behind it. */
+/* A prompt in tokens, and room for its continuation. */
 struct text {
-    int32_t *tokens;                /* the prompt's */
-    int32_t *generated;             /* room for `most` */
-    char *characters;               /* room for `most` and a zero byte */
-    int64_t length, max_new_tokens; /* of the prompt; of what is written */
+    int32_t *tokens;                /* of the prompt, [length] */
+    int32_t *generated;             /* [max_new_tokens] */
+    char *characters;               /* [max_new_tokens + 1], ends with a zero byte */
+    int64_t length, max_new_tokens; /* of the prompt; of the continuation, at most */
     int32_t stop;
 };
 
-/* The options against the model: how much there is room for, which characters there are. */
+/* Checks the options against the positions and the characters of the model. */
 static rotary_status fit(const struct generate_options *options, const struct loaded_model *model,
                          struct text *text, rotary_error *error)
 {
@@ -81,8 +81,8 @@ static rotary_status print_result(const struct invocation *invocation, const str
     return ROTARY_OK;
 }
 
-static rotary_status write_on(const struct invocation *invocation, const struct loaded_model *model,
-                              struct text *text, rotary_error *error)
+static rotary_status continue_prompt(const struct invocation *invocation, const struct loaded_model *model,
+                                     struct text *text, rotary_error *error)
 {
     const struct generate_options *options = invocation->options;
     const struct option_integer *seed = &invocation->common.seed;
@@ -126,7 +126,7 @@ static enum exit_status run(const struct invocation *invocation)
     struct text text = {0};
     rotary_status status = fit(options, &model, &text, &error);
     if (status == ROTARY_OK)
-        status = write_on(invocation, &model, &text, &error);
+        status = continue_prompt(invocation, &model, &text, &error);
     free(text.tokens);
     free(text.generated);
     free(text.characters);
@@ -138,10 +138,9 @@ const struct command command_generate = {
     .name = "generate",
     .operands = "DIR",
     .summary = "continues a prompt",
-    .more = "DIR is a run's folder. The model writes on, character by character, from the cache of the keys "
-            "and values it has seen.",
+    .more = "DIR is a run's folder. The model generates character by character, with a KV cache.",
     .example = "rotary generate runs/mine --prompt \"?s='dyjeofuxvejmg'; s[8:]==\" --stop '#'\n"
-               "prints the prompt and what a model trained on the task index makes of it",
+               "prints the prompt and its continuation by a model trained on the task index",
     .shared = {{temperature_option, 1, MEMBER(temperature)}},
     .options = generate_table,
     .option_count = sizeof generate_table / sizeof generate_table[0],

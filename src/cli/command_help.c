@@ -62,9 +62,9 @@ static rotary_status write_settings(rotary_error *error)
     struct settings settings[RUN_SETTINGS];
     run_settings(&config, settings);
     help_text(stdout,
-              "Keys of a configuration, for --set KEY=VALUE. Presets set most of them; a default holds "
-              "where the preset says nothing. A default of 0 where that makes no sense means: what "
-              "follows from the other keys.",
+              "Keys of a configuration, for --set KEY=VALUE. Presets set most of them; a default holds where "
+              "the preset says nothing. A default of 0 where that makes no sense means that the value "
+              "follows from other keys.",
               0);
     for (int i = 0; i < RUN_SETTINGS; i++) {
         printf("\n%s:\n", titles[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary info: the machine, what the kernels make of it, and what is linked.
+ * rotary info: the machine, the kernels in use, and what is linked.
  */
 #include "base/isa.h"
 #include "base/threads.h"
@@ -20,7 +20,7 @@
 
 enum { NAME_BYTES = 128 };
 
-/* What the kernel says the processor is called; its architecture where it says nothing. */
+/* The name of the processor in /proc/cpuinfo; else its architecture. */
 static void read_processor(char name[NAME_BYTES])
 {
     struct utsname system;
@@ -71,7 +71,7 @@ static const struct {
 };
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 
-/* The instruction set whose kernels a group uses for `isa`: the least with the same table. */
+/* The instruction set whose kernels a group uses for `isa`: the lowest with the same table. */
 static const char *group_isa(int group, rotary_isa isa)
 {
     for (int i = 1; rotary_isa_order[i] != isa; i++)
@@ -82,7 +82,7 @@ static const char *group_isa(int group, rotary_isa isa)
 }
 
 struct about {
-    char processor[NAME_BYTES], products[NAME_BYTES], openmp[NAME_BYTES];
+    char processor[NAME_BYTES], matmul[NAME_BYTES], openmp[NAME_BYTES];
     struct compute compute;
 };
 
@@ -100,7 +100,7 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
     json_t *kernels = json_object();
     for (int i = 0; i < GROUPS; i++)
         json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->compute.isa)));
-    json_t *libraries = json_pack("{s:s, s:s, s:s}", "oneDNN", about->products, "jansson",
+    json_t *libraries = json_pack("{s:s, s:s, s:s}", "oneDNN", about->matmul, "jansson",
                                   jansson_version_str(), "OpenMP", about->openmp);
     return result_print_json(json_pack("{s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version",
                                        rotary_version(), "processor", about->processor, "processors",
@@ -126,7 +126,7 @@ static void print_text(const struct about *about)
     printf("\nprecision         %s\n\nkernels in use:\n", rotary_dtype_name(about->compute.storage));
     for (int i = 0; i < GROUPS; i++)
         printf("  %-15s %s\n", groups[i].name, group_isa(i, about->compute.isa));
-    printf("  %-15s %s\n\nlinked:\n", "matrix products", about->products);
+    printf("  %-15s %s\n\nlinked:\n", "matmul", about->matmul);
     printf("  %-15s %s\n  %-15s %s\n", "jansson", jansson_version_str(), "OpenMP", about->openmp);
 }
 
@@ -138,7 +138,7 @@ static enum exit_status run(const struct invocation *invocation)
     if (plan_compute(&invocation->common, precision, &about.compute, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     read_processor(about.processor);
-    gemm_library(about.products, sizeof about.products);
+    gemm_library(about.matmul, sizeof about.matmul);
     snprintf(about.openmp, sizeof about.openmp, "%d", _OPENMP);
     rotary_status status = ROTARY_OK;
     if (invocation->common.json)
@@ -152,7 +152,7 @@ static enum exit_status run(const struct invocation *invocation)
 const struct command command_info = {
     .name = "info",
     .operands = "",
-    .summary = "shows the processor, what the kernels make of it, and what is linked",
+    .summary = "shows the processor, the kernels in use, and what is linked",
     .example = "rotary info --isa avx2\n"
                "shows which kernels a processor without AVX-512 would use",
     .run = run,

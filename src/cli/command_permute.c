@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary permute: moves the rows of query and key projections from one pairing to the other, or says which
- * they were trained in.
+ * rotary permute: moves the rows of query and key projections from one pairing to the other, or detects the
+ * pairing they were trained in.
  */
 #include "base/fail.h"
 #include "cli/result.h"
@@ -22,8 +22,7 @@ struct permute_options {
 
 #define MEMBER(member) offsetof(struct permute_options, member)
 static const struct setting permute_table[] = {
-    ROTATION_OPTIONS("--config",
-                     "of the model: its head_dim and how much of a head turns; \"pairing\" is not looked at",
+    ROTATION_OPTIONS("--config", "of the model: its head_dim and rotated channels; \"pairing\" is not read",
                      struct permute_options, rotation),
     {"--input", SETTING_TEXT, MEMBER(input), .metavar = "FILE",
      .help = "a weight [heads * D, inputs] or a bias [heads * D] in .npy, or a model in safetensors"},
@@ -40,8 +39,8 @@ static const struct setting permute_table[] = {
              "then all value heads (Phi-3), or grouped, the query heads of a key head, that head, its value "
              "head, and so on (GPT-NeoX, Falcon); value rows stay (default: each has a matrix of its own)"},
     {"--detect", SETTING_BOOLEAN, MEMBER(detect),
-     .help = "write nothing, but say for each layer of --input, safetensors, and for all of them together, "
-             "which pairing they were trained in"},
+     .help = "write nothing, but print for each layer of --input, a safetensors file, and for all of them "
+             "together, which pairing they were trained in"},
 };
 
 static rotary_status check_options(const struct permute_options *options, rotary_error *error)
@@ -64,8 +63,8 @@ static rotary_status check_options(const struct permute_options *options, rotary
         wrong = "--tensor goes with safetensors; a .npy file holds but one";
     else if (options->rotation.layer_type && options->tensors.count == 0 &&
              tensor_name_ends_in(options->input, ".safetensors"))
-        wrong = "permute --layer-type wants the layers of that type named by --tensor, for others may turn "
-                "another part of a head";
+        wrong = "permute --layer-type wants the layers of that type named by --tensor, for others may rotate "
+                "other channels";
     else if (!detect && file_same(options->input, options->output))
         wrong = "--output is --input, wanted another name";
     return wrong ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong) : ROTARY_OK;
@@ -145,10 +144,8 @@ static void print_detected(const struct detected *detected)
 {
     const struct pairing_finding *finding = &detected->finding;
     printf("%s: %s (%lld pairs; half-split: correlation %.3f, chance %.2g; interleaved: %.3f, %.2g)\n",
-           detected->name,
-           finding->verdict == PAIRING_UNKNOWN ? "cannot be known" : verdicts[finding->verdict],
-           (long long)detected->evidence.pairs, finding->correlation[0], finding->chance[0],
-           finding->correlation[1], finding->chance[1]);
+           detected->name, verdicts[finding->verdict], (long long)detected->evidence.pairs,
+           finding->correlation[0], finding->chance[0], finding->correlation[1], finding->chance[1]);
 }
 
 static rotary_status detect(const struct invocation *invocation, bool *known, rotary_error *error)
@@ -190,15 +187,15 @@ static enum exit_status run(const struct invocation *invocation)
 const struct command command_permute = {
     .name = "permute",
     .operands = "",
-    .summary = "moves query and key weights between interleaved and half-split pairs, or tells them apart",
-    .more =
-        "Within each head the rows inside the rotary span move, all others stay, and so do the tensors that "
-        "are not meant; the names of those that moved are printed. Values are not turned by RoPE and stay. "
-        "Elements may be of any type of whole bytes. Biases, and scales that are one number for each row, "
-        "move along; packed weights and blocks of rows with one scale are refused. Nothing in a file says "
-        "which pairing it has: permuting what already has the wanted one spoils it. --detect finds it in "
-        "what training leaves in the weights, which is statistics (docs/variants.md); it exits with 3 if "
-        "that is not enough to tell, as it never is before training.",
+    .summary =
+        "moves query and key weights between interleaved and half-split pairs, or detects which they have",
+    .more = "Within each head the rows inside the rotary span move, all others stay, and so do tensors whose "
+            "names do not match; the names of those that moved are printed. Values are not rotated by RoPE "
+            "and stay. Elements may be of any type of whole bytes. Biases, and scales that are one number "
+            "for each row, move too; packed weights and blocks of rows with one scale are refused. Nothing "
+            "in a file says which pairing it has: permuting what already has the wanted one spoils it. "
+            "--detect finds it in traces that training leaves in the weights (docs/variants.md); it exits "
+            "with 3 if they do not tell, as initial weights never do.",
     .example =
         "rotary permute --config config.json --input meta.safetensors --to half --output hf.safetensors\n"
         "makes weights for interleaved pairs (Meta's) into weights for half-split ones (Hugging Face's)",

@@ -24,14 +24,14 @@ static enum exit_status run(const struct invocation *invocation)
     const struct report_options *options = invocation->options;
     const struct operands *folders = &invocation->operands;
     rotary_error error = {0};
-    char beside[FILE_PATH_BYTES];
-    const char *page = options->out ? options->out : beside;
+    char in_folder[FILE_PATH_BYTES];
+    const char *page = options->out ? options->out : in_folder;
     struct collection collection;
     rotary_status status = collection_read(&collection, folders->items, folders->count, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     if (!options->out)
-        status = file_path(beside, folders->items[0], "report.html", &error);
+        status = file_path(in_folder, folders->items[0], "report.html", &error);
     if (status == ROTARY_OK)
         status = report_write(&collection, page, &error);
     collection_free(&collection);
@@ -46,9 +46,8 @@ const struct command command_report = {
     .name = "report",
     .operands = "DIR...",
     .summary = "writes the HTML page of a comparison or of runs",
-    .more =
-        "The folders are one comparison, or runs of one task, which are then compared with each other. The "
-        "page is one file with nothing to load; runs that are not finished are shown as far as they got.",
+    .more = "The folders are one comparison, or runs of one task, which are then compared with each other. "
+            "The page is one file with nothing to load; unfinished runs are shown up to their last step.",
     .example = "rotary report runs/index-quick\n"
                "writes runs/index-quick/report.html: curves, table, and problems with the models' answers",
     .options = report_table,

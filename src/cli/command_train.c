@@ -27,9 +27,9 @@ static const struct setting train_table[] = {
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the run's folder (default: runs/TASK-PRESET-POSITION)"},
     {"--resume", SETTING_BOOLEAN, MEMBER(resume),
-     .help = "go on with the run in the folder, in the configuration it has there"},
+     .help = "resume the run in the folder, with its configuration"},
     {"--profile", SETTING_BOOLEAN, MEMBER(profile),
-     .help = "show in the end, also after Ctrl-C, where the time of the steps went, by operation"},
+     .help = "print the time of the steps by operation at the end, also after Ctrl-C"},
 };
 
 struct train_plan {
@@ -39,18 +39,18 @@ struct train_plan {
     struct compute compute;
 };
 
-/* The configuration of the run to go on with. Nobody who mistypes its folder wants another run there. */
+/* The configuration of the run to resume. A mistyped folder must not start another run there. */
 static rotary_status find_run(const char *folder, struct run_config *recorded, rotary_error *error)
 {
     enum folder_state state;
     rotary_status status = folder_inspect(folder, &state, error);
     if (status == ROTARY_OK && state != FOLDER_RUN)
         status = rotary_fail(error, ROTARY_IO_ERROR,
-                             "there is no run in %s to go on with: wanted its " FOLDER_CONFIG, folder);
+                             "there is no run in %s to resume: wanted its " FOLDER_CONFIG, folder);
     return status == ROTARY_OK ? run_read_config(folder, recorded, error) : status;
 }
 
-/* A run that is resumed keeps its configuration but for what is asked for anew. */
+/* A resumed run keeps its configuration but for the options given. */
 static rotary_status plan(const struct invocation *invocation, struct train_plan *plan, rotary_error *error)
 {
     const struct train_options *options = invocation->options;
@@ -87,7 +87,7 @@ static void show(void *argument, const struct train_progress *train)
     progress_step(argument, "", 0, train);
 }
 
-/* Where the time of the steps went, if that was asked for and there were any. */
+/* The profile of the steps, if it was asked for and there were any. */
 struct profiled {
     struct profile profile;
     struct limits limits;
@@ -107,7 +107,7 @@ static rotary_status print_json(const struct invocation *invocation, const struc
         result_evaluation_json(&result->evaluation));
     if (object && profiled->steps > 0) {
         json_object_set_new(object, "profile", profile_table_json(&profiled->profile));
-        json_object_set_new(object, "product_rate", json_real(profiled->limits.matmul_rate));
+        json_object_set_new(object, "matmul_rate", json_real(profiled->limits.matmul_rate));
         json_object_set_new(object, "memory_rate", json_real(profiled->limits.memory_rate));
     }
     return result_print_json(object, error);
@@ -139,7 +139,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
     return ROTARY_OK;
 }
 
-/* What is left to say when the run is over, or was interrupted. */
+/* Prints the result of a run that ended or was interrupted. */
 static rotary_status finish(const struct invocation *invocation, const struct train_plan *made,
                             const struct train_result *result, struct profiled *profiled,
                             rotary_status status, rotary_error *error)
@@ -155,11 +155,11 @@ static rotary_status finish(const struct invocation *invocation, const struct tr
     if (interrupted && !invocation->common.json)
         print_profile(profiled);
     if (interrupted)
-        return rotary_fail(error, status,
-                           "stopped after step %lld of %lld, and saved; to go on: rotary train %s --resume "
-                           "--out %s",
-                           (long long)result->steps_done, (long long)made->config.train.steps,
-                           invocation->operands.items[0], made->folder);
+        return rotary_fail(
+            error, status,
+            "stopped after step %lld of %lld and saved; to resume: rotary train %s --resume --out %s",
+            (long long)result->steps_done, (long long)made->config.train.steps, invocation->operands.items[0],
+            made->folder);
     return status;
 }
 
@@ -195,7 +195,7 @@ const struct command command_train = {
     .summary = "trains one transformer on a task",
     .more = "TASK is addition, index or prefix. The run's folder gets config.json, metrics.jsonl, "
             "model.safetensors and optimizer.safetensors; a folder that holds a run is never overwritten. "
-            "Ctrl-C saves the run and leaves; --resume goes on from there, to the same bits.",
+            "Ctrl-C saves the run and stops; --resume continues it bit-exactly.",
     .example = "rotary train index --position roper --steps 600 --set batch_size=16 --out runs/mine\n"
                "trains a small model with rotary values to index substrings, in a few minutes or less",
     .shared = {{position_option, 1, MEMBER(position)},

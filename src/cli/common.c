@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The options that mean the same in every command, and those that do in several.
+ * The options of every command, and those of several.
  */
 #include "base/threads.h"
 #include "cli/command.h"
@@ -17,8 +17,8 @@ const struct setting common_options[] = {
      .help = "instruction set to compute with: scalar, neon, avx2, avx512, avx512bf16, amx (default: auto, "
              "the best there is)"},
     {"--precision", SETTING_CHOICE, MEMBER(precision), .metavar = "NAME", .choices = precision_names,
-     .help = "of matrix products and stored activations: f32, bf16 (default: auto, bf16 where the processor "
-             "has instructions for it)"},
+     .help = "of matmuls and stored activations: f32, bf16 (default: auto, bf16 where the processor has "
+             "instructions for it)"},
     {"--seed", SETTING_INTEGER, MEMBER(seed), .metavar = "N", .min = 0, .max = 9007199254740991.0,
      .help = "of weights, data, dropout and sampling (default: 1, or that of the run)"},
     {"--json", SETTING_BOOLEAN, MEMBER(json), .help = "print the result as one JSON object"},
@@ -32,7 +32,7 @@ const struct setting configuration_options[2] = {
     {"--preset", SETTING_TEXT, MEMBER(preset), .metavar = "NAME",
      .help = "configuration to start from: quick or paper (default: quick; of rotary bench, paper)"},
     {"--set", SETTING_LIST, MEMBER(assignments), .metavar = "KEY=VALUE",
-     .help = "any other key of the configuration; may be given again"},
+     .help = "any key of the configuration; may be given again"},
 };
 
 const struct setting position_option[1] = {
@@ -47,7 +47,7 @@ const struct setting steps_option[1] = {
 
 const struct setting temperature_option[1] = {
     {"--temperature", SETTING_REAL, 0, .metavar = "X", .min = 0, .max = 100,
-     .help = "sample from softmax(logits / X); 0 takes the likeliest (default: 0)"},
+     .help = "sample from softmax(logits / X); 0 takes the most probable token (default: 0)"},
 };
 
 int command_option_sets(const struct command *command, void *options, struct common_options *common,

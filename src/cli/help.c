@@ -46,16 +46,16 @@ void help_option(FILE *file, const struct setting *option)
 void help_overview(FILE *file, const struct command *const *commands)
 {
     help_text(file,
-              "rotary: which position encoding is better? Trains transformers that differ in nothing "
-              "else, and says.",
+              "rotary: which position encoding is better? Trains transformers that differ in nothing else, "
+              "and compares them.",
               0);
     fputs("\nusage: rotary COMMAND [options]\n\n", file);
     for (int i = 0; commands[i]; i++)
         help_row(file, commands[i]->name, commands[i]->summary, COMMAND_COLUMN);
     fputc('\n', file);
     help_text(file,
-              "rotary help COMMAND shows a command's options with an example; rotary help settings every "
-              "key of a configuration. Start with:",
+              "rotary help COMMAND shows a command's options with an example; rotary help settings every key "
+              "of a configuration. Start with:",
               0);
     fputs("\n  rotary compare index\n", file);
 }

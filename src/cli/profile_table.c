@@ -10,7 +10,7 @@ static int by_time(const void *a, const void *b)
     return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* " rate share", or as much room. */
+/* " rate share", or blanks of the same width. */
 static void print_rate(double amount, double seconds, double limit)
 {
     if (amount > 0.0 && seconds > 0.0)
@@ -28,7 +28,7 @@ void profile_table_print(const struct profile *profile, const char *part, double
         total += sorted.rows[i].seconds;
     qsort(sorted.rows, (size_t)sorted.count, sizeof *sorted.rows, by_time);
     char time[32];
-    snprintf(time, sizeof time, "ms a %s", part);
+    snprintf(time, sizeof time, "ms per %s", part);
     printf("\n%-54s %10s %6s %8s %6s %8s %6s\n", "operation", time, "share", "GFLOP/s", "limit", "GB/s",
            "limit");
     for (int i = 0; i < sorted.count; i++) {
@@ -40,7 +40,7 @@ void profile_table_print(const struct profile *profile, const char *part, double
         printf("\n");
     }
     printf("%-54s %10.3f\n", "all of these", 1e3 * total / count);
-    printf("limits, measured: products alone %.1f GFLOP/s, a pass over memory %.1f GB/s\n",
+    printf("measured limits: matmul alone %.1f GFLOP/s, a pass over memory %.1f GB/s\n",
            limits->matmul_rate / 1e9, limits->memory_rate / 1e9);
 }
 

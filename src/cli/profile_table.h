@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where time went, by operation, beside the machine's limits.
+ * A profile by operation beside the machine's limits.
  */
 #ifndef ROTARY_CLI_PROFILE_TABLE_H
 #define ROTARY_CLI_PROFILE_TABLE_H
@@ -10,9 +10,9 @@
 
 #include <jansson.h>
 
-/* Prints the rows, the longest first, as milliseconds of one of `count` equal parts ("a step"), with the
- * share of the whole; for each the rate of its arithmetic as a share of products alone, and of the bytes it
- * must move at least as a share of a pass over memory. (More than all of it: they came from a cache.) */
+/* Prints the rows, the longest first: milliseconds per `part` ("step"), of which there were `count`, and the
+ * share of the total; the rate of arithmetic and its share of a matmul alone; the rate of the bytes that must
+ * be moved and its share of a pass over memory (above 100 %: from a cache). */
 void profile_table_print(const struct profile *profile, const char *part, double count,
                          const struct limits *limits);
 /* The rows as an array of {"operation", "seconds", "operations", "bytes", "calls"}, sums over all parts. */

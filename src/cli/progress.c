@@ -50,8 +50,8 @@ static void describe(char text[LINE_BYTES], int runs_left, const struct train_pr
                  speed < 9999.5 ? speed : speed / 1000, speed < 9999.5 ? "" : "k", left);
     if (runs_left == 0 || train->step >= train->steps || used < 0)
         return;
-    double a_run = train->seconds_left * (double)train->steps / (double)(train->steps - train->step);
-    progress_time(train->seconds_left + runs_left * a_run, all);
+    double per_run = train->seconds_left * (double)train->steps / (double)(train->steps - train->step);
+    progress_time(train->seconds_left + runs_left * per_run, all);
     snprintf(text + used, LINE_BYTES - (size_t)used, "  %s in all", all);
 }
 
@@ -84,12 +84,12 @@ static void draw_bar(const char *label, const char *numbers, const struct train_
 static void note_evaluation(struct progress *progress, const char *label, const struct train_progress *train)
 {
     const struct evaluation *evaluation = train->evaluation;
-    char right[64] = "";
+    char correct[64] = "";
     if (evaluation->problems > 0)
-        snprintf(right, sizeof right, "%lld of %lld right, ", (long long)evaluation->correct,
+        snprintf(correct, sizeof correct, "%lld of %lld correct, ", (long long)evaluation->correct,
                  (long long)evaluation->problems);
-    progress_note(progress, "%s%sstep %lld: %sheld-out loss %.4f, %.1f%% of tokens right", label,
-                  label[0] ? ": " : "", (long long)train->step, right, evaluation->loss,
+    progress_note(progress, "%s%sstep %lld: %svalidation loss %.4f, %.1f%% of tokens correct", label,
+                  label[0] ? ": " : "", (long long)train->step, correct, evaluation->loss,
                   100 * evaluation->accuracy);
 }
 

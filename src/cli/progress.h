@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How far training is, on stderr: a bar that redraws itself on a terminal, a line every few seconds
- * elsewhere.
+ * The progress of training on stderr: a bar on a terminal, elsewhere a line every few seconds.
  */
 #ifndef ROTARY_CLI_PROGRESS_H
 #define ROTARY_CLI_PROGRESS_H
@@ -12,7 +11,7 @@
 
 struct progress {
     bool terminal;
-    bool drawn;  /* a bar stands in the terminal's last line */
+    bool drawn;  /* there is a bar in the terminal's last line */
     double last; /* when something was shown */
 };
 
@@ -23,10 +22,10 @@ void progress_step(struct progress *progress, const char *label, int runs_left,
                    const struct train_progress *train);
 /* A line that stays, above the bar. */
 __attribute__((format(printf, 2, 3))) void progress_note(struct progress *progress, const char *format, ...);
-/* Takes the bar away. */
+/* Removes the bar. */
 void progress_end(struct progress *progress);
 
-/* How wide the terminal is that `file` goes to; `otherwise` if that is none. */
+/* The columns of the terminal that `file` goes to; `otherwise` if it is no terminal. */
 int terminal_columns(FILE *file, int otherwise);
 
 /* "42s", "3m20s", "2h05m", "3d4h". */

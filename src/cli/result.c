@@ -55,8 +55,9 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
 void result_print_evaluation(const struct evaluation *evaluation)
 {
     if (evaluation->problems > 0)
-        printf("%lld of %lld right (%.1f%%), ", (long long)evaluation->correct,
+        printf("%lld of %lld correct (%.1f%%), ", (long long)evaluation->correct,
                (long long)evaluation->problems,
                100.0 * (double)evaluation->correct / (double)evaluation->problems);
-    printf("held-out loss %.4f, %.1f%% of tokens right\n", evaluation->loss, 100.0 * evaluation->accuracy);
+    printf("validation loss %.4f, %.1f%% of tokens correct\n", evaluation->loss,
+           100.0 * evaluation->accuracy);
 }

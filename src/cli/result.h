@@ -8,17 +8,17 @@
 #include "oracle/tensor.h"
 #include "task/task.h"
 
-/* Prints `object` with a line's end, and drops it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also
+/* Prints `object` and a line feed, and releases it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also
  * gives for a text that is not UTF-8. */
 ROTARY_CHECKED rotary_status result_print_json(json_t *object, rotary_error *error);
 
 /* {"correct", "problems", "loss", "accuracy", "seconds"} as in metrics.jsonl, and "samples" if there are any.
  */
 json_t *result_evaluation_json(const struct evaluation *evaluation);
-/* One line: "92 of 128 right (71.9%), held-out loss 0.3100, 93.0% of tokens right". */
+/* One line: "92 of 128 correct (71.9%), validation loss 0.3100, 93.0% of tokens correct". */
 void result_print_evaluation(const struct evaluation *evaluation);
 
-/* A number; null if it is infinite or none. */
+/* A number; null if it is infinite or NaN. */
 json_t *result_number(double value);
 /* The sizes of a tensor, as an array. */
 json_t *result_shape(const struct tensor *tensor);

@@ -21,7 +21,7 @@ struct rotation_options {
         {"--layer-type", SETTING_TEXT, offsetof(structure, member.layer_type), .metavar = "NAME",            \
          .help = "of a configuration with rope_parameters by type of layer, the type that is meant"},        \
         {"--ignore", SETTING_LIST, offsetof(structure, member.ignored), .metavar = "KEY",                    \
-         .help = "pass over a key of the rotation's that is not known, in place of refusing the file; may "  \
+         .help = "ignore this unknown key of the rotation in place of refusing the file; may "               \
                  "be given again"},                                                                          \
         {"--length",                                                                                         \
          SETTING_INTEGER,                                                                                    \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From what was asked for to a checked configuration: the preset, then --position, --steps, --seed and
+ * From options to a checked configuration: the preset, then --position, --steps, --seed and
  * --precision, then every --set in order.
  */
 #ifndef ROTARY_CLI_RUN_PLAN_H
@@ -13,7 +13,7 @@
 struct plan_request {
     const char *task;
     const char *preset;            /* NULL: `base` alone if there is one, else PLAN_PRESET */
-    const struct run_config *base; /* what the preset is laid over; NULL: the defaults */
+    const struct run_config *base; /* what the preset is applied to; NULL: the defaults */
     const char *position;          /* NULL: as configured */
     struct option_integer steps;
     const struct option_list *assignments;
@@ -24,13 +24,13 @@ struct plan_request {
 
 ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,
                                          rotary_error *error);
-/* The same, but not checked as a whole: settings need not fit together. */
+/* The same without the check that the settings fit together. */
 ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, struct run_config *config,
                                         rotary_error *error);
 /* The encodings that "rope,roper" names, all different; `where` is the option that names them. */
 ROTARY_CHECKED rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS],
                                             int *count, rotary_error *error);
-/* How --threads, --isa and `precision` want it computed. */
+/* The compute of --threads, --isa and `precision`. */
 ROTARY_CHECKED rotary_status plan_compute(const struct common_options *common, int precision,
                                           struct compute *compute, rotary_error *error);
 
@@ -41,8 +41,7 @@ struct loaded_model {
     struct decoder *decoder;
     struct task *task;
 };
-/* Loads the model of a run's folder, to be computed in the precision that trained it unless another is asked
- * for. */
+/* Loads the model of a run's folder, in the precision that it was trained in unless another is given. */
 ROTARY_CHECKED rotary_status plan_load(const char *folder, const struct common_options *common,
                                        struct loaded_model *model, rotary_error *error);
 void plan_unload(struct loaded_model *model);

@@ -142,7 +142,7 @@ static void compare(const float *kernel, const struct tensor *wanted, struct att
     }
 }
 
-/* ---- the whole of it ---- */
+/* ---- reading, evaluating, writing ---- */
 
 /* `kernel` is librotary's result, NULL if it has none. */
 static rotary_status evaluate_and_write(const struct attend_config *config, const float *kernel,

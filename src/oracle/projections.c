@@ -30,7 +30,7 @@ static const char *first_of(const struct safetensors *file, const char *const *p
     return NULL;
 }
 
-/* Every pattern that was given has to find something: a slip in one must not leave half a model as it was. */
+/* Every given pattern must match a tensor: a slip in one must not leave half of a model unpermuted. */
 rotary_status projections_check_patterns(const struct projections *projections,
                                          const struct safetensors *file, rotary_error *error)
 {
@@ -133,7 +133,7 @@ rotary_status projections_rows(const struct projections *projections, const stru
         return rotary_fail(
             error, ROTARY_BAD_FILE,
             "%s has shape %s, wanted %lld rows, those of %lld query heads of %lld channels, as "
-            "%s has them; if the others are gates, each behind its head, a \"head_dim\" of "
+            "%s has them; if the others are gates, each after its head, a \"head_dim\" of "
             "%lld and a \"rotary_dim\", with --tensor",
             label, shape, (long long)projections->query_heads * head_dim, (long long)projections->query_heads,
             head_dim, projections->path, 2 * head_dim);

@@ -34,7 +34,7 @@ ROTARY_CHECKED rotary_status projections_make(const struct rotation *rotation, e
 /* Whether a tensor of this name is asked for, or is by its name a weight, a bias or a norm of queries or
  * keys. */
 bool projections_meant(const struct projections *projections, const char *name);
-/* Whether every pattern, or one of the usual names, is there; ROTARY_BAD_FILE says what is there instead. */
+/* ROTARY_BAD_FILE unless every pattern, or one of the usual names, is in the file. */
 ROTARY_CHECKED rotary_status projections_check_patterns(const struct projections *projections,
                                                         const struct safetensors *file, rotary_error *error);
 

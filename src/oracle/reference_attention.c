@@ -10,9 +10,9 @@
 static bool visible(const struct reference_attention *attention, const int64_t at[4])
 {
     const struct reference_sequence *sequence = &attention->sequences[at[0]];
-    int64_t behind = sequence->first_query + at[2] - at[3];
-    return at[3] < sequence->keys && (attention->before < 0 || behind <= attention->before) &&
-           (attention->after < 0 || -behind <= attention->after);
+    int64_t distance = sequence->first_query + at[2] - at[3];
+    return at[3] < sequence->keys && (attention->before < 0 || distance <= attention->before) &&
+           (attention->after < 0 || -distance <= attention->after);
 }
 
 /* What the mask adds to a score. */

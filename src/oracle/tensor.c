@@ -152,7 +152,7 @@ static bool split_label(const char *label, char path[PATH_BYTES], const char **n
     return false;
 }
 
-/* An element of `bytes` bytes, which may stand anywhere, as double; false if it is a whole number beyond
+/* An unaligned element of `bytes` bytes as double; false if it is a whole number beyond
  * 2^53.
  */
 static bool take_element(const void *from, enum npy_type type, size_t bytes, double *value)
@@ -195,7 +195,7 @@ static bool take_element(const void *from, enum npy_type type, size_t bytes, dou
     return whole >= -largest && whole <= largest;
 }
 
-/* Makes a tensor of tensor->label from numbers that may stand at any byte. */
+/* Makes a tensor of tensor->label from unaligned numbers. */
 static rotary_status take(const void *data, enum npy_type type, const int64_t *shape, int dimensions,
                           struct tensor *tensor, rotary_error *error)
 {
@@ -237,10 +237,10 @@ static rotary_status take_safetensor(const struct safetensors *file, const char 
     while (type < TYPES && strcmp(types[type].safetensors, safetensors_type(found)) != 0)
         type++;
     if (type == TYPES)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s holds numbers of type \"%s\", wanted F16, BF16, F32, F64, I8 to I64, U8 to "
-                           "U64 or BOOL",
-                           tensor->label, safetensors_type(found));
+        return rotary_fail(
+            error, ROTARY_BAD_FILE,
+            "%s holds numbers of type \"%s\", wanted F16, BF16, F32, F64, I8 to I64, U8 to U64 or BOOL",
+            tensor->label, safetensors_type(found));
     return take(found->data, (enum npy_type)type, found->shape, found->dimensions, tensor, error);
 }
 

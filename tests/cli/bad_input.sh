@@ -91,7 +91,7 @@ refuses 1 "bad/metrics.jsonl" report bad
 # No run at all.
 refuses 1 "absent" evaluate absent
 # shellcheck disable=SC2086
-refuses 1 "there is no run in absent to go on with" train index $tiny --steps 2 --out absent --resume
+refuses 1 "there is no run in absent to resume" train index $tiny --steps 2 --out absent --resume
 [ ! -e absent ] || complain "a run that is not there is begun, not resumed"
 refuses 1 "absent" generate absent --prompt x
 refuses 1 "absent holds neither a run nor a comparison" report absent

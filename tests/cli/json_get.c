@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * json_get PATH: the JSON object on stdin must be exactly one; prints the value at a path like
- * "evaluation.right" as JSON. Exits 1 if the input is something else, or has nothing there.
+ * "evaluation.correct" as JSON. Exits 1 if the input is something else, or has nothing there.
  */
 #include <jansson.h>
 #include <stdio.h>

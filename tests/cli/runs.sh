@@ -15,7 +15,7 @@ has evaluation.problems 4
 for file in config.json metrics.jsonl model.safetensors optimizer.safetensors; do
     [ -s run/$file ] || complain "the run has no $file"
 done
-grep -q 'step 5: .* of 4 right' err || complain "the evaluation is not shown while training"
+grep -q 'step 5: .* of 4 correct' err || complain "the evaluation is not shown while training"
 
 # The same in two parts, in the configuration that is in the folder.
 # shellcheck disable=SC2086
@@ -28,7 +28,7 @@ cmp run/model.safetensors parts/model.safetensors || complain "a resumed run has
 does 0 train index --resume --out parts
 says "5 steps"
 
-# What is asked for anew is checked against the run that goes on: six heads of 96 channels, which 128 have no place for.
+# Options are checked against the configuration of the run that is resumed: six heads of 96 channels, which 128 have no place for.
 six="--set num_attention_heads=6 --set num_key_value_heads=6"
 # shellcheck disable=SC2086
 does 0 train index $tiny --set hidden_size=96 $six --steps 1 --out six
@@ -47,7 +47,7 @@ has profile.$row.calls 3
 # shellcheck disable=SC2086
 does 0 train index $tiny --steps 2 --out profiled-text --profile
 says "attention, forward"
-says "limits, measured: products alone"
+says "measured limits: matmul alone"
 
 # Default folders.
 # shellcheck disable=SC2086
@@ -79,7 +79,7 @@ does 0 generate run --prompt "?s='" --max-new-tokens 7 --json
 has tokens 7
 cp out greedy
 does 0 generate run --prompt "?s='" --max-new-tokens 7 --json
-cmp -s out greedy || complain "the likeliest characters are not the same twice"
+cmp -s out greedy || complain "greedy generation is not the same twice"
 does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1
 cp out sampled
 does 0 generate run --prompt "?s='" --max-new-tokens 40 --temperature 5 --seed 1
@@ -113,7 +113,7 @@ refuses 1 "hidden_size" $compare --set hidden_size=32
 # shellcheck disable=SC2086
 does 0 compare index $tiny --set head_dim=9 --positions none,learned --runs 1 --steps 1 --out odd
 
-# Ctrl-C: the run is saved, the line says so, and it goes on from there.
+# Ctrl-C: the run is saved, the line says so, and it can be resumed.
 # shellcheck disable=SC2086
 "$rotary" train index $tiny --steps 1000000 --set checkpoint_every=0 --out long --profile >out 2>err &
 process=$!
@@ -126,7 +126,7 @@ done
 kill -INT $process
 wait $process
 [ $? = 130 ] || complain "an interrupted run does not exit with 130"
-grep -q '^rotary: stopped after step [0-9]* of 1000000, and saved; to go on: rotary train index --resume --out long$' err || complain "an interrupted run does not say where it is"
+grep -q '^rotary: stopped after step [0-9]* of 1000000 and saved; to resume: rotary train index --resume --out long$' err || complain "an interrupted run does not say where it is"
 says "attention, backward"
 done=$(sed -n 's/^rotary: stopped after step \([0-9]*\) .*/\1/p' err)
 does 0 train index --resume --steps $((done + 2)) --out long --json
@@ -145,8 +145,8 @@ done
 kill -INT $process
 wait $process
 [ $? = 130 ] || complain "an interrupted comparison does not exit with 130"
-grep -q '^rotary: stopped in run 1 of 2, and saved in broken; the same command goes on from there$' err ||
-    complain "an interrupted comparison does not say how to go on"
+grep -q '^rotary: stopped in run 1 of 2 and saved in broken; the same command resumes it$' err ||
+    complain "an interrupted comparison does not say how to resume"
 [ -s broken/rope-1/model.safetensors ] || complain "an interrupted comparison saves nothing"
 
 # A run does not go into a comparison's folder, which could then not be gone on with.
@@ -191,12 +191,12 @@ wait $process
     for number in lower_quartile median upper_quartile; do
         "$json_get" results.1.ratio.$number <out
     done | awk '$1 > last { rises++; last = $1 } END { exit rises != 3 }' || complain "quartiles of the ratio do not rise from 0"
-    does 0 bench generate --task index --preset quick $tiny --problems 5 --tokens 9
-    says "5 texts of 9 tokens"
-    does 0 bench generate --task index --preset quick $tiny --problems 5 --tokens 9 --json
-    has problems 5
-    has tokens 9
-    refuses 1 "positions" bench generate --task index --preset quick $tiny --tokens 64
+    does 0 bench generate --task index --preset quick $tiny --batch-size 5 --max-new-tokens 9
+    says "5 prompts, 9 new tokens each"
+    does 0 bench generate --task index --preset quick $tiny --batch-size 5 --max-new-tokens 9 --json
+    has batch_size 5
+    has max_new_tokens 9
+    refuses 1 "positions" bench generate --task index --preset quick $tiny --max-new-tokens 64
 }
 for precision in f32 bf16; do
     does 0 bench rope --shape 7,3,10 --seconds 0 --precision $precision --json
@@ -215,7 +215,7 @@ says "f16  interleaved"
 does 0 bench attention --shape 2,3,17,10 --seconds 0
 says "RoPER"
 does 0 bench decode --shape 2,6,3,17,10 --seconds 0
-says "merely read"
+says "read only"
 
 # The machine.
 does 0 info

@@ -53,7 +53,7 @@ for columns in (120, 70, 20):
     for part in drawn[1:]:
         if part == "" or "\n" in part:  # cleared for notes, or for the end
             for note in part.splitlines():
-                check("a note is an evaluation", re.match(r"step \d+: .* of 4 right, .* of tokens right$", note), note)
+                check("a note is an evaluation", re.match(r"step \d+: .* of 4 correct, .* of tokens correct$", note), note)
             continue
         bars += 1
         check("a bar leaves the last column free", len(part) < columns, part)
@@ -70,7 +70,7 @@ for columns in (120, 70, 20):
             check("its width", 8 <= width <= 40, part)
     check("bars were seen", bars > 0, text)
     check("the last bar is gone at the end", drawn[-1] == "" or drawn[-1].endswith("\n"), drawn[-1])
-    check("both evaluations are noted", len(re.findall("of tokens right\n", text)) == 2, text)
+    check("both evaluations are noted", len(re.findall("of tokens correct\n", text)) == 2, text)
 
 text = shown(70, "dumb")
 check("a terminal that cannot draw gets lines", "\033" not in text and "\r" not in text, text)

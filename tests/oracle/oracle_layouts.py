@@ -42,7 +42,7 @@ for shape in [(), (B,)]:
     for layout in ["heads", "flat"]:
         for name, got, wanted in zip(["apply", "attend", "weights"], seen[layout], seen["time"]):
             same(f"{name} {layout} {shape}", got, wanted if name == "weights" else laid_out(wanted, layout))
-    check("turned at all", np.abs(seen["time"][0] - x).max() > 0.1)
+    check("rotated at all", np.abs(seen["time"][0] - x).max() > 0.1)
 
 # ---- the same numbers in other files ----
 
@@ -135,8 +135,8 @@ for flags, how, (keys, values), first in cases:
         near(f"{stage} scores {flags}", np.where(hidden, 0, got), np.where(hidden, 0, wanted), 1e-13 * np.abs(q).max() * np.abs(keys).max() * D)
     near(f"attend {flags}", np.load("o.npy"), output, 1e-12 * np.abs(values).max())
     near(f"weights {flags}", np.load("w.npy"), weights, 1e-12)
-    blind = int((weights.sum(-1) == 0).sum())
-    check(f"attend {flags}", found["rows_without_keys"] == blind, str(found))
+    masked = int((weights.sum(-1) == 0).sum())
+    check(f"attend {flags}", found["fully_masked_rows"] == masked, str(found))
     distance = found["librotary"]["largest_difference"]
     compared += distance is not None
     # In f32: a hundred roundings of scores of about ten.
@@ -146,7 +146,7 @@ for flags, how, (keys, values), first in cases:
         same("present value", np.load("all_v.npy"), both[1])
 check("the kernel took part", compared == len(cases), str(compared))
 
-# A past of a flat layout has heads before time. Turned, all keys stand one behind the other.
+# The past of a flat layout has heads before time.
 flat = ["--query", array("fq.npy", laid_out(q, "flat")), "--key", array("fk.npy", laid_out(k, "flat")), "--value",
         array("fv.npy", laid_out(v, "flat")), "--layout", "flat", "--heads", H, "--key-heads", G, "--past-key",
         array("fpk.npy", laid_out(past_key, "heads")), "--past-value", array("fpv.npy", laid_out(past_value, "heads"))]

@@ -61,7 +61,7 @@ static void project(const float *inputs, const float *weight, int64_t heads, flo
         }
 }
 
-/* Turned queries and keys, and the scores of every query head, [heads, TIME, TIME]. */
+/* Rotated queries and keys, and the scores of every query head, [heads, TIME, TIME]. */
 struct run {
     float query[MAX_ROTATED], key[MAX_ROTATED], scores[HEADS * TIME * TIME];
 };
@@ -210,7 +210,7 @@ static void test_trained(rotary_pairing pairing, int64_t key_heads, int64_t rota
     rotary_rope_destroy(rope);
 }
 
-/* ---- what cannot be known ---- */
+/* ---- what the weights do not tell ---- */
 
 /* Of 400 that were drawn, one in a thousand may look trained. */
 static void test_untrained(void)

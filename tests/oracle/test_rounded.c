@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Turns in 16 bits are PyTorch's, to the bit; with nothing rounded they are librotary's.
+ * Rotation in 16 bits has PyTorch's bits; with nothing rounded it is librotary's.
  */
 #include "base/half.h"
 #include "oracle/rounded.h"
@@ -60,7 +60,7 @@ static void test_goldens(void)
     }
 }
 
-/* Numbers of the first golden, turned with each arithmetic: how far they are from librotary's. */
+/* The first golden's input rotated with each arithmetic: its distance from librotary's result. */
 static void test_plain(rotary_direction direction)
 {
     float plain[GOLDEN_NUMBERS], rounded[GOLDEN_NUMBERS];
