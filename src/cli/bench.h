@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What those commands of `rotary bench` share that time a function of the library on tensors of some shapes.
+ * Shared by the commands of `rotary bench` that time a function of the library on tensors of given shapes.
  */
 #ifndef ROTARY_CLI_BENCH_H
 #define ROTARY_CLI_BENCH_H
@@ -17,7 +17,7 @@ struct bench_options {
     struct option_real seconds;
 };
 
-/* Their rows: what the numbers of a shape are called, and what they are. */
+/* Their rows: the names of a shape's numbers, and their help. */
 #define BENCH_OPTIONS(shape_value, shape_help)                                                               \
     {"--shape", SETTING_TEXT, offsetof(struct bench_options, shape), .metavar = shape_value,                 \
      .help = shape_help},                                                                                    \
@@ -46,7 +46,7 @@ struct bench {
     const int64_t *shapes; /* [shape_count, dimensions], without --shape */
     int shape_count;
     const char *title;
-    /* Times one shape and gives bench_result what came out. */
+    /* Times one shape and passes what it measured to bench_result. */
     rotary_status (*time)(const int64_t *shape, const struct bench_request *request, rotary_error *error);
     /* A result as text, and as an object. */
     void (*print)(const void *result, const struct compute *compute);

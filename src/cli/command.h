@@ -84,12 +84,12 @@ int command_option_sets(const struct command *command, void *options, struct com
 /* The command of that name in a NULL-terminated list, "rope" for "bench rope"; NULL if there is none. */
 const struct command *command_find(const struct command *const *list, const char *name);
 
-/* These print to stderr and return the exit status: what was wrong and which help to read, */
+/* Prints to stderr what was wrong with the options and which help to read. Returns the exit status. */
 enum exit_status command_refuse(const struct invocation *invocation, const rotary_error *error);
-/* that the list has no such command, and which is nearest (`group` has the list; NULL: it is the program's),
- */
+/* Prints that the list has no such command, and the nearest one. group: the command that has the list; NULL:
+ * it is the program's. Returns the exit status. */
 enum exit_status command_unknown(const struct command *const *list, const char *group, const char *name);
-/* what failed. */
+/* Prints what failed. Returns the exit status. */
 enum exit_status command_fail(const rotary_error *error);
 
 #endif

@@ -77,7 +77,7 @@ static rotary_status apply_preset(const char *task, const char *name, struct run
     return status;
 }
 
-/* One setting given by an option of its own. Takes the value over. */
+/* Applies one setting that has an option of its own. Takes ownership of the value. */
 static rotary_status apply(struct run_config *config, const char *where, const char *key, json_t *value,
                            rotary_error *error)
 {

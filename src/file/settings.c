@@ -15,8 +15,7 @@ enum {
     MAX_NAMES = 256
 };
 
-/* ---- the nearest name ------------------------------------------------------------------------------------
- */
+/* ---- the nearest name ---- */
 
 /* Case, and a dash for an underscore, do not count. */
 static int folded(char letter)
@@ -94,8 +93,7 @@ const char *settings_hint(const char *name, const char *const *names, char text[
     return text;
 }
 
-/* ---- one setting ------------------------------------------------------------------------------------------
- */
+/* ---- one setting ---- */
 
 /* "a whole number from 1 to 64", "relu, gelu or swiglu", ... */
 static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_NAMES_BYTES])
@@ -162,8 +160,7 @@ rotary_status setting_refuse(const struct setting *setting, const char *where, c
                        where ? ": \"" : "", setting->name, where ? "\"" : "", got, wanted, hint);
 }
 
-/* ---- values in JSON ---------------------------------------------------------------------------------------
- */
+/* ---- values in JSON ---- */
 
 /* 1e6 is a whole number too. */
 static bool read_integer(const json_t *json, int64_t *integer)
@@ -247,8 +244,7 @@ static rotary_status take(const struct setting *setting, const json_t *json, voi
     return ROTARY_OK;
 }
 
-/* ---- tables -----------------------------------------------------------------------------------------------
- */
+/* ---- tables ---- */
 
 const struct setting *settings_find(const struct settings *settings, int count, const char *name,
                                     size_t length, void **member)

@@ -6,7 +6,7 @@
 #include <rotary/attention.h>
 #include <stdlib.h>
 
-/* What the call borrows. */
+/* Memory and plan of one call. */
 struct kernel {
     rotary_attention *attention;
     void *workspace, *query, *key, *value;

@@ -145,7 +145,7 @@ rotary_status projections_rows(const struct projections *projections, const stru
 
 /* ---- what belongs to a projection ---- */
 
-/* The tensor's name behind that of the module of the weight "MODULE.weight"; NULL if it is of another module.
+/* The tensor's name after that of the module of the weight "MODULE.weight"; NULL if it is of another module.
  */
 static const char *within_module(const char *name, const char *weight)
 {

@@ -20,7 +20,7 @@ extern const char *const fused_names[]; /* "stacked" is FUSED_STACKED - 1, ... *
 struct projections {
     const char *path; /* of the configuration, for sentences */
     enum fused fused;
-    int64_t head_dim, query_heads, key_heads; /* heads: looked at only if fused */
+    int64_t head_dim, query_heads, key_heads; /* numbers of heads are used only if fused */
     const char *const *patterns;              /* of names, NULL-terminated */
     bool usual;                               /* they are those that models usually have */
 };

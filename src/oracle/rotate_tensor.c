@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything the call borrows. */
+/* Memory and plans of one call. */
 struct work {
     struct heads input;
     struct tensor positions, cosine, sine;

@@ -8,7 +8,7 @@
 does 0 train index $tiny --steps 4 --set checkpoint_every=2 --out good
 fingerprint good >kept
 
-# resumes_not TEXT: going on with the run in `bad` is refused, and leaves it as it is.
+# resumes_not TEXT: resuming the run in `bad` is refused, and leaves it as it is.
 resumes_not() {
     fingerprint bad >before
     # shellcheck disable=SC2086

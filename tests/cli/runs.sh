@@ -149,7 +149,7 @@ grep -q '^rotary: stopped in run 1 of 2 and saved in broken; the same command re
     complain "an interrupted comparison does not say how to resume"
 [ -s broken/rope-1/model.safetensors ] || complain "an interrupted comparison saves nothing"
 
-# A run does not go into a comparison's folder, which could then not be gone on with.
+# A run does not go into a comparison's folder, which could then not be resumed.
 # shellcheck disable=SC2086
 refuses 1 "broken holds a comparison" train index $tiny --steps 1 --out broken
 
