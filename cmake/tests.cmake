@@ -7,6 +7,8 @@ function(rotary_test name)
     endif()
     if(CMAKE_CROSSCOMPILING) # into an emulator
         math(EXPR ARG_TIMEOUT "10 * ${ARG_TIMEOUT}")
+    elseif(ROTARY_EMULATE_AMX)
+        math(EXPR ARG_TIMEOUT "4 * ${ARG_TIMEOUT}")
     endif()
     if(NOT ARG_LABELS)
         set(ARG_LABELS fast)

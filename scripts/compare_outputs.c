@@ -201,7 +201,7 @@ static rotary_rope_view output_view(const struct buffer *buffer, rotary_dtype dt
     return (rotary_rope_view){buffer->data, dtype, tokens.time * stride, stride, tokens.head_dim};
 }
 
-/* Turns three tensors, out of place or, if `to` is the type `from` and `in_place`, in place. */
+/* Rotates three tensors, out of place or, if `to` is the type `from` and `in_place`, in place. */
 static void print_applied(const rotary_rope *rope, struct tokens tokens, rotary_dtype from, rotary_dtype to,
                           rotary_direction direction, bool in_place, const rotary_rope_positions *positions,
                           const rotary_rope_tables *tables)

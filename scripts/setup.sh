@@ -85,14 +85,14 @@ want() {
     [ -z "$missing" ] || say "Continuing without:$missing (names of Debian 12 packages$why). Tests that need them are skipped."
 }
 
-# build PRESET [ARGUMENTS...]: configures once, and builds what changed. ARGUMENTS go to cmake --build. Prints the log only
-# if the build fails.
+# build PRESET [ARGUMENTS...]: configures once, and builds what changed. ARGUMENTS go to cmake --build, and the variable
+# `configure`, if it is set, to the first cmake. Prints the log only if the build fails.
 build() {
     preset=$1 log=build/$1.log
     shift
     mkdir -p build
     say "Building ($preset) ..."
-    if ! { { [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset"; } && cmake --build --preset "$preset" "$@"; } >"$log" 2>&1; then
+    if ! { { [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" ${configure:+"$configure"}; } && cmake --build --preset "$preset" "$@"; } >"$log" 2>&1; then
         tail -n 40 "$log" >&2
         die "Building ($preset) failed; the complete log is $log."
     fi

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Packed sequences: each is a call of its own over its tokens. If all are short, each is one worker's; if one
- * is long, all workers share each sequence in turn. Either way a sequence gives the bits it gives alone.
+ * is long, all workers share one sequence after another. Either way a sequence gives the bits it gives alone.
  */
 #include "attention/packed_sequences.h"
 

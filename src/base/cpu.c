@@ -4,7 +4,7 @@
  * registers (XCR0). AMX tiles also need a permission from Linux, which is requested only if amx may be used:
  * it holds for the whole process, and a repeated request changes nothing.
  *
- * With AMX emulation (ROTARY_EMULATE_TILES) amx is available wherever AVX512-BF16 is.
+ * With AMX emulation (ROTARY_EMULATE_AMX) amx is available wherever AVX512-BF16 is.
  */
 #include "base/isa.h"
 
@@ -32,7 +32,7 @@ static bool has(uint64_t set, uint64_t wanted)
     return (set & wanted) == wanted;
 }
 
-#ifdef ROTARY_EMULATE_TILES
+#ifdef ROTARY_EMULATE_AMX
 static bool may_use_amx(uint32_t features)
 {
     (void)features;

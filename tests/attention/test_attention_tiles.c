@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * In a build whose tiles are software (ROTARY_EMULATE_TILES), that the other tests of attention do run the
- * tile kernels: that the plan an amx plan is given is theirs, and a product of tiles is what the manual says.
+ * With AMX emulation (ROTARY_EMULATE_AMX): the other tests of attention run the kernels for amx, because an
+ * amx plan has them, and a product of tiles is what the manual says.
  */
 #include "kernel/attention/amx_emulated.h"
 #include "kernel/attention/attention_kernels.h"

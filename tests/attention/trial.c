@@ -20,12 +20,14 @@ int trial_isas(rotary_isa isas[6])
     for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++)
         if (rotary_isa_available((rotary_isa)isa))
             isas[count++] = (rotary_isa)isa;
-#if defined(ROTARY_EMULATE_TILES) && defined(__SANITIZE_ADDRESS__)
-    /* Slow, and the other instruction sets are sanitized elsewhere. */
-    if (rotary_isa_available(ROTARY_ISA_AMX)) {
-        isas[0] = ROTARY_ISA_AMX;
-        count = 1;
-    }
+#if defined(ROTARY_EMULATE_AMX) && defined(__SANITIZE_ADDRESS__)
+    /* Slow, and other builds sanitize the other instruction sets, but for one that only this build emulates.
+     */
+    count = 0;
+#ifdef TESTS_SUPPORT_AVX512BF16_EMULATED_H
+    isas[count++] = ROTARY_ISA_AVX512BF16;
+#endif
+    isas[count++] = ROTARY_ISA_AMX;
 #endif
     return count;
 }

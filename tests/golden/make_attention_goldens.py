@@ -29,11 +29,11 @@ def numbers(seed, *shape):
     return ((hashed - 32768) / 32768 * 2.0 ** (i % 4 - 2)).reshape(shape)
 
 
-def turned(x, inverse=False):
+def rotated(x, inverse=False):
     """[batch, time, heads, channels], halves."""
     angle = torch.arange(TIME)[:, None] * BASE ** (-2 * torch.arange(DIM // 2) / DIM)
-    turn = torch.polar(torch.ones_like(angle), -angle if inverse else angle)[:, None]
-    y = torch.complex(*x.chunk(2, -1)) * turn
+    rotation = torch.polar(torch.ones_like(angle), -angle if inverse else angle)[:, None]
+    y = torch.complex(*x.chunk(2, -1)) * rotation
     return torch.cat([y.real, y.imag], -1)
 
 
@@ -46,8 +46,8 @@ rows = []
 for name, rope, roper, causal, window, softcap, biased in CASES:
     q = numbers(1, BATCH, TIME, HEADS, DIM).requires_grad_()
     k, v = (numbers(seed, BATCH, TIME, PAIRS, DIM).requires_grad_() for seed in (2, 3))
-    rq, rk = (turned(q), turned(k)) if rope else (q, k)
-    rv = turned(v) if roper else v
+    rq, rk = (rotated(q), rotated(k)) if rope else (q, k)
+    rv = rotated(v) if roper else v
     rk, rv = (x.repeat_interleave(HEADS // PAIRS, 2) for x in (rk, rv))
     score = torch.einsum("bthd,bshd->bhts", rq, rk) * DIM**-0.5
     if softcap:
@@ -58,7 +58,7 @@ for name, rope, roper, causal, window, softcap, biased in CASES:
     if causal:
         score = score.masked_fill((behind < 0) | (behind >= (window or TIME)), -torch.inf)
     output = torch.einsum("bhts,bshd->bthd", score.softmax(-1), rv)
-    output = turned(output, True) if roper else output
+    output = rotated(output, True) if roper else output
     output.backward(numbers(4, BATCH, TIME, HEADS, DIM))
     rows.append(f'    {{"{name}", {rope}, {roper}, {causal}, {window}, {softcap}f, {biased},\n'
                 + ",\n".join(f"     {{{listed(x)}}}" for x in (output, q.grad, k.grad, v.grad)) + "},")

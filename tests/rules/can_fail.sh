@@ -67,6 +67,16 @@ touch "$tree/src/task/one.c"
 expect bad "two files of one name" "$rules/names.sh" "$tree"
 
 good
+echo 'A good document.' >"$tree/README.md"
+expect good "words of a good tree" "$rules/words.sh" "$tree"
+printf '/* The keys are t%s. */\n' urned >"$tree/src/study/words.c"
+expect bad "a word that is not the field's" "$rules/words.sh" "$tree"
+rm "$tree/src/study/words.c"
+printf '%0121d\n' 0 >"$tree/README.md"
+expect bad "a document with a line of 121 columns" "$rules/words.sh" "$tree"
+rm "$tree/README.md"
+
+good
 expect good "includes of a good tree" "$rules/cycles.sh" "$tree"
 printf '#include "task/two.h"\n' >"$tree/src/task/one.c"
 printf '#include "task/one.h"\n' >"$tree/src/task/two.h"

@@ -21,7 +21,7 @@ struct synthetic_run {
 /* 600 steps of the index task from seed 1; has no position and no half. */
 extern const struct synthetic_run synthetic_quick;
 
-/* <folder>/<name>, in one of a few buffers used in turn: good for the next sixteen calls. */
+/* <folder>/<name>, in one of a few buffers that are reused: good for the next sixteen calls. */
 const char *synthetic_path(const char *folder, const char *name);
 
 /* Replaces the text of <folder>/<name>, making the folder. */

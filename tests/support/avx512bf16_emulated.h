@@ -4,7 +4,7 @@
  * not these. Named before every C file of a build, as by CFLAGS="-include
  * <root>/tests/support/avx512bf16_emulated.h", it puts functions of plain AVX-512 in the place of the
  * intrinsics, and CPUID is read as if the processor had AVX512_BF16: then the kernels for avx512bf16 run, and
- * with ROTARY_EMULATE_TILES those for amx. Files that are compiled for less are left as they are. The sources
+ * with ROTARY_EMULATE_AMX those for amx. Files that are compiled for less are left as they are. The sources
  * do not know of it.
  *
  * Each function is one instruction, as Intel's Software Developer's Manual gives it, volume 2: it rounds to

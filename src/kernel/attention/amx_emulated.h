@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * AMX emulation, for builds with ROTARY_EMULATE_TILES: it lets the amx kernels be tested where the processor
+ * AMX emulation, for builds with ROTARY_EMULATE_AMX: it lets the amx kernels be tested where the processor
  * has AVX512_BF16 but no AMX. Each function is one instruction of Intel's Software Developer's Manual. Tile
  * registers are per thread, as the processor's are; use of a tile that is not configured fails an assertion
  * where the processor would raise an exception.

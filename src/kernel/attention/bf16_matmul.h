@@ -29,7 +29,7 @@ struct right_side {
 };
 
 #ifdef ROTARY_TILES
-#ifdef ROTARY_EMULATE_TILES
+#ifdef ROTARY_EMULATE_AMX
 #include "kernel/attention/amx_emulated.h"
 
 #define TILE_ZERO(tile)                 rotary_emulated_tile_zero(tile)
