@@ -311,8 +311,8 @@ static inline vhalf v_narrow(vint wide)
 #if defined(__AVX512F__)
     return (vhalf)_mm512_cvtepi32_epi16((__m512i)wide);
 #elif defined(__AVX2__)
-    __m256i packed = _mm256_packus_epi32((__m256i)wide, (__m256i)wide);
-    return (vhalf)_mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08));
+    __m256i narrowed = _mm256_packus_epi32((__m256i)wide, (__m256i)wide);
+    return (vhalf)_mm256_castsi256_si128(_mm256_permute4x64_epi64(narrowed, 0x08));
 #else
     return __builtin_convertvector(wide, vhalf);
 #endif

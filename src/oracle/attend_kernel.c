@@ -118,9 +118,9 @@ rotary_status attend_kernel(const struct attend_config *config, const struct att
     rotary_status status = create(config, work, &kernel, error);
     if (status)
         return status;
-    kernel.query = tensor_pack(query->values, query->elements, ROTARY_F32);
-    kernel.key = tensor_pack(key->values, key->elements, ROTARY_F32);
-    kernel.value = tensor_pack(value->values, value->elements, ROTARY_F32);
+    kernel.query = tensor_from_double(query->values, query->elements, ROTARY_F32);
+    kernel.key = tensor_from_double(key->values, key->elements, ROTARY_F32);
+    kernel.value = tensor_from_double(value->values, value->elements, ROTARY_F32);
     float *made = calloc((size_t)query->elements, sizeof *made);
     if (!kernel.query || !kernel.key || !kernel.value || !made)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to run the kernel of librotary");

@@ -107,8 +107,8 @@ static rotary_status read_tables(const struct rotate_tensor_config *config, stru
         status = check_tables(work, error);
     if (status)
         return status;
-    work->cosine_data = tensor_pack(work->cosine.values, work->cosine.elements, ROTARY_F32);
-    work->sine_data = tensor_pack(work->sine.values, work->sine.elements, ROTARY_F32);
+    work->cosine_data = tensor_from_double(work->cosine.values, work->cosine.elements, ROTARY_F32);
+    work->sine_data = tensor_from_double(work->sine.values, work->sine.elements, ROTARY_F32);
     return work->cosine_data && work->sine_data
                ? ROTARY_OK
                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the tables of %s", config->cosine);
@@ -244,7 +244,7 @@ static rotary_status rotate(const struct rotate_tensor_config *config, struct wo
         return status;
     if (config->cosine)
         call.tables = file_tables(work);
-    work->data = tensor_pack(work->input.tensor.values, work->input.tensor.elements, work->dtype);
+    work->data = tensor_from_double(work->input.tensor.values, work->input.tensor.elements, work->dtype);
     if (!work->data)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to rotate %s", config->input);
     rotary_rope_tensor *tensor = rotation_tensor(&call, config->role);
@@ -265,7 +265,7 @@ static rotary_status write_result(const struct rotate_tensor_config *config, str
     struct tensor *tensor = &work->input.tensor;
     tensor->label = config->output;
     tensor->type = types[work->dtype];
-    tensor_unpack(tensor->values, work->data, tensor->elements, work->dtype);
+    tensor_to_double(tensor->values, work->data, tensor->elements, work->dtype);
     rotary_status status = heads_write(&work->input, error);
     if (!status) {
         *output = *tensor;

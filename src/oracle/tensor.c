@@ -63,20 +63,20 @@ static float to_odd(double value)
     return rotary_float_from_bits(bits | 1u);
 }
 
-void *tensor_pack(const double *values, int64_t count, rotary_dtype dtype)
+void *tensor_from_double(const double *values, int64_t count, rotary_dtype dtype)
 {
-    void *packed = calloc((size_t)count + 1, rotary_dtype_size(dtype));
-    if (!packed)
+    void *converted = calloc((size_t)count + 1, rotary_dtype_size(dtype));
+    if (!converted)
         return NULL;
     for (int64_t i = 0; i < count; i++)
-        rotary_set_element(packed, i, dtype, dtype == ROTARY_F32 ? (float)values[i] : to_odd(values[i]));
-    return packed;
+        rotary_set_element(converted, i, dtype, dtype == ROTARY_F32 ? (float)values[i] : to_odd(values[i]));
+    return converted;
 }
 
-void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dtype dtype)
+void tensor_to_double(double *values, const void *converted, int64_t count, rotary_dtype dtype)
 {
     for (int64_t i = 0; i < count; i++)
-        values[i] = (double)rotary_element(packed, i, dtype);
+        values[i] = (double)rotary_element(converted, i, dtype);
 }
 
 /* ---- shapes ---- */
@@ -325,7 +325,7 @@ static rotary_status write_npy(const struct tensor *tensor, rotary_error *error)
         array.data = tensor->values;
         return npy_write(tensor->label, &array, error);
     }
-    array.data = tensor_pack(tensor->values, tensor->elements, tensor_dtype(array.type));
+    array.data = tensor_from_double(tensor->values, tensor->elements, tensor_dtype(array.type));
     if (array.data && tensor->type == NPY_BF16)
         round_to_bf16(tensor->values, array.data, tensor->elements);
     rotary_status status =
@@ -345,15 +345,15 @@ static rotary_status write_safetensor(const char *path, const char *name, const 
                                  .dimensions = tensor->dimensions,
                                  .data = tensor->values};
     memcpy(written.shape, tensor->shape, sizeof written.shape);
-    void *packed = NULL;
+    void *converted = NULL;
     if (!wide) {
-        packed = tensor_pack(tensor->values, tensor->elements, written.dtype);
-        if (!packed)
+        converted = tensor_from_double(tensor->values, tensor->elements, written.dtype);
+        if (!converted)
             return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory to write it", path);
-        written.data = packed;
+        written.data = converted;
     }
     rotary_status status = safetensors_replace(path, &written, 1, NULL, error);
-    free(packed);
+    free(converted);
     return status;
 }
 

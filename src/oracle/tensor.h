@@ -47,8 +47,8 @@ const char *tensor_type_name(enum npy_type type);
 /* The types librotary has: f16, f32 and bf16 as they are, all others as f32. */
 rotary_dtype tensor_dtype(enum npy_type type);
 /* Numbers in a type of librotary's, rounded once; the caller frees them. NULL: no memory. */
-void *tensor_pack(const double *values, int64_t count, rotary_dtype dtype);
-void tensor_unpack(double *values, const void *packed, int64_t count, rotary_dtype dtype);
+void *tensor_from_double(const double *values, int64_t count, rotary_dtype dtype);
+void tensor_to_double(double *values, const void *converted, int64_t count, rotary_dtype dtype);
 
 /* "[2, 5, 64]", of up to 8 numbers. */
 enum { SHAPE_TEXT_BYTES = 192 };

@@ -178,7 +178,7 @@ static int find_gemms(struct run *run)
             .inner = inner,
             .source_row = inner,
             .source_column = 1,
-            .weights_row = run->call.weight->vnni ? GEMM_VNNI : GEMM_PACKED,
+            .weights_row = run->call.weight->vnni ? GEMM_VNNI : GEMM_WEIGHT_PANEL,
             .destination_row = columns,
             .type = run->call.in.dtype,
             .destination_type = run->call.out.dtype,

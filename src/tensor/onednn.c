@@ -342,7 +342,7 @@ struct gemm_layouts {
 };
 
 static dnnl_status_t gemm_layouts(struct gemm_layouts *l, const struct gemm_shape *shape,
-                                  const layout *packed)
+                                  const layout *panel_layout)
 {
     const dnnl_dims_t source = {shape->rows, shape->inner}, weights = {shape->inner, shape->columns},
                       destination = {shape->rows, shape->columns}, bias = {1, shape->columns},
@@ -352,9 +352,9 @@ static dnnl_status_t gemm_layouts(struct gemm_layouts *l, const struct gemm_shap
     dnnl_data_type_t type = type_of(shape->type);
     dnnl_status_t status = layout_strided(&l->operand[SOURCE], source, type, source_strides);
     l->made += status == dnnl_success;
-    if (status == dnnl_success && packed)
-        status = layout_copy(&l->operand[WEIGHTS], layout_handle(packed));
-    else if (status == dnnl_success && shape->weights_row == GEMM_PACKED)
+    if (status == dnnl_success && panel_layout)
+        status = layout_copy(&l->operand[WEIGHTS], layout_handle(panel_layout));
+    else if (status == dnnl_success && shape->weights_row == GEMM_WEIGHT_PANEL)
         status = layout_any(&l->operand[WEIGHTS], weights, type);
     else if (status == dnnl_success && shape->weights_row == GEMM_VNNI)
         status = layout_vnni(&l->operand[WEIGHTS], weights);
@@ -371,13 +371,13 @@ static dnnl_status_t gemm_layouts(struct gemm_layouts *l, const struct gemm_shap
     return status;
 }
 
-/* Plans the GEMM of a shape. `packed` is the layout of the weights; NULL: as shape->weights_row says, where
- * GEMM_PACKED lets oneDNN choose. */
+/* Plans the GEMM of a shape. `panel_layout` is that of the packed weights; NULL: as shape->weights_row says,
+ * where GEMM_WEIGHT_PANEL lets oneDNN choose. */
 static dnnl_status_t gemm_plan(dnnl_primitive_desc_t *plan, struct gemm_layouts *l, dnnl_engine_t engine,
-                               const struct gemm_shape *shape, const layout *packed)
+                               const struct gemm_shape *shape, const layout *panel_layout)
 {
     dnnl_primitive_attr_t attributes = NULL;
-    dnnl_status_t status = gemm_layouts(l, shape, packed);
+    dnnl_status_t status = gemm_layouts(l, shape, panel_layout);
     if (status == dnnl_success)
         status = gemm_attributes(&attributes, shape->epilogue);
     if (status == dnnl_success)
@@ -428,18 +428,18 @@ enum gemm_support gemm_probe(const struct gemms *gemms, const struct gemm_shape 
     return support;
 }
 
-static dnnl_status_t gemm_make(struct gemms *gemms, struct gemm *gemm, const layout *packed)
+static dnnl_status_t gemm_make(struct gemms *gemms, struct gemm *gemm, const layout *panel_layout)
 {
     struct gemm_layouts layouts = {0};
     dnnl_primitive_desc_t plan = NULL;
-    dnnl_status_t status = gemm_plan(&plan, &layouts, gemms->engine, &gemm->shape, packed);
+    dnnl_status_t status = gemm_plan(&plan, &layouts, gemms->engine, &gemm->shape, panel_layout);
     if (status == dnnl_success)
         status = dnnl_primitive_create(&gemm->primitive, plan);
     if (status == dnnl_success && !(gemm->memory = calloc((size_t)gemms->threads, sizeof *gemm->memory)))
         status = dnnl_out_of_memory;
     for (int worker = 0; status == dnnl_success && worker < gemms->threads; worker++)
         for (int i = 0; status == dnnl_success && i < OPERANDS; i++) {
-            if (i == WEIGHTS && packed)
+            if (i == WEIGHTS && panel_layout)
                 continue; /* a panel has its own */
             const void *handle =
                 i == SCRATCH ? (const void *)dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0)

@@ -15,7 +15,7 @@ enum gemm_epilogue {
     GEMM_EPILOGUE_SUM /* adds to the destination */
 };
 
-enum { GEMM_PACKED = 0, GEMM_VNNI = -1 };
+enum { GEMM_WEIGHT_PANEL = 0, GEMM_VNNI = -1 };
 
 /* Everything a GEMM is planned from:
  *     destination[rows, columns] = epilogue(source[rows, inner] weights[inner, columns] + bias)
@@ -23,11 +23,12 @@ enum { GEMM_PACKED = 0, GEMM_VNNI = -1 };
 struct gemm_shape {
     int64_t rows, columns, inner;
     int64_t source_row, source_column; /* strides; one of them is 1 */
-    int64_t weights_row; /* stride; GEMM_PACKED: a panel; GEMM_VNNI: packed by pack_vnni (layer_kernels.h) */
-    int64_t destination_row;        /* stride */
-    int64_t type, destination_type; /* rotary_dtype; type: of source and weights */
-    int64_t bias;                   /* 1 or 0: whether there is one */
-    int64_t epilogue;               /* enum gemm_epilogue */
+    int64_t weights_row;               /* stride; GEMM_WEIGHT_PANEL: a panel; GEMM_VNNI: packed by pack_vnni
+                                          (layer_kernels.h) */
+    int64_t destination_row;           /* stride */
+    int64_t type, destination_type;    /* rotary_dtype; type: of source and weights */
+    int64_t bias;                      /* 1 or 0: whether there is one */
+    int64_t epilogue;                  /* enum gemm_epilogue */
 };
 
 /* The GEMMs planned so far, and what each worker needs to run one. */

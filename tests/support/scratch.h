@@ -17,7 +17,8 @@ void scratch_write(const char *path, const void *bytes, size_t count);
 /* Removes a file, or a folder with all it holds. */
 void scratch_remove(const char *path);
 
-/* The path of `name` in the folder, in one of a few buffers that are reused: good for the next sixteen calls. */
+/* The path of `name` in the folder, in one of a few buffers that are reused: good for the next sixteen calls.
+ */
 const char *scratch_path(const char *name);
 
 #endif
