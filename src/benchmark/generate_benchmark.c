@@ -8,12 +8,12 @@
 #include "model/generation.h"
 #include "tensor/profile.h"
 
-/* Inputs and outputs of generate(). */
+/* The memory of a generate_call. */
 struct buffers {
     struct rotary_arena arena;
     int32_t *prompt, *generated;
     const int32_t **prompts;
-    int32_t **continuations;
+    int32_t **outputs;
     int64_t *lengths, *counts;
 };
 
@@ -22,7 +22,7 @@ static void carve(struct buffers *buffers, int64_t problems, int64_t tokens)
     buffers->prompt = rotary_arena_push(&buffers->arena, problems, sizeof *buffers->prompt);
     buffers->generated = rotary_arena_push(&buffers->arena, problems * tokens, sizeof *buffers->generated);
     buffers->prompts = rotary_arena_push(&buffers->arena, problems, sizeof *buffers->prompts);
-    buffers->continuations = rotary_arena_push(&buffers->arena, problems, sizeof *buffers->continuations);
+    buffers->outputs = rotary_arena_push(&buffers->arena, problems, sizeof *buffers->outputs);
     buffers->lengths = rotary_arena_push(&buffers->arena, problems, sizeof *buffers->lengths);
     buffers->counts = rotary_arena_push(&buffers->arena, problems, sizeof *buffers->counts);
 }
@@ -38,7 +38,7 @@ static rotary_status create_buffers(struct buffers *buffers, int64_t problems, i
     for (int64_t i = 0; i < problems; i++) {
         buffers->prompt[i] = (int32_t)(i % vocabulary);
         buffers->prompts[i] = &buffers->prompt[i];
-        buffers->continuations[i] = buffers->generated + i * tokens;
+        buffers->outputs[i] = buffers->generated + i * tokens;
         buffers->lengths[i] = 1;
     }
     return ROTARY_OK;
@@ -51,12 +51,16 @@ static rotary_status run_generation(struct generate_benchmark *result, struct de
     rotary_status status = create_buffers(&buffers, result->problems, result->tokens,
                                           decoder_configuration(decoder)->vocab_size, error);
     if (status == ROTARY_OK) {
-        struct generate_config generation = {.max_new_tokens = result->tokens, .stop = -1};
+        const struct generate_config generation = {.max_new_tokens = result->tokens, .stop = -1};
+        const struct generate_call call = {.count = result->problems,
+                                           .prompts = buffers.prompts,
+                                           .lengths = buffers.lengths,
+                                           .outputs = buffers.outputs,
+                                           .generated = buffers.counts};
         if (compute->profile)
             *compute->profile = (struct profile){0};
         double begin = rotary_clock();
-        status = generate(decoder, &generation, result->problems, buffers.prompts, buffers.lengths,
-                          buffers.continuations, buffers.counts, NULL, error);
+        status = generate(decoder, &generation, &call, error);
         result->seconds = rotary_clock() - begin;
     }
     rotary_arena_free(&buffers.arena);

@@ -103,8 +103,12 @@ static rotary_status continue_prompt(const struct invocation *invocation, const 
                                          (uint64_t)(seed->given ? seed->value : model->config.train.seed)};
     const int32_t *prompt = text->tokens;
     int64_t generated = 0;
-    status = generate(model->decoder, &config, 1, &prompt, &text->length, &text->generated, &generated, NULL,
-                      error);
+    const struct generate_call call = {.count = 1,
+                                       .prompts = &prompt,
+                                       .lengths = &text->length,
+                                       .outputs = &text->generated,
+                                       .generated = &generated};
+    status = generate(model->decoder, &config, &call, error);
     if (status != ROTARY_OK)
         return status;
     characters_decode(characters, text->generated, generated, text->characters);

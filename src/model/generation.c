@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prompts are decoded in groups. All sequences of a group advance together, one position per step: a longer
- * prompt supplies its own token where a shorter one already takes the model's. So all sequences of the
- * group's KV cache have the same length.
+ * Prompts are decoded in groups. All sequences of a group advance together, one position per step, so they
+ * have the same length in the KV cache. The next token of a sequence comes from its prompt until that ends,
+ * then from the model.
  */
 #include "model/generation.h"
 
@@ -18,13 +18,12 @@
 struct group {
     struct decoder *decoder;
     const struct generate_config *config;
-    int64_t first, count;   /* prompts first ... first + count - 1 of the call */
-    int64_t capacity;       /* positions: longest prompt + max_new_tokens */
-    int32_t *tokens;        /* [count, capacity] */
-    int32_t *inputs;        /* [count, time]: the tokens of one call */
-    const int64_t *lengths; /* of the prompts */
-    int64_t *generated;     /* [count] new tokens so far */
-    float *logits;          /* [count, vocabulary], or [count, capacity, vocabulary] without a cache */
+    struct generate_call call; /* of the group's prompts alone */
+    int64_t first;             /* index of the group's first prompt */
+    int64_t capacity;          /* positions: longest prompt + max_new_tokens */
+    int32_t *tokens;           /* [count, capacity]: prompts and generated tokens */
+    int32_t *inputs;           /* [count, time]: tokens of one decoder call */
+    float *logits;             /* [count, vocabulary], or [count, capacity, vocabulary] without a cache */
 };
 
 static int32_t argmax(const float *logits, int64_t count)
@@ -64,25 +63,24 @@ static int32_t next_token(const struct group *group, int64_t row, int64_t positi
 
 static bool is_finished(const struct group *group, int64_t row)
 {
-    int64_t generated = group->generated[row];
-    const int32_t *tokens = group->tokens + row * group->capacity + group->lengths[row];
+    int64_t generated = group->call.generated[row];
+    const int32_t *tokens = group->tokens + row * group->capacity + group->call.lengths[row];
     return generated == group->config->max_new_tokens ||
            (generated > 0 && tokens[generated - 1] == group->config->stop);
 }
 
-/* Writes the next token at `position` of every sequence whose prompt ends before it. True when all sequences
- * are finished. */
+/* Writes token `position` of every sequence whose prompt is not longer. True when all sequences are finished.
+ */
 static bool append(const struct group *group, int64_t position, const float *logits, int64_t stride)
 {
     bool all_finished = true;
-    for (int64_t row = 0; row < group->count; row++) {
+    for (int64_t row = 0; row < group->call.count; row++) {
         int32_t *tokens = group->tokens + row * group->capacity;
-        if (position >= group->lengths[row] && !is_finished(group, row)) {
+        if (position >= group->call.lengths[row] && !is_finished(group, row)) {
             tokens[position] = next_token(group, row, position, logits + row * stride);
-            group->generated[row]++;
-        } else if (position >= group->lengths[row]) {
-            tokens[position] =
-                tokens[position - 1]; /* padding: the model reads it, the output ends before it */
+            group->call.generated[row]++;
+        } else if (position >= group->call.lengths[row]) {
+            tokens[position] = tokens[position - 1]; /* padding: not part of the output */
         }
         all_finished = all_finished && is_finished(group, row);
     }
@@ -92,30 +90,30 @@ static bool append(const struct group *group, int64_t position, const float *log
 /* Copies positions from ... from + time - 1 of every sequence to `inputs`. */
 static void gather(const struct group *group, int64_t from, int64_t time)
 {
-    for (int64_t row = 0; row < group->count; row++)
+    for (int64_t row = 0; row < group->call.count; row++)
         memcpy(group->inputs + row * time, group->tokens + row * group->capacity + from,
                (size_t)time * sizeof *group->inputs);
 }
 
 static int64_t shortest_length(const struct group *group)
 {
-    int64_t min = group->lengths[0];
-    for (int64_t row = 1; row < group->count; row++)
-        min = min_i64(min, group->lengths[row]);
+    int64_t min = group->call.lengths[0];
+    for (int64_t row = 1; row < group->call.count; row++)
+        min = min_i64(min, group->call.lengths[row]);
     return min;
 }
 
-static bool is_interrupted(const atomic_bool *interrupted)
+static bool is_interrupted(const struct group *group)
 {
-    return interrupted && atomic_load_explicit(interrupted, memory_order_relaxed);
+    return group->call.interrupted && atomic_load_explicit(group->call.interrupted, memory_order_relaxed);
 }
 
-static rotary_status generate_with_cache(const struct group *group, const atomic_bool *interrupted,
-                                         rotary_error *error)
+static rotary_status generate_with_cache(const struct group *group, rotary_error *error)
 {
     struct decoder_cache *cache = NULL;
-    rotary_status status = decoder_cache_create(&cache, group->decoder, group->count, group->capacity, error);
-    int64_t chunk = decoder_rows(group->decoder->limits) / group->count,
+    rotary_status status =
+        decoder_cache_create(&cache, group->decoder, group->call.count, group->capacity, error);
+    int64_t chunk = decoder_rows(group->decoder->limits) / group->call.count,
             shortest_prompt = shortest_length(group);
     bool done = false;
     for (int64_t position = 0; status == ROTARY_OK && !done;) {
@@ -125,15 +123,14 @@ static rotary_status generate_with_cache(const struct group *group, const atomic
         position += time;
         if (status == ROTARY_OK)
             done = append(group, position, group->logits, group->decoder->config.vocab_size);
-        if (status == ROTARY_OK && is_interrupted(interrupted))
+        if (status == ROTARY_OK && is_interrupted(group))
             status = rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while generating");
     }
     decoder_cache_destroy(cache);
     return status;
 }
 
-static rotary_status generate_without_cache(const struct group *group, const atomic_bool *interrupted,
-                                            rotary_error *error)
+static rotary_status generate_without_cache(const struct group *group, rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
     int64_t vocabulary = group->decoder->config.vocab_size;
@@ -141,73 +138,75 @@ static rotary_status generate_without_cache(const struct group *group, const ato
     for (int64_t position = shortest_length(group);
          status == ROTARY_OK && !done && position < group->capacity; position++) {
         gather(group, 0, position);
-        status = decoder_logits(group->decoder, group->count, position, group->inputs, group->logits, error);
+        status =
+            decoder_logits(group->decoder, group->call.count, position, group->inputs, group->logits, error);
         if (status == ROTARY_OK)
             done =
                 append(group, position, group->logits + (position - 1) * vocabulary, position * vocabulary);
-        if (is_interrupted(interrupted))
+        if (status == ROTARY_OK && is_interrupted(group))
             status = rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while generating");
     }
     return status;
 }
 
-static rotary_status run_group(struct group *group, const int32_t *const *prompts, int32_t *const *outputs,
-                               const atomic_bool *interrupted, rotary_error *error)
+static rotary_status run_group(struct group *group, rotary_error *error)
 {
     int64_t longest = 0;
-    for (int64_t row = 0; row < group->count; row++)
-        longest = max_i64(longest, group->lengths[row]);
+    for (int64_t row = 0; row < group->call.count; row++)
+        longest = max_i64(longest, group->call.lengths[row]);
     group->capacity = longest + group->config->max_new_tokens;
     int64_t positions = group->config->without_cache ? group->capacity : 1;
     int64_t rows = decoder_rows(group->decoder->limits);
-    group->tokens = calloc((size_t)(group->count * group->capacity), sizeof *group->tokens);
-    group->inputs = calloc((size_t)(rows + group->count * group->capacity), sizeof *group->inputs);
+    group->tokens = calloc((size_t)(group->call.count * group->capacity), sizeof *group->tokens);
+    group->inputs = calloc((size_t)(rows + group->call.count * group->capacity), sizeof *group->inputs);
     group->logits =
-        calloc((size_t)(group->count * positions * group->decoder->config.vocab_size), sizeof(float));
+        calloc((size_t)(group->call.count * positions * group->decoder->config.vocab_size), sizeof(float));
     rotary_status status = ROTARY_OK;
     if (!group->tokens || !group->inputs || !group->logits)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to generate from %lld prompts",
-                             (long long)group->count);
+                             (long long)group->call.count);
     if (status == ROTARY_OK) {
-        for (int64_t row = 0; row < group->count; row++)
-            memcpy(group->tokens + row * group->capacity, prompts[row],
-                   (size_t)group->lengths[row] * sizeof *group->tokens);
-        status = group->config->without_cache ? generate_without_cache(group, interrupted, error)
-                                              : generate_with_cache(group, interrupted, error);
+        for (int64_t row = 0; row < group->call.count; row++)
+            memcpy(group->tokens + row * group->capacity, group->call.prompts[row],
+                   (size_t)group->call.lengths[row] * sizeof *group->tokens);
+        status = group->config->without_cache ? generate_without_cache(group, error)
+                                              : generate_with_cache(group, error);
     }
     if (status == ROTARY_OK)
-        for (int64_t row = 0; row < group->count; row++)
-            memcpy(outputs[row], group->tokens + row * group->capacity + group->lengths[row],
-                   (size_t)group->generated[row] * sizeof *group->tokens);
+        for (int64_t row = 0; row < group->call.count; row++)
+            memcpy(group->call.outputs[row], group->tokens + row * group->capacity + group->call.lengths[row],
+                   (size_t)group->call.generated[row] * sizeof *group->tokens);
     free(group->tokens);
     free(group->inputs);
     free(group->logits);
     return status;
 }
 
-rotary_status generate(struct decoder *decoder, const struct generate_config *config, int64_t count,
-                       const int32_t *const *prompts, const int64_t *lengths, int32_t *const *outputs,
-                       int64_t *generated, const atomic_bool *interrupted, rotary_error *error)
+rotary_status generate(struct decoder *decoder, const struct generate_config *config,
+                       const struct generate_call *call, rotary_error *error)
 {
     if (config->max_new_tokens < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "max_new_tokens is %lld: wanted at least 1",
                            (long long)config->max_new_tokens);
-    for (int64_t i = 0; i < count; i++)
-        if (lengths[i] < 1)
+    for (int64_t i = 0; i < call->count; i++)
+        if (call->lengths[i] < 1)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "prompt %lld is empty: wanted at least 1 token", (long long)i);
-    /* With a cache a sequence takes one row of a call; without, one sequence of the batch. */
+    /* With a cache, a sequence takes one row of the decoder's batch; without, `time` rows. */
     int64_t group_size = config->without_cache ? decoder->limits.batch : decoder_rows(decoder->limits);
     rotary_status status = ROTARY_OK;
-    for (int64_t first = 0; status == ROTARY_OK && first < count; first += group_size) {
+    for (int64_t first = 0; status == ROTARY_OK && first < call->count; first += group_size) {
         struct group group = {.decoder = decoder,
                               .config = config,
                               .first = first,
-                              .count = min_i64(count - first, group_size),
-                              .lengths = lengths + first,
-                              .generated = generated + first};
-        memset(group.generated, 0, (size_t)group.count * sizeof *group.generated);
-        status = run_group(&group, prompts + first, outputs + first, interrupted, error);
+                              .call = {.count = min_i64(call->count - first, group_size),
+                                       .prompts = call->prompts + first,
+                                       .lengths = call->lengths + first,
+                                       .outputs = call->outputs + first,
+                                       .generated = call->generated + first,
+                                       .interrupted = call->interrupted}};
+        memset(group.call.generated, 0, (size_t)group.call.count * sizeof *group.call.generated);
+        status = run_group(&group, error);
     }
     return status;
 }

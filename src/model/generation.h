@@ -14,16 +14,22 @@ struct generate_config {
     int32_t stop;           /* stop token, which ends a sequence; -1: none */
     float temperature;  /* 0: greedy, argmax of the logits; else sampled from softmax(logits / temperature) */
     uint64_t seed;      /* of sampling */
-    bool without_cache; /* recomputes all positions for every token: slow, for tests */
+    bool without_cache; /* recompute all positions for every token: slow, for tests */
 };
 
-/* Generates from `count` prompts: prompt i has lengths[i] >= 1 tokens at prompts[i]. Writes the new tokens,
- * including the stop token, to outputs[i], which has room for max_new_tokens, and their number to
- * generated[i]. Argmax takes the first of equal logits. `interrupted` may be NULL; once it is true the call
- * returns ROTARY_INTERRUPTED soon. */
+/* Prompts and their outputs. All arrays have `count` elements. */
+struct generate_call {
+    int64_t count;                  /* prompts */
+    const int32_t *const *prompts;  /* prompt i: lengths[i] tokens */
+    const int64_t *lengths;         /* at least 1 each */
+    int32_t *const *outputs;        /* output i: room for max_new_tokens; gets the new tokens of prompt i,
+                                       the stop token included */
+    int64_t *generated;             /* gets the number of new tokens of each prompt */
+    const atomic_bool *interrupted; /* once true, generate() returns ROTARY_INTERRUPTED soon; may be NULL */
+};
+
+/* Generates from every prompt of the call. Argmax takes the first of equal logits. */
 ROTARY_CHECKED rotary_status generate(struct decoder *decoder, const struct generate_config *config,
-                                      int64_t count, const int32_t *const *prompts, const int64_t *lengths,
-                                      int32_t *const *outputs, int64_t *generated,
-                                      const atomic_bool *interrupted, rotary_error *error);
+                                      const struct generate_call *call, rotary_error *error);
 
 #endif

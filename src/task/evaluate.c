@@ -20,7 +20,7 @@ struct workspace {
     int64_t batch_sequences;              /* validation sequences per batch */
     int32_t *sequence, *tokens, *targets; /* [time + 1]; [batch_sequences, time] */
     const int32_t **prompts;              /* [problems] */
-    int32_t **continuations;              /* [problems] */
+    int32_t **outputs;                    /* [problems] */
     int64_t *lengths, *generated;         /* [problems] */
 };
 
@@ -39,7 +39,7 @@ static void carve(struct workspace *workspace, const struct task *task, int64_t 
     workspace->targets =
         rotary_arena_push(arena, workspace->batch_sequences * time, sizeof *workspace->targets);
     workspace->prompts = rotary_arena_push(arena, problems, sizeof *workspace->prompts);
-    workspace->continuations = rotary_arena_push(arena, problems, sizeof *workspace->continuations);
+    workspace->outputs = rotary_arena_push(arena, problems, sizeof *workspace->outputs);
     workspace->lengths = rotary_arena_push(arena, problems, sizeof *workspace->lengths);
     workspace->generated = rotary_arena_push(arena, problems, sizeof *workspace->generated);
 }
@@ -61,7 +61,7 @@ static void score_problems(const struct task *task, const struct workspace *work
 {
     for (int64_t i = 0; i < evaluation->problems; i++) {
         char generated[TASK_TEXT_BYTES] = "", answer[TASK_TEXT_BYTES] = "";
-        characters_decode(&task->characters, workspace->continuations[i], workspace->generated[i], generated);
+        characters_decode(&task->characters, workspace->outputs[i], workspace->generated[i], generated);
         task_answer(task, generated, answer);
         bool correct = strcmp(answer, workspace->problems[i].answer) == 0;
         evaluation->correct += correct;
@@ -82,15 +82,19 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
         if (status != ROTARY_OK)
             return status;
         workspace->prompts[i] = prompt;
-        workspace->continuations[i] = workspace->generated_tokens + i * workspace->size.completion;
+        workspace->outputs[i] = workspace->generated_tokens + i * workspace->size.completion;
     }
-    struct generate_config generation = {.max_new_tokens = workspace->size.completion,
-                                         .stop = task->characters.token['#'],
-                                         .temperature = config->temperature,
-                                         .seed = config->seed};
-    rotary_status status =
-        generate(decoder, &generation, evaluation->problems, workspace->prompts, workspace->lengths,
-                 workspace->continuations, workspace->generated, config->interrupted, error);
+    const struct generate_config generation = {.max_new_tokens = workspace->size.completion,
+                                               .stop = task->characters.token['#'],
+                                               .temperature = config->temperature,
+                                               .seed = config->seed};
+    const struct generate_call call = {.count = evaluation->problems,
+                                       .prompts = workspace->prompts,
+                                       .lengths = workspace->lengths,
+                                       .outputs = workspace->outputs,
+                                       .generated = workspace->generated,
+                                       .interrupted = config->interrupted};
+    rotary_status status = generate(decoder, &generation, &call, error);
     if (status == ROTARY_OK)
         score_problems(task, workspace, evaluation);
     return status;

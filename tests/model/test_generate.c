@@ -64,9 +64,12 @@ static struct prompts run(struct decoder *decoder, struct generate_config config
     struct prompts prompts;
     fill(&prompts);
     rotary_error error = {0};
-    if (!CHECK_INT(generate(decoder, &config, PROMPTS, prompts.in, prompts.lengths, prompts.to,
-                            prompts.generated, NULL, &error),
-                   ROTARY_OK))
+    const struct generate_call call = {.count = PROMPTS,
+                                       .prompts = prompts.in,
+                                       .lengths = prompts.lengths,
+                                       .outputs = prompts.to,
+                                       .generated = prompts.generated};
+    if (!CHECK_INT(generate(decoder, &config, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     return prompts;
 }

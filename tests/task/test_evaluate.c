@@ -40,26 +40,26 @@ static void stub_answer(int64_t i, const char *prompt, char generated[TASK_TEXT_
     }
 }
 
-rotary_status generate(struct decoder *decoder, const struct generate_config *config, int64_t count,
-                       const int32_t *const *prompts, const int64_t *lengths, int32_t *const *continuations,
-                       int64_t *generated, const atomic_bool *interrupted, rotary_error *error)
+rotary_status generate(struct decoder *decoder, const struct generate_config *config,
+                       const struct generate_call *call, rotary_error *error)
 {
     (void)decoder;
-    CHECK(interrupted == NULL);
+    CHECK(call->interrupted == NULL);
     stub.received = *config;
     if (stub.status != ROTARY_OK)
         return rotary_fail(error, stub.status, "the stub fails");
     const struct characters *characters = task_characters(stub.task);
-    for (int64_t i = 0; i < count; i++, stub.prompts++) {
+    for (int64_t i = 0; i < call->count; i++, stub.prompts++) {
         char prompt[TASK_TEXT_BYTES], text[TASK_TEXT_BYTES];
-        characters_decode(characters, prompts[i], lengths[i], prompt);
+        characters_decode(characters, call->prompts[i], call->lengths[i], prompt);
         struct problem problem;
         task_problem(stub.task, SEED, i, &problem);
         CHECK_TEXT(prompt, problem.prompt);
         stub_answer(i, prompt, text);
-        generated[i] = (int64_t)strlen(text);
-        CHECK(generated[i] <= config->max_new_tokens);
-        CHECK_INT(characters_encode(characters, text, generated[i], continuations[i], NULL), ROTARY_OK);
+        int64_t length = (int64_t)strlen(text);
+        call->generated[i] = length;
+        CHECK(length <= config->max_new_tokens);
+        CHECK_INT(characters_encode(characters, text, length, call->outputs[i], NULL), ROTARY_OK);
     }
     return ROTARY_OK;
 }
