@@ -46,6 +46,9 @@ ROTARY_CHECKED rotary_status file_rename(const char *from, const char *to, rotar
 /* Reads the JSON object in `path`, which the caller owns. Errors say path, line, column and what is wrong. */
 ROTARY_CHECKED rotary_status file_read_json(const char *path, json_t **object, rotary_error *error);
 ROTARY_CHECKED rotary_status file_replace_json(const char *path, const json_t *object, rotary_error *error);
+/* Checks that the "format" of an object read from `path` is the integer `wanted`; else ROTARY_BAD_FILE. */
+ROTARY_CHECKED rotary_status file_check_format(const char *path, const json_t *object, int wanted,
+                                               rotary_error *error);
 /* JSON as text, which the caller frees; `flags` are those of json_dumps. Real numbers have the fewest digits
  * with which all of them are read back exactly. NULL without memory. */
 char *file_json_text(const json_t *value, size_t flags);

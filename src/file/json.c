@@ -34,6 +34,18 @@ rotary_status file_read_json(const char *path, json_t **object, rotary_error *er
     return ROTARY_OK;
 }
 
+rotary_status file_check_format(const char *path, const json_t *object, int wanted, rotary_error *error)
+{
+    const json_t *format = json_object_get(object, "format");
+    if (!json_is_integer(format))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has no valid \"format\": wanted %d", path, wanted);
+    if (json_integer_value(format) != wanted)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s has format %lld, of another version of this program; this one reads format %d",
+                           path, (long long)json_integer_value(format), wanted);
+    return ROTARY_OK;
+}
+
 /* The fewest significant digits, from `digits` to 17, with which every real number in `value` is read back
  * exactly. */
 static int digits_needed(const json_t *value, int digits)

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "train/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +26,9 @@ struct description {
 static rotary_status read_description(struct description *description, const json_t *object, const char *path,
                                       rotary_error *error)
 {
-    const json_t *format = json_object_get(object, "format");
-    if (!json_is_integer(format))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s: format: wanted %d", path, (int)COMPARE_FORMAT);
-    if (json_integer_value(format) != COMPARE_FORMAT)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has format %lld, of another version of this program; this one reads format %d",
-                           path, (long long)json_integer_value(format), (int)COMPARE_FORMAT);
+    rotary_status status = file_check_format(path, object, COMPARE_FORMAT, error);
+    if (status != ROTARY_OK)
+        return status;
     const json_t *positions = json_object_get(object, "positions"), *runs = json_object_get(object, "runs"),
                  *seed = json_object_get(json_object_get(object, "config"), "seed");
     size_t count = json_array_size(positions);
@@ -93,7 +90,7 @@ static rotary_status read_runs(struct collection *collection, const struct descr
                  (long long)(description->first_seed + i / description->position_count));
         status = file_path(path, folder, name, error);
         if (status == ROTARY_OK)
-            status = file_path(config, path, "config.json", error);
+            status = file_path(config, path, FOLDER_CONFIG, error);
         if (status != ROTARY_OK || !file_exists(config))
             continue;
         status = add_record(collection, path, error);
@@ -130,12 +127,12 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
     rotary_status status = make_room(collection, count, error);
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
         char config[FILE_PATH_BYTES];
-        status = file_path(config, folders[i], "config.json", error);
+        status = file_path(config, folders[i], FOLDER_CONFIG, error);
         if (status == ROTARY_OK && !file_exists(config))
-            return rotary_fail(
-                error, ROTARY_IO_ERROR,
-                "%s holds neither a run nor a comparison: wanted a config.json or a compare.json",
-                folders[i]);
+            return rotary_fail(error, ROTARY_IO_ERROR,
+                               "%s holds neither a run nor a comparison: wanted a " FOLDER_CONFIG
+                               " or a compare.json",
+                               folders[i]);
         if (status == ROTARY_OK)
             status = add_record(collection, folders[i], error);
     }

@@ -60,13 +60,10 @@ static rotary_status describe(const struct compare_call *call, json_t **descript
 static rotary_status check_same(const struct compare_call *call, const char *path, const json_t *old,
                                 rotary_error *error)
 {
-    const json_t *format = json_object_get(old, "format");
-    if (!json_is_integer(format) || json_integer_value(format) != COMPARE_FORMAT)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s has format %lld, of another version of this program; this one reads format %d",
-                           path, (long long)json_integer_value(format), (int)COMPARE_FORMAT);
     struct run_config recorded;
-    rotary_status status = run_config_from_json(&recorded, json_object_get(old, "config"), path, error);
+    rotary_status status = file_check_format(path, old, COMPARE_FORMAT, error);
+    if (status == ROTARY_OK)
+        status = run_config_from_json(&recorded, json_object_get(old, "config"), path, error);
     if (status != ROTARY_OK)
         return status;
     recorded.model.position = call->config->model.position; /* compare.json has none */
@@ -85,7 +82,7 @@ static rotary_status check_same(const struct compare_call *call, const char *pat
 static rotary_status open_folder(const struct compare_call *call, int *lock, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, call->folder, "config.json", error);
+    rotary_status status = file_path(path, call->folder, FOLDER_CONFIG, error);
     if (status != ROTARY_OK)
         return status;
     if (file_exists(path))

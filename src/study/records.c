@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "study/statistics.h"
+#include "train/folder.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -189,6 +190,9 @@ static rotary_status read_config(struct record *record, const char *path, rotary
     rotary_status status = file_read_json(path, &record->config, error);
     if (status != ROTARY_OK)
         return status;
+    status = file_check_format(path, record->config, RUN_FORMAT, error);
+    if (status != ROTARY_OK)
+        return status;
     record->task = json_string_value(json_object_get(record->config, "task"));
     record->position = json_string_value(json_object_get(record->config, "position"));
     const json_t *seed = json_object_get(record->config, "seed"),
@@ -208,9 +212,9 @@ rotary_status record_read(struct record *record, const char *folder, rotary_erro
 {
     *record = (struct record){0};
     char config[FILE_PATH_BYTES], metrics[FILE_PATH_BYTES];
-    rotary_status status = file_path(config, folder, "config.json", error);
+    rotary_status status = file_path(config, folder, FOLDER_CONFIG, error);
     if (status == ROTARY_OK)
-        status = file_path(metrics, folder, "metrics.jsonl", error);
+        status = file_path(metrics, folder, FOLDER_METRICS, error);
     if (status == ROTARY_OK && !(record->folder = strdup(folder)))
         status = no_memory(folder, error);
     if (status == ROTARY_OK)

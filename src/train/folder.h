@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run's folder: the names of its files, what it holds, and a lock.
+ * A run's folder: the names and the format of its files, what it holds, and a lock.
  */
 #ifndef ROTARY_TRAIN_FOLDER_H
 #define ROTARY_TRAIN_FOLDER_H
@@ -12,6 +12,8 @@
 #define FOLDER_MODEL     "model.safetensors"
 #define FOLDER_OPTIMIZER "optimizer.safetensors"
 #define FOLDER_NEXT      ".next" /* suffix of a file that will replace the one named without it */
+
+enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */
 
 enum folder_state {
     FOLDER_EMPTY,      /* no file of a run, or no folder yet */

@@ -8,6 +8,7 @@
 #include "train/schedule.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 
@@ -244,19 +245,15 @@ rotary_status run_config_extends(const struct run_config *config, const struct r
         (long long)recorded->train.steps, where, (long long)config->train.steps, schedule_names[schedule]);
 }
 
-/* Checks "format" and removes it: it is not a setting. */
-static rotary_status check_format(const char *path, json_t *object, rotary_error *error)
+/* Makes an invalid argument ROTARY_BAD_FILE, and puts the path into a message that lacks it. */
+static rotary_status fail_in_file(const char *path, rotary_status status, rotary_error *error)
 {
-    const json_t *format = json_object_get(object, "format");
-    if (!json_is_integer(format))
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has no valid \"format\": it is not the configuration of a run", path);
-    if (json_integer_value(format) != RUN_FORMAT)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has format %lld, of another version of this program; this one reads format %d",
-                           path, (long long)json_integer_value(format), RUN_FORMAT);
-    json_object_del(object, "format");
-    return ROTARY_OK;
+    if (status != ROTARY_INVALID_ARGUMENT)
+        return status;
+    rotary_error inner = error ? *error : (rotary_error){0};
+    if (strstr(inner.message, path))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s", inner.message);
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s: %.400s", path, inner.message);
 }
 
 rotary_status run_read_config(const char *folder, struct run_config *config, rotary_error *error)
@@ -272,7 +269,8 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     status = file_read_json(path, &object, error);
     if (status != ROTARY_OK)
         return status;
-    status = check_format(path, object, error);
+    status = file_check_format(path, object, RUN_FORMAT, error);
+    json_object_del(object, "format"); /* not a setting */
     struct run_config read;
     if (status == ROTARY_OK)
         status = run_config_from_json(&read, object, path, error);
@@ -281,12 +279,7 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     json_decref(object);
     if (status == ROTARY_OK)
         *config = read;
-    if (status != ROTARY_INVALID_ARGUMENT)
-        return status;
-    /* The invalid value is in a file, not in an argument. */
-    if (error)
-        error->status = ROTARY_BAD_FILE;
-    return ROTARY_BAD_FILE;
+    return fail_in_file(path, status, error);
 }
 
 rotary_status run_write_config(const char *folder, const struct run_config *config, rotary_error *error)

@@ -24,8 +24,6 @@
 #include "model/decoder.h"
 #include "task/task.h"
 
-enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */
-
 struct train_config {
     int64_t steps, batch_size;
     int64_t gradient_accumulation_steps; /* micro-batches of batch_size sequences per step */

@@ -8,7 +8,7 @@ header='{"a.q_proj.weight":{"dtype":"U8","shape":[8,1],"data_offsets":[0,8]}}'
 printf "\\$(printf %03o ${#header})\\0\\0\\0\\0\\0\\0\\0${header}abcdefgh" >model.safetensors
 
 mkdir run
-echo '{"task": "prefix", "position": "rope", "seed": 1, "steps": 1}' >run/config.json
+echo '{"format": 2, "task": "prefix", "position": "rope", "seed": 1, "steps": 1}' >run/config.json
 echo '{"step":1,"evaluation":{"correct":0,"problems":0,"loss":2,"accuracy":0,"seconds":1}}' >run/metrics.jsonl
 
 # holds_out ARGUMENTS...: whichever allocation fails, the command fails or does what it does. $made is the file it

@@ -329,7 +329,7 @@ static void check_refused(const char *finished)
     check_status(&call, ROTARY_IO_ERROR, "config.json");
     call.folder = scratch_path("other");
     synthetic_write(call.folder, "compare.json", "{\"format\":1}");
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "format 1");
+    check_status(&call, ROTARY_BAD_FILE, "has format 1, of another version");
     CHECK_INT(observed.calls, 0);
 }
 

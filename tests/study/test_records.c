@@ -110,6 +110,15 @@ static void check_damages(const char *folder)
     check_about("a configuration of something else");
     synthetic_write(folder, "config.json", "{\"task\":\"index\"}");
     CHECK_INT(record_read(&record, folder, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "config.json has no valid \"format\": wanted 2") != NULL);
+    synthetic_write(folder, "config.json", "{\"format\":2,\"task\":\"index\"}");
+    CHECK_INT(record_read(&record, folder, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "is not a run's configuration: wanted task and position") != NULL);
+    check_about("another version's run");
+    synthetic_write(folder, "config.json",
+                    "{\"format\":1,\"task\":\"index\",\"position\":\"rope\",\"seed\":3,\"steps\":30}");
+    CHECK_INT(record_read(&record, folder, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "config.json has format 1, of another version of this program") != NULL);
 }
 
 static const char *const names[] = {"rope", "roper"};
@@ -229,6 +238,9 @@ static void check_unfinished(const char *folder)
     synthetic_write(folder, "compare.json", "{\"format\":99}");
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "format 99") != NULL);
+    synthetic_write(folder, "compare.json", "{\"positions\":[\"rope\"],\"runs\":2}");
+    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "compare.json has no valid \"format\": wanted 2") != NULL);
     synthetic_write(folder, "compare.json", "{\"format\":2,\"positions\":[1],\"runs\":2}");
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
     synthetic_write(folder, "compare.json",
