@@ -33,7 +33,7 @@ void profile_table_print(const struct profile *profile, const char *part, double
            "limit");
     for (int i = 0; i < sorted.count; i++) {
         const struct profile_row *row = &sorted.rows[i];
-        printf("%-54s %10.3f %5.1f%%", row->what, 1e3 * row->seconds / count,
+        printf("%-54s %10.3f %5.1f%%", row->name, 1e3 * row->seconds / count,
                total > 0.0 ? 100.0 * row->seconds / total : 0.0);
         print_rate(row->operations, row->seconds, limits->matmul_rate);
         print_rate(row->bytes, row->seconds, limits->memory_rate);
@@ -49,7 +49,7 @@ json_t *profile_table_json(const struct profile *profile)
     json_t *rows = json_array();
     for (int i = 0; i < profile->count; i++) {
         const struct profile_row *row = &profile->rows[i];
-        json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:I}", "operation", row->what, "seconds",
+        json_array_append_new(rows, json_pack("{s:s, s:f, s:f, s:f, s:I}", "operation", row->name, "seconds",
                                               row->seconds, "operations", row->operations, "bytes",
                                               row->bytes, "calls", (json_int_t)row->calls));
     }

@@ -14,7 +14,7 @@ enum {
     MAX_LOGITS = 1 << 25, /* elements of a block, unless those are fewer than MIN_ROWS rows */
     MIN_ROWS = 256,
     STRIDE_MULTIPLE = 32, /* rows of logits start on a cache line in either type */
-    TASK_ROWS = 64,       /* of a work item */
+    ITEM_ROWS = 64,       /* of a work item */
 };
 
 struct loss {
@@ -26,12 +26,12 @@ struct loss {
     struct rotary_arena arena;
     float *logits;                     /* [block_rows, stride] */
     void *d_logits;                    /* [block_rows, stride], storage type */
-    struct layer_cross_entropy *tasks; /* [block_rows / TASK_ROWS] */
+    struct layer_cross_entropy *items; /* [block_rows / ITEM_ROWS] */
 };
 
-static int64_t tasks_of(int64_t rows)
+static int64_t items_of(int64_t rows)
 {
-    return divide_up(rows, TASK_ROWS);
+    return divide_up(rows, ITEM_ROWS);
 }
 
 static int64_t choose_block_rows(int64_t rows, int64_t stride)
@@ -46,7 +46,7 @@ static void carve(struct loss *loss)
     if (loss->training)
         loss->d_logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride,
                                            rotary_dtype_size(loss->compute->storage));
-    loss->tasks = rotary_arena_push(&loss->arena, tasks_of(loss->block_rows), sizeof *loss->tasks);
+    loss->items = rotary_arena_push(&loss->arena, items_of(loss->block_rows), sizeof *loss->items);
 }
 
 /* A loss without memory, whose arena is measured. */
@@ -100,37 +100,41 @@ void loss_destroy(struct loss *loss)
     free(loss);
 }
 
-struct softmax {
+/* A block of rows of a call: their logits exist at once. */
+struct loss_block {
     struct loss *loss;
     const struct loss_call *call;
     int64_t first, rows;
 };
 
-static void softmax_task(void *argument, int64_t index, int worker)
+static void softmax_item(void *argument, int64_t index, int worker)
 {
     (void)worker;
-    const struct softmax *softmax = argument;
-    struct loss *loss = softmax->loss;
-    int64_t first = index * TASK_ROWS;
-    struct matrix d_logits = matrix_of(loss->d_logits, loss->compute->storage, softmax->rows, loss->stride);
-    struct layer_cross_entropy *task = &loss->tasks[index];
-    *task = (struct layer_cross_entropy){
-        .rows = min_i64(softmax->rows - first, TASK_ROWS),
+    const struct loss_block *block = argument;
+    struct loss *loss = block->loss;
+    int64_t first = index * ITEM_ROWS;
+    struct matrix d_logits = matrix_of(loss->d_logits, loss->compute->storage, block->rows, loss->stride);
+    struct layer_cross_entropy *item = &loss->items[index];
+    *item = (struct layer_cross_entropy){
+        .rows = min_i64(block->rows - first, ITEM_ROWS),
         .classes = loss->classes,
         .logits = loss->logits + first * loss->stride,
         .logits_stride = loss->stride,
-        .targets = softmax->call->targets + softmax->first + first,
-        .gradient_scale = softmax->call->gradient_scale,
+        .targets = block->call->targets + block->first + first,
+        .gradient_scale = block->call->gradient_scale,
         .smoothing = loss->smoothing,
         .storage = loss->compute->storage,
-        .gradient = softmax->call->d_hidden.data ? matrix_rows(d_logits, first, 1).data : NULL,
+        .gradient = block->call->d_hidden.data ? matrix_rows(d_logits, first, 1).data : NULL,
         .gradient_stride = loss->stride};
-    loss->compute->kernels->cross_entropy(task);
+    loss->compute->kernels->cross_entropy(item);
 }
 
-static rotary_status run_block(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
-                               int64_t first, int64_t rows, struct loss_sums *sums, rotary_error *error)
+static rotary_status run_block(struct loss_block *block, struct parameters *parameters,
+                               struct loss_sums *sums, rotary_error *error)
 {
+    struct loss *loss = block->loss;
+    const struct loss_call *call = block->call;
+    int64_t first = block->first, rows = block->rows;
     struct matrix hidden = matrix_rows(call->hidden, first, rows);
     struct matrix logits = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
     logits.stride = loss->stride;
@@ -138,16 +142,15 @@ static rotary_status run_block(struct loss *loss, struct parameters *parameters,
         linear_forward(loss->output, parameters, logits, hidden, MATMUL_EPILOGUE_NONE, error);
     if (status != ROTARY_OK)
         return status;
-    struct softmax softmax = {.loss = loss, .call = call, .first = first, .rows = rows};
     double begin = profile_begin(loss->compute->profile);
-    rotary_parallel_for(loss->compute->threads, tasks_of(rows), softmax_task, &softmax);
+    rotary_parallel_for(loss->compute->threads, items_of(rows), softmax_item, block);
     profile_end(loss->compute->profile, begin, "softmax and cross-entropy", "with its gradient", 0.0,
                 (double)(rows * loss->stride) *
                     (sizeof(float) + (double)rotary_dtype_size(loss->compute->storage)));
-    for (int64_t i = 0; i < tasks_of(rows); i++) {
-        sums->total += loss->tasks[i].loss;
-        sums->counted += loss->tasks[i].counted;
-        sums->correct += loss->tasks[i].correct;
+    for (int64_t i = 0; i < items_of(rows); i++) {
+        sums->total += loss->items[i].loss;
+        sums->counted += loss->items[i].counted;
+        sums->correct += loss->items[i].correct;
     }
     if (!call->d_hidden.data)
         return ROTARY_OK;
@@ -166,8 +169,11 @@ rotary_status loss_run(struct loss *loss, struct parameters *parameters, const s
     rotary_status status = ROTARY_OK;
     *sums = (struct loss_sums){0};
     for (int64_t first = 0; first < call->hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
-        int64_t rows = min_i64(call->hidden.rows - first, loss->block_rows);
-        status = run_block(loss, parameters, call, first, rows, sums, error);
+        struct loss_block block = {.loss = loss,
+                                   .call = call,
+                                   .first = first,
+                                   .rows = min_i64(call->hidden.rows - first, loss->block_rows)};
+        status = run_block(&block, parameters, sums, error);
     }
     return status;
 }

@@ -90,7 +90,7 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
 static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
-    bool pre_norm = config->norm_position == NORM_PRE;
+    bool pre_norm = config->norm_position == PRE_NORM;
     int64_t sublayer = pre_norm ? k : k - 1;
     if (sublayer < 0)
         return ROTARY_OK;
@@ -309,7 +309,7 @@ static void count_parameters(const struct decoder_config *config, double *all, d
     double block = width * (context + 2.0 * keys) + context * width + (gates + 1.0) * width * hidden;
     *linear = layers * block + width * vocabulary;
     double biases = layers * (context + 2.0 * keys + 2.0 * width + gates * hidden) + vocabulary;
-    double norms = 2.0 * layers + (config->norm_position == NORM_PRE ? 1.0 : 0.0);
+    double norms = 2.0 * layers + (config->norm_position == PRE_NORM ? 1.0 : 0.0);
     *all = layers * block + vocabulary * width * (config->tie_word_embeddings ? 1.0 : 2.0) +
            (config->bias ? biases : 0.0) + norms * width * (config->norm == NORM_LAYER ? 2.0 : 1.0);
     if (position_encoding((enum position)config->position)->embedding == EMBEDDING_POSITION_LEARNED)

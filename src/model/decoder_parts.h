@@ -27,7 +27,7 @@
 #include "layer/position.h"
 #include "model/decoder.h"
 
-enum { NORM_PRE, NORM_POST };                   /* decoder_config.norm_position */
+enum { PRE_NORM, POST_NORM };                   /* decoder_config.norm_position */
 enum { INITIALISE_PYTORCH, INITIALISE_NORMAL }; /* decoder_config.initialisation */
 
 struct block {

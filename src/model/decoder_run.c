@@ -106,7 +106,7 @@ static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
 
 static bool is_pre_norm(const struct decoder *decoder)
 {
-    return decoder->config.norm_position == NORM_PRE;
+    return decoder->config.norm_position == PRE_NORM;
 }
 
 /* Forward and backward each move about three f32 matrices and two of the storage type. */

@@ -14,7 +14,7 @@ static const struct kind *const kinds[TASK_KINDS] = {&kind_addition, &kind_index
 
 enum {
     HELD_OUT_ONE_IN = 64, /* one problem in so many is held out from training */
-    TRIES = 1 << 14,      /* rejected problems after which a configuration is refused */
+    MAX_TRIES = 1 << 14,  /* rejected problems after which a configuration is refused */
 };
 
 /* The `step` of a random key of the evaluation stream, which no training step enters. */
@@ -86,7 +86,7 @@ static rotary_status check_variety(const struct task *task, rotary_error *error)
         struct example example;
         int64_t tries = 0;
         while (is_held_out(random_identity(task, &random, &example)) != (held_out == 1)) {
-            if (++tries == TRIES)
+            if (++tries == MAX_TRIES)
                 return rotary_fail(
                     error, ROTARY_INVALID_ARGUMENT,
                     "task %s has too few different problems in this configuration: none is left for %s",

@@ -14,13 +14,13 @@ double profile_begin(const struct profile *profile)
 static struct profile_row *find(struct profile *profile, const char *name)
 {
     for (int i = 0; i < profile->count; i++)
-        if (strcmp(profile->rows[i].what, name) == 0)
+        if (strcmp(profile->rows[i].name, name) == 0)
             return &profile->rows[i];
     if (profile->count == PROFILE_ROWS)
         return NULL;
     struct profile_row *row = &profile->rows[profile->count++];
     *row = (struct profile_row){0};
-    snprintf(row->what, sizeof row->what, "%s", name);
+    snprintf(row->name, sizeof row->name, "%s", name);
     return row;
 }
 
@@ -30,7 +30,7 @@ void profile_end(struct profile *profile, double begin, const char *where, const
     if (!profile || profile->paused)
         return;
     double seconds = rotary_clock() - begin;
-    char name[sizeof profile->rows[0].what];
+    char name[sizeof profile->rows[0].name];
     snprintf(name, sizeof name, "%s, %s", where, what);
     struct profile_row *row = find(profile, name);
     if (!row)

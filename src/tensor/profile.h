@@ -12,7 +12,7 @@
 enum { PROFILE_ROWS = 64 };
 
 struct profile_row {
-    char what[64];
+    char name[64]; /* "<where>, <what>" */
     double seconds;
     double operations; /* multiplications and additions; 0 for what only moves memory */
     double bytes;      /* read or written at least once */
