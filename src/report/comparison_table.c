@@ -286,7 +286,7 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
                              "steps", (json_int_t)comparison->steps, "unfinished", comparison->unfinished,
                              "encodings", encodings, "verdicts", verdicts);
     if (!made)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a comparison as JSON");
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a comparison as JSON");
     *object = made;
     return ROTARY_OK;
 }

@@ -82,7 +82,7 @@ static void write_divergence(FILE *stream, const struct comparison *comparison)
         html_text(stream, comparison->encodings[i].name);
         fputs(": ", stream);
         comparison_divergence(stream, comparison, i);
-        fputs(". They are drawn dashed and are in no mean and no pair.</p>\n", stream);
+        fputs(". Diverged runs are drawn dashed and are in no mean and no pair.</p>\n", stream);
     }
 }
 

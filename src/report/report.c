@@ -23,7 +23,7 @@ static rotary_status fill_page(struct page *page, rotary_error *error)
     const struct comparison *comparison = page->collection->comparison;
     page->verdicts = calloc((size_t)comparison->encoding_count + 1, sizeof *page->verdicts);
     if (!page->verdicts)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a report");
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a report");
     rotary_status status = series_create(&page->exact_match, page->collection, SERIES_EXACT_MATCH, error);
     if (status == ROTARY_OK)
         status = series_create(&page->validation, page->collection, SERIES_VALIDATION_LOSS, error);

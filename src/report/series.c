@@ -9,7 +9,7 @@
 
 static rotary_status no_memory(rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the curves of a report");
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the curves of a report");
 }
 
 /* The bin of a step, 0 ... SERIES_POINTS - 1. */

@@ -42,7 +42,7 @@ static rotary_status read_description(struct description *description, const jso
             (int)MAX_RUNS);
     description->positions = calloc(count, sizeof *description->positions);
     if (!description->positions)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for %s", path);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", path);
     for (size_t i = 0; i < count; i++) {
         description->positions[i] = json_string_value(json_array_get(positions, i));
         if (!description->positions[i])
@@ -68,13 +68,13 @@ static rotary_status make_room(struct collection *collection, int planned, rotar
 {
     collection->planned = planned;
     collection->records = calloc((size_t)planned, sizeof *collection->records);
-    return collection->records ? ROTARY_OK
-                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                             "out of memory for the records of %d runs", planned);
+    return collection->records
+               ? ROTARY_OK
+               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records of %d runs", planned);
 }
 
 /* compare.json may want more steps than the runs were made with: these are then unfinished. */
-static void want_steps(struct record *record, int64_t steps)
+static void raise_steps(struct record *record, int64_t steps)
 {
     if (record->steps < steps)
         record->steps = steps;
@@ -95,7 +95,7 @@ static rotary_status read_runs(struct collection *collection, const struct descr
             continue;
         status = add_record(collection, path, error);
         if (status == ROTARY_OK)
-            want_steps(&collection->records[collection->record_count - 1], description->steps);
+            raise_steps(&collection->records[collection->record_count - 1], description->steps);
     }
     if (status == ROTARY_OK)
         status = comparison_create(&collection->comparison, collection->records, collection->record_count,

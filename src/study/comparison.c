@@ -37,7 +37,7 @@ int comparison_find(const struct comparison *comparison, const char *name)
 
 static rotary_status no_memory(rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for a comparison");
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a comparison");
 }
 
 /* Scores compare only for the same task and number of problems. */

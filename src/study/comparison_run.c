@@ -67,9 +67,9 @@ static rotary_status check_same(const struct compare_call *call, const char *pat
     if (status != ROTARY_OK)
         return status;
     recorded.model.position = call->config->model.position; /* compare.json has none */
-    status = run_config_same(call->config, &recorded, path, error);
+    status = run_config_check_same(call->config, &recorded, path, error);
     if (status == ROTARY_OK)
-        status = run_config_extends(call->config, &recorded, path, error);
+        status = run_config_check_steps(call->config, &recorded, path, error);
     if (status == ROTARY_OK && call->config->train.steps < recorded.train.steps)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,

@@ -43,7 +43,7 @@ struct compare_call {
 /* Trains what is not trained yet. A folder that holds a comparison is always resumed: finished runs are kept,
  * an interrupted run resumes. The call may have other positions, runs, log_every, evaluate_every and
  * checkpoint_every than the folder, and more steps unless the schedule depends on their number
- * (run_config_extends); with more steps finished runs resume, too. Any other difference is
+ * (run_config_check_steps); with more steps finished runs resume, too. Any other difference is
  * ROTARY_INVALID_ARGUMENT, and the message has its key. A folder that holds something else is refused. A run
  * that diverges is finished without a score, and the comparison continues. */
 ROTARY_CHECKED rotary_status compare(const struct compare_call *call, rotary_error *error);

@@ -59,7 +59,7 @@ static void *grow(void *array, int64_t count, size_t size)
 
 static rotary_status no_memory(const char *path, rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "out of memory for the records in %s", path);
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records in %s", path);
 }
 
 static rotary_status add_point(struct record *record, const struct line *line, int64_t step,

@@ -16,7 +16,7 @@ struct array {
     const char *prefix;
     float *values;
 };
-enum { MOMENTS = 2, TENSOR_NAME_BYTES = 128 };
+enum { MOMENTS = 2, TENSOR_NAME_BYTES = 128, TENSOR_TEXT_BYTES = 32 + 24 * SAFETENSORS_DIMENSIONS };
 
 static struct array values_of(const struct parameters *parameters)
 {
@@ -73,7 +73,7 @@ static rotary_status describe(json_t **metadata, const struct run_config *config
                               const struct checkpoint_state *state, rotary_error *error)
 {
     struct run_config fixed = *config;
-    run_config_fixed(&fixed);
+    run_config_keep_fixed(&fixed);
     json_t *object;
     rotary_status status = run_config_to_json(&fixed, &object, error);
     if (status != ROTARY_OK)
@@ -208,7 +208,7 @@ static rotary_status check_configuration(const struct safetensors *file, const c
     rotary_status status = run_config_from_json(&recorded, object, path, error);
     json_decref(object);
     if (status == ROTARY_OK)
-        status = run_config_same(config, &recorded, path, error);
+        status = run_config_check_same(config, &recorded, path, error);
     if (status != ROTARY_INVALID_ARGUMENT)
         return status;
     if (error)
@@ -312,6 +312,26 @@ void checkpoint_close(struct checkpoint *checkpoint)
     *checkpoint = (struct checkpoint){0};
 }
 
+/* "F32 [3, 4]". */
+static void describe_tensor(const struct safetensor *tensor, char text[TENSOR_TEXT_BYTES])
+{
+    int length = snprintf(text, TENSOR_TEXT_BYTES, "%s [", safetensors_type(tensor));
+    for (int i = 0; i < tensor->dimensions; i++)
+        length += snprintf(text + length, (size_t)(TENSOR_TEXT_BYTES - length), "%s%lld", i ? ", " : "",
+                           (long long)tensor->shape[i]);
+    snprintf(text + length, (size_t)(TENSOR_TEXT_BYTES - length), "]");
+}
+
+static rotary_status fail_tensor(const char *path, const struct safetensor *tensor,
+                                 const struct safetensor *wanted, rotary_error *error)
+{
+    char got[TENSOR_TEXT_BYTES], needed[TENSOR_TEXT_BYTES];
+    describe_tensor(tensor, got);
+    describe_tensor(wanted, needed);
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor %s is %s, wanted %s", path, wanted->name, got,
+                       needed);
+}
+
 static rotary_status load_tensor(const struct safetensors *file, const struct parameter *row,
                                  const char *name, float *array, rotary_error *error)
 {
@@ -323,9 +343,7 @@ static rotary_status load_tensor(const struct safetensors *file, const struct pa
     for (int i = 0; same && i < wanted.dimensions; i++)
         same = tensor->shape[i] == wanted.shape[i];
     if (!same)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor %s is not f32 %lld x %lld",
-                           safetensors_path(file), name, (long long)row->rows,
-                           (long long)(row->columns ? row->columns : 1));
+        return fail_tensor(safetensors_path(file), tensor, &wanted, error);
     memcpy(array + row->offset, tensor->data, (size_t)parameter_elements(row) * sizeof(float));
     return ROTARY_OK;
 }
@@ -335,8 +353,8 @@ static rotary_status load_arrays(const struct safetensors *file, const struct pa
 {
     int count = array_count * parameters->count;
     if (safetensors_count(file) != count)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s has %d tensors, the model %d", safetensors_path(file),
-                           safetensors_count(file), count);
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has %d tensors, wanted the model's %d",
+                           safetensors_path(file), safetensors_count(file), count);
     rotary_status status = ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
         const struct array *array = &arrays[i / parameters->count];

@@ -14,16 +14,17 @@ const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 
 #define MEMBER(member) offsetof(struct train_config, member)
 enum { MAX_BATCH = 1 << 20 };
-#define MAX_STEP        4294967295.0       /* random keys of data and dropout have a 32-bit step */
-#define MAX_SEED        9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
-#define MAX_BETA        0.9999999          /* below 1 in f32 */
-#define SMALLEST_FACTOR 1e-20              /* of epsilon: not 0 in f32 */
+#define MAX_STEP    4294967295.0       /* random keys of data and dropout have a 32-bit step */
+#define MAX_SEED    9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
+#define MAX_BETA    0.9999999          /* below 1 in f32 */
+#define MIN_EPSILON 1e-20              /* of epsilon: not 0 in f32 */
 
 static const struct setting train_table[] = {
     {"steps", SETTING_INTEGER, MEMBER(steps), 1, MAX_STEP, NULL, .help = "updates of the parameters"},
-    {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, MAX_BATCH, NULL, .help = "sequences per batch"},
+    {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, MAX_BATCH, NULL,
+     .help = "sequences per micro-batch"},
     {"gradient_accumulation_steps", SETTING_INTEGER, MEMBER(gradient_accumulation_steps), 1, MAX_BATCH, NULL,
-     .help = "batches whose gradients are summed per step"},
+     .help = "micro-batches whose gradients are summed per step"},
     {"learning_rate", SETTING_REAL, MEMBER(learning_rate), 0, 1e6, NULL,
      .help = "maximum learning rate; with noam, its factor"},
     {"minimum_learning_rate", SETTING_REAL, MEMBER(minimum_learning_rate), 0, 1e6, NULL,
@@ -36,13 +37,13 @@ static const struct setting train_table[] = {
      .help = "how gradients become updates"},
     {"beta1", SETTING_REAL, MEMBER(beta1), 0, MAX_BETA, NULL, .help = "decay of the gradients' mean"},
     {"beta2", SETTING_REAL, MEMBER(beta2), 0, MAX_BETA, NULL, .help = "decay of the gradients' mean square"},
-    {"epsilon", SETTING_REAL, MEMBER(epsilon), SMALLEST_FACTOR, 1, NULL,
+    {"epsilon", SETTING_REAL, MEMBER(epsilon), MIN_EPSILON, 1, NULL,
      .help = "added to the root of the mean square"},
     {"weight_decay", SETTING_REAL, MEMBER(weight_decay), 0, 1e3, NULL, .help = "of matrices alone"},
     {"max_grad_norm", SETTING_REAL, MEMBER(max_grad_norm), 0, 1e9, NULL,
-     .help = "maximum norm of all gradients together, to which they are clipped; 0: none"},
+     .help = "norm to which all gradients together are clipped; 0: no clipping"},
     {"precision", SETTING_CHOICE, MEMBER(precision), 0, 0, precision_names,
-     .help = "of matrix products and stored activations"},
+     .help = "of matmuls and stored activations"},
     {"seed", SETTING_INTEGER, MEMBER(seed), 0, MAX_SEED, NULL,
      .help = "of weights, data, dropout and evaluation"},
     {"log_every", SETTING_INTEGER, MEMBER(log_every), 0, MAX_STEP, NULL,
@@ -151,12 +152,13 @@ static rotary_status check_training(const struct train_config *train, rotary_err
 {
     if (train->minimum_learning_rate > train->learning_rate)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "minimum_learning_rate is %g, which is more than the learning_rate of %g",
+                           "minimum_learning_rate is %g, wanted at most learning_rate, which is %g",
                            train->minimum_learning_rate, train->learning_rate);
     if ((double)train->steps * (double)train->gradient_accumulation_steps > MAX_STEP)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "steps times gradient_accumulation_steps is %.0f batches, wanted at most %.0f",
-                           (double)train->steps * (double)train->gradient_accumulation_steps, MAX_STEP);
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "steps times gradient_accumulation_steps is %.0f micro-batches, wanted at most %.0f",
+            (double)train->steps * (double)train->gradient_accumulation_steps, MAX_STEP);
     return ROTARY_OK;
 }
 
@@ -180,7 +182,7 @@ rotary_status run_config_check(struct run_config *config, rotary_error *error)
     return status;
 }
 
-void run_config_fixed(struct run_config *config)
+void run_config_keep_fixed(struct run_config *config)
 {
     struct train_config defaults;
     train_config_default(&defaults);
@@ -190,8 +192,8 @@ void run_config_fixed(struct run_config *config)
     config->train.checkpoint_every = defaults.checkpoint_every;
 }
 
-static rotary_status say_difference(const char *key, const json_t *recorded, const json_t *now,
-                                    const char *where, rotary_error *error)
+static rotary_status fail_difference(const char *key, const json_t *recorded, const json_t *now,
+                                     const char *where, rotary_error *error)
 {
     char *before = file_json_text(recorded, JSON_ENCODE_ANY), *after = file_json_text(now, JSON_ENCODE_ANY);
     rotary_status status = rotary_fail(
@@ -203,12 +205,12 @@ static rotary_status say_difference(const char *key, const json_t *recorded, con
     return status;
 }
 
-rotary_status run_config_same(const struct run_config *config, const struct run_config *recorded,
-                              const char *where, rotary_error *error)
+rotary_status run_config_check_same(const struct run_config *config, const struct run_config *recorded,
+                                    const char *where, rotary_error *error)
 {
     struct run_config fixed = *config, fixed_recorded = *recorded;
-    run_config_fixed(&fixed);
-    run_config_fixed(&fixed_recorded);
+    run_config_keep_fixed(&fixed);
+    run_config_keep_fixed(&fixed_recorded);
     json_t *now, *before;
     rotary_status status = run_config_to_json(&fixed, &now, error);
     if (status != ROTARY_OK)
@@ -220,7 +222,7 @@ rotary_status run_config_same(const struct run_config *config, const struct run_
         json_object_foreach (before, key, value) {
             const json_t *other = json_object_get(now, key);
             if (!json_equal(value, other)) {
-                status = say_difference(key, value, other, where, error);
+                status = fail_difference(key, value, other, where, error);
                 break;
             }
         }
@@ -230,8 +232,8 @@ rotary_status run_config_same(const struct run_config *config, const struct run_
     return status;
 }
 
-rotary_status run_config_extends(const struct run_config *config, const struct run_config *recorded,
-                                 const char *where, rotary_error *error)
+rotary_status run_config_check_steps(const struct run_config *config, const struct run_config *recorded,
+                                     const char *where, rotary_error *error)
 {
     int schedule = recorded->train.schedule;
     bool depends_on_steps = schedule == SCHEDULE_LINEAR || schedule == SCHEDULE_COSINE;

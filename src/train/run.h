@@ -64,17 +64,17 @@ ROTARY_CHECKED rotary_status run_config_from_json(struct run_config *config, con
 /* Whether a run of configuration `recorded`, found in `where`, may resume with `config`: the two may differ
  * in steps, log_every, evaluate_every and checkpoint_every alone. ROTARY_INVALID_ARGUMENT says the key and
  * both values. */
-ROTARY_CHECKED rotary_status run_config_same(const struct run_config *config,
-                                             const struct run_config *recorded, const char *where,
-                                             rotary_error *error);
+ROTARY_CHECKED rotary_status run_config_check_same(const struct run_config *config,
+                                                   const struct run_config *recorded, const char *where,
+                                                   rotary_error *error);
 /* Whether a run of configuration `recorded`, found in `where`, may resume with the steps of `config`.
  * ROTARY_INVALID_ARGUMENT if the numbers of steps differ and the learning rate depends on them (linear,
  * cosine): the steps already taken would have been others. */
-ROTARY_CHECKED rotary_status run_config_extends(const struct run_config *config,
-                                                const struct run_config *recorded, const char *where,
-                                                rotary_error *error);
+ROTARY_CHECKED rotary_status run_config_check_steps(const struct run_config *config,
+                                                    const struct run_config *recorded, const char *where,
+                                                    rotary_error *error);
 /* Sets the four keys that may change to their defaults, and so leaves what is fixed for a run. */
-void run_config_fixed(struct run_config *config);
+void run_config_keep_fixed(struct run_config *config);
 
 /* Reads and checks config.json of a run's folder. Refuses another "format" and a folder without a run. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,

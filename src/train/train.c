@@ -89,9 +89,9 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
     struct run_config recorded;
     status = run_read_config(folder, &recorded, error);
     if (status == ROTARY_OK)
-        status = run_config_same(&session->config, &recorded, folder, error);
+        status = run_config_check_same(&session->config, &recorded, folder, error);
     if (status == ROTARY_OK)
-        status = run_config_extends(&session->config, &recorded, folder, error);
+        status = run_config_check_steps(&session->config, &recorded, folder, error);
     if (status == ROTARY_OK)
         session->writes_config = plan_changed(&session->config.train, &recorded.train);
     return status;

@@ -38,10 +38,10 @@ struct train_result {
 /* Trains until config->train.steps are done, writing the run's folder; a finished run returns at once.
  *
  * A folder that holds a run is never overwritten. Without `resume` it is refused; with `resume`, `config` may
- * differ from the folder's in steps, log_every, evaluate_every and checkpoint_every alone (run_config_same),
- * and in steps only if the schedule does not depend on them (run_config_extends). A metrics.jsonl that is
- * damaged, or ends before the checkpoint's step, is ROTARY_BAD_FILE. A folder in which another process trains
- * is refused.
+ * differ from the folder's in steps, log_every, evaluate_every and checkpoint_every alone
+ * (run_config_check_same), and in steps only if the schedule does not depend on them
+ * (run_config_check_steps). A metrics.jsonl that is damaged, or ends before the checkpoint's step, is
+ * ROTARY_BAD_FILE. A folder in which another process trains is refused.
  *
  * If the loss or a gradient is not finite, the run has diverged: metrics.jsonl records it, the last
  * checkpoint stays, result->diverged is the step, and the status is ROTARY_INVALID_ARGUMENT. Resuming such a

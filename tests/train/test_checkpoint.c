@@ -280,9 +280,9 @@ static void test_other_model(void)
             parameters.count = 2;
         rotary_error error = {0};
         CHECK_INT(checkpoint_load(&checkpoint, &parameters, &error), ROTARY_BAD_FILE);
-        static const char *const words[] = {"tensor vector is not f32 4 x 1",
-                                            "tensor vector is not f32 5 x 1", "has no tensor other",
-                                            "has 3 tensors, the model 2"};
+        static const char *const words[] = {"tensor vector is F32 [5], wanted F32 [4]",
+                                            "tensor vector is F32 [5], wanted F32 [5, 1]",
+                                            "has no tensor other", "has 3 tensors, wanted the model's 2"};
         if (!CHECK(strstr(error.message, words[variant]) != NULL))
             printf("%s\n", error.message);
         parameters_free(&parameters);

@@ -28,7 +28,7 @@ static void test_derived(void)
     struct run_config again = config;
     CHECK(run_config_check(&again, NULL) == ROTARY_OK);
     again.train.steps++; /* may change */
-    CHECK(run_config_same(&again, &config, "DIR", NULL) == ROTARY_OK);
+    CHECK(run_config_check_same(&again, &config, "DIR", NULL) == ROTARY_OK);
 
     struct task *task;
     CHECK(task_create(&task, &config.task, NULL) == ROTARY_OK);
@@ -105,12 +105,12 @@ static void test_refused(void)
     check_refused(other_vocabulary, "vocab_size is 12345, but the task index has");
     check_refused(few_positions, "max_position_embeddings is 639, less than sequence_length 640");
     check_refused(inverted_rates,
-                  "minimum_learning_rate is 1, which is more than the learning_rate of 0.00025");
+                  "minimum_learning_rate is 1, wanted at most learning_rate, which is 0.00025");
     check_refused(no_batch,
                   "the configuration: \"batch_size\" is 0, wanted a whole number from 1 to 1048576");
     check_refused(short_sequence, "sequence_length 16 is too short");
     check_refused(negative_sequence, "the configuration: \"sequence_length\" is -1, wanted");
-    check_refused(many_batches, "steps times gradient_accumulation_steps is 17179869184 batches");
+    check_refused(many_batches, "steps times gradient_accumulation_steps is 17179869184 micro-batches");
     check_refused(uneven_heads, "3");
     check_refused(beta_of_one, "the configuration: \"beta2\" is 1.0, wanted a number from 0 to 0.9999999");
     check_refused(rate_of_nan, "\"learning_rate\" is not printable, wanted a number from 0 to 1000000");
@@ -134,7 +134,7 @@ static void test_round_trip(void)
     CHECK(read.train.learning_rate == config.train.learning_rate);
     CHECK(read.model.dropout == config.model.dropout);
     CHECK_INT(read.train.seed, config.train.seed);
-    CHECK(run_config_same(&read, &config, "DIR", NULL) == ROTARY_OK);
+    CHECK(run_config_check_same(&read, &config, "DIR", NULL) == ROTARY_OK);
 
     size_t count;
     char *text = read_file(folder, "config.json", &count);
@@ -194,14 +194,14 @@ static void test_same(void)
     recorded.train.log_every = 0;
     recorded.train.evaluate_every = 77;
     recorded.train.checkpoint_every = 99;
-    CHECK(run_config_same(&config, &recorded, "DIR", NULL) == ROTARY_OK);
+    CHECK(run_config_check_same(&config, &recorded, "DIR", NULL) == ROTARY_OK);
     rotary_error error = {0};
     recorded.model.position = !config.model.position;
-    CHECK_INT(run_config_same(&config, &recorded, "DIR", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(run_config_check_same(&config, &recorded, "DIR", &error), ROTARY_INVALID_ARGUMENT);
     check_message(&error, "position is ");
     recorded = config;
     recorded.train.beta1 = 0.85;
-    CHECK_INT(run_config_same(&config, &recorded, "DIR", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(run_config_check_same(&config, &recorded, "DIR", &error), ROTARY_INVALID_ARGUMENT);
     CHECK_TEXT(error.message, "beta1 is 0.85 in DIR and 0.9 now; only steps, log_every, evaluate_every and "
                               "checkpoint_every may change");
 }
