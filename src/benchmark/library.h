@@ -13,10 +13,12 @@
 
 /* A tensor [time, heads, head_dim] rotated in place, and scaled in place. */
 struct rope_benchmark {
-    int64_t time, heads, head_dim; /* inputs, with the next two */
+    /* inputs */
+    int64_t time, heads, head_dim;
     rotary_dtype dtype;
     rotary_pairing pairing;
-    int64_t rounds; /* results, with the next ones */
+    /* results */
+    int64_t rounds;
     struct timing rotate, scale;
     double bytes; /* read and written by either */
 };
@@ -29,8 +31,10 @@ extern const char *const attention_rotation_names[];
 /* Causal attention in compute->storage. Operations count visible keys alone: 2 batch heads time (time + 1)
  * head_dim in the forward pass, 2.5 times as many in the backward pass. */
 struct attention_benchmark {
-    int64_t batch, heads, time, head_dim; /* inputs */
-    int64_t rounds;                       /* results, with the next ones */
+    /* inputs */
+    int64_t batch, heads, time, head_dim;
+    /* results */
+    int64_t rounds;
     struct timing forward[ATTENTION_ROTATIONS], forward_backward[ATTENTION_ROTATIONS];
     double forward_ratio, forward_backward_ratio; /* RoPER's time divided by RoPE's, median over rounds */
     double operations;  /* of the forward pass; forward and backward have 3.5 times as many */
@@ -43,8 +47,10 @@ ROTARY_CHECKED rotary_status benchmark_attention(struct attention_benchmark *ben
 /* A decode step of one token for each of `batch` sequences, with RoPE and KV caches of `length` tokens; and
  * reading the same caches. */
 struct decode_benchmark {
-    int64_t batch, heads, key_value_heads, length, head_dim; /* inputs */
-    int64_t rounds;                                          /* results, with the next ones */
+    /* inputs */
+    int64_t batch, heads, key_value_heads, length, head_dim;
+    /* results */
+    int64_t rounds;
     struct timing decode, read;
     double bytes; /* of `length` keys and values per sequence */
 };

@@ -30,7 +30,7 @@ static rotary_status take_step(void *argument, rotary_error *error)
 }
 
 /* Creates the trainer and takes the first step, which touches all its memory, so that memory_check for the
- * next model knows what is left. */
+ * next model sees what is left. */
 static rotary_status start(struct training *training, struct train_benchmark_model *model,
                            const struct compute *compute, rotary_error *error)
 {

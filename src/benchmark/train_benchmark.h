@@ -11,12 +11,14 @@
 
 /* One of the models compared. */
 struct train_benchmark_model {
-    const struct run_config *config; /* input, checked */
-    struct profile *profile;         /* input: profile of the timed steps; may be NULL */
-    struct timing step;              /* result, as are the next ones */
-    struct timing ratio;             /* of its steps to the first model's, paired; of the first model 0 */
-    double tokens, parameters;       /* tokens per step; parameters of the model */
-    double operations;               /* per step: benchmark_train_operations */
+    /* inputs */
+    const struct run_config *config; /* checked */
+    struct profile *profile;         /* of the timed steps; may be NULL */
+    /* results */
+    struct timing step;
+    struct timing ratio;       /* its times divided by the first model's, paired; 0 for the first model */
+    double tokens, parameters; /* tokens per step; parameters of the model */
+    double operations;         /* per step: benchmark_train_operations */
 };
 
 struct train_benchmark {

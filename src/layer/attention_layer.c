@@ -31,7 +31,7 @@ void attention_layer_destroy(struct attention_layer *layer)
     *layer = (struct attention_layer){0};
 }
 
-/* Heads first_head ... of rows of tokens, `time` of them per sequence. */
+/* A view of the heads from first_head on. Rows are tokens, `time` per sequence. */
 static rotary_attention_view heads_of(const struct attention_layer *layer, struct matrix matrix, int64_t time,
                                       int64_t first_head)
 {
@@ -60,7 +60,8 @@ static struct query_key_value split_heads(const struct attention_layer *layer, s
                                         heads_of(layer, qkv, time, layer->heads + layer->key_value_heads)};
 }
 
-/* A matmul is head_dim by (time + 1) / 2 keys for each query. Bytes: all inputs and outputs. */
+/* Operations: in a matmul, a query has head_dim channels and on average (time + 1) / 2 keys. Bytes: all
+ * inputs and outputs. */
 static void record_profile(const struct attention_layer *layer, double begin, const char *what, int64_t batch,
                            int64_t time, double matmuls)
 {
@@ -131,7 +132,8 @@ rotary_status attention_layer_backward(struct attention_layer *layer, struct par
     return linear_backward(layer->projections.in, parameters, call->d_in, call->d_qkv, call->in, error);
 }
 
-/* Every query reads its sequence's cache up to its own position; memory is read once. */
+/* Operations: a query attends to the keys up to its own position. Bytes: keys and values of the cache, once.
+ */
 static void record_decode_profile(const struct attention_layer *layer, double begin, int64_t batch,
                                   int64_t time, const int64_t *lengths)
 {

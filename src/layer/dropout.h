@@ -13,7 +13,7 @@ struct dropout {
     float probability; /* of dropping an element; 0 (always in evaluation): no dropout */
     uint64_t seed;
     uint32_t step; /* counts micro-batches */
-    uint32_t site; /* the place in the model */
+    uint32_t site; /* where in the model: each site has masks of its own */
 };
 
 /* The mask for the kernels. A probability outside (0, 1) drops nothing. */

@@ -12,7 +12,7 @@
 
 enum {
     BLOCK_ROWS = 128,  /* of a forward work item */
-    SLICE_COLUMNS = 64 /* of a backward work item; dropout draws as many at once */
+    SLICE_COLUMNS = 64 /* of a backward work item, and of a draw of dropout */
 };
 
 /* Vaswani et al. 2017, 3.5: sin(position / 10000^(2i / width)) in column 2i, the cosine in column 2i + 1. */
@@ -119,7 +119,7 @@ struct scatter {
     struct layer_mask mask;
 };
 
-/* Adds a slice of columns of all rows in order: rows of equal tokens are summed in row order. */
+/* Adds a slice of columns of every row. Rows of the same token are summed in row order. */
 static void scatter_slice(void *argument, int64_t index, int worker)
 {
     (void)worker;

@@ -36,7 +36,7 @@ void feed_forward_destroy(struct feed_forward *layer)
     *layer = (struct feed_forward){0};
 }
 
-/* Bytes, estimated alike for both passes: `saved` once and two matrices like `hidden`. */
+/* Bytes of either pass: `saved` once, and two matrices of the size of `hidden`. */
 static void record_profile(const struct feed_forward *layer, double begin, const char *what,
                            struct matrix saved, struct matrix hidden)
 {

@@ -32,7 +32,7 @@ struct feed_forward_saved {
     struct matrix pre_activation; /* input of the activation: [rows, feed_forward_pre_activation_columns()] */
     struct matrix hidden;         /* its output: [rows, hidden] */
 };
-/* hidden, 2 hidden for swiglu, 0 for relu, which does without. */
+/* hidden, 2 hidden for swiglu, 0 for relu, whose gradient follows from `hidden`. */
 int64_t feed_forward_pre_activation_columns(enum activation activation, int64_t hidden);
 
 /* out = layer(in), both [rows, width] of the storage type. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The two linear layers of a sublayer: one from the residual width inwards, one back. Attention and
- * feed-forward are such pairs with something in between.
+ * The two linear layers of a sublayer. The first maps from the width of the residual stream, the second back
+ * to it. Attention layers and feed-forward layers each have such a pair.
  */
 #ifndef ROTARY_LAYER_LINEAR_PAIR_H
 #define ROTARY_LAYER_LINEAR_PAIR_H
 
 #include "layer/linear.h"
 
-/* What attention and feed-forward are configured by alike. */
+/* The part of the configuration that attention and feed-forward layers share. */
 struct sublayer_config {
     const char *name;
     int64_t width; /* of the residual stream */

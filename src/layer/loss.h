@@ -29,7 +29,7 @@ void loss_destroy(struct loss *loss);
 struct loss_sums {
     double total;    /* of -log p(target), in nats, without label smoothing */
     int64_t counted; /* targets that are not LOSS_IGNORED */
-    int64_t correct; /* of those, the ones with the largest logit (argmax; the first of equals) */
+    int64_t correct; /* of those, targets with the largest logit (argmax; the first of equals) */
 };
 
 struct loss_call {

@@ -48,11 +48,12 @@ void norm_forward(const struct norm *norm, const struct compute *compute, const 
 
 struct norm_backward_call {
     int64_t rows;
-    const float *residual_sum; /* what was normalised: residual_sum, or residual without sublayer_output */
+    const float
+        *residual_sum; /* what forward normalised: residual_sum, or residual without sublayer_output */
     const float *mean, *rstd;
     struct matrix d_normalised;    /* storage type; data NULL: none */
     const float *d_normalised_f32; /* added to d_normalised; NULL: none. May be d_residual itself */
-    bool accumulate;               /* pre-norm: d_residual += the gradient of residual_sum; else = */
+    bool accumulate;               /* true (pre-norm): d_residual += the gradient of residual_sum; else = */
     float *d_residual; /* [rows, width]: the gradient of residual_sum, which is that of residual */
     struct matrix d_sublayer_output; /* storage type: d_residual through dropout; data NULL: not wanted */
     struct dropout dropout;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Position encodings, one table row each, and the attention plan of an encoding.
+ * Position encodings, and the attention plan of each.
  */
 #ifndef ROTARY_LAYER_POSITION_H
 #define ROTARY_LAYER_POSITION_H
@@ -15,13 +15,12 @@ enum position {
     POSITION_LEARNED,    /* a trained table added to the embedding */
     POSITION_SINUSOIDAL, /* a fixed table added to the embedding (Vaswani et al. 2017) */
     POSITION_ROPE,       /* queries and keys rotated (Su et al. 2021) */
-    POSITION_ROPER, /* also values rotated, and the inverse rotation on the output (Harik and Jayasiri 2022)
-                     */
+    POSITION_ROPER,      /* also values rotated, outputs rotated inversely (Harik and Jayasiri 2022) */
     POSITIONS
 };
 
 struct position_encoding {
-    enum embedding_position embedding; /* what is added to the embedding */
+    enum embedding_position embedding; /* table added to the embedding */
     bool rotate_query_key, rotate_value;
 };
 
@@ -34,7 +33,7 @@ struct position_config {
     int64_t heads, key_value_heads, head_dim;
     rotary_pairing pairing;
     double base;
-    double query_key_fraction, value_fraction; /* of a head's channels, that are rotated */
+    double query_key_fraction, value_fraction; /* fraction of a head's channels that is rotated */
     int64_t table_positions;                   /* positions in the table of cosines and sines */
 };
 

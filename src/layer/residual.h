@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between the f32 residual stream and matrices of the storage type.
+ * Conversions between the f32 residual stream and matrices of the storage type.
  */
 #ifndef ROTARY_LAYER_RESIDUAL_H
 #define ROTARY_LAYER_RESIDUAL_H

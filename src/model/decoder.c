@@ -86,7 +86,7 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
                                error);
 }
 
-/* The norm of residual sum k, named after the sublayer behind it (pre-norm) or before it (post-norm). */
+/* The norm of residual sum k, named after the sublayer after it (pre-norm) or before it (post-norm). */
 static rotary_status add_norm(struct decoder *decoder, int64_t k, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;

@@ -32,7 +32,7 @@ void decoder_config_default(struct decoder_config *config);
 /* The settings table of `config`. */
 struct settings decoder_settings(struct decoder_config *config);
 /* Checks that the members agree (heads divide width, rotary dimensions are even, ...) and replaces head_dim,
- * num_key_value_heads and intermediate_size of 0 by what follows from the others. */
+ * num_key_value_heads and intermediate_size of 0 by the values that follow from the others. */
 ROTARY_CHECKED rotary_status decoder_config_check(struct decoder_config *config, rotary_error *error);
 
 /* Whether the feed-forward layer has a gate (swiglu). */
@@ -67,7 +67,7 @@ struct decoder_batch {
     uint64_t seed;          /* of dropout */
     uint32_t micro_step;    /* index of the micro-batch: each has its own dropout mask */
 };
-/* Maximum of sequences per call. */
+/* The maximum number of sequences per call. */
 int64_t decoder_max_batch(const struct decoder *decoder);
 
 /* Forward and optionally backward pass. Allocates nothing after the first call of a given shape. */

@@ -69,13 +69,13 @@ struct decoder {
     void *attention_workspace;
 };
 
-/* The maximum of rows per call. */
+/* The maximum number of rows per call. */
 static inline int64_t decoder_rows(struct decoder_limits limits)
 {
     return limits.batch * limits.time;
 }
 
-/* The rows of a call, of a matrix allocated for the maximum. */
+/* The first `rows` rows of a matrix that is allocated for the maximum. */
 static inline struct matrix first_rows(struct matrix m, int64_t rows)
 {
     return matrix_rows(m, 0, rows);

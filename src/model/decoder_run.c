@@ -143,9 +143,10 @@ static void residual_norm_forward(const struct pass *pass, int64_t k)
     record_norm_profile(pass, begin, "forward");
 }
 
-/* The gradients of sum_k and of the output of sublayer k, from that of h_k. decoder->d_residual holds the
- * gradient that comes back along the residual stream: with pre-norm that of sum_k, to which this adds; with
- * post-norm that of x_k. `last`: k is 2L, to which nothing has come back yet. */
+/* The gradients of sum_k and of the output of sublayer k, from the gradient of h_k. decoder->d_residual holds
+ * the gradient along the residual stream. With pre-norm it is the gradient of sum_k, and this adds to it;
+ * with post-norm it is the gradient of x_k. `last`: k is 2L, the first in the backward pass: d_residual is
+ * unset. */
 static void residual_norm_backward(const struct pass *pass, int64_t k, bool last)
 {
     struct decoder *decoder = pass->decoder;

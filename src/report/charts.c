@@ -136,7 +136,7 @@ static void draw_names(FILE *stream, const struct comparison *comparison, const 
     double below = -(double)INFINITY;
     double highest = frame.bottom - 6 - label_distance * (comparison->encoding_count - 1);
     for (int placed = 0; placed < comparison->encoding_count; placed++) {
-        /* The next from above, found by counting the ends above each, without memory to sort in. */
+        /* Names are placed from top to bottom: this is the curve with `placed` ends above its own. */
         for (int i = 0; i < comparison->encoding_count; i++) {
             const struct series_curve *curve = representative_curve(series, i);
             if (!curve)
@@ -339,7 +339,7 @@ static void draw_interval(const struct row_chart *chart, int index)
     svg_line(chart->stream, "mean", mean, y - 2, mean, y + 18);
 }
 
-/* Says on the wider side of zero whether it is the better one. */
+/* Labels the wider side of zero: better or worse than the baseline. */
 static void draw_zero(const struct row_chart *chart, struct range range)
 {
     double zero = svg_place(chart->across, 0), top = chart->frame.top;

@@ -15,7 +15,7 @@ struct page {
     char **verdicts; /* comparison_verdict of each encoding but the first */
 };
 
-/* Errors are the stream's. */
+/* Errors of writing are those of the stream (ferror). */
 void page_write(FILE *stream, const struct page *page);
 
 /* The tables and answers of the page, in its order. */

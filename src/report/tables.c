@@ -130,7 +130,7 @@ void page_runs(FILE *stream, const struct collection *collection)
     fputs("</tbody></table></div>\n</details>\n", stream);
 }
 
-/* The run of encoding `name` with the seed of `first`, beside whose answers its own are shown. */
+/* The run of encoding `name` with the seed of `first`: their answers are shown side by side. */
 static const struct record *partner_of(const struct collection *collection, const struct record *first,
                                        const char *name)
 {

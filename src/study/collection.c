@@ -16,7 +16,7 @@ bool collection_is_comparison(const char *folder)
     return file_path(path, folder, "compare.json", NULL) == ROTARY_OK && file_exists(path);
 }
 
-/* What compare.json describes. `positions` point into it. */
+/* The contents of compare.json. `positions` point into the JSON object. */
 struct description {
     const char **positions;
     int position_count, runs;
@@ -73,7 +73,7 @@ static rotary_status make_room(struct collection *collection, int planned, rotar
                : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records of %d runs", planned);
 }
 
-/* compare.json may want more steps than the runs were made with: these are then unfinished. */
+/* compare.json may have more steps than the runs were made with: these are then unfinished. */
 static void raise_steps(struct record *record, int64_t steps)
 {
     if (record->steps < steps)
@@ -100,7 +100,7 @@ static rotary_status read_runs(struct collection *collection, const struct descr
     if (status == ROTARY_OK)
         status = comparison_create(&collection->comparison, collection->records, collection->record_count,
                                    description->positions, description->position_count, error);
-    if (status == ROTARY_OK && collection->record_count == 0) /* no run says it yet */
+    if (status == ROTARY_OK && collection->record_count == 0) /* no run has steps yet */
         collection->comparison->steps = description->steps;
     return status;
 }

@@ -7,12 +7,12 @@
 
 #include "study/comparison.h"
 
-enum { COMPARE_FORMAT = 2 }; /* "format" in compare.json; no other is read */
+enum { COMPARE_FORMAT = 2 }; /* "format" in compare.json; other numbers are refused */
 
 struct collection {
     json_t *description;       /* compare.json; NULL for plain runs */
     struct record *records;    /* of a comparison: seed by seed; runs not begun are left out */
-    int record_count, planned; /* planned: runs there will be, begun or not */
+    int record_count, planned; /* planned: runs, begun or not */
     struct comparison *comparison;
 };
 

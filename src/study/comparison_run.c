@@ -171,7 +171,7 @@ static rotary_status train_one(const struct compare_call *call, int index, rotar
     status = train(&run, &result, error);
     forwarding.progress.diverged = result.diverged;
     if (result.diverged)
-        status = ROTARY_OK; /* its record says that it diverged */
+        status = ROTARY_OK; /* metrics.jsonl records the divergence */
     bool reported = status != ROTARY_OK || (!result.diverged && result.first_step < config.train.steps);
     if (call->progress && !reported)
         forward_progress(&forwarding, NULL);

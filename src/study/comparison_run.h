@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Trains every encoding from every seed.
+ * Trains a run for every encoding and every seed.
  *
  *     <folder>/compare.json           COMPARE_FORMAT, positions, runs, command, configuration
  *     <folder>/<position>-<seed>/     a run (src/train/run.h), such as roper-3/
@@ -40,9 +40,9 @@ struct compare_call {
     const atomic_bool *interrupted; /* as in train_call. May be NULL */
 };
 
-/* Trains what is not trained yet. A folder that holds a comparison is always resumed: finished runs are kept,
- * an interrupted run resumes. The call may have other positions, runs, log_every, evaluate_every and
- * checkpoint_every than the folder, and more steps unless the schedule depends on their number
+/* Trains the runs that are not finished. A folder that holds a comparison is always resumed: finished runs
+ * are kept, an interrupted run resumes. The call may have other positions, runs, log_every, evaluate_every
+ * and checkpoint_every than the folder, and more steps unless the schedule depends on their number
  * (run_config_check_steps); with more steps finished runs resume, too. Any other difference is
  * ROTARY_INVALID_ARGUMENT, and the message has its key. A folder that holds something else is refused. A run
  * that diverges is finished without a score, and the comparison continues. */

@@ -9,8 +9,8 @@
 
 enum direction { HIGHER_IS_BETTER, LOWER_IS_BETTER };
 
-/* Of the scores of `count` runs. What is undefined is NaN: everything without runs; the deviation and the
- * mean without the worst of a single run; everything if a score is NaN. */
+/* Of the scores of `count` runs. Undefined values are NaN: all without runs or if
+ * a score is NaN; the deviation and the mean without the worst of a single run. */
 struct statistics {
     int count;
     double mean, median;

@@ -13,11 +13,11 @@ const char *const task_names[] = {"addition", "index", "prefix", NULL};
 static const struct kind *const kinds[TASK_KINDS] = {&kind_addition, &kind_index, &kind_prefix};
 
 enum {
-    HELD_OUT_ONE_IN = 64, /* one problem in so many is held out from training */
+    HELD_OUT_ONE_IN = 64, /* 1 of 64 problems is held out from training */
     MAX_TRIES = 1 << 14,  /* rejected problems after which a configuration is refused */
 };
 
-/* The `step` of a random key of the evaluation stream, which no training step enters. */
+/* `step` in the random keys of the evaluation stream, which training does not use. */
 enum { VALIDATION_SEQUENCES, EVALUATION_PROBLEMS };
 
 #define MEMBER(member) offsetof(struct task_config, member)

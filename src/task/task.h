@@ -44,7 +44,7 @@ void task_validation_sequence(const struct task *task, uint64_t seed, int64_t in
 enum { TASK_TEXT_BYTES = 512 };
 struct problem {
     char prompt[TASK_TEXT_BYTES]; /* given to the model */
-    char answer[TASK_TEXT_BYTES]; /* the one that counts as correct: exact match */
+    char answer[TASK_TEXT_BYTES]; /* the correct one, for exact match */
 };
 /* Whether the task has problems (prefix has none: its score is the validation loss). */
 bool task_has_problems(const struct task *task);
@@ -65,15 +65,14 @@ struct evaluation {
     double accuracy;           /* share of validation tokens whose argmax is correct */
     double seconds;
     int64_t sample_count;
-    struct evaluation_sample
-        *samples; /* the caller's, sample_count of them; the first problems' are filled in */
+    struct evaluation_sample *samples; /* [sample_count], the caller's: the first problems */
 };
 struct evaluation_config {
     uint64_t seed;
-    int64_t problems;             /* at most the task's own number */
-    int64_t validation_sequences; /* sequences of the validation loss */
-    float temperature;            /* 0: greedy */
-    const atomic_bool *interrupted;
+    int64_t problems;               /* evaluated: at most task_config.problems */
+    int64_t validation_sequences;   /* sequences of the validation loss */
+    float temperature;              /* 0: greedy */
+    const atomic_bool *interrupted; /* once true, the evaluation ends with ROTARY_INTERRUPTED; may be NULL */
 };
 /* Evaluates a decoder: exact matches of the completions it generates with a KV cache, and the validation
  * loss. The first evaluation->sample_count problems are recorded in evaluation->samples. */

@@ -15,7 +15,7 @@
 
 enum {
     MAX_BLOCK_ELEMENTS = 1 << 18, /* a block of rows stays in the L2 cache beside a panel */
-    MIN_BLOCK_ROWS = 128,         /* exceed MAX_BLOCK_ELEMENTS rather than be fewer */
+    MIN_BLOCK_ROWS = 128,         /* takes precedence over MAX_BLOCK_ELEMENTS */
     MAX_BLOCK_ROWS = 512,
     MIN_BLOCKS = 32, /* where there are enough rows: work for many threads */
     ROWS_MULTIPLE = 32,

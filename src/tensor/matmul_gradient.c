@@ -92,7 +92,7 @@ static void copy_or_add(float *to, int64_t stride, const float *from, int64_t ro
             memcpy(to, from, (size_t)columns * sizeof(float));
 }
 
-/* The operand in the layout that the GEMMs read: where it is, or a copy at `memory`. */
+/* The operand in the layout that the GEMMs read: in place, or a copy at `memory`. */
 static const void *prepare_a(const struct run *run, struct matrix a, void *memory)
 {
     if (!run->vnni)
@@ -115,7 +115,7 @@ struct item {
     int64_t a_tile, first_b, end_b; /* indices of tiles */
 };
 
-/* A group's partial gradient. Behind those of all groups: their partial sums. */
+/* A group's partial gradient. The partial column sums of all groups follow the last partial gradient. */
 static float *partial_of(const struct run *run, int64_t group)
 {
     return (float *)(void *)run->matmul->partial.memory + group * run->a.columns * run->b.columns;

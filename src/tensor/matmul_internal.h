@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What matmul.c, matmul_gradient.c and packed_weight.c share.
+ * Types and functions that matmul.c, matmul_gradient.c and packed_weight.c share.
  */
 #ifndef ROTARY_TENSOR_MATMUL_INTERNAL_H
 #define ROTARY_TENSOR_MATMUL_INTERNAL_H

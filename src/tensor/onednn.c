@@ -205,7 +205,8 @@ static void cap(rotary_isa isa)
                                           [ROTARY_ISA_AVX2] = dnnl_cpu_isa_avx2,
                                           [ROTARY_ISA_AVX512] = dnnl_cpu_isa_avx512_core,
                                           [ROTARY_ISA_AVX512BF16] = dnnl_cpu_isa_avx512_core_bf16};
-    /* The best `isa` of this processor is no cap: oneDNN may use more, such as integer instructions. */
+    /* The best `isa` of this processor is not a cap: oneDNN may then use further extensions, such as AVX-512
+     * VNNI. */
     bool best = isa == ROTARY_ISA_AMX ||
                 (isa == ROTARY_ISA_AVX512BF16 && !rotary_isa_available(ROTARY_ISA_AMX)) ||
                 (isa == ROTARY_ISA_AVX512 && !rotary_isa_available(ROTARY_ISA_AVX512BF16));
@@ -371,8 +372,8 @@ static dnnl_status_t gemm_layouts(struct gemm_layouts *l, const struct gemm_shap
     return status;
 }
 
-/* Plans the GEMM of a shape. `panel_layout` is that of the packed weights; NULL: as shape->weights_row says,
- * where GEMM_WEIGHT_PANEL lets oneDNN choose. */
+/* Plans the GEMM of a shape. `panel_layout` is the layout of the weights. NULL: shape->weights_row determines
+ * it, and for GEMM_WEIGHT_PANEL oneDNN chooses. */
 static dnnl_status_t gemm_plan(dnnl_primitive_desc_t *plan, struct gemm_layouts *l, dnnl_engine_t engine,
                                const struct gemm_shape *shape, const layout *panel_layout)
 {

@@ -15,9 +15,10 @@ enum gemm_epilogue {
     GEMM_EPILOGUE_SUM /* adds to the destination */
 };
 
+/* gemm_shape.weights_row of packed weights. */
 enum { GEMM_WEIGHT_PANEL = 0, GEMM_VNNI = -1 };
 
-/* Everything a GEMM is planned from:
+/* What a GEMM computes, and all that it is planned from:
  *     destination[rows, columns] = epilogue(source[rows, inner] weights[inner, columns] + bias)
  * with f32 sums. Strides are in elements. All members have one type, so that shapes compare as bytes. */
 struct gemm_shape {
@@ -46,7 +47,8 @@ int64_t gemms_reference(const struct gemms *gemms);
 void gemm_library(char *text, size_t bytes);
 
 /* oneDNN plans for, and outside of parallel regions runs on, as many threads as OpenMP would start. Between
- * begin and end that is one thread; end takes what begin returned. */
+ * gemm_serial_begin and gemm_serial_end that is one thread. `threads` is the value that gemm_serial_begin
+ * returned. */
 int gemm_serial_begin(void);
 void gemm_serial_end(int threads);
 
@@ -74,7 +76,7 @@ void panel_destroy(struct panel *panel);
 int panel_fill(const struct panel *panel, const struct gemms *gemms, int worker, const float *source);
 
 /* The GEMM of a shape, planned at the first request. `panels`: the plan of its packed weight panels; NULL:
- * its weights are no panels. */
+ * its weights are not panels. */
 int gemm_find(struct gemms *gemms, const struct gemm **gemm, const struct gemm_shape *shape,
               const struct panel_plan *panels);
 /* How oneDNN would run the GEMM of a shape. */

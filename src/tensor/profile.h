@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the time of a step goes: seconds, operations and bytes per operation, summed over layers and steps.
- * Recorded where compute.profile points (tensor/compute.h); without a profile no clock is read.
+ * The profile of a step: seconds, operations and bytes of each kind of work, summed over layers and steps.
+ * compute.profile (tensor/compute.h) is filled in; if it is NULL, no clock is read.
  */
 #ifndef ROTARY_TENSOR_PROFILE_H
 #define ROTARY_TENSOR_PROFILE_H
@@ -14,7 +14,7 @@ enum { PROFILE_ROWS = 64 };
 struct profile_row {
     char name[64]; /* "<where>, <what>" */
     double seconds;
-    double operations; /* multiplications and additions; 0 for what only moves memory */
+    double operations; /* multiplications and additions; 0 if it only moves memory */
     double bytes;      /* read or written at least once */
     int64_t calls;
 };

@@ -15,7 +15,8 @@ struct characters {
 
 /* Makes a vocabulary of the distinct bytes of `alphabet`, in order of first appearance. */
 void characters_create(struct characters *characters, const char *alphabet);
-/* ROTARY_INVALID_ARGUMENT says the first byte that is not in the alphabet, and its position from 1. */
+/* ROTARY_INVALID_ARGUMENT if a byte is not in the alphabet; the message has the first one and its position,
+ * counted from 1. */
 ROTARY_CHECKED rotary_status characters_encode(const struct characters *characters, const char *text,
                                                int64_t bytes, int32_t *tokens, rotary_error *error);
 /* Writes count characters and a terminating zero. */

@@ -16,7 +16,7 @@ struct batch {
     int32_t *targets;   /* [rows, time]: the sequences without their first token */
 };
 
-/* Pushes the buffers onto an arena; base/arena.h says how the same call measures. */
+/* Pushes the buffers onto an arena. Called twice: to measure, then to assign memory (base/arena.h). */
 void batch_carve(struct batch *batch, struct rotary_arena *arena);
 
 /* Fills the batch with sequences first_row ... first_row + rows - 1 of step `step`, on `threads` threads.

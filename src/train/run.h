@@ -12,7 +12,8 @@
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}
  *     {"step":500,"evaluation":{"correct":92,"problems":128,"loss":0.31,"accuracy":0.93,"seconds":1.1},
  *      "samples":[{"prompt":"?s='...","answer":"'vejmg'","generated":"'vejmg'#","correct":true}, ...]}
- *     {"step":731,"diverged":"loss"}       what was not finite at that step; the last line of such a run
+ *     {"step":731,"diverged":"loss"}       the last line of a run that diverged: its loss, gradient norm or
+ *                                          validation loss was not finite at that step
  * "loss" is the training loss, the mean in nats per token over the steps since the last line; within
  * "evaluation" it is the validation loss, over sequences held out from training. "correct" of "problems" were
  * answered by exact match; "problems" is 0 if the task has none. "accuracy" is the share of validation tokens
@@ -31,9 +32,9 @@ struct train_config {
     int schedule;         /* enum schedule_kind */
     int64_t warmup_steps; /* of linear warm-up, before the schedule */
     int optimizer;        /* enum optimizer_kind */
-    double beta1, beta2, epsilon, weight_decay,
-        max_grad_norm; /* max_grad_norm 0: gradients are not clipped */
-    int precision;     /* enum precision */
+    double beta1, beta2, epsilon, weight_decay;
+    double max_grad_norm;                                      /* 0: gradients are not clipped */
+    int precision;                                             /* enum precision */
     int64_t seed, log_every, evaluate_every, checkpoint_every; /* 0: only at the end */
     int64_t validation_sequences;                              /* sequences of the validation loss */
 };
@@ -61,19 +62,19 @@ ROTARY_CHECKED rotary_status run_config_to_json(const struct run_config *config,
                                                 rotary_error *error);
 ROTARY_CHECKED rotary_status run_config_from_json(struct run_config *config, const json_t *object,
                                                   const char *where, rotary_error *error);
-/* Whether a run of configuration `recorded`, found in `where`, may resume with `config`: the two may differ
- * in steps, log_every, evaluate_every and checkpoint_every alone. ROTARY_INVALID_ARGUMENT says the key and
- * both values. */
+/* Checks that a run of configuration `recorded`, found in `where`, may resume with `config`: the two may
+ * differ in steps, log_every, evaluate_every and checkpoint_every alone. Else ROTARY_INVALID_ARGUMENT; the
+ * message has the key and both values. */
 ROTARY_CHECKED rotary_status run_config_check_same(const struct run_config *config,
                                                    const struct run_config *recorded, const char *where,
                                                    rotary_error *error);
-/* Whether a run of configuration `recorded`, found in `where`, may resume with the steps of `config`.
+/* Checks that a run of configuration `recorded`, found in `where`, may resume with the steps of `config`.
  * ROTARY_INVALID_ARGUMENT if the numbers of steps differ and the learning rate depends on them (linear,
  * cosine): the steps already taken would have been others. */
 ROTARY_CHECKED rotary_status run_config_check_steps(const struct run_config *config,
                                                     const struct run_config *recorded, const char *where,
                                                     rotary_error *error);
-/* Sets the four keys that may change to their defaults, and so leaves what is fixed for a run. */
+/* Keeps the keys that are fixed for a run: sets the four that may change to their defaults. */
 void run_config_keep_fixed(struct run_config *config);
 
 /* Reads and checks config.json of a run's folder. Refuses another "format" and a folder without a run. */

@@ -44,7 +44,7 @@ static bool is_interrupted(const struct session *session)
 
 /* ---- setup ---- */
 
-/* Makes precision `auto` the one computed in; any other must agree with it. */
+/* Replaces precision `auto` by that of `compute`; checks that any other agrees with it. */
 static rotary_status resolve_precision(struct session *session, rotary_error *error)
 {
     int used = session->call->compute->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
@@ -253,8 +253,7 @@ static void report(const struct session *session, const struct train_progress *p
         session->call->progress(session->call->argument, progress);
 }
 
-/* Whether the last step is done but has no line: the run was stopped there when its last step was a later
- * one. */
+/* Whether the last step is done but has no line: the run was stopped there when it had more steps. */
 static bool line_is_due(const struct session *session)
 {
     return session->state.step == session->config.train.steps && session->state.loss_counted > 0;

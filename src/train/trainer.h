@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The trainer: a task, a model, and one step of training. It does not know folders, metrics and checkpoints.
+ * The trainer: a task, a model, and one step of training. Folders, metrics and checkpoints are in train.c.
  */
 #ifndef ROTARY_TRAIN_TRAINER_H
 #define ROTARY_TRAIN_TRAINER_H
@@ -21,8 +21,8 @@ struct trainer {
     struct rotary_arena arena;
 };
 
-/* Creates the task, the model with initial weights, and the memory of a step. ROTARY_OUT_OF_MEMORY says the
- * bytes needed and the bytes available. */
+/* Creates the task, the model with initial weights, and the memory of a step. The message of
+ * ROTARY_OUT_OF_MEMORY has the memory needed and the memory available. */
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
                                             const struct compute *compute, rotary_error *error);
 /* A trainer that is all zero is allowed. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of what is in the folder; the caller frees it. */
+/* The folder's comparison as text, which the caller frees. */
 static char *text_of(const char *folder)
 {
     char *text;

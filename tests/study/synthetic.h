@@ -21,7 +21,7 @@ struct synthetic_run {
 /* 600 steps of the index task from seed 1; has no position and no half. */
 extern const struct synthetic_run synthetic_quick;
 
-/* <folder>/<name>, in one of a few buffers that are reused: good for the next sixteen calls. */
+/* <folder>/<name>, in one of sixteen buffers: valid until the sixteenth call after this one. */
 const char *synthetic_path(const char *folder, const char *name);
 
 /* Replaces the text of <folder>/<name>, making the folder. */
@@ -40,7 +40,7 @@ void synthetic_comparison(const char *folder, const struct synthetic_run *run, i
  * diverged at the next. */
 void synthetic_stop(const char *folder, int64_t seed, int64_t done, bool diverged);
 
-/* Reads a comparison or a run, which is a check. The caller frees it. */
+/* Reads a comparison or a run; if that fails, so does the test. The caller frees it. */
 struct collection synthetic_read(const char *folder);
 
 #endif

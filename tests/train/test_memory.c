@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory of a step and an evaluation of the paper's presets: at most 1 GB for prefix and 8 GB for addition,
- * and what decoder_bytes says.
+ * and close to what decoder_bytes estimates.
  */
 #include "support/check.h"
 #include "support/scratch.h"

@@ -158,7 +158,7 @@ static void test_divergence(void)
     CHECK_INT(metrics.diverged, 0);
     write_steps(&metrics, 1, 3);
     open_at(&metrics, folder, 3);
-    CHECK(metrics_write_divergence(&metrics, 7, "gradient_norm", NULL) == ROTARY_OK);
+    CHECK(metrics_write_divergence(&metrics, 7, "gradient norm", NULL) == ROTARY_OK);
     CHECK_INT(metrics.diverged, 7);
     metrics_close(&metrics);
     for (int64_t step = 0; step <= 3; step++) {

@@ -317,7 +317,8 @@ static void stop_at_four(void *argument, const struct train_progress *progress)
         atomic_store((atomic_bool *)argument, true);
 }
 
-/* A run interrupted between two lines, and then given that step as its last, ends as a run of so many steps.
+/* A run interrupted between two lines, and then given that step as its last, ends like a run of that many
+ * steps.
  */
 static void test_fewer_steps(void)
 {
