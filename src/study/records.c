@@ -21,11 +21,26 @@ struct line {
     json_t *object;
 };
 
-static rotary_status bad_line(const struct line *line, rotary_error *error, const char *what,
-                              const char *wanted)
+/* A line that is no JSON object. */
+static rotary_status fail_line(const struct line *line, const char *fault, rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: %s: wanted %s", line->path,
-                       (long long)line->number, what, wanted);
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: %s: wanted a JSON object", line->path,
+                       (long long)line->number, fault);
+}
+
+/* An invalid value of a key; NULL: the key is missing. */
+static rotary_status fail_value(const struct line *line, const char *key, const json_t *value,
+                                const char *wanted, rotary_error *error)
+{
+    char *text = value ? file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    rotary_status status = rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: \"%s\" is %.80s, wanted %s",
+                                       line->path, (long long)line->number, key,
+                                       text    ? text
+                                       : value ? "not printable"
+                                               : "missing",
+                                       wanted);
+    free(text);
+    return status;
 }
 
 static rotary_status read_count(const struct line *line, const json_t *object, const char *key,
@@ -33,7 +48,7 @@ static rotary_status read_count(const struct line *line, const json_t *object, c
 {
     const json_t *value = json_object_get(object, key);
     if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > max_count)
-        return bad_line(line, error, key, "a whole number from 0 to 9007199254740991");
+        return fail_value(line, key, value, "a whole number from 0 to 9007199254740991", error);
     *count = json_integer_value(value);
     return ROTARY_OK;
 }
@@ -44,7 +59,7 @@ static rotary_status read_real(const struct line *line, const json_t *object, co
 {
     const json_t *value = json_object_get(object, key);
     if (!json_is_number(value) && !json_is_null(value))
-        return bad_line(line, error, key, "a number");
+        return fail_value(line, key, value, "a number", error);
     *real = json_is_null(value) ? (double)NAN : json_number_value(value);
     return ROTARY_OK;
 }
@@ -82,13 +97,14 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
 {
     const json_t *object = json_object_get(line->object, "evaluation");
     if (!json_is_object(object))
-        return bad_line(line, error, "evaluation", "an object");
+        return fail_value(line, "evaluation", object, "an object", error);
     struct record_evaluation evaluation = {.step = step};
     rotary_status status = read_count(line, object, "problems", &evaluation.problems, error);
     if (status == ROTARY_OK)
         status = read_count(line, object, "correct", &evaluation.correct, error);
     if (status == ROTARY_OK && evaluation.correct > evaluation.problems)
-        status = bad_line(line, error, "correct", "at most as many as problems");
+        status =
+            fail_value(line, "correct", json_object_get(object, "correct"), "at most \"problems\"", error);
     if (status == ROTARY_OK)
         status = read_real(line, object, "loss", &evaluation.loss, error);
     if (status != ROTARY_OK)
@@ -107,7 +123,7 @@ static rotary_status read_samples(struct record *record, const struct line *line
 {
     json_t *lines = json_object_get(line->object, "samples");
     if (!json_is_array(lines))
-        return bad_line(line, error, "samples", "an array");
+        return fail_value(line, "samples", lines, "an array", error);
     size_t count = json_array_size(lines);
     struct record_sample *samples = calloc(count + 1, sizeof *samples);
     if (!samples)
@@ -121,8 +137,8 @@ static rotary_status read_samples(struct record *record, const struct line *line
                                    .correct = json_is_true(correct)};
         if (!samples[i].prompt || !samples[i].answer || !samples[i].generated || !json_is_boolean(correct)) {
             free(samples);
-            return bad_line(line, error, "samples",
-                            "objects of prompt, answer, generated (text) and correct (boolean)");
+            return fail_value(line, "samples", lines,
+                              "objects of prompt, answer, generated (text) and correct (boolean)", error);
         }
     }
     free(record->samples);
@@ -136,15 +152,17 @@ static rotary_status read_samples(struct record *record, const struct line *line
 static rotary_status read_line(struct record *record, const struct line *line, rotary_error *error)
 {
     if (!json_is_object(line->object))
-        return bad_line(line, error, "not a line of metrics", "a JSON object");
+        return fail_line(line, "not a line of metrics", error);
     int64_t step = 0;
     rotary_status status = read_count(line, line->object, "step", &step, error);
     if (status != ROTARY_OK)
         return status;
     if (step < record->done)
-        return bad_line(line, error, "step", "lines in ascending order of their steps");
+        return fail_value(line, "step", json_object_get(line->object, "step"),
+                          "lines in ascending order of their steps", error);
     if (record->diverged)
-        return bad_line(line, error, "step", "no line after the one that says the run diverged");
+        return fail_value(line, "step", json_object_get(line->object, "step"),
+                          "no line after the one with \"diverged\"", error);
     record->done = step;
     if (json_is_string(json_object_get(line->object, "diverged"))) {
         record->diverged = step;
@@ -176,7 +194,7 @@ static rotary_status read_metrics(struct record *record, const char *path, rotar
         json_error_t fault;
         line.object = json_loadb(at, (size_t)(end - at), 0, &fault);
         if (!line.object)
-            status = bad_line(&line, error, fault.text, "a JSON object");
+            status = fail_line(&line, fault.text, error);
         else
             status = read_line(record, &line, error);
         json_decref(line.object);

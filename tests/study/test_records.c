@@ -92,19 +92,20 @@ static void check_damages(const char *folder)
     check_damage(folder, "{\"step\":40,\"lo", "wanted a JSON object");
     check_damage(folder, "", "wanted a JSON object");
     check_damage(folder, "[]", "wanted a JSON object");
-    check_damage(folder, "{\"loss\":1}", "step: wanted a whole number from 0 to 9007199254740991");
-    check_damage(folder, "{\"step\":-1}", "step: wanted a whole number");
-    check_damage(folder, "{\"step\":9007199254740992,\"loss\":1}", "step: wanted a whole number");
-    check_damage(folder, "{\"step\":20}", "step: wanted lines in ascending order");
-    check_damage(folder, "{\"step\":40,\"loss\":\"low\"}", "loss: wanted a number");
-    check_damage(folder, "{\"step\":40,\"evaluation\":[]}", "evaluation: wanted an object");
+    check_damage(folder, "{\"loss\":1}",
+                 "\"step\" is missing, wanted a whole number from 0 to 9007199254740991");
+    check_damage(folder, "{\"step\":-1}", "\"step\" is -1, wanted a whole number");
+    check_damage(folder, "{\"step\":9007199254740992,\"loss\":1}", "\"step\" is 9007199254740992, wanted");
+    check_damage(folder, "{\"step\":20}", "\"step\" is 20, wanted lines in ascending order");
+    check_damage(folder, "{\"step\":40,\"loss\":\"low\"}", "\"loss\" is \"low\", wanted a number");
+    check_damage(folder, "{\"step\":40,\"evaluation\":[]}", "\"evaluation\" is [], wanted an object");
     check_damage(folder, "{\"step\":40,\"evaluation\":{\"problems\":4,\"correct\":5}}",
-                 "correct: wanted at most as many");
+                 "\"correct\" is 5, wanted at most \"problems\"");
     check_damage(
         folder,
         "{\"step\":40,\"evaluation\":{\"problems\":4,\"correct\":4,\"loss\":1,\"accuracy\":1,\"seconds\":1},"
         "\"samples\":[{}]}",
-        "samples: wanted objects");
+        "\"samples\" is [{}], wanted objects");
     struct record record;
     rotary_error error;
     check_about("a configuration of something else");
@@ -200,7 +201,7 @@ static void check_diverged(const char *folder)
                      "{\"step\":5,\"diverged\":\"loss\"}\n");
     rotary_error error = {0};
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
-    CHECK_WORDS(error.message, "line 2: step: wanted no line after the one");
+    CHECK_WORDS(error.message, "line 2: \"step\" is 5, wanted no line after the one with");
 }
 
 static void check_unfinished(const char *folder)
