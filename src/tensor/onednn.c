@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The operands of a GEMM. */
+enum operand { SOURCE, WEIGHTS, DESTINATION, BIAS, SCRATCH, OPERANDS };
+
 /* ---- oneDNN 2 passes memory descriptors by value, oneDNN 3 by handle. ---- */
 
 #if DNNL_VERSION_MAJOR >= 3
@@ -50,12 +53,11 @@ static void layout_free(layout *l)
     dnnl_memory_desc_destroy(*l);
 }
 
-static dnnl_status_t plan_matmul(dnnl_primitive_desc_t *plan, dnnl_engine_t engine, const layout *source,
-                                 const layout *weights, const layout *bias, const layout *destination,
-                                 dnnl_primitive_attr_t attributes)
+static dnnl_status_t plan_matmul(dnnl_primitive_desc_t *plan, dnnl_engine_t engine,
+                                 const layout operands[BIAS + 1], bool bias, dnnl_primitive_attr_t attributes)
 {
-    return dnnl_matmul_primitive_desc_create(plan, engine, *source, *weights, bias ? *bias : NULL,
-                                             *destination, attributes);
+    return dnnl_matmul_primitive_desc_create(plan, engine, operands[SOURCE], operands[WEIGHTS],
+                                             bias ? operands[BIAS] : NULL, operands[DESTINATION], attributes);
 }
 
 static dnnl_status_t append_sum(dnnl_post_ops_t operations)
@@ -102,12 +104,12 @@ static void layout_free(layout *l)
     (void)l;
 }
 
-static dnnl_status_t plan_matmul(dnnl_primitive_desc_t *plan, dnnl_engine_t engine, const layout *source,
-                                 const layout *weights, const layout *bias, const layout *destination,
-                                 dnnl_primitive_attr_t attributes)
+static dnnl_status_t plan_matmul(dnnl_primitive_desc_t *plan, dnnl_engine_t engine,
+                                 const layout operands[BIAS + 1], bool bias, dnnl_primitive_attr_t attributes)
 {
     dnnl_matmul_desc_t description;
-    dnnl_status_t status = dnnl_matmul_desc_init(&description, source, weights, bias, destination);
+    dnnl_status_t status = dnnl_matmul_desc_init(&description, &operands[SOURCE], &operands[WEIGHTS],
+                                                 bias ? &operands[BIAS] : NULL, &operands[DESTINATION]);
     if (status == dnnl_success)
         status = dnnl_primitive_desc_create(plan, &description, attributes, engine, NULL);
     return status;
@@ -126,7 +128,6 @@ static dnnl_status_t append_relu(dnnl_post_ops_t operations)
 
 /* ---- What all GEMMs share. ---- */
 
-enum operand { SOURCE, WEIGHTS, DESTINATION, BIAS, SCRATCH, OPERANDS };
 /* Rows of the GEMM that a panel's layout is chosen for. oneDNN chooses the same layout for fewer rows. */
 enum { PANEL_ROWS = 256 };
 
@@ -382,8 +383,7 @@ static dnnl_status_t gemm_plan(dnnl_primitive_desc_t *plan, struct gemm_layouts 
     if (status == dnnl_success)
         status = gemm_attributes(&attributes, shape->epilogue);
     if (status == dnnl_success)
-        status = plan_matmul(plan, engine, &l->operand[SOURCE], &l->operand[WEIGHTS],
-                             shape->bias ? &l->operand[BIAS] : NULL, &l->operand[DESTINATION], attributes);
+        status = plan_matmul(plan, engine, l->operand, shape->bias != 0, attributes);
     if (attributes)
         dnnl_primitive_attr_destroy(attributes);
     return status;
