@@ -55,7 +55,7 @@ void task_answer(const struct task *task, const char *generated, char answer[TAS
 /* The results of an evaluation. */
 struct evaluation_sample {
     struct problem problem;
-    char generated[TASK_TEXT_BYTES]; /* up to the end of the problem */
+    char generated[TASK_TEXT_BYTES]; /* until the # or the length of the longest completion */
     char answer[TASK_TEXT_BYTES];    /* task_answer of it */
     bool correct;
 };

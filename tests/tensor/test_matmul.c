@@ -85,7 +85,7 @@ static void test_matmul(struct compute *compute, struct sizes sizes, bool transp
         random_matrix(4, out_type, sizes.rows, sizes.columns, sizes.columns + sizes.padding);
     const float *w = source.data, *b = with_bias ? bias.data : NULL;
     struct packed_weight *weight = NULL;
-    check_about("%s %s rows %lld inner %lld columns %lld%s%s finish %d", rotary_isa_name(compute->isa),
+    check_about("%s %s rows %lld inner %lld columns %lld%s%s epilogue %d", rotary_isa_name(compute->isa),
                 rotary_dtype_name(compute->storage), (long long)sizes.rows, (long long)sizes.inner,
                 (long long)sizes.columns, transposed ? " transposed" : "", with_bias ? " bias" : "",
                 (int)epilogue);

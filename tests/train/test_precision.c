@@ -94,7 +94,7 @@ static double smoothed(const double *loss, int64_t first)
 
 /* Maximum deviation of a curve, in nats and relative to the tolerance. */
 struct distance {
-    double nats, granted;
+    double nats, relative;
 };
 
 static struct distance measure(const double *loss, const double *wanted, const double *rounded, int64_t steps)
@@ -104,10 +104,10 @@ static struct distance measure(const double *loss, const double *wanted, const d
     for (int64_t i = 0; i + SMOOTHED <= steps; i++) {
         double level = smoothed(wanted, i), off = fabs(smoothed(loss, i) - level);
         unstable = fmax(unstable, fabs(smoothed(rounded, i) - level));
-        double granted = off / (unit * level + 4.0 * unstable);
+        double relative = off / (unit * level + 4.0 * unstable);
         max.nats = fmax(max.nats, off);
         /* A NaN becomes the maximum. */
-        max.granted = granted <= max.granted ? max.granted : granted;
+        max.relative = relative <= max.relative ? max.relative : relative;
     }
     return max;
 }
@@ -135,14 +135,14 @@ int main(int count, char **arguments)
         struct distance off = measure(loss[way], loss[IN_F32], loss[IN_F32_ROUNDED_ONCE], steps);
         printf("%s, batch %lld, %-24s loss %.4f to %.4f, off by at most %.5f nats, %.3f of the tolerance\n",
                preset, (long long)batch, way_names[way], loss[way][0], smoothed(loss[way], steps - SMOOTHED),
-               off.nats, off.granted);
+               off.nats, off.relative);
         fflush(stdout);
         check_about("%s, %s", preset, way_names[way]);
         CHECK(smoothed(loss[way], steps - SMOOTHED) < 0.95 * loss[way][0]); /* the loss decreased */
         if (way != ALL_IN_BF16)
-            CHECK(off.granted <= 1.0);
+            CHECK(off.relative <= 1.0);
         else if (count <= 2)
-            CHECK(off.granted > 1.0);
+            CHECK(off.relative > 1.0);
     }
     return check_report();
 }
