@@ -8,10 +8,10 @@
 
 #include "file/settings.h"
 
-/* Members of options that tell whether they were given. A row's member is, by its type: SETTING_INTEGER and
- * SETTING_CHOICE (the index), struct option_integer; SETTING_REAL, struct option_real; SETTING_BOOLEAN, a
- * flag without a value, bool; SETTING_TEXT, const char *, NULL if not given; SETTING_LIST, which may be given
- * again, struct option_list. */
+/* Members for options, which record whether the option was given. A row's member is, by its type:
+ * SETTING_INTEGER and SETTING_CHOICE (the index), struct option_integer; SETTING_REAL, struct option_real;
+ * SETTING_BOOLEAN, a flag without a value, bool; SETTING_TEXT, const char *, NULL if not given; SETTING_LIST,
+ * which may be given again, struct option_list. */
 struct option_integer {
     bool given;
     int64_t value;
@@ -23,7 +23,7 @@ struct option_real {
 enum { OPTION_LIST_ITEMS = 128 };
 struct option_list {
     int count;
-    const char *items[OPTION_LIST_ITEMS + 1]; /* NULL behind the last */
+    const char *items[OPTION_LIST_ITEMS + 1]; /* NULL after the last */
 };
 
 /* Rows that several commands have, and the offset of their struct in a command's own struct. */

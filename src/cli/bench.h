@@ -53,7 +53,7 @@ struct bench {
     json_t *(*to_json)(const void *result, const struct compute *compute);
 };
 
-/* Reads the shape that is asked for, times it or all of the benchmark's, and prints the results. */
+/* Times the shape of --shape, or all shapes of the benchmark, and prints the results. */
 enum exit_status bench_run(const struct invocation *invocation);
 /* Prints a result, or appends it to the array. */
 void bench_result(const struct bench_request *request, const void *result);

@@ -68,13 +68,13 @@ static rotary_status check_options(const struct apply_options *options, rotary_e
     else if (!options->cosine != !options->sine)
         wrong = "--cos and --sin want each other";
     else if (options->angles.given && !options->rotation.config)
-        wrong = "--angles goes with --config: --cos and --sin are not computed from angles";
+        wrong = "--angles wants --config: --cos and --sin are not computed from angles";
     else if (options->angles.given && options->cosine)
         wrong = "--angles and --cos exclude each other";
     else if (options->positions && options->offset.given)
         wrong = "--positions and --offset exclude each other";
     else if (options->pairing.given && (options->rotation.config || !options->cosine))
-        wrong = "--pairing goes with --cos alone; with --config, its key \"pairing\" says it";
+        wrong = "--pairing wants --cos without --config: a configuration has the key \"pairing\"";
     else if ((options->layout.value == HEADS_FLAT) != options->heads.given)
         wrong = options->heads.given ? "--heads wants --layout flat" : "--layout flat wants --heads N";
     if (wrong)

@@ -81,8 +81,8 @@ const struct command command_bench_attention = {
     .operands = "",
     .summary = "times causal attention beside a large matmul",
     .more = "Forward, and forward with backward, without rotation, with RoPE and with RoPER, alternating "
-            "with a large matmul alone, of whose rate the share is shown. Operations count visible keys "
-            "only: 2 B H T (T + 1) D forward, 3.5 times as many with the backward pass.",
+            "with a large matmul; the share of its rate is printed. Operations count visible keys only: 2 B "
+            "H T (T + 1) D forward, 3.5 times as many with the backward pass.",
     .example = "rotary bench attention --shape 1,1,131072,128\n"
                "times one head of a long sequence",
     .options = attention_table,

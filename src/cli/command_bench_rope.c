@@ -75,8 +75,8 @@ const struct command command_bench_rope = {
     .name = "bench rope",
     .operands = "",
     .summary = "times rotation in place beside scaling in place",
-    .more = "Rotates a tensor, alternating with multiplying all of it by one number, which is the limit of a "
-            "pass over it; in f32, f16 and bf16, or in --precision alone, and in both pairings.",
+    .more = "Rotates a tensor, alternating with multiplying all of it by one number, which shows the limit "
+            "of a pass over it; in f32, f16 and bf16, or in --precision alone, and in both pairings.",
     .example = "rotary bench rope --isa avx2 --precision f32\n"
                "times rotation with AVX2 in f32",
     .options = rope_table,

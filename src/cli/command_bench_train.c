@@ -168,10 +168,10 @@ const struct command command_bench_train = {
     .operands = "",
     .summary = "times a step of training",
     .more = "Trains a preset for a few steps without writing files, and prints the time of a step, its rate "
-            "of operations, and the share of that in the rate of a large matmul alone, measured in the same "
-            "run. Models of several encodings take alternating steps on the same data, and the median and "
-            "the quartiles of their times relative to the first's, paired, are printed too. "
-            "scripts/bench-peers runs PyTorch beside it.",
+            "of operations, and the share of that rate in the rate of a large matmul, measured in the same "
+            "run. Models of several encodings take alternating steps on the same data; then the median and "
+            "the quartiles of the paired ratios of their times to the first one's are printed too. "
+            "scripts/bench-peers compares with PyTorch.",
     .example = "rotary bench train --position rope,roper --steps 100\n"
                "shows how much longer a step takes when values are rotated too",
     .shared = {{configuration_options, 2, MEMBER(configuration)}},

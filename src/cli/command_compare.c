@@ -62,7 +62,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
         status = plan_config(&request, &plan->config, error);
         if (status == ROTARY_OK && plan->config.model.position != plan->positions[i])
             status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                 "--set has a position, which is what is compared; wanted --positions %s",
+                                 "--set sets \"position\", which a comparison varies; wanted --positions %s",
                                  position_names[plan->config.model.position]);
     }
     if (status == ROTARY_OK)

@@ -26,7 +26,8 @@ static const struct setting generate_table[] = {
      .help = "the prompt, in the characters of the task; required"},
     {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 1,
      .max = MAX_NEW_TOKENS,
-     .help = "characters to generate at most (default: 100, or as many as the model has positions for)"},
+     .help = "maximum number of characters to generate (default: 100, or as many as the model has positions "
+             "for)"},
     {"--stop", SETTING_TEXT, MEMBER(stop), .metavar = "C",
      .help = "a character to stop after (default: none)"},
 };
@@ -54,9 +55,9 @@ static rotary_status fit(const struct generate_options *options, const struct lo
     if (room < 1 || max_new_tokens > room)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "the model has %lld positions; the prompt takes %lld and leaves no room for %lld more",
-            (long long)positions, (long long)text->length,
-            (long long)(max_new_tokens > 1 ? max_new_tokens : 1));
+            "a prompt of %lld characters and %lld new ones need %lld positions, the model has %lld",
+            (long long)text->length, (long long)(max_new_tokens > 1 ? max_new_tokens : 1),
+            (long long)(text->length + (max_new_tokens > 1 ? max_new_tokens : 1)), (long long)positions);
     text->max_new_tokens = max_new_tokens;
     text->stop = -1;
     if (!options->stop)
@@ -121,7 +122,7 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (!options->prompt || !options->prompt[0]) {
         (void)!rotary_fail(&error, ROTARY_INVALID_ARGUMENT,
-                           "there is nothing to continue: give --prompt TEXT");
+                           "generate wants --prompt TEXT, at least one character");
         return command_refuse(invocation, &error);
     }
     struct loaded_model model;

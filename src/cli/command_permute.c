@@ -58,15 +58,16 @@ static rotary_status check_options(const struct permute_options *options, rotary
              !(tensor_name_ends_in(options->input, ".npy") && tensor_name_ends_in(options->output, ".npy")) &&
              !(tensor_name_ends_in(options->input, ".safetensors") &&
                tensor_name_ends_in(options->output, ".safetensors")))
-        wrong = "--input and --output are files of one kind, both .npy or both .safetensors";
+        wrong = "--input and --output want files of one kind, both .npy or both .safetensors";
     else if (options->tensors.count > 0 && tensor_name_ends_in(options->input, ".npy"))
-        wrong = "--tensor goes with safetensors; a .npy file holds but one";
+        wrong = "--tensor wants safetensors files: a .npy file holds one tensor";
     else if (options->rotation.layer_type && options->tensors.count == 0 &&
              tensor_name_ends_in(options->input, ".safetensors"))
-        wrong = "permute --layer-type wants the layers of that type named by --tensor, for others may rotate "
-                "other channels";
+        wrong =
+            "permute --layer-type wants --tensor, to name the layers of that type: others may rotate other "
+            "channels";
     else if (!detect && file_same(options->input, options->output))
-        wrong = "--output is --input, wanted another name";
+        wrong = "--output is the same file as --input, wanted another";
     return wrong ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong) : ROTARY_OK;
 }
 
@@ -192,10 +193,10 @@ const struct command command_permute = {
     .more = "Within each head the rows inside the rotary span move, all others stay, and so do tensors whose "
             "names do not match; the names of those that moved are printed. Values are not rotated by RoPE "
             "and stay. Elements may be of any type of whole bytes. Biases, and scales that are one number "
-            "for each row, move too; packed weights and blocks of rows with one scale are refused. Nothing "
-            "in a file says which pairing it has: permuting what already has the wanted one spoils it. "
-            "--detect finds it in traces that training leaves in the weights (docs/variants.md); it exits "
-            "with 3 if they do not tell, as initial weights never do.",
+            "for each row, move too; packed weights and blocks of rows with one scale are refused. A file "
+            "does not say which pairing it has, and weights that already have the wanted one are spoilt. "
+            "--detect finds the pairing in traces that training leaves in the weights "
+            "(docs/variants.md); it exits with 3 if there are none, as in initial weights.",
     .example =
         "rotary permute --config config.json --input meta.safetensors --to half --output hf.safetensors\n"
         "makes weights for interleaved pairs (Meta's) into weights for half-split ones (Hugging Face's)",

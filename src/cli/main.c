@@ -92,12 +92,14 @@ static rotary_status check_operands(const struct invocation *invocation, rotary_
     if (operands->count < command->min_operands)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s wants %s", command->name, command->operands);
     if (command->max_operands >= 0 && operands->count > command->max_operands)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s does not know what to do with \"%.80s\"",
-                           command->name, operands->items[command->max_operands]);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s got the argument \"%.80s\", wanted %s%s",
+                           command->name, operands->items[command->max_operands],
+                           command->operands[0] ? command->operands : "none",
+                           command->operands[0] ? " alone" : "");
     return ROTARY_OK;
 }
 
-/* The library ignores a cap that it does not know; whoever sets one is told that it has no effect. */
+/* The library ignores an unknown name in ROTARY_ISA; the program refuses it. */
 static rotary_status check_environment(rotary_error *error)
 {
     const char *name = getenv("ROTARY_ISA");

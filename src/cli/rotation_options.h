@@ -19,7 +19,7 @@ struct rotation_options {
 #define ROTATION_OPTIONS(config_name, config_help, structure, member)                                        \
     {config_name, SETTING_TEXT, offsetof(structure, member.config), .metavar = "FILE", .help = config_help}, \
         {"--layer-type", SETTING_TEXT, offsetof(structure, member.layer_type), .metavar = "NAME",            \
-         .help = "of a configuration with rope_parameters by type of layer, the type that is meant"},        \
+         .help = "the layer type to read, of a configuration with rope_parameters by layer type"},           \
         {"--ignore", SETTING_LIST, offsetof(structure, member.ignored), .metavar = "KEY",                    \
          .help = "ignore this unknown key of the rotation in place of refusing the file; may "               \
                  "be given again"},                                                                          \
@@ -34,7 +34,7 @@ struct rotation_options {
     {                                                                                                        \
         "--compat", SETTING_CHOICE, offsetof(structure, member.compat),                                      \
             .metavar = "NAME", .choices = rotation_compats,                                                  \
-            .help = "where implementations differ, do as this one does: huggingface, ggml or vllm "          \
+            .help = "the implementation to follow where they differ: huggingface, ggml or vllm "             \
                     "(default: none, as the paper or repository that defined the variant)"                   \
     }
 

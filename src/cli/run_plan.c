@@ -126,8 +126,9 @@ rotary_status plan_draft(const struct plan_request *request, struct run_config *
     if (status == ROTARY_OK)
         status = apply_options(request, config, error);
     if (status == ROTARY_OK && strcmp(task_names[config->task.task], request->task) != 0)
-        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the task is %s, but it is configured as %s",
-                             request->task, task_names[config->task.task]);
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "the configuration has task %s, wanted %s, as in the command",
+                             task_names[config->task.task], request->task);
     return status;
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Help is what golden/ says. After a change that is meant: tests/cli/help.sh ROTARY JSON_GET golden writes it anew.
+# Help is as in golden/. After an intended change `tests/cli/help.sh ROTARY JSON_GET golden` writes golden/ anew.
 golden=$(cd "$(dirname "$0")" && pwd)/golden
 root=$(cd "$(dirname "$0")/../.." && pwd)
 renew=${3-}
@@ -27,24 +27,25 @@ for topic in '' compare train evaluate generate report frequencies apply attend 
     fi
 done
 
-# What README and docs tell to type is there: options behind the name of a command, and the oracle's by themselves.
-told() {
-    grep -q "^  $1\( \|\$\)" "$scratch/out" || complain "$2 has no $1, which $3"
+# The options that README.md and docs/ name exist: those after the name of a command, and the oracle's alone.
+# exists OPTION COMMAND WHERE: the help in `out` has the option that WHERE names.
+exists() {
+    grep -q "^  $1\( \|\$\)" "$scratch/out" || complain "$2 has no $1, which $3 names"
 }
 grep -oh 'rotary [a-z][^`]* --[^`]*' "$root"/README.md "$root"/docs/*.md >typed
-[ "$(wc -l <typed)" -gt 10 ] || complain "hardly any commands are told: do they look otherwise now?"
+[ "$(wc -l <typed)" -gt 10 ] || complain "README.md and docs/ name hardly any commands: has their form changed?"
 while read -r _ command second rest; do
     [ "$command" != bench ] || command="bench $second"
     # shellcheck disable=SC2086 # one word or two
     does 0 help $command || continue
     for option in $(echo "$second $rest" | grep -o -- '--[a-z-]*'); do
-        told "$option" "rotary $command" "README.md or docs/ tell to type"
+        exists "$option" "rotary $command" "README.md or docs/"
     done
 done <typed
 for command in frequencies apply attend decay permute; do
     "$rotary" help $command
 done >out
 for option in $(grep -o -- '`--[a-z-]*' "$root/docs/oracle.md" | tr -d '`' | sort -u); do
-    told "$option" "the oracle" "docs/oracle.md tells of"
+    exists "$option" "the oracle" "docs/oracle.md"
 done
 finish

@@ -74,7 +74,7 @@ has evaluation.problems 3
 has seed 3
 has evaluation.samples.1.correct false
 does 0 generate run --prompt "?s='" --max-new-tokens 7
-[ "$(wc -c <out)" = 12 ] || complain "not seven characters behind four"
+[ "$(wc -c <out)" = 12 ] || complain "not seven characters after four"
 does 0 generate run --prompt "?s='" --max-new-tokens 7 --json
 has tokens 7
 cp out greedy
@@ -153,14 +153,14 @@ grep -q '^rotary: stopped in run 1 of 2 and saved in broken; the same command re
 # shellcheck disable=SC2086
 refuses 1 "broken holds a comparison" train index $tiny --steps 1 --out broken
 
-# What has nothing to save ends at once.
+# A command that has nothing to save ends at once.
 # shellcheck disable=SC2086
 "$rotary" bench train --task index $tiny --steps 10000 >out 2>err &
 process=$!
 sleep 0.5
 kill -TERM $process
 wait $process
-[ $? = 143 ] || complain "a benchmark does not end when it is told to"
+[ $? = 143 ] || complain "a benchmark does not end on SIGTERM"
 
 # What is timed, as text and as JSON.
 # shellcheck disable=SC2086

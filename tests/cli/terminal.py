@@ -48,7 +48,7 @@ def shown(columns, kind):
 for columns in (120, 70, 20):
     text = shown(columns, "xterm")
     drawn = text.split(anew)
-    check("nothing stands before the first bar", drawn[0] == "", drawn[0])
+    check("nothing is printed before the first bar", drawn[0] == "", drawn[0])
     bars = 0
     for part in drawn[1:]:
         if part == "" or "\n" in part:  # cleared for notes, or for the end

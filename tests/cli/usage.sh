@@ -11,13 +11,13 @@ refuses 2 'there is no command "bench rpoe"; did you mean "rope"?' bench rpoe
 refuses 2 'there is no command "bench rope x"' help bench 'rope x'
 refuses 2 'there is no command "train rope"' help train rope
 refuses 2 'there is no command "settings"' help settings train
-refuses 2 'bench train does not know what to do with "prefix"' bench train prefix
+refuses 2 'bench train got the argument "prefix", wanted none' bench train prefix
 refuses 2 'there is no option --shpae; did you mean --shape?' bench rope --shpae 1
 refuses 2 '--shape is "4,5", wanted 3 whole numbers' bench rope --shape 4,5
 refuses 2 '--shape is "4,5,6,7", wanted 3 whole numbers' bench rope --shape 4,5,6,7
 refuses 2 '--shape is "1,2,0,4", wanted 4 whole numbers' bench attention --shape 1,2,0,4
 refuses 2 '--shape is "2000000,2000000,2", 8e+12 elements, wanted at most 2^40' bench rope --shape 2000000,2000000,2
-refuses 2 'does not know what to do with "more"' train index more
+refuses 2 'train got the argument "more", wanted TASK alone' train index more
 refuses 2 'there is no option --stpes; did you mean --steps?' train index --stpes 5
 grep -q '^  --steps N  *updates' err || complain "the help of --steps is not shown"
 refuses 2 '--steps is "many", wanted a whole number' train index --steps many
@@ -48,8 +48,8 @@ refuses 2 'there is no key "steep"; did you mean "steps"?' compare index --set s
 refuses 2 '"hidden_act" is "gleu"' train index --set hidden_act=gleu
 refuses 2 '"hidden_size" is "wide", wanted a whole number' train index --set hidden_size=wide
 refuses 2 '"nonsense" is not key=value' train index --set nonsense
-refuses 2 'the task is index, but it is configured as prefix' train index --set task=prefix
-refuses 2 'there is nothing to continue' generate absent
+refuses 2 'the configuration has task prefix, wanted index' train index --set task=prefix
+refuses 2 'generate wants --prompt TEXT' generate absent
 
 # Members that do not fit together.
 refuses 2 'rotary' train index --set hidden_size=36 --set num_attention_heads=4 --set num_key_value_heads=4
@@ -63,7 +63,7 @@ refuses 2 'value_fraction' compare index --positions none,roper --set value_frac
 # Nothing was made of any of it.
 [ -z "$(find . -mindepth 1 -not -name out -not -name err)" ] || complain "something was left behind: $(ls)"
 
-# Help is asked for, not complained with.
+# Help that is requested: exit status 0.
 does 0 help
 says "rotary compare index"
 does 0 --help

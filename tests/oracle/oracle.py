@@ -300,7 +300,7 @@ for pairing in ["half", "interleaved"]:
     distance = found["librotary"]["largest_difference"]
     check("xPos, kernel", distance is not None and distance <= max(1.0, np.abs(v).max()) * 1e-3, str(found["librotary"]))
 
-# f32 angles, far out, where they are not what they should be.
+# f32 angles at large positions, where they are inexact.
 far, single = 100003, np.float32
 angles = (np.arange(far, far + T).astype(single)[:, None] * inverse_frequencies(8).astype(single)).astype(np.float64)
 exact = np.arange(far, far + T)[:, None] * inverse_frequencies(8)
@@ -313,7 +313,7 @@ for kind, used in [("f32", angles), ("f64", exact)]:
     size = np.abs(np.einsum("bthd,bshd->bhts", np.abs(q), np.abs(np.repeat(k, H // G, 2)))).max()
     near(f"{kind} angles", np.load("w.npy"), wanted, size * (4e-7 if kind == "f32" else 1e-10))
 
-# A step of decoding is the last row of the whole.
+# A decode step gives the last row of the complete attention.
 q, k, v = numbers(S, H, D), numbers(S, G, D), numbers(S, G, D)
 for name, x in [("q", q), ("k", k), ("v", v), ("last", q[-1:])]:
     array(f"{name}.npy", x)
@@ -421,7 +421,7 @@ for label, name in [("y.safetensors", "tensor"), ("y.safetensors:rotated", "rota
     got = (np.frombuffer(content, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(4, 2, 8)
     near("apply bf16", got, rotated(exact, np.arange(4), inverse_frequencies(8)), np.abs(exact).max() * 2.0**-7)
 
-# A tensor is read as it is, whatever stands beside it, and wherever it starts.
+# A tensor is read regardless of the file's other tensors and of where it starts.
 x = numbers(4, 2, 8).astype(np.float32)
 at = np.array([3, 1, 70000, 2])
 seen = np.tril(np.ones((4, 4), bool))
@@ -452,7 +452,7 @@ for said, name, output in [('many.safetensors:small holds numbers of type "F8_E5
                            ("many.safetensors holds 13 tensors and would then hold the result alone", "x", "many.safetensors:y")]:
     refuses(1, said, "apply", "--config", rotation, "--input", f"many.safetensors:{name}", "--output", output)
 
-# Of any type, with what goes with each row; what goes with all of them stays.
+# Weights of any type: scales of single rows move with them, a scale of the whole tensor stays.
 partial = config({"hidden_size": 16, "num_attention_heads": 2, "partial_rotary_factor": 0.5}, "partial.json")
 bytes8, words64 = numbers(16, 3).astype(np.int8), random.integers(-2**62, 2**62, (16, 2))
 rows1, scales = random.integers(0, 256, 16).astype(np.uint8), numbers(16, 1).astype(np.float32)
@@ -509,7 +509,7 @@ for layout, values in {"stacked": [6, 7], "grouped": [3, 7]}.items():
            "back.safetensors", "--to", "interleaved", "--json")
     check(f"{layout} and back", read_safetensors("back.safetensors")[0] == model)
 
-# Heads of two parts, and queries with a gate behind each: refused, and by hand.
+# Heads of two parts, and queries with a gate after each: refused, and permuted by hand.
 rows = random.integers(-100, 100, (48, 3)).astype(np.int16)
 write_safetensors("parts.safetensors", {"a.q_proj.weight": ("I16", [48, 3], rows.tobytes())}, {})
 parts = config({"num_attention_heads": 4, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4}, "parts.json")
@@ -531,7 +531,7 @@ for refused, text, rotated_part in [
 # ---- which pairing ----
 
 def as_trained(pairing, heads, group):
-    """Query and key rows whose sizes differ as training makes them: the members of a pair against each other."""
+    """Query and key rows as training leaves them: the norms of a pair's two rows differ in opposite directions."""
     half = random.standard_normal((heads, 8)) * 0.5
     tilt = np.stack([half, -half], 2) if pairing == "interleaved" else np.stack([half, -half], 1)
     tilt = np.exp(tilt.reshape(heads, 1, 16, 1))
@@ -615,7 +615,7 @@ refuses(1, "wanted one of the table's rows", "apply", *io, "--cos", "c.npy", "--
 refuses(1, "x.npy has shape [4, 2, 8], wanted [4] or [1, 4]", "apply", *io, "--config", rotation, "--positions", "x.npy")
 refuses(1, "yes.npy holds bool numbers, wanted whole ones or f32", "apply", *io, "--config", rotation, "--positions",
         array("yes.npy", np.array([True, False, True, True])))
-refuses(2, "--angles goes with --config", "apply", *io, "--cos", "c.npy", "--sin", "c.npy", "--angles", "bf16")
+refuses(2, "--angles wants --config", "apply", *io, "--cos", "c.npy", "--sin", "c.npy", "--angles", "bf16")
 refuses(2, "--angles and --cos exclude each other", "apply", *io, "--config", rotation, "--cos", "c.npy", "--sin", "c.npy",
         "--angles", "bf16")
 refuses(2, '--arithmetic is "f64"', "apply", *io, "--config", rotation, "--arithmetic", "f64")
@@ -643,20 +643,20 @@ refuses(2, "decay wants --config FILE", "decay")
 refuses(2, "permute wants --config FILE", "permute", *io)
 permutes = ["permute", "--config", rotation, "--to", "half", "--input"]
 refuses(2, "files of one kind", *permutes, "x.npy", "--output", "out.safetensors")
-refuses(2, "--output is --input", *permutes, "x.npy", "--output", "x.npy")
-refuses(2, "--output is --input", *permutes, "x.npy", "--output", "./x.npy")
+refuses(2, "--output is the same file as --input", *permutes, "x.npy", "--output", "x.npy")
+refuses(2, "--output is the same file as --input", *permutes, "x.npy", "--output", "./x.npy")
 refuses(1, "x.npy has shape [4, 2, 8], wanted [rows, inputs]", *permutes, "x.npy", "--output", "out.npy")
 refuses(1, "flat.npy has shape [4], wanted [rows, inputs] or [rows], rows a multiple of rotation.json's head_dim, 8",
         *permutes, "flat.npy", "--output", "out.npy")
-# Types of layers may rotate different channels: which layers are of the type that is named, only the caller knows.
+# Layer types may rotate different channels, and only the caller knows which layers are of the named type.
 by_type = config({"head_dim": 8, "rope_parameters": {"full": {"rope_theta": 1e4, "partial_rotary_factor": 0.5},
                                                       "sliding": {"rope_theta": 1e4}}}, "by_type.json")
 rows = np.arange(16, dtype=np.uint8).reshape(8, 2)
 write_safetensors("types.safetensors", {f"{layer}.q_proj.weight": ("U8", [8, 2], rows.tobytes()) for layer in (0, 1)}, {})
 one_type = ["permute", "--config", by_type, "--layer-type", "full", "--to", "half", "--input", "types.safetensors",
             "--output", "typed.safetensors"]
-refuses(2, "permute --layer-type wants the layers of that type named by --tensor", *one_type)
-refuses(2, "permute --layer-type wants the layers of that type named by --tensor", "permute", "--detect", "--config", by_type,
+refuses(2, "permute --layer-type wants --tensor, to name the layers of that type", *one_type)
+refuses(2, "permute --layer-type wants --tensor, to name the layers of that type", "permute", "--detect", "--config", by_type,
         "--layer-type", "full", "--input", "types.safetensors")
 result(*one_type, "--tensor", "1.q_proj.weight", "--json")
 typed = read_safetensors("typed.safetensors")[0]
