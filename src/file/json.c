@@ -61,7 +61,7 @@ static int digits_needed(const json_t *value, int digits)
         for (size_t i = 0; i < json_array_size(value); i++)
             digits = digits_needed(json_array_get(value, i), digits);
     } else if (json_is_object(value)) {
-        json_t *entries = (json_t *)(uintptr_t)value; /* jansson iterates over no const object */
+        json_t *entries = (json_t *)(uintptr_t)value; /* jansson cannot iterate over a const object */
         const char *key;
         json_t *entry;
         json_object_foreach (entries, key, entry) {

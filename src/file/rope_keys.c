@@ -217,7 +217,7 @@ static bool is_refused(enum refused refused, const json_t *value)
     return false;
 }
 
-/* Whether the keys of a family's rules are there, as they must (`present`), or absent, as they must. */
+/* Whether all keys of a family's rules are in the file (`present`), or none of them is. */
 static rotary_status check_presence(const struct rope_reader *reader, json_t *rules_of_family, bool present)
 {
     const char *key;

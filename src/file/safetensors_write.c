@@ -182,7 +182,7 @@ static void write_checksum(struct layout *layout)
 
 static rotary_status check_metadata(const char *path, const json_t *metadata, rotary_error *error)
 {
-    json_t *entries = (json_t *)(uintptr_t)metadata; /* jansson iterates over no const object */
+    json_t *entries = (json_t *)(uintptr_t)metadata; /* jansson cannot iterate over a const object */
     const char *key;
     json_t *value;
     json_object_foreach (entries, key, value) {

@@ -17,7 +17,7 @@ enum {
 
 /* ---- the nearest name ---- */
 
-/* Case, and a dash for an underscore, do not count. */
+/* Case is ignored, and a dash equals an underscore. */
 static int folded(char letter)
 {
     return letter == '-' ? '_' : tolower((unsigned char)letter);
@@ -284,7 +284,7 @@ static rotary_status fail_key(const struct settings *settings, int count, const 
 rotary_status settings_read(const struct settings *settings, int count, const json_t *object,
                             const char *where, rotary_error *error)
 {
-    json_t *entries = (json_t *)(uintptr_t)object; /* jansson goes through none that is const */
+    json_t *entries = (json_t *)(uintptr_t)object; /* jansson cannot iterate over a const object */
     const char *key;
     json_t *value;
     /* Everything is checked before anything is set. */

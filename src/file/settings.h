@@ -30,7 +30,7 @@ struct setting {
     double min, max;            /* inclusive; of integers and reals */
     const char *const *choices; /* NULL-terminated names of a SETTING_CHOICE */
     const char *help;           /* one phrase: what it is, in which unit */
-    const char *metavar;        /* what the help of an option calls its value: "N"; NULL: it has none */
+    const char *metavar;        /* placeholder of an option's value in its help: "N"; NULL: a flag */
 };
 
 /* A table and the struct it describes. A whole configuration is a few of these over one flat JSON object. */
@@ -52,12 +52,12 @@ ROTARY_CHECKED rotary_status settings_assign(const struct settings *settings, in
 /* Every key of every table into `object`, in table order. */
 ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int count, json_t *object,
                                             rotary_error *error);
-/* Checks every member of every table, as reading checks values: for a struct that was not filled in by
- * settings_read alone. */
+/* Checks every member of every table as settings_read checks values, for a struct that was also filled in by
+ * other means. */
 ROTARY_CHECKED rotary_status settings_check(const struct settings *settings, int count, const char *where,
                                             rotary_error *error);
 
-/* The row with the name that `length` bytes of `name` are, and its member; NULL if there is none. */
+/* The row whose name is the first `length` bytes of `name`, and its member; NULL if there is none. */
 const struct setting *settings_find(const struct settings *settings, int count, const char *name,
                                     size_t length, void **member);
 /* The row whose name is nearest to `name`; NULL if none is near. */

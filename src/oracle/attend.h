@@ -48,7 +48,7 @@ struct attend_work {
     struct attend_kernel_result kernel;
 };
 
-/* Whether the results can be written, each to a file of its own: asked before the work. */
+/* Whether the results can be written, each to a file of its own; called before the work. */
 ROTARY_CHECKED rotary_status attend_check_outputs(const struct attend_config *config, rotary_error *error);
 /* Reads, evaluates and writes. *work, zero before, is released by attend_free, also after an error. */
 ROTARY_CHECKED rotary_status attend_run(const struct attend_config *config, struct attend_work *work,

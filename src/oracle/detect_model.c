@@ -54,7 +54,7 @@ static bool is_query(const struct projections *projections, const struct safeten
     return projections->fused != FUSED_NO || find_key(file, tensor->name) != NULL;
 }
 
-/* What all layers are looked at with. */
+/* What is the same for all layers. */
 struct detection {
     struct rotation rotation;
     struct projections projections;

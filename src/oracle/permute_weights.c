@@ -11,7 +11,7 @@
 
 enum { LABEL_BYTES = 256 };
 
-/* What all tensors are permuted by. */
+/* What is the same for all tensors. */
 struct permutation {
     const struct permute_config *config;
     struct rotation rotation;

@@ -18,7 +18,7 @@ enum fused {
 extern const char *const fused_names[]; /* "stacked" is FUSED_STACKED - 1, ... */
 
 struct projections {
-    const char *path; /* of the configuration, for sentences */
+    const char *path; /* of the configuration, for messages */
     enum fused fused;
     int64_t head_dim, query_heads, key_heads; /* numbers of heads are used only if fused */
     const char *const *patterns;              /* of names, NULL-terminated */
@@ -31,8 +31,8 @@ ROTARY_CHECKED rotary_status projections_make(const struct rotation *rotation, e
                                               const char *const *patterns, struct projections *projections,
                                               rotary_error *error);
 
-/* Whether a tensor of this name is asked for, or is by its name a weight, a bias or a norm of queries or
- * keys. */
+/* Whether a tensor of this name is to be permuted: it matches a pattern. By the usual patterns it is a
+ * weight, a bias or a norm of queries or keys. */
 bool projections_meant(const struct projections *projections, const char *name);
 /* ROTARY_BAD_FILE unless every pattern, or one of the usual names, is in the file. */
 ROTARY_CHECKED rotary_status projections_check_patterns(const struct projections *projections,

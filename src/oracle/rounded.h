@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rotation as programs compute it that work in 16 bits. librotary does not round that way; this lets a person
- * check the numbers of a program that does.
+ * Rotation as programs that work in 16 bits compute it. librotary does not round that way; this reproduces
+ * the numbers of a program that does.
  */
 #ifndef ROTARY_ORACLE_ROUNDED_H
 #define ROTARY_ORACLE_ROUNDED_H

@@ -31,7 +31,7 @@ void tensor_free(struct tensor *tensor);
  * safetensors file of this one tensor, numbers rounded once to the tensor's type. .npy files have no bf16: it
  * is written as f32. */
 ROTARY_CHECKED rotary_status tensor_write(const struct tensor *tensor, rotary_error *error);
-/* Whether `label` can be written to: asked before the work. ROTARY_INVALID_ARGUMENT if not; ROTARY_BAD_FILE
+/* Whether `label` can be written to; called before the work. ROTARY_INVALID_ARGUMENT if not; ROTARY_BAD_FILE
  * for a file of several tensors, which the result would replace. */
 ROTARY_CHECKED rotary_status tensor_check_output(const char *label, rotary_error *error);
 /* Whether two labels name one file, even if for tensors of different names. */
@@ -42,7 +42,7 @@ bool tensor_name_ends_in(const char *name, const char *ending);
 /* ROTARY_BAD_FILE for integers and bool. */
 ROTARY_CHECKED rotary_status tensor_check_float(const struct tensor *tensor, rotary_error *error);
 bool tensor_is_integer(const struct tensor *tensor);
-/* "f32", "bool"; "integer" for all that are. */
+/* "f32", "bool"; "integer" for all integer types. */
 const char *tensor_type_name(enum npy_type type);
 /* The types librotary has: f16, f32 and bf16 as they are, all others as f32. */
 rotary_dtype tensor_dtype(enum npy_type type);

@@ -2,8 +2,8 @@
 """conformance.py ROTARY: the oracle's commands against published vectors, where their folder is present: the node tests
 of ONNX's operators RotaryEmbedding and Attention, and the frequencies in the tests of Hugging Face's transformers.
 
-ONNX lets the first query stand with the first key if there is no cache (--first-query 0), with the first new key behind
-a past, and the last query with the last key of a sequence with a length of its own: as the program does."""
+Positions are those of ONNX: without a cache the first query is at the first key (--first-query 0), after a past at the
+first new key; with a length for each sequence the last query is at the last key of its sequence."""
 import json
 import math
 import os

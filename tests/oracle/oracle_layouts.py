@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oracle_layouts.py ROTARY: the same numbers laid out, typed and cut differently are the same to the oracle; and scores,
-windows and lengths of attention against NumPy."""
+"""oracle_layouts.py ROTARY: the same numbers in other layouts, types and files give the same results; and scores, windows
+and lengths of attention against NumPy."""
 import numpy as np
 from oracle_support import array, check, config, near, refuses, report, result
 
@@ -70,7 +70,7 @@ y = np.load("y.npy")
 check("bf16 in f32", y.dtype == np.float32 and not (y.view(np.uint32) & 0xffff).any())
 near("bf16", y, np.load("single.npy"), np.abs(y) * 2.0**-8)
 
-# ---- attention: what stands before, lengths, windows, scores ----
+# ---- attention: past keys, lengths, windows, scores ----
 
 
 def attention(q, k, v, first, lengths=None, left=None, right=None, mask=None, softcap=0.0):
@@ -171,14 +171,14 @@ for layout in ["time", "heads", "flat"]:
     same(f"no past, {layout}", np.load("o.npy"), laid_out(np.load("whole.npy"), layout))
     same(f"no past, {layout}, present", np.load("all_k.npy"), laid_out(k, "heads" if layout == "flat" else layout))
 
-# Each sequence of its length alone.
+# Sequences with a length each.
 result("attend", *qkv, "--key-lengths", "lengths.npy", "--rope", rope, "--roper", "--causal", "--output", "o.npy", "--json")
 for b, length in enumerate([4, 2]):
     result("attend", "--query", array("q1.npy", q[b]), "--key", array("k1.npy", k[b, :length]), "--value",
            array("v1.npy", v[b, :length]), "--rope", rope, "--roper", "--causal", "--output", "one.npy", "--json")
     same(f"length {length}", np.load("o.npy")[b], np.load("one.npy"))
 
-# What is hidden does not matter, be it no number.
+# Masked keys and values do not count, not even a NaN.
 bad = k.copy()
 bad[0, 4:], bad[1, 2:] = np.nan, np.inf
 result("attend", "--query", "q.npy", "--key", array("nan.npy", bad), "--value", "v.npy", "--key-lengths", "lengths.npy",

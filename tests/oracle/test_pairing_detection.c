@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pairing of projections that were trained here, by gradient descent on scores, is told; that of weights
- * which no training has touched is unknown.
+ * The pairing of projections that this test trains, by gradient descent on scores, is detected; that of
+ * initial weights is unknown.
  */
 #include "oracle/pairing_detection.h"
 
@@ -186,7 +186,7 @@ static void test_trained(rotary_pairing pairing, int64_t key_heads, int64_t rota
 {
     rotary_rope_config config = plan_config(HEAD_DIM);
     config.pairing = pairing;
-    config.base = 50; /* no pair stands all but still over so few positions */
+    config.base = 50; /* so that every pair rotates noticeably over so few positions */
     config.rotary_dim = rotary_dim;
     config.rotary_start = rotary_start;
     rotary_rope *rope = plan_make(&config);
@@ -210,7 +210,7 @@ static void test_trained(rotary_pairing pairing, int64_t key_heads, int64_t rota
     rotary_rope_destroy(rope);
 }
 
-/* ---- what the weights do not tell ---- */
+/* ---- weights that do not show a pairing ---- */
 
 /* Of 400 that were drawn, one in a thousand may look trained. */
 static void test_untrained(void)

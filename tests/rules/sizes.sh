@@ -3,10 +3,10 @@
 # sizes.sh ROOT: no file is longer than a person wants to read at once.
 set -eu
 cd "$1"
-find src include tests -name '*.[ch]' -o -name '*.inc' -o -name '*.sh' -o -name '*.py' | LC_ALL=C sort | xargs awk -v most=700 '
+find src include tests -name '*.[ch]' -o -name '*.inc' -o -name '*.sh' -o -name '*.py' | LC_ALL=C sort | xargs awk -v max=700 '
 FNR == 1 { files++ }
-FNR == most + 1 {
-    printf "%s has more than %d lines\n", FILENAME, most
+FNR == max + 1 {
+    printf "%s has more than %d lines\n", FILENAME, max
     failed = 1
 }
 END { exit failed || files == 0 }'
