@@ -7,8 +7,8 @@
  *
  *     compare_outputs THREADS
  *
- * A hash is of a whole buffer, which held the same bytes before: a write to where nothing belongs is seen
- * too. A call that is refused prints its status in place of a hash.
+ * A hash is of a complete buffer, which held known bytes before the call, so that a write outside the result
+ * changes the hash too. A call that is refused prints its status in place of a hash.
  */
 #include <rotary/rotary.h>
 
@@ -378,7 +378,7 @@ static void try_types(void)
         }
 }
 
-/* Every way to say where tokens stand, and tables of the caller's own. */
+/* All forms of positions, and tables of the caller. */
 static void try_positions(void)
 {
     enum { BATCH = 2, TIME = 19, DIM = 32, PAIRS = 16 };
@@ -402,8 +402,9 @@ static void try_positions(void)
         {"i64", {.array = whole, .array_batch_stride = TIME}},
         {"i32", {.array = whole_32, .array_type = ROTARY_POSITION_I32, .offset = 4}},
         {"f32", {.array = broken, .array_type = ROTARY_POSITION_F32, .array_batch_stride = TIME}},
-        {"packed", {.starts = starts, .sequences = 4}},
-        {"packed offsets", {.starts = starts, .sequences = 4, .offset = 9, .offsets = packed_offsets}},
+        {"packed sequences", {.starts = starts, .sequences = 4}},
+        {"packed sequences, offsets",
+         {.starts = starts, .sequences = 4, .offset = 9, .offsets = packed_offsets}},
     };
     for (int pairing = 0; pairing < 2; pairing++)
         for (int type = 0; type < 3; type++) {
@@ -659,7 +660,7 @@ static void fused_destroy(struct fused *fused)
     buffer_destroy(&fused->key_value);
 }
 
-/* Forward, and backward from what it left. */
+/* The forward pass, then the backward pass from its results. */
 static void print_attention(const struct plans *plans, struct heads heads, rotary_dtype dtype, enum mask mask,
                             rotary_attention_shape shape, const rotary_attention_packing *packing)
 {
