@@ -22,8 +22,9 @@ words='
 \btiles.in.software\b                    AMX emulation
 \bby.turns\b                             alternating, paired
 '
-files=$(find src include examples tests docs scripts cmake bench presets README.md CONTRIBUTING.md check run -type f 2>/dev/null \
-    ! -path '*/words.sh' ! -path '*/images/*' ! -name '*_goldens.h' ! -path '*/corpus/*' || true)
+files=$(find src include examples tests docs scripts cmake bench presets README.md CONTRIBUTING.md CMakeLists.txt \
+    CMakePresets.json check run -type f ! -path '*/words.sh' ! -path '*/images/*' ! -name '*_goldens.h' \
+    ! -path '*/corpus/*' 2>/dev/null || true)
 [ -n "$files" ] || { echo "no files found"; exit 1; }
 status=0
 while read -r word instead; do
