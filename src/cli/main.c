@@ -5,7 +5,6 @@
  */
 #include "base/fail.h"
 #include "cli/help.h"
-#include "train/run.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -16,13 +16,13 @@ struct kernel {
 static const char *missing(const struct reference_attention *wanted)
 {
     if (wanted->scale <= 0)
-        return "it wants a scale above 0";
+        return "the kernel wants a scale above 0";
     if (wanted->value_dim != wanted->head_dim)
-        return "it wants values with as many channels as queries";
+        return "the kernel wants values with as many channels as queries";
     return NULL;
 }
 
-static rotary_status create(const struct attend_config *asked, const struct attend_work *work,
+static rotary_status create(const struct attend_config *request, const struct attend_work *work,
                             struct kernel *kernel, rotary_error *error)
 {
     const struct reference_attention *wanted = &work->attention;
@@ -36,14 +36,14 @@ static rotary_status create(const struct attend_config *asked, const struct atte
     config.window = config.causal ? wanted->before + 1 : 0;
     config.softcap = (float)wanted->softcap;
     config.rope = work->rotation.rope;
-    config.value_rope = asked->roper ? work->rotation.rope : NULL;
-    config.threads = asked->threads;
-    config.isa = asked->isa;
+    config.value_rope = request->roper ? work->rotation.rope : NULL;
+    config.threads = request->threads;
+    config.isa = request->isa;
     return rotary_attention_create(&kernel->attention, &config, error);
 }
 
-/* Whether the kernel does not have this window: it has those of causal attention. */
-static bool has_own_window(const struct reference_attention *wanted)
+/* Windows without causal attention, which the kernel has only as a bias. */
+static bool window_needs_bias(const struct reference_attention *wanted)
 {
     return wanted->after > 0 || (wanted->after < 0 && wanted->before >= 0);
 }
@@ -52,7 +52,7 @@ static bool has_own_window(const struct reference_attention *wanted)
 static rotary_status make_bias(const struct reference_attention *wanted, struct kernel *kernel,
                                rotary_error *error)
 {
-    if (!wanted->mask.values && !has_own_window(wanted))
+    if (!wanted->mask.values && !window_needs_bias(wanted))
         return ROTARY_OK;
     int64_t rows = wanted->batch * wanted->heads * wanted->queries;
     kernel->bias = malloc((size_t)(rows * wanted->keys) * sizeof *kernel->bias);
