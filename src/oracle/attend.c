@@ -137,7 +137,8 @@ static void compare(const float *kernel, const struct tensor *wanted, struct att
 {
     for (int64_t i = 0; i < wanted->elements; i++) {
         double difference = fabs((double)kernel[i] - wanted->values[i]), largest = result->largest_difference;
-        result->largest_difference = difference <= largest ? largest : difference; /* a NaN stays */
+        /* A NaN stays: no later difference replaces it. */
+        result->largest_difference = isnan(largest) || difference <= largest ? largest : difference;
         result->largest_output = fmax(result->largest_output, fabs(wanted->values[i]));
     }
 }
