@@ -13,7 +13,7 @@ macro(rotary_instruction_set name)
     string(APPEND ROTARY_VARIANT_LIST " EACH(${isa}, ${ISA_KERNELS})")
     if(ISA_BF16_KERNELS)
         list(APPEND ROTARY_BF16_VARIANTS ${ISA_BF16_KERNELS})
-        string(APPEND ROTARY_BF16_VARIANT_LIST " EACH(${isa}, ${ISA_BF16_KERNELS})")
+        string(APPEND ROTARY_BF16_VARIANT_LIST " EACH(${isa}, ${ISA_BF16_KERNELS}, ${ISA_KERNELS})")
     endif()
 endmacro()
 

@@ -3,8 +3,8 @@
 
 #include "base/isa.h"
 
-/* Rotation and decoding have one variant for both element types. */
-#define KERNELS(isa, kernels, variant, both, block)                                                          \
+/* Rotation and decoding have one variant for both element types, f32_variant. */
+#define KERNELS(isa, kernels, variant, f32_variant, block)                                                   \
     [ROTARY_ISA_##isa] = {                                                                                   \
         .key_block = block,                                                                                  \
         .packed_keys_bytes = kernels##_packed_keys_bytes_##variant,                                          \
@@ -15,21 +15,23 @@
         .backward = kernels##_backward_##variant,                                                            \
         .finish_queries = kernels##_finish_queries_##variant,                                                \
         .finish_keys = kernels##_finish_keys_##variant,                                                      \
-        .rotate = rotary_attention_rotate_##both,                                                            \
-        .decode_queries = rotary_attention_decode_queries_##both,                                            \
-        .decode_bytes = rotary_attention_decode_bytes_##both,                                                \
-        .decode = rotary_attention_decode_##both,                                                            \
-        .decode_join = rotary_attention_decode_join_##both,                                                  \
+        .rotate = rotary_attention_rotate_##f32_variant,                                                     \
+        .decode_queries = rotary_attention_decode_queries_##f32_variant,                                     \
+        .decode_bytes = rotary_attention_decode_bytes_##f32_variant,                                         \
+        .decode = rotary_attention_decode_##f32_variant,                                                     \
+        .decode_join = rotary_attention_decode_join_##f32_variant,                                           \
     },
 #define F32_ENTRY(isa, variant) KERNELS(isa, rotary_attention, variant, variant, ROTARY_ATTENTION_KEY_BLOCK)
-#define BF16_ENTRY(isa, variant)                                                                             \
-    KERNELS(isa, rotary_attention_bf16, variant, avx512bf16, ROTARY_ATTENTION_BF16_KEY_BLOCK)
+#define BF16_ENTRY(isa, variant, f32_variant)                                                                \
+    KERNELS(isa, rotary_attention_bf16, variant, f32_variant, ROTARY_ATTENTION_BF16_KEY_BLOCK)
 
 static const struct rotary_attention_kernels f32[ROTARY_ISAS] = {ROTARY_VARIANTS(F32_ENTRY)};
-/* With bf16 matmuls; empty for an instruction set without them. */
+/* With bf16 matmuls. The entry of an instruction set without them is zero. */
 static const struct rotary_attention_kernels bf16[ROTARY_ISAS] = {{0}, ROTARY_BF16_VARIANTS(BF16_ENTRY)};
 
 const struct rotary_attention_kernels *rotary_attention_kernels(rotary_isa isa, rotary_dtype dtype)
 {
-    return dtype == ROTARY_BF16 && bf16[isa].forward ? &bf16[isa] : &f32[isa];
+    if (dtype == ROTARY_BF16 && bf16[isa].forward)
+        return &bf16[isa];
+    return f32[isa].forward ? &f32[isa] : &f32[ROTARY_ISA_SCALAR];
 }

@@ -156,7 +156,8 @@ struct rotary_attention_kernels {
                    int64_t row, void *to, const void *from);
 };
 
-/* Never NULL for an instruction set that is available. */
+/* The kernels for `isa`, which this machine must have and which is not ROTARY_ISA_AUTO; the scalar ones if
+ * the build has none for it. The element type is `dtype`. */
 const struct rotary_attention_kernels *rotary_attention_kernels(rotary_isa isa, rotary_dtype dtype);
 
 #endif

@@ -36,7 +36,7 @@
                                            const void *)
 
 #define ROTARY_ATTENTION_DECLARE_VARIANT(isa, variant) ROTARY_ATTENTION_DECLARE_F32(variant);
-#define ROTARY_ATTENTION_DECLARE_BF16_VARIANT(isa, variant)                                                  \
+#define ROTARY_ATTENTION_DECLARE_BF16_VARIANT(isa, variant, f32_variant)                                     \
     ROTARY_ATTENTION_DECLARE(rotary_attention_bf16, variant);
 
 ROTARY_VARIANTS(ROTARY_ATTENTION_DECLARE_VARIANT)

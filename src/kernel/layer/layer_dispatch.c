@@ -13,5 +13,5 @@ static const struct layer_kernels *const tables[ROTARY_ISAS] = {ROTARY_VARIANTS(
 
 const struct layer_kernels *layer_kernels_for(rotary_isa isa)
 {
-    return tables[isa];
+    return tables[isa] ? tables[isa] : tables[ROTARY_ISA_SCALAR];
 }

@@ -130,7 +130,8 @@ struct layer_kernels {
     double (*sum_of_squares)(const float *in, int64_t count);
 };
 
-/* The kernels for `isa`, which this machine supports (not ROTARY_ISA_AUTO). */
+/* The kernels for `isa`, which this machine must have and which is not ROTARY_ISA_AUTO; the scalar ones if
+ * the build has none for it. */
 const struct layer_kernels *layer_kernels_for(rotary_isa isa);
 
 #endif

@@ -22,7 +22,8 @@ struct memory_kernels {
     memory_read *read;
 };
 
-/* The kernels for `isa`, which this machine must have and which is not ROTARY_ISA_AUTO. */
+/* The kernels for `isa`, which this machine must have and which is not ROTARY_ISA_AUTO; the scalar ones if
+ * the build has none for it. */
 const struct memory_kernels *memory_kernels_for(rotary_isa isa);
 
 #endif

@@ -13,5 +13,5 @@ static const struct rotary_rope_kernels *const tables[ROTARY_ISAS] = {ROTARY_VAR
 
 const struct rotary_rope_kernels *rotary_rope_kernels(rotary_isa isa)
 {
-    return tables[isa];
+    return tables[isa] ? tables[isa] : tables[ROTARY_ISA_SCALAR];
 }

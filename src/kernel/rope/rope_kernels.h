@@ -8,8 +8,8 @@
  *     y1 = x0 s + x1 c
  *
  * in f32, with at most one rounding of each product and one of the sum, then one rounding to the output's
- * type. rope_reference.c is the specification; rope_kernels.c is compiled once per variant, and every variant
- * is tested against the formula. A kernel touches no byte but those of the tile's channels.
+ * type. tests/rope/rotation_reference.h is the specification; rope_kernels.c is compiled once per variant,
+ * and every variant is tested against it. A kernel touches no byte but those of the tile's channels.
  */
 #ifndef ROTARY_KERNEL_ROPE_ROPE_KERNELS_H
 #define ROTARY_KERNEL_ROPE_ROPE_KERNELS_H
@@ -41,8 +41,8 @@ struct rotary_rope_kernels {
     rotary_rope_copy *copy[ROTARY_DTYPES][ROTARY_DTYPES];
 };
 
-/* The best kernels for `isa`, which this machine must have (rotary_isa_available) and which is not
- * ROTARY_ISA_AUTO. */
+/* The kernels for `isa`, which this machine must have (rotary_isa_available) and which is not
+ * ROTARY_ISA_AUTO; the scalar ones if the build has none for it. */
 const struct rotary_rope_kernels *rotary_rope_kernels(rotary_isa isa);
 
 #endif
