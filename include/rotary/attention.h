@@ -33,7 +33,7 @@ typedef struct rotary_attention_config {
     rotary_dtype dtype;            /* of query, key, value, output and their gradients: f32 or bf16 */
     float scale;                   /* 0: 1 / sqrt(head_dim) */
     bool causal;                   /* a query attends to keys at its own and earlier positions */
-    int64_t window;                /* with causal: to the last `window` positions only; 0: to all */
+    int64_t window;                /* with causal: only to the last `window` of these positions; 0: to all */
     float softcap;                 /* of the scaled scores; 0: none */
     const rotary_rope *rope;       /* borrowed; NULL: queries and keys are not rotated */
     const rotary_rope *value_rope; /* borrowed; NULL: values are not rotated */
@@ -60,10 +60,12 @@ static inline void rotary_attention_config_default(rotary_attention_config *conf
 {
     rotary_attention_config_default_sized(config, sizeof *config);
 }
+/* Makes a plan; the caller destroys it with rotary_attention_destroy, and the plans `rope` and `value_rope`
+ * only after it. *attention is written on success only. Errors as rotary_rope_create. */
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_create(rotary_attention **attention,
                                                                 const rotary_attention_config *config,
                                                                 rotary_error *error);
-ROTARY_API void rotary_attention_destroy(rotary_attention *attention);
+ROTARY_API void rotary_attention_destroy(rotary_attention *attention); /* NULL is allowed */
 
 /* The sizes of one call, and the positions of its tokens: keys are at positions first_key ...
  * first_key + keys - 1, queries likewise. */
@@ -72,8 +74,9 @@ typedef struct rotary_attention_shape {
     int64_t first_query, first_key;
 } rotary_attention_shape;
 
-/* Bytes of workspace that a call of this shape needs. The caller allocates it, aligned to 64 bytes; nothing
- * is kept in it between calls. */
+/* Bytes of workspace that a call of this shape needs; 0 for an invalid shape, SIZE_MAX for a number
+ * that a size_t cannot hold. The caller allocates it, aligned to 64 bytes; nothing is kept in it between
+ * calls. */
 ROTARY_API size_t rotary_attention_forward_bytes(const rotary_attention *attention,
                                                  rotary_attention_shape shape);
 ROTARY_API size_t rotary_attention_backward_bytes(const rotary_attention *attention,
@@ -102,7 +105,7 @@ typedef struct rotary_attention_packed_sequences {
     int64_t sequences;
 } rotary_attention_packed_sequences;
 
-/* Bytes of workspace for calls with packed sequences. */
+/* Bytes of workspace for calls with packed sequences; 0 for invalid ones. */
 ROTARY_API size_t rotary_attention_packed_sequences_forward_bytes(
     const rotary_attention *attention, rotary_attention_shape shape,
     const rotary_attention_packed_sequences *packed_sequences);
@@ -117,7 +120,7 @@ typedef struct rotary_attention_forward_call {
     rotary_attention_const_view query, key, value; /* not rotated: attention rotates them */
     rotary_attention_view output;                  /* may not overlap the inputs */
     float *log_sum_exp; /* [batch, heads, queries], for the backward pass; NULL: not wanted */
-    void *workspace;    /* rotary_attention_forward_bytes */
+    void *workspace;    /* rotary_attention_forward_bytes, or that for packed sequences */
     rotary_attention_bias bias;
     rotary_attention_packed_sequences packed_sequences;
 } rotary_attention_forward_call;
@@ -133,7 +136,7 @@ typedef struct rotary_attention_backward_call {
     const float *log_sum_exp; /* from the forward pass */
     /* Overwritten; may not overlap the inputs. */
     rotary_attention_view query_gradient, key_gradient, value_gradient;
-    void *workspace;            /* rotary_attention_backward_bytes */
+    void *workspace;            /* rotary_attention_backward_bytes, or that for packed sequences */
     rotary_attention_bias bias; /* as in the forward pass; its gradient is not computed */
     rotary_attention_packed_sequences packed_sequences;
 } rotary_attention_backward_call;

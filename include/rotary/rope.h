@@ -69,8 +69,8 @@ typedef enum rotary_axes {
     ROTARY_AXES_SEPARATE = 3,
 } rotary_axes;
 
-/* What a plan is made from. For most numbers 0 selects a default, given with each. Lists are only read while
- * the plan is made. */
+/* The configuration of a plan. For most numbers 0 selects a default, which their comment states. Lists are
+ * read only while the plan is created. */
 typedef struct rotary_rope_config {
     size_t struct_size;   /* sizeof(rotary_rope_config), set by rotary_rope_config_default */
     int64_t head_dim;     /* channels of a head */
@@ -149,7 +149,7 @@ ROTARY_API int rotary_rope_axes(const rotary_rope *rope);
 /* The axis whose position rotates `pair`, 0 ... pairs - 1. */
 ROTARY_API int rotary_rope_axis(const rotary_rope *rope, int64_t pair);
 
-/* The positions of tokens. All zero, it means 0, 1, 2, ... in every sequence.
+/* The positions of tokens. A struct of zeros means 0, 1, 2, ... in every sequence.
  *
  * The position of a token is its entry in `array`, or its index in its sequence if array is NULL; plus
  * `offset`; plus the entry of `offsets` for its sequence. The same holds for each axis. */

@@ -42,7 +42,7 @@ typedef struct rotary_error {
     char message[512]; /* one line without a newline */
 } rotary_error;
 
-/* "ok", "invalid argument", ...; "unknown status" for a value that is none of the above. Never NULL. */
+/* "ok", "invalid argument", ...; "unknown status" for any other value. Never NULL. */
 ROTARY_API const char *rotary_status_name(rotary_status status);
 
 #ifdef __cplusplus

@@ -34,7 +34,7 @@ struct backward {
 static void cut(int64_t count, int64_t rows, int64_t *block_rows, int64_t *blocks)
 {
     *blocks = count > 0 ? (count + rows - 1) / rows : 1;
-    *block_rows = rotary_attention_round((count + *blocks - 1) / *blocks, ROW_MULTIPLE);
+    *block_rows = round_up((count + *blocks - 1) / *blocks, ROW_MULTIPLE);
     *blocks = *block_rows > 0 ? (count + *block_rows - 1) / *block_rows : 1;
 }
 
@@ -57,9 +57,8 @@ static void carve(struct backward *backward, rotary_attention_shape shape, struc
         backward->band = backward->key_blocks;
     if (backward->band > backward->query_blocks)
         backward->band = backward->query_blocks;
-    backward->query_floats =
-        group * rotary_attention_round(backward->block_queries, ROTARY_ATTENTION_ROUND) * width;
-    backward->key_floats = rotary_attention_round(backward->block_keys, ROTARY_ATTENTION_ROUND) * width;
+    backward->query_floats = group * round_up(backward->block_queries, ROTARY_ATTENTION_ROW_MULTIPLE) * width;
+    backward->key_floats = round_up(backward->block_keys, ROTARY_ATTENTION_ROW_MULTIPLE) * width;
     int64_t query_sums = has_one_block(backward) ? attention->threads : heads * backward->query_blocks;
     int64_t key_sums = has_one_block(backward) ? attention->threads : heads * backward->band;
     backward->query_sums =
@@ -268,7 +267,7 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
 {
     rotary_attention_backward_call known = {0};
     rotary_status status =
-        rotary_take_sized(&known, sizeof known, given, "rotary_attention_backward_call", error);
+        rotary_copy_sized(&known, sizeof known, given, "rotary_attention_backward_call", error);
     if (status)
         return status;
     struct attention_call call = {

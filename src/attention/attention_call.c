@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every call begins with: checks of its arguments, and tables of cosines and sines.
+ * The start of every call: checks of its arguments, and tables of cosines and sines.
  */
 #include "attention/attention_plan.h"
 

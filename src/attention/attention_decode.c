@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Decoding: new keys and values are rotated and appended to the caches, then the new queries attend to the
- * caches. The caches hold rotated vectors, so of the cached tokens nothing is rotated again; tables are of
- * each sequence's own positions.
+ * caches. The caches hold rotated vectors, so cached tokens are not rotated again. Tables hold the positions
+ * of the new tokens of each sequence.
  *
  * With few queries, keys and values are read in place, at the speed of memory: each cache is split along its
  * length into parts, which are combined when all are done. More queries use the forward pass's kernels.
@@ -26,12 +26,12 @@ struct decode {
     bool few;
     int64_t part_keys, parts; /* keys in a part, parts of a sequence at most */
     int64_t part_floats, query_floats;
-    float *part, *query;            /* [batch, parts] and [batch] of them */
+    float *part, *query;            /* [batch, parts, part_floats] and [batch, query_floats] */
     struct attention_tables tables; /* [batch, queries] rows */
     struct attention_scratch scratch;
 };
 
-/* Both return the bytes of scratch of a worker. */
+/* carve_few and carve_many return the bytes of scratch of a worker. */
 static size_t carve_few(struct decode *decode, int64_t batch, int64_t queries, int64_t capacity,
                         struct rotary_arena *arena)
 {
@@ -53,7 +53,7 @@ static size_t carve_many(struct decode *decode, int64_t queries)
 {
     const rotary_attention *attention = decode->attention;
     int64_t group = attention->heads / attention->key_value_heads;
-    decode->block_queries = rotary_attention_round((WORK_ITEM_ROWS + group - 1) / group, ROW_MULTIPLE);
+    decode->block_queries = round_up((WORK_ITEM_ROWS + group - 1) / group, ROW_MULTIPLE);
     if (decode->block_queries > queries)
         decode->block_queries = queries;
     decode->query_blocks = queries > 0 ? (queries + decode->block_queries - 1) / decode->block_queries : 0;
@@ -161,7 +161,7 @@ static void append(void *argument, int64_t index, int worker)
     }
 }
 
-/* All that precedes the attention of one sequence's few queries. */
+/* Prepares the attention of the few queries of one sequence: tables, caches, rotated queries. */
 static void prepare(void *argument, int64_t sequence, int worker)
 {
     const struct decode *decode = argument;
@@ -247,16 +247,17 @@ static rotary_status check_lengths(const rotary_attention *attention,
     for (int64_t sequence = 0; sequence < call->batch; sequence++) {
         int64_t length = call->lengths[sequence];
         if (length < 0 || length > ROTARY_ATTENTION_MAX_POSITION)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "lengths[%lld] is %lld; wanted 0 or more",
-                               (long long)sequence, (long long)length);
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "lengths[%lld] is %lld; wanted 0 ... %lld",
+                               (long long)sequence, (long long)length,
+                               (long long)ROTARY_ATTENTION_MAX_POSITION);
         if (length + call->queries <= call->capacity)
             continue;
         if (attention->window == 0)
             return rotary_fail(
                 error, ROTARY_INVALID_ARGUMENT,
-                "sequence %lld holds %lld tokens and %lld more do not fit in a cache of %lld; without a "
-                "window nothing can be forgotten",
-                (long long)sequence, (long long)length, (long long)call->queries, (long long)call->capacity);
+                "sequence %lld has %lld tokens in a cache of %lld, and %lld more do not fit; wanted a larger "
+                "cache, or a window, with which new tokens overwrite old ones",
+                (long long)sequence, (long long)length, (long long)call->capacity, (long long)call->queries);
         if (call->capacity < attention->window + call->queries - 1)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "a cache of %lld is too small to be a ring buffer; wanted at least window + "
@@ -300,7 +301,7 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
 {
     rotary_attention_decode_call known = {0}, *call = &known;
     rotary_status status =
-        rotary_take_sized(&known, sizeof known, given, "rotary_attention_decode_call", error);
+        rotary_copy_sized(&known, sizeof known, given, "rotary_attention_decode_call", error);
     if (status)
         return status;
     status = check(attention, call, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Forward: a work item is a block of queries with all the keys that it sees. Where few heads have many blocks
- * of queries, keys and values are rotated and packed once for all blocks; else each work item packs for
+ * of queries, keys and values are rotated and packed once for all blocks. Otherwise each work item packs them
  * itself, into memory that stays in its processor's cache.
  */
 #include "attention/attention_pass.h"
@@ -18,7 +18,7 @@ struct forward {
     int64_t block_queries, query_blocks; /* queries in a block, blocks of a head */
     int64_t key_blocks;
     unsigned char *packed_keys; /* [heads of the pass, key blocks] */
-    size_t packed_keys_bytes;   /* of a block; 0: work items pack for themselves */
+    size_t packed_keys_bytes;   /* of a block; 0: each work item packs the keys itself */
 };
 
 static int64_t query_blocks_of(const rotary_attention *attention, rotary_attention_shape shape)
@@ -37,7 +37,7 @@ static void carve(struct forward *forward, rotary_attention_shape shape, struct 
     forward->query_blocks = query_blocks_of(attention, shape);
     if (forward->query_blocks > 0) {
         int64_t queries = (shape.queries + forward->query_blocks - 1) / forward->query_blocks;
-        forward->block_queries = rotary_attention_round(queries, ROW_MULTIPLE);
+        forward->block_queries = round_up(queries, ROW_MULTIPLE);
         forward->query_blocks = (shape.queries + forward->block_queries - 1) / forward->block_queries;
     }
     int64_t heads = shape.batch * attention->key_value_heads;
@@ -151,7 +151,7 @@ rotary_status rotary_attention_forward(const rotary_attention *attention,
 {
     rotary_attention_forward_call known = {0};
     rotary_status status =
-        rotary_take_sized(&known, sizeof known, given, "rotary_attention_forward_call", error);
+        rotary_copy_sized(&known, sizeof known, given, "rotary_attention_forward_call", error);
     if (status)
         return status;
     struct attention_call call = {

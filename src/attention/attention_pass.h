@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the forward and the backward pass share.
+ * Set-up that the forward and the backward pass share.
  */
 #ifndef ROTARY_ATTENTION_ATTENTION_PASS_H
 #define ROTARY_ATTENTION_ATTENTION_PASS_H
 
 #include "attention/packed_sequences.h"
 
-/* A pass over one sequence. Its heads are the key-value heads of all its batch: head h is key-value head
- * h % key_value_heads of batch entry h / key_value_heads. */
+/* A pass over the batch of a call, or over one of its packed sequences. The heads of a pass are the key-value
+ * heads of all batch entries: head h is key-value head h % key_value_heads of batch entry h /
+ * key_value_heads. */
 struct attention_pass {
     const rotary_attention *attention;
     rotary_attention_problem problem;
@@ -17,7 +18,7 @@ struct attention_pass {
     struct attention_scratch scratch;
 };
 
-/* A pass of which nothing but the plan is known yet. */
+/* A pass with only the plan's part of the problem set. */
 struct attention_pass rotary_attention_pass_of(const rotary_attention *attention);
 
 /* Carves the tables and the workers' scratch, of scratch_bytes each. */

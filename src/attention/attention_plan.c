@@ -14,12 +14,11 @@
 #include <string.h>
 
 enum { MAX_HEADS = 1 << 16 };
-/* A longer window masks no more keys, and with this one no sum of positions overflows. */
+/* A longer window masks the same keys as this one, with which no sum of positions overflows. */
 #define MAX_WINDOW (4 * ROTARY_ATTENTION_MAX_POSITION)
-/* Beyond these bounds a softcap changes nothing: scores that a larger cap would leave larger already decide
- * the softmax, and under a smaller one it is uniform. Neither they nor their inverses overflow in units of
- * log 2.
- */
+/* Softcaps beyond these bounds are clamped to them, which does not change the softmax: under the max the
+ * largest score already decides it alone, and under the min it is uniform. Neither the bounds nor their
+ * inverses overflow in units of log 2. */
 #define MAX_SOFTCAP 0x1p100f
 #define MIN_SOFTCAP 0x1p-100f
 
@@ -89,7 +88,7 @@ rotary_status rotary_attention_create(rotary_attention **created, const rotary_a
 {
     rotary_attention_config config;
     rotary_attention_config_default(&config);
-    rotary_status status = rotary_take_sized(&config, sizeof config, given, "rotary_attention_config", error);
+    rotary_status status = rotary_copy_sized(&config, sizeof config, given, "rotary_attention_config", error);
     if (!status)
         status = check_config(&config, error);
     if (status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The contents of an attention plan, and what its calls share.
+ * The contents of an attention plan, and the checks and tables that its calls share.
  */
 #ifndef ROTARY_ATTENTION_ATTENTION_PLAN_H
 #define ROTARY_ATTENTION_ATTENTION_PLAN_H
@@ -48,7 +48,7 @@ rotary_status rotary_attention_check_bias(const rotary_attention *attention,
                                           rotary_error *error);
 rotary_status rotary_attention_check_workspace(const void *workspace, size_t bytes, rotary_error *error);
 
-/* A problem with what the plan determines of it. */
+/* A problem with only the members set that the plan determines. */
 rotary_attention_problem rotary_attention_problem_of(const rotary_attention *attention);
 
 /* Scratch memory of the workers of a call, `bytes` for each. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packed sequences: each is a call of its own over its tokens. If all are short, each is one worker's; if one
- * is long, all workers share one sequence after another. Either way a sequence gives the bits it gives alone.
+ * Packed sequences: each is a call of its own over its tokens. If all are short, each is run by one worker.
+ * If one is long, all workers share one sequence after another. Either way the results have the same bits as
+ * those of a call with the sequence alone.
  */
 #include "attention/packed_sequences.h"
 
@@ -9,7 +10,7 @@
 #include "base/threads.h"
 #include "rope/positions.h"
 
-/* The queries, and keys, up to which a sequence is short. */
+/* The max number of queries, and of keys, of a short sequence. */
 enum { SHORT_SEQUENCE = 1024 };
 
 static const int32_t *key_starts(const rotary_attention_packed_sequences *packed_sequences)
@@ -25,7 +26,7 @@ rotary_attention_check_packed_sequences(rotary_attention_shape shape,
     if (!packed_sequences->query_starts) {
         if (packed_sequences->key_starts || packed_sequences->sequences != 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "packed_sequences has %s but no query_starts; wanted both, or none of it",
+                               "packed_sequences has %s but no query_starts; wanted both or neither",
                                packed_sequences->key_starts ? "key_starts" : "sequences");
         return ROTARY_OK;
     }
@@ -46,36 +47,37 @@ static struct attention_sequence sequence_of(rotary_attention_shape shape,
     const int32_t *queries = packed_sequences->query_starts, *keys = key_starts(packed_sequences);
     shape.queries = queries[index + 1] - queries[index];
     shape.keys = keys[index + 1] - keys[index];
-    /* An empty sequence starts at 0: there may be no token after the last to point at. */
+    /* An empty sequence starts at 0, because its start may be the end of the tensor. */
     return (struct attention_sequence){
         .query = shape.queries ? queries[index] : 0, .key = shape.keys ? keys[index] : 0, .shape = shape};
 }
 
 /* How packed sequences are run: each by one worker, or each by all. */
-struct plan {
+struct schedule {
     rotary_attention attention; /* of one sequence */
     int workers;
     size_t bytes; /* of a worker */
 };
 
-static struct plan plan_of(const rotary_attention *attention, rotary_attention_shape shape,
-                           const rotary_attention_packed_sequences *packed_sequences, attention_bytes *bytes)
+static struct schedule schedule_of(const rotary_attention *attention, rotary_attention_shape shape,
+                                   const rotary_attention_packed_sequences *packed_sequences,
+                                   attention_bytes *bytes)
 {
-    struct plan plan = {.attention = *attention, .workers = 1};
+    struct schedule schedule = {.attention = *attention, .workers = 1};
     bool all_short = true;
     for (int64_t i = 0; i < packed_sequences->sequences; i++) {
         rotary_attention_shape one = sequence_of(shape, packed_sequences, i).shape;
         all_short = all_short && one.queries <= SHORT_SEQUENCE && one.keys <= SHORT_SEQUENCE;
     }
     if (all_short) {
-        plan.workers = attention->threads;
-        plan.attention.threads = 1;
+        schedule.workers = attention->threads;
+        schedule.attention.threads = 1;
     }
     for (int64_t i = 0; i < packed_sequences->sequences; i++) {
-        size_t needed = bytes(&plan.attention, sequence_of(shape, packed_sequences, i).shape);
-        plan.bytes = needed > plan.bytes ? needed : plan.bytes;
+        size_t needed = bytes(&schedule.attention, sequence_of(shape, packed_sequences, i).shape);
+        schedule.bytes = needed > schedule.bytes ? needed : schedule.bytes;
     }
-    return plan;
+    return schedule;
 }
 
 size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
@@ -88,25 +90,25 @@ size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention
         return 0;
     if (!packed_sequences->query_starts)
         return bytes(attention, shape);
-    struct plan plan = plan_of(attention, shape, packed_sequences, bytes);
-    rotary_arena_push(&arena, plan.workers, plan.bytes);
+    struct schedule schedule = schedule_of(attention, shape, packed_sequences, bytes);
+    rotary_arena_push(&arena, schedule.workers, schedule.bytes);
     return arena.used;
 }
 
 struct sequences_run {
-    struct plan plan;
+    struct schedule schedule;
     const struct attention_call *call;
 };
 
 static void run_sequence(void *argument, int64_t index, int worker)
 {
     const struct sequences_run *run = argument;
-    const struct plan *plan = &run->plan;
+    const struct schedule *schedule = &run->schedule;
     const struct attention_call *call = run->call;
     struct attention_sequence sequence = sequence_of(call->shape, &call->packed_sequences, index);
-    struct rotary_arena workspace =
-        rotary_arena_over((unsigned char *)call->workspace + (size_t)worker * plan->bytes, plan->bytes);
-    call->run(&plan->attention, call, &sequence, &workspace);
+    struct rotary_arena workspace = rotary_arena_over(
+        (unsigned char *)call->workspace + (size_t)worker * schedule->bytes, schedule->bytes);
+    call->run(&schedule->attention, call, &sequence, &workspace);
 }
 
 void rotary_attention_run_packed_sequences(const rotary_attention *attention,
@@ -119,9 +121,9 @@ void rotary_attention_run_packed_sequences(const rotary_attention *attention,
         call->run(attention, call, &all, &workspace);
         return;
     }
-    struct sequences_run run = {.plan = plan_of(attention, call->shape, &call->packed_sequences, call->bytes),
-                                .call = call};
-    rotary_parallel_for(run.plan.workers, call->packed_sequences.sequences, run_sequence, &run);
+    struct sequences_run run = {
+        .schedule = schedule_of(attention, call->shape, &call->packed_sequences, call->bytes), .call = call};
+    rotary_parallel_for(run.schedule.workers, call->packed_sequences.sequences, run_sequence, &run);
 }
 
 rotary_attention_const_view rotary_attention_skip(const rotary_attention *attention,

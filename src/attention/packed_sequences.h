@@ -20,7 +20,7 @@ typedef size_t attention_bytes(const rotary_attention *attention, rotary_attenti
 typedef void attention_run(const rotary_attention *attention, const struct attention_call *call,
                            const struct attention_sequence *sequence, struct rotary_arena *workspace);
 
-/* What forward and backward calls have in common. */
+/* The members that forward and backward calls have in common. */
 struct attention_call {
     rotary_attention_shape shape;
     rotary_attention_const_view query, key, value;
@@ -36,7 +36,7 @@ rotary_status
 rotary_attention_check_packed_sequences(rotary_attention_shape shape,
                                         const rotary_attention_packed_sequences *packed_sequences,
                                         rotary_error *error);
-/* The bytes of workspace for all sequences; 0 if the packing is invalid. */
+/* The bytes of workspace for all sequences; 0 for invalid packed sequences. */
 size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
                                                rotary_attention_shape shape,
                                                const rotary_attention_packed_sequences *packed_sequences,

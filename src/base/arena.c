@@ -34,8 +34,8 @@ void *rotary_arena_push(struct rotary_arena *arena, int64_t count, size_t size)
 rotary_status rotary_arena_allocate(struct rotary_arena *arena, const char *what, rotary_error *error)
 {
     size_t bytes = arena->used > ROTARY_ALIGNMENT ? arena->used : ROTARY_ALIGNMENT;
-    /* calloc does not write the zeros of memory that is fresh from the system: its pages come when they are
-     * first used, to whichever thread uses them. */
+    /* calloc does not write zeros to pages that are fresh from the system: the system places each page near
+     * the thread that uses it first. */
     void *block = bytes > SIZE_MAX - ROTARY_ALIGNMENT ? NULL : calloc(1, bytes + ROTARY_ALIGNMENT);
     if (!block)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%.1f MiB of memory for %s cannot be had",

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An arena: one block of memory, measured first, then carved.
+ * An arena: one block of memory, measured first, then carved into arrays.
  *
- * The same carving code runs twice. Over an arena that was only zero-initialised it measures: every push
- * returns NULL and `used` grows. Over memory of that size, from rotary_arena_allocate or from a caller, it
- * hands out the pointers. Nothing is allocated while a step runs.
+ * The same carving code runs twice. Over a zero-initialised arena it measures: every push returns NULL and
+ * `used` grows. Over memory of that size, from rotary_arena_allocate or from a caller, every push returns its
+ * array. Nothing is allocated while a step runs.
  *
  * A push that does not fit fails: it and all later ones return NULL and `used` is SIZE_MAX. An arena never
- * gives out memory past its end. Kernels, which cannot return an error, do not check: their size comes from
- * the same carving, so a failed push is a bug there, and the first use of its block is an access to NULL
- * rather than to memory of others.
+ * returns memory past its end. Kernels cannot return an error and do not check: their size comes from the
+ * same carving, so a failed push is a bug, and it shows as an access to NULL.
  */
 #ifndef ROTARY_BASE_ARENA_H
 #define ROTARY_BASE_ARENA_H
@@ -22,7 +21,7 @@ struct rotary_arena {
     unsigned char *memory; /* NULL while measuring */
     size_t capacity;
     size_t used;
-    void *block; /* what was taken from the system: `memory` and less than ROTARY_ALIGNMENT in front */
+    void *block; /* the allocation that `memory` is in; NULL: the caller owns `memory` */
 };
 
 /* `bytes` rounded up to ROTARY_ALIGNMENT; SIZE_MAX if that overflows. */
@@ -32,18 +31,19 @@ size_t rotary_align(size_t bytes);
  * the arena is full or count * size overflows; a measured size of SIZE_MAX cannot be allocated either. */
 void *rotary_arena_push(struct rotary_arena *arena, int64_t count, size_t size);
 
-/* An arena over `bytes` bytes at `memory`, aligned to ROTARY_ALIGNMENT, which stay their owner's. */
+/* An arena over `bytes` bytes at `memory`, aligned to ROTARY_ALIGNMENT. The caller still owns them.
+ * Without memory (NULL) the arena measures. */
 static inline struct rotary_arena rotary_arena_over(void *memory, size_t bytes)
 {
     return (struct rotary_arena){.memory = memory, .capacity = bytes};
 }
 
-/* Takes arena->used bytes, zeroed, from the system and starts carving again from the front.
- * ROTARY_OUT_OF_MEMORY, naming the number of bytes and `what` they are for, if they cannot be had. */
+/* Allocates arena->used bytes, zeroed, and starts carving again from the front. On failure,
+ * ROTARY_OUT_OF_MEMORY and a message with the number of bytes and `what` they are for. */
 ROTARY_CHECKED rotary_status rotary_arena_allocate(struct rotary_arena *arena, const char *what,
                                                    rotary_error *error);
 
-/* Gives the memory back and makes the arena empty and measuring again. */
+/* Frees the memory and makes the arena empty and measuring again. */
 void rotary_arena_free(struct rotary_arena *arena);
 
 #endif

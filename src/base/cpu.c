@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Detecting instruction sets. The processor must have one (CPUID) and the operating system must save its
- * registers (XCR0). AMX tiles also need a permission from Linux, which is requested only if amx may be used:
- * it holds for the whole process, and a repeated request changes nothing.
+ * registers (XCR0). AMX tiles also need a permission from Linux, which is requested only if amx may be used.
+ * The permission holds for the whole process, and a repeated request changes nothing.
  *
  * With AMX emulation (ROTARY_EMULATE_AMX) amx is available wherever AVX512-BF16 is.
  */
@@ -128,11 +128,11 @@ bool rotary_isa_available(rotary_isa isa)
 
 rotary_isa rotary_isa_best(void)
 {
-    rotary_isa cap;
+    rotary_isa limit;
     const char *name = getenv("ROTARY_ISA");
-    if (name && rotary_isa_from_name(&cap, name, NULL) == ROTARY_OK && cap != ROTARY_ISA_AUTO &&
-        rotary_isa_available(cap))
-        return cap;
+    if (name && rotary_isa_from_name(&limit, name, NULL) == ROTARY_OK && limit != ROTARY_ISA_AUTO &&
+        rotary_isa_available(limit))
+        return limit;
     return detect(true);
 }
 

@@ -61,8 +61,7 @@ static inline uint16_t rotary_f16_from_float(float value)
         uint32_t rebased = magnitude - ((127u - 15u) << 23);
         return (uint16_t)(sign | (rebased + 0xfffu + (rebased >> 13 & 1u)) >> 13);
     }
-    /* The unit in the last place of numbers near 0.5 is that of a subnormal f16: the addition rounds to it.
-     */
+    /* Adding 0.5 rounds to the unit in the last place of numbers near 0.5: that of a subnormal f16. */
     float shifted = rotary_float_from_bits(magnitude) + 0.5f;
     return (uint16_t)(sign | (rotary_float_bits(shifted) - 0x3f000000u));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instruction sets: resolving the one that a caller asked for, and their order. (Values of rotary_isa are
+ * Instruction sets: resolving the one that a caller chose, and their order. (Values of rotary_isa are
  * part of the ABI, so new ones do not follow the order.)
  */
 #ifndef ROTARY_BASE_ISA_H

@@ -13,8 +13,8 @@
 
 struct rotary_random_key {
     uint64_t seed;
-    uint32_t stream; /* the use of the numbers */
-    uint32_t step;   /* the training step; 0 for what is drawn once */
+    uint32_t stream; /* one of rotary_random_stream */
+    uint32_t step;   /* the training step; 0 for numbers that are drawn once */
 };
 
 /* One stream per use, so that no two uses of a seed draw the same numbers. Results of a seed depend on these

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-rotary_status rotary_take_sized(void *known, size_t known_size, const void *given, const char *name,
+rotary_status rotary_copy_sized(void *known, size_t known_size, const void *given, const char *name,
                                 rotary_error *error)
 {
     size_t size;

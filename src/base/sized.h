@@ -8,10 +8,10 @@
 
 #include <rotary/status.h>
 
-/* Copies a caller's struct over `known`, the library's own of known_size bytes. Members that an older caller
- * does not have keep the defaults in `known`. ROTARY_INVALID_ARGUMENT if struct_size was not set, or if the
- * caller's struct is larger, because its last members would be ignored. `name` is the struct's type. */
-ROTARY_CHECKED rotary_status rotary_take_sized(void *known, size_t known_size, const void *given,
+/* Copies a caller's struct to `known`, a struct of known_size bytes that holds the defaults. Members that the
+ * struct of an older caller lacks keep their defaults. ROTARY_INVALID_ARGUMENT if struct_size was not set, or
+ * if the caller's struct is larger, because its last members would be ignored. `name` is its type. */
+ROTARY_CHECKED rotary_status rotary_copy_sized(void *known, size_t known_size, const void *given,
                                                const char *name, rotary_error *error);
 
 #endif

@@ -12,7 +12,7 @@
  * threads, which can select scratch memory. */
 typedef void rotary_work(void *argument, int64_t index, int worker);
 
-/* A larger number is refused, because the system may kill a process that asks for too many threads. */
+/* More threads are refused, because the system may kill a process that creates too many. */
 enum { ROTARY_MAX_THREADS = 1024 };
 
 /* ROTARY_INVALID_ARGUMENT unless `threads` is 0 ... ROTARY_MAX_THREADS. */

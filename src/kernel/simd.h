@@ -3,7 +3,7 @@
  * One vector of f32 lanes, as wide as the instruction set a file is compiled for. A kernel written with it
  * has one source, compiled once per variant (cmake/kernels.cmake).
  *
- * Loads and stores need no alignment and touch no byte beyond their elements.
+ * Loads and stores need no alignment and access no byte beyond their elements.
  */
 #ifndef ROTARY_KERNEL_SIMD_H
 #define ROTARY_KERNEL_SIMD_H
@@ -102,7 +102,7 @@ static inline vint v_blend(vint mask, vint a, vint b)
 #endif
 }
 
-/* The same bit by bit, which a compiler simplifies where a side is constant. */
+/* The same by bitwise operations, which a compiler simplifies where `a` or `b` is constant. */
 static inline vfloat v_select(vint mask, vfloat a, vfloat b)
 {
     return (vfloat)((mask & (vint)a) | (~mask & (vint)b));
@@ -161,7 +161,7 @@ static inline vint v_lanes(void)
 #define V_BUTTERFLY_1 1, 0, 3, 2
 #endif
 
-/* Sum and max over lanes, always in the same order: halves against halves. */
+/* Sum and max over lanes, always in the same order: the lower half with the upper, and so on. */
 static inline float v_sum(vfloat v)
 {
 #if LANES == 16
@@ -226,45 +226,46 @@ static inline vfloat v_zip_high(vfloat even, vfloat odd)
     return __builtin_shufflevector(even, odd, V_ZIP_HIGH);
 }
 
-/* The same in the lane order that takes fewest instructions; v_parted brings other vectors into it. */
+/* The same in the lane order that takes fewest instructions. v_deinterleaved_order permutes other vectors to
+ * that order. */
 #if defined(__AVX2__) && LANES == 8
-static inline vfloat v_parted(vfloat v)
+static inline vfloat v_deinterleaved_order(vfloat v)
 {
     return __builtin_shufflevector(v, v, 0, 1, 4, 5, 2, 3, 6, 7);
 }
 
-static inline void v_part(vfloat low, vfloat high, vfloat *even, vfloat *odd)
+static inline void v_deinterleave(vfloat low, vfloat high, vfloat *even, vfloat *odd)
 {
     *even = __builtin_shufflevector(low, high, 0, 2, 8, 10, 4, 6, 12, 14);
     *odd = __builtin_shufflevector(low, high, 1, 3, 9, 11, 5, 7, 13, 15);
 }
 
-static inline void v_unpart(vfloat even, vfloat odd, vfloat *low, vfloat *high)
+static inline void v_interleave(vfloat even, vfloat odd, vfloat *low, vfloat *high)
 {
     *low = __builtin_shufflevector(even, odd, 0, 8, 1, 9, 4, 12, 5, 13);
     *high = __builtin_shufflevector(even, odd, 2, 10, 3, 11, 6, 14, 7, 15);
 }
 #else
-static inline vfloat v_parted(vfloat v)
+static inline vfloat v_deinterleaved_order(vfloat v)
 {
     return v;
 }
 
-static inline void v_part(vfloat low, vfloat high, vfloat *even, vfloat *odd)
+static inline void v_deinterleave(vfloat low, vfloat high, vfloat *even, vfloat *odd)
 {
     *even = v_even(low, high);
     *odd = v_odd(low, high);
 }
 
-static inline void v_unpart(vfloat even, vfloat odd, vfloat *low, vfloat *high)
+static inline void v_interleave(vfloat even, vfloat odd, vfloat *low, vfloat *high)
 {
     *low = v_zip_low(even, odd);
     *high = v_zip_high(even, odd);
 }
 #endif
 
-/* Steps that sum LANES vectors, each to one lane of the result: twice neighbours within 128 bits, those of
- * `a` before those of `b`, then 128-bit lanes likewise. */
+/* Steps that sum LANES vectors, each to one lane of the result. v_sum_neighbours, applied twice, adds
+ * neighbours within 128 bits; then v_sum_quarters adds 128-bit lanes. Sums of `a` precede those of `b`. */
 static inline vfloat v_sum_neighbours(vfloat a, vfloat b)
 {
 #if LANES == 16
@@ -323,9 +324,8 @@ static inline vfloat v_from_bf16(vhalf half)
     return (vfloat)(v_widen(half) << 16);
 }
 
-/* bf16 in the upper halves, the lower halves undefined. Rounds to nearest even; NaN stays NaN (as
- * base/half.h).
- */
+/* bf16 in the upper halves, the lower halves undefined. Rounds to nearest even; NaN stays NaN, as in
+ * base/half.h. */
 static inline vint v_round_bf16(vfloat v)
 {
     vint bits = (vint)v;
@@ -338,20 +338,20 @@ static inline vint v_round_bf16(vfloat v)
 static inline vhalf v_to_bf16(vfloat v)
 {
 #if defined(__AVX512BF16__)
-    return (vhalf)_mm512_cvtneps_pbh((__m512)v); /* flushes subnormals to zero: 2^-126 at most */
+    return (vhalf)_mm512_cvtneps_pbh((__m512)v); /* flushes subnormals, which are below 2^-126, to zero */
 #else
     return v_narrow((vint)((vuint)v_round_bf16(v) >> 16));
 #endif
 }
 
 /* Deinterleaves pairs of bf16, one pair in each 32 bits, and interleaves them again. */
-static inline void v_part_bf16(vint pairs, vfloat *even, vfloat *odd)
+static inline void v_deinterleave_bf16(vint pairs, vfloat *even, vfloat *odd)
 {
     *even = (vfloat)(pairs << 16);
     *odd = (vfloat)(pairs & (int32_t)0xffff0000);
 }
 
-static inline vint v_zip_bf16(vfloat even, vfloat odd)
+static inline vint v_interleave_bf16(vfloat even, vfloat odd)
 {
 #if defined(__AVX512BF16__)
     const __m512i alternate =
@@ -363,7 +363,8 @@ static inline vint v_zip_bf16(vfloat even, vfloat odd)
 #endif
 }
 
-/* Of two vectors of pairs of bf16: the lower halves as pairs, and the upper halves, `first` below. */
+/* The lower, or the upper, halves of two vectors of pairs of bf16 as pairs, that of `first` in the lower
+ * half. */
 static inline vint v_pair_lower(vint first, vint second)
 {
     return (first & 0xffff) | (second << 16);
@@ -381,8 +382,8 @@ static inline vfloat v_add_pairs(vint a, vint b, vfloat sum)
     return (vfloat)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
 #else
     vfloat even[2], odd[2];
-    v_part_bf16(a, &even[0], &odd[0]);
-    v_part_bf16(b, &even[1], &odd[1]);
+    v_deinterleave_bf16(a, &even[0], &odd[0]);
+    v_deinterleave_bf16(b, &even[1], &odd[1]);
     return v_fma(even[0], even[1], v_fma(odd[0], odd[1], sum));
 #endif
 }
@@ -563,8 +564,8 @@ static inline vfloat v_exp(vfloat x)
     return v_select(is_nan, x, v_select(too_high, v_set(__builtin_inff()), scaled));
 }
 
-/* The same for x <= 88, in half the work: nothing overflows, and the power of two goes straight into the
- * exponent. Undefined for larger x. */
+/* The same for x <= 88, with half the instructions: nothing overflows, and the power of two is added to the
+ * exponent bits. Undefined for larger x. */
 static inline vfloat v_exp_to_88(vfloat x)
 {
     const vfloat log2e = v_set(0x1.715476p+0f), lowest = v_set(-0x1.5d589ep+6f);
@@ -587,7 +588,7 @@ static inline vfloat v_exp_to_88(vfloat x)
 }
 
 /* Steps of v_exp2_to_126: v_root is 2^(i / 2^ROOT_BITS), i the last ROOT_BITS bits of a lane, from a table of
- * one root per lane; v_exp2_slope is (2^r - 1) / r for the rest r, |r| <= 1/2 / 2^ROOT_BITS. */
+ * one root per lane; v_exp2_slope is (2^r - 1) / r for the remainder r, |r| <= 1/2 / 2^ROOT_BITS. */
 #if LANES == 16
 enum { ROOT_BITS = 4 };
 
@@ -640,9 +641,9 @@ static inline vfloat v_exp2_slope(vfloat r)
 }
 #endif
 
-/* 2^x within 2 units in the last place for x <= 126, in fewer steps still: x is rounded to ROOT_BITS
- * fractional bits, which leaves an exact rest. Results below the smallest normal number may be zero;
- * 2^-infinity is. */
+/* 2^x within 2 units in the last place for x <= 126, with still fewer instructions: x is rounded to ROOT_BITS
+ * fractional bits, which leaves an exact remainder. Results below the smallest normal number may be 0;
+ * 2^-infinity is 0. */
 static inline vfloat v_exp2_to_126(vfloat x)
 {
     /* The sum's last bits are the rounded x. */

@@ -137,13 +137,13 @@ static double contrast(const double *values, int64_t pairs, rotary_pairing pairi
 {
     double beside = 0;
     int count = 0;
-    const double first = values[rotary_rope_place(pairing, pairs, pair, 0)];
-    const double second = values[rotary_rope_place(pairing, pairs, pair, 1)];
+    const double first = values[rotary_rope_pair_channel(pairing, pairs, pair, 0)];
+    const double second = values[rotary_rope_pair_channel(pairing, pairs, pair, 1)];
     for (int64_t other = pair - 1; other <= pair + 1; other += 2) {
         if (other < 0 || other >= pairs)
             continue;
-        const double other_first = values[rotary_rope_place(pairing, pairs, other, 0)];
-        const double other_second = values[rotary_rope_place(pairing, pairs, other, 1)];
+        const double other_first = values[rotary_rope_pair_channel(pairing, pairs, other, 0)];
+        const double other_second = values[rotary_rope_pair_channel(pairing, pairs, other, 1)];
         if (pairing == ROTARY_PAIRING_HALF || other > pair) {
             beside += other_first * second;
             count++;
@@ -162,8 +162,8 @@ static void add_head(const double *values, int64_t pairs, struct pairing_evidenc
         double before = 0;
         for (int64_t pair = 0; pair < pairs; pair++) {
             evidence->products[pairing] +=
-                values[rotary_rope_place((rotary_pairing)pairing, pairs, pair, 0)] *
-                values[rotary_rope_place((rotary_pairing)pairing, pairs, pair, 1)];
+                values[rotary_rope_pair_channel((rotary_pairing)pairing, pairs, pair, 0)] *
+                values[rotary_rope_pair_channel((rotary_pairing)pairing, pairs, pair, 1)];
             double here = contrast(values, pairs, (rotary_pairing)pairing, pair);
             evidence->contrasts[pairing] += here;
             evidence->contrast_squares[pairing] += here * here;

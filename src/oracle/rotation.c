@@ -114,7 +114,7 @@ static void invert_row(struct row row, int64_t pairs)
 void rotation_channels(struct rotary_span span, int64_t pair, int64_t channels[2])
 {
     for (int member = 0; member < 2; member++)
-        channels[member] = span.start + rotary_rope_place(span.pairing, span.dim / 2, pair, member);
+        channels[member] = span.start + rotary_rope_pair_channel(span.pairing, span.dim / 2, pair, member);
 }
 
 rotary_rope_tensor *rotation_tensor(rotary_rope_apply_call *call, enum rotary_rope_role role)

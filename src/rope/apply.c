@@ -25,8 +25,8 @@ static void plan_row(const void *context, enum rotary_rope_role role, int64_t ba
 }
 
 /* Without an array of positions the rows of consecutive tokens are contiguous in the plan's table. */
-static bool plan_ready(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
-                       int64_t times, struct rotary_rows *rows)
+static bool plan_stored_rows(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
+                             int64_t times, struct rotary_rows *rows)
 {
     const struct source *source = context;
     const rotary_rope_positions *positions = &source->call->positions;
@@ -105,7 +105,7 @@ rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply
                                 rotary_error *error)
 {
     rotary_rope_apply_call known = {0}, *call = &known;
-    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_apply_call", error);
+    rotary_status status = rotary_copy_sized(&known, sizeof known, given, "rotary_rope_apply_call", error);
     if (status)
         return status;
     struct source source = {.rope = rope, .call = call};
@@ -115,7 +115,7 @@ rotary_status rotary_rope_apply(const rotary_rope *rope, const rotary_rope_apply
         .time = call->time,
         .tensors = {call->query, call->key, call->value},
         .source = call->tables.cosine ? table_row : plan_row,
-        .ready = call->tables.cosine ? NULL : plan_ready,
+        .stored_rows = call->tables.cosine ? NULL : plan_stored_rows,
         .context = &source,
         .same_rows = call->tables.cosine || rotary_rope_roles_alike(rope),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Positions of several axes: which axis rotates a pair, and from which index its frequency follows.
+ * Positions of several axes: the axis that rotates a pair, and the index that determines its frequency.
  */
 #include "rope/rope_plan.h"
 

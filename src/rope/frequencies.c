@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inverse frequencies (radians per position) of every scaling, and the factors that go with them. w is
+ * Inverse frequencies (radians per position) of every scaling, and its attention and softmax factors. w is
  * base^-exponent, s the factor, L0 the context length before scaling, d the rotary dimension, or, with
  * ROTARY_AXES_SEPARATE, that of the pair's section.
  *
@@ -50,8 +50,8 @@ static double plain(const rotary_rope_config *config, int64_t pair)
     return formula(config, config->base, pair);
 }
 
-/* w with a base that divides the lowest frequency by `stretch` and keeps the highest, which is the only one
- * of a section with one pair. */
+/* w with a base that divides the lowest frequency by `stretch` and keeps the highest. A section with one pair
+ * has only the highest. */
 static double ntk(const rotary_rope_config *config, double stretch, int64_t pair)
 {
     double dim = dim_of(config, pair);

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-int64_t rotary_rope_place(rotary_pairing pairing, int64_t pairs, int64_t pair, int member)
+int64_t rotary_rope_pair_channel(rotary_pairing pairing, int64_t pairs, int64_t pair, int member)
 {
     return pairing == ROTARY_PAIRING_HALF ? pair + member * pairs : 2 * pair + member;
 }
@@ -39,7 +39,7 @@ rotary_status rotary_rope_permute(const rotary_rope *rope, const rotary_rope_per
                                   rotary_error *error)
 {
     rotary_rope_permute_call known = {0}, *call = &known;
-    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_permute_call", error);
+    rotary_status status = rotary_copy_sized(&known, sizeof known, given, "rotary_rope_permute_call", error);
     if (status)
         return status;
     status = check(rope, call, error);
@@ -54,8 +54,9 @@ rotary_status rotary_rope_permute(const rotary_rope *rope, const rotary_rope_per
         memcpy(output, input, before * call->row_bytes);
         for (int64_t pair = 0; pair < rope->pairs; pair++)
             for (int member = 0; member < 2; member++) {
-                size_t from = before + (size_t)rotary_rope_place(call->from, rope->pairs, pair, member);
-                size_t to = before + (size_t)rotary_rope_place(call->to, rope->pairs, pair, member);
+                size_t from =
+                    before + (size_t)rotary_rope_pair_channel(call->from, rope->pairs, pair, member);
+                size_t to = before + (size_t)rotary_rope_pair_channel(call->to, rope->pairs, pair, member);
                 memcpy(output + to * call->row_bytes, input + from * call->row_bytes, call->row_bytes);
             }
         memcpy(output + after * call->row_bytes, input + after * call->row_bytes,

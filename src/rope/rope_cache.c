@@ -14,9 +14,8 @@ struct shift {
     const rotary_rope_shift_call *call;
 };
 
-/* R(p + d) R(p)^-1 is R(d) without the attention factor, which cancels. xPos divides keys by zeta^(d /
- * scale).
- */
+/* R(p + d) R(p)^-1 is R(d) without the attention factor, which cancels. xPos divides keys by
+ * zeta^(d / scale). */
 static void shift_row(const void *context, enum rotary_rope_role role, int64_t batch, int64_t time,
                       struct rotary_row row)
 {
@@ -39,7 +38,7 @@ rotary_status rotary_rope_shift(const rotary_rope *rope, const rotary_rope_shift
                                 rotary_error *error)
 {
     rotary_rope_shift_call known = {0}, *call = &known;
-    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_shift_call", error);
+    rotary_status status = rotary_copy_sized(&known, sizeof known, given, "rotary_rope_shift_call", error);
     if (status)
         return status;
     struct shift shift = {.rope = rope, .call = call};
@@ -91,7 +90,7 @@ rotary_status rotary_rope_rebase(const rotary_rope *from, const rotary_rope *to,
                                  const rotary_rope_rebase_call *given, rotary_error *error)
 {
     rotary_rope_rebase_call known = {0}, *call = &known;
-    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_rebase_call", error);
+    rotary_status status = rotary_copy_sized(&known, sizeof known, given, "rotary_rope_rebase_call", error);
     if (status)
         return status;
     if (!rotate_same_channels(from, to))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Validating a configuration. The other files rely on what is checked here.
+ * Validating a configuration. The other files rely on these checks.
  */
 #include "base/fail.h"
 #include "base/isa.h"

@@ -40,8 +40,8 @@ static struct derivative pair_derivatives(const rotary_rope *rope, const rotary_
                                           int64_t batch, int64_t time, struct rotary_row row, int64_t i)
 {
     const struct rotary_span *span = &rope->span;
-    int64_t first = span->start + rotary_rope_place(span->pairing, rope->pairs, row.first + i, 0);
-    int64_t second = span->start + rotary_rope_place(span->pairing, rope->pairs, row.first + i, 1);
+    int64_t first = span->start + rotary_rope_pair_channel(span->pairing, rope->pairs, row.first + i, 0);
+    int64_t second = span->start + rotary_rope_pair_channel(span->pairing, rope->pairs, row.first + i, 1);
     double c = (double)row.cosine[i], s = (double)row.sine[i];
     struct derivative derivative = {0};
     for (int64_t head = 0; head < tensor->heads; head++) {
@@ -150,7 +150,7 @@ rotary_status rotary_rope_gradient(const rotary_rope *rope, const rotary_rope_gr
                                    rotary_error *error)
 {
     rotary_rope_gradient_call known = {0}, *call = &known;
-    rotary_status status = rotary_take_sized(&known, sizeof known, given, "rotary_rope_gradient_call", error);
+    rotary_status status = rotary_copy_sized(&known, sizeof known, given, "rotary_rope_gradient_call", error);
     if (status)
         return status;
     struct gradient gradient = {

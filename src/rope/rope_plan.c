@@ -64,7 +64,7 @@ rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config
 {
     rotary_rope_config config;
     rotary_rope_config_default(&config);
-    rotary_status status = rotary_take_sized(&config, sizeof config, given, "rotary_rope_config", error);
+    rotary_status status = rotary_copy_sized(&config, sizeof config, given, "rotary_rope_config", error);
     if (!status)
         status = rotary_rope_check_config(&config, error);
     if (status)

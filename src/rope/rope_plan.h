@@ -44,8 +44,8 @@ bool rotary_rope_roles_alike(const rotary_rope *rope);
  * factor. */
 ROTARY_CHECKED rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error *error);
 
-/* The index of a pair and the number of pairs from which its frequency follows: those of the plan, or, with
- * ROTARY_AXES_SEPARATE, of the pair's section. */
+/* The frequency of a pair follows from its index and the number of pairs: in the plan, or, with
+ * ROTARY_AXES_SEPARATE, in the pair's section. */
 struct rotary_pair_index {
     int64_t pair, pairs;
 };

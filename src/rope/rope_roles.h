@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What attention and the program read from a plan.
+ * Properties of a plan that attention and the program read.
  */
 #ifndef ROTARY_ROPE_ROPE_ROLES_H
 #define ROTARY_ROPE_ROPE_ROLES_H
@@ -15,7 +15,7 @@ struct rotary_span {
 struct rotary_span rotary_rope_span(const rotary_rope *rope);
 
 /* The channel, counted from the start of the span, of the first (0) or second (1) member of a pair. */
-int64_t rotary_rope_place(rotary_pairing pairing, int64_t pairs, int64_t pair, int member);
+int64_t rotary_rope_pair_channel(rotary_pairing pairing, int64_t pairs, int64_t pair, int member);
 
 /* Queries and keys are rotated alike, except by xPos. Values are rotated without magnitudes, because
  * attention applies the transposed rotation to its output, which is the inverse only of a pure rotation. */

@@ -148,11 +148,11 @@ static void rotate_channels(const rotary_rope *rope, const rotary_rope_tensor *t
     }
 }
 
-static bool rows_ready(const struct rotary_rope_rotation *rotation, enum rotary_rope_role role,
-                       struct block block, struct rotary_rows *rows)
+static bool find_stored_rows(const struct rotary_rope_rotation *rotation, enum rotary_rope_role role,
+                             struct block block, struct rotary_rows *rows)
 {
-    return rotation->ready && rows->count == rotation->rope->pairs &&
-           rotation->ready(rotation->context, role, block.batch, block.time, block.times, rows);
+    return rotation->stored_rows && rows->count == rotation->rope->pairs &&
+           rotation->stored_rows(rotation->context, role, block.batch, block.time, block.times, rows);
 }
 
 /* Rotates pairs first ... first + count - 1 of a block of tokens in every tensor. */
@@ -166,7 +166,7 @@ static void rotate_block(const struct rotary_rope_rotation *rotation, struct blo
         struct rotary_rows rows = {first, count, cosine, sine};
         if (!tensor->input.data)
             continue;
-        if (!rows_ready(rotation, (enum rotary_rope_role)role, block, &rows)) {
+        if (!find_stored_rows(rotation, (enum rotary_rope_role)role, block, &rows)) {
             for (int64_t row = 0; row < block.times && !(filled && rotation->same_rows); row++)
                 rotation->source(rotation->context, (enum rotary_rope_role)role, block.batch,
                                  block.time + row,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rotating tensors by rows of cosines and sines. The operations (apply, shift, rebase) differ only in where
- * the rows come from.
+ * Rotating tensors by rows of cosines and sines. The operations (apply, shift, rebase) differ only in the
+ * source of the rows.
  */
 #ifndef ROTARY_ROPE_ROTATE_H
 #define ROTARY_ROPE_ROTATE_H
@@ -14,17 +14,17 @@ typedef void rotary_rope_row_source(const void *context, enum rotary_rope_role r
 
 /* Finds stored rows of tokens time ... time + times - 1, contiguous, all pairs of each; false if there are
  * none. */
-typedef bool rotary_rope_ready_rows(const void *context, enum rotary_rope_role role, int64_t batch,
-                                    int64_t time, int64_t times, struct rotary_rows *rows);
+typedef bool rotary_rope_stored_rows(const void *context, enum rotary_rope_role role, int64_t batch,
+                                     int64_t time, int64_t times, struct rotary_rows *rows);
 
 struct rotary_rope_rotation {
     const rotary_rope *rope; /* its span and pairing are used */
     int64_t batch, time;
     rotary_rope_tensor tensors[ROTARY_ROLES]; /* absent if input.data is NULL */
     rotary_rope_row_source *source;
-    rotary_rope_ready_rows *ready; /* NULL: there are no stored rows */
-    const void *context;           /* of source and ready */
-    bool same_rows;                /* source gives every role the same rows */
+    rotary_rope_stored_rows *stored_rows; /* NULL: there are no stored rows */
+    const void *context;                  /* of source and stored_rows */
+    bool same_rows;                       /* source gives every role the same rows */
 };
 
 /* Checks shapes, strides and types of the tensors that are present. Strides of axes of size 1, which are

@@ -15,8 +15,8 @@
 
 enum { TABLE_ROWS_PER_ITEM = 64 };
 
-/* ggml computes angles in f32: the first pair's is the position, the next pair's the previous times a ratio.
- */
+/* ggml computes angles in f32: the angle of the first pair is the position, that of each next pair is the
+ * previous angle times a ratio. */
 static void ggml_angles(const rotary_rope *rope, const double *position, int64_t first, int64_t count,
                         double *angles)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is wrong is refused with one sentence that names it, and nothing is written.
+ * Invalid calls are refused with one sentence that names the error, and nothing is written.
  */
 #include "attention/trial.h"
 #include "support/check.h"
@@ -173,7 +173,7 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
     refuse_forward(attention, call, "bias has a query_stride of -6; wanted 0 (shared) or more");
     for (int i = 0; i < 2 * TIME * QUERY_TOKEN; i++)
         CHECK(b->output[i] == 0.0f);
-    /* A program built before there was a bias does not have one, whatever lies behind its struct. */
+    /* A program built before bias was added has none, whatever bytes follow its struct. */
     call = forward_call(b);
     call.bias = (rotary_attention_bias){b->query, 0, 0, -TIME};
     call.struct_size = offsetof(rotary_attention_forward_call, bias);
@@ -255,10 +255,11 @@ static void try_decode(const rotary_attention *attention, struct buffers *b)
     rotary_error error = {0};
     CHECK_INT(rotary_attention_decode(attention, &call, &error), ROTARY_OK);
     call.lengths = negative;
-    refused(rotary_attention_decode(attention, &call, &error), &error, "lengths[1] is -1; wanted 0 or more");
+    refused(rotary_attention_decode(attention, &call, &error), &error,
+            "lengths[1] is -1; wanted 0 ... 4503599627370496");
     call.lengths = full;
     refused(rotary_attention_decode(attention, &call, &error), &error,
-            "sequence 1 holds 5 tokens and 2 more do not fit in a cache of 6");
+            "sequence 1 has 5 tokens in a cache of 6, and 2 more do not fit");
     call.lengths = NULL;
     refused(rotary_attention_decode(attention, &call, &error), &error, "lengths is missing");
     call = good;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * AMX emulation (amx_emulated.h). TDPBF16PS sums the even and the odd elements of pairs separately, from
- * zero, by fused multiply-adds in order of depth; then adds the two sums; then adds that to the tile.
- * Denormal inputs and results count as zero.
+ * AMX emulation (amx_emulated.h). TDPBF16PS sums the products of the even elements of pairs and those of the
+ * odd elements separately, from zero, by fused multiply-adds in order of depth. It adds the two sums, then
+ * adds their sum to the tile. Denormal inputs and results count as zero.
  */
 #include "kernel/attention/amx_emulated.h"
 
@@ -80,7 +80,7 @@ static __m512 flush(__m512 v)
     return _mm512_mask_and_ps(v, _mm512_fpclass_ps_mask(v, DENORMAL), v, sign);
 }
 
-/* The element of each pair at `shift` bits, as f32. */
+/* The even, or the odd, element of each pair as f32. */
 static __m512 even_of(__m512i pairs)
 {
     return flush(_mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)));

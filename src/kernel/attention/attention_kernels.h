@@ -3,7 +3,7 @@
  * The contract between attention and its kernels. A kernel call does one work item: a block of queries of the
  * heads that share one key-value head of one sequence. It computes the formula of rotary/attention.h:
  *
- *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n), -infinity where m may not see n
+ *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n), -infinity where m does not see n
  *     lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m))
  *     out(m)   = U_m^T sum_n p(m, n) U_n v_n
  *
@@ -20,13 +20,15 @@
  * Inputs are f32 or bf16; all sums are f32. An output row depends on its query and on the keys it sees, not
  * on how queries are cut into work items.
  *
- * A bias of ROTARY_ATTENTION_MASKED or below masks its key, like -infinity. It may mask whole blocks of keys,
- * the first ones too, or every key of a query. A kernel reads biases only of queries and keys of the problem.
+ * A bias of ROTARY_ATTENTION_MASKED or below masks its key, like -infinity. Biases may mask all keys of a
+ * block, also of the first blocks, or every key of a query. A kernel reads biases only of queries and keys of
+ * the problem.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_ATTENTION_KERNELS_H
 #define ROTARY_KERNEL_ATTENTION_ATTENTION_KERNELS_H
 
 #include "base/arena.h"
+#include "base/integer.h"
 
 #include <rotary/attention.h>
 
@@ -53,7 +55,7 @@ struct rotary_attention_problem {
     rotary_attention_bias bias;     /* data NULL: none */
     float *log_sum_exp;             /* [batch, heads, queries], or NULL */
     const float *saved_log_sum_exp; /* likewise, read by backward */
-    /* Row m of the first two is for query m, row n of the others for key n. */
+    /* Row m of query_rotation and output_rotation is for query m, row n of the others for key n. */
     struct rotary_attention_rotation query_rotation, output_rotation, key_rotation, value_rotation;
 };
 
@@ -65,25 +67,21 @@ struct rotary_attention_work {
 };
 
 /* Sums of gradients, f32, zero at first, in a layout private to the kernel. `query` starts at query_begin and
- * has round(query_end - query_begin) rows for each head of the group; `key` and `value` start at key_begin
- * and have round(key_end - key_begin) rows. A row is rotary_attention_row floats. */
+ * has query_end - query_begin rows for each head of the group; `key` and `value` start at key_begin and have
+ * key_end - key_begin rows; these counts are rounded up to ROTARY_ATTENTION_ROW_MULTIPLE. A row is
+ * rotary_attention_row floats. */
 struct rotary_attention_sums {
     float *query, *key, *value;
 };
 
-enum { ROTARY_ATTENTION_ROUND = 192, ROTARY_ATTENTION_MAX_HEAD_DIM = 1024 };
+enum { ROTARY_ATTENTION_ROW_MULTIPLE = 192, ROTARY_ATTENTION_MAX_HEAD_DIM = 1024 };
 #define ROTARY_ATTENTION_MASKED (-1e30f)
 enum { ROTARY_ATTENTION_KEY_BLOCK = 192, ROTARY_ATTENTION_BF16_KEY_BLOCK = 512 };
-
-static inline int64_t rotary_attention_round(int64_t count, int64_t multiple)
-{
-    return (count + multiple - 1) / multiple * multiple;
-}
 
 /* Floats in a padded row of head_dim channels. */
 static inline int64_t rotary_attention_row(int64_t head_dim)
 {
-    return rotary_attention_round(head_dim, 32);
+    return round_up(head_dim, 32);
 }
 
 /* Floats in a part of decoding, for rows [heads, queries]: sum_n exp(score - row max) value_n,
@@ -92,7 +90,7 @@ static inline int64_t rotary_attention_row(int64_t head_dim)
 static inline int64_t rotary_attention_part(const struct rotary_attention_problem *problem)
 {
     int64_t rows = problem->heads * problem->queries;
-    return rotary_attention_round(rows * (rotary_attention_row(problem->head_dim) + 2), 16);
+    return round_up(rows * (rotary_attention_row(problem->head_dim) + 2), 16);
 }
 
 typedef struct rotary_attention_problem rotary_attention_problem;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prototypes of the functions of src/kernel/attention, for each variant of the build.
+ * Declarations of the kernels of src/kernel/attention, for each variant of the build.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_ATTENTION_VARIANTS_H
 #define ROTARY_KERNEL_ATTENTION_ATTENTION_VARIANTS_H

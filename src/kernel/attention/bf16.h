@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the bf16 kernels share: rotating rows of bf16 on loads and stores, packing tiles, a coarse exp2.
+ * Functions that the bf16 kernels share: rotating rows of bf16 on loads and stores, packing tiles, a coarse
+ * exp2.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_BF16_H
 #define ROTARY_KERNEL_ATTENTION_BF16_H
@@ -10,7 +11,7 @@
 
 #define LN_2 0x1.62e43p-1f
 
-/* 2^x within a relative 8e-5, an eighth of the smallest half unit of bf16. */
+/* 2^x with a relative error of at most 8e-5; that of a rounding to bf16 is up to 2^-8, or 4e-3. */
 static inline __m512 exp2_coarse(__m512 x)
 {
     __m512 fraction = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
@@ -77,9 +78,9 @@ static inline void rotate_in(uint16_t *to, const uint16_t *from, int64_t head_di
         if (rotation->interleaved) {
             int64_t at = rotation->start + 2 * pair;
             __m512 x, y;
-            v_part_bf16((vint)_mm512_maskz_loadu_epi32(lanes, from + at), (vfloat *)&x, (vfloat *)&y);
+            v_deinterleave_bf16((vint)_mm512_maskz_loadu_epi32(lanes, from + at), (vfloat *)&x, (vfloat *)&y);
             rotate_pairs(&x, &y, c, s);
-            _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_zip_bf16((vfloat)x, (vfloat)y));
+            _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_interleave_bf16((vfloat)x, (vfloat)y));
         } else {
             int64_t at = rotation->start + pair;
             __m512 x = widen(_mm256_maskz_loadu_epi16(lanes, from + at));
@@ -109,8 +110,8 @@ static inline void rotate_in_dense(uint16_t *to, const uint16_t *from, int64_t p
     }
 }
 
-/* Rows from the one that is rotated to the one that is prefetched. The prefetch may run past the last row:
- * clamping it (fetch_ahead) takes longer than rotating a short row. */
+/* The prefetch distance in rows. The prefetch may run past the last row: clamping it, as fetch_ahead does,
+ * takes longer than rotating a short row. */
 enum { AHEAD = 12 };
 
 /* Writes queries, or keys, first ... first + count - 1 of one head, rotated and scaled, to padded rows. */
@@ -122,7 +123,7 @@ static inline void rotate_rows_in(uint16_t *to, const rotary_attention_problem *
     int64_t head_dim = problem->head_dim, width = rotary_attention_row(head_dim), pairs = rotation->dim / 2;
     bool full = rotation->cosine && !rotation->interleaved && rotation->dim == width && pairs % 16 == 0;
     bool plain = !rotation->cosine && head_dim == width && factor == 1.0f;
-    int64_t ahead = count > 1 ? AHEAD * view.time_stride : 0; /* over one entry a stride may be anything */
+    int64_t ahead = count > 1 ? AHEAD * view.time_stride : 0; /* the stride of one entry may be anything */
     for (int64_t at = 0; at < count; at++) {
         const uint16_t *from =
             vector_at(problem, view, sequence, keys ? key_row(problem, first + at) : first + at, head);
@@ -195,7 +196,7 @@ static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim,
             __m512 high = _mm512_maskz_loadu_ps(first_lanes(max_i64(0, left - 16)), from + at + 16);
             __m512 x = _mm512_permutex2var_ps(low, even, high), y = _mm512_permutex2var_ps(low, odd, high);
             rotate_pairs_transposed(&x, &y, c, s);
-            _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_zip_bf16((vfloat)x, (vfloat)y));
+            _mm512_mask_storeu_epi32(to + at, lanes, (__m512i)v_interleave_bf16((vfloat)x, (vfloat)y));
         } else {
             int64_t at = rotation->start + pair;
             __m512 x = _mm512_maskz_loadu_ps(lanes, from + at),

@@ -17,13 +17,13 @@
 
 enum {
     BLOCK = 128 /* queries, and keys, at a time */,
-    PART = 32 /* of them whose scores are computed at a time */,
+    PART = 32 /* queries, and keys, of a block whose scores are computed at a time */,
     SQUARE = PART * PART
 };
 
 struct state {
     int64_t width;          /* elements in a padded row */
-    int64_t padded_queries; /* of one head, rounded up to ROTARY_ATTENTION_ROUND */
+    int64_t padded_queries; /* of one head, rounded up to ROTARY_ATTENTION_ROW_MULTIPLE */
     uint16_t
         *query_columns; /* tiles [heads of the group, padded_queries / 16, width / 32]: sums over channels */
     uint16_t
@@ -47,7 +47,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
 {
     int64_t width = rotary_attention_row(problem->head_dim);
     state->width = width;
-    state->padded_queries = round_up(queries, ROTARY_ATTENTION_ROUND);
+    state->padded_queries = round_up(queries, ROTARY_ATTENTION_ROW_MULTIPLE);
     int64_t rows = problem->heads / problem->key_value_heads * state->padded_queries;
     const size_t size = sizeof(uint16_t);
     uint16_t **query_tiles[] = {&state->query_columns, &state->query_pairs, &state->d_output_columns,
@@ -145,11 +145,11 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
     int64_t width = state->width, head = work->key_value_head, sequence = work->sequence;
     uint16_t tiles[2][TILE];
     for (int64_t at = 0; at < BLOCK; at += PART) {
-        int64_t some = max_i64(0, min_i64(PART, count - at));
-        load_part(problem, state, problem->value, sequence, head, first + at, some, 1.0f,
+        int64_t part_count = max_i64(0, min_i64(PART, count - at));
+        load_part(problem, state, problem->value, sequence, head, first + at, part_count, 1.0f,
                   &problem->value_rotation);
         memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
-        load_part(problem, state, problem->key, sequence, head, first + at, some, 1.0f,
+        load_part(problem, state, problem->key, sequence, head, first + at, part_count, 1.0f,
                   &problem->key_rotation);
         memcpy(state->key + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
         for (int64_t channel = 0; channel < width; channel += 32) {
@@ -209,9 +209,9 @@ static void load_bias_tile(const rotary_attention_problem *problem, const struct
         for (int64_t column = 0; column < PART; column += SIDE) {
             __mmask16 lanes = first_lanes(max_i64(0, problem->keys - part->key - column));
             for (int64_t row = 0; row < SIDE; row++) {
-                int64_t place = (part->query + at + row) * problem->bias.query_stride + part->key + column;
+                int64_t offset = (part->query + at + row) * problem->bias.query_stride + part->key + column;
                 __m512 biases = at + row < part->queries && lanes
-                                    ? _mm512_maskz_loadu_ps(lanes, part->bias + place)
+                                    ? _mm512_maskz_loadu_ps(lanes, part->bias + offset)
                                     : _mm512_setzero_ps();
                 _mm512_storeu_ps(square[row], biases);
             }
@@ -251,9 +251,9 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
 static inline __attribute__((always_inline)) void derive_part(const rotary_attention_problem *problem,
                                                               const struct state *state,
                                                               const struct block_pair *part, bool biased,
-                                                              int64_t place)
+                                                              int64_t offset)
 {
-    uint16_t *p = state->p + place, *ds = state->ds + place, *ds_pairs = state->ds_pairs + place;
+    uint16_t *p = state->p + offset, *ds = state->ds + offset, *ds_pairs = state->ds_pairs + offset;
     struct query_statistics of_query;
     for (int i = 0; i < 2; i++) {
         of_query.log_sum_exp[i] = _mm512_loadu_ps(state->log_sum_exp + part->row + i * 16);
@@ -343,17 +343,17 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
                           width);
             multiply_part(state->dp, state->value + key * width, state->d_output_columns + part.row * width,
                           width);
-            int64_t place = key * BLOCK + at * PART;
+            int64_t offset = key * BLOCK + at * PART;
             if (part.bias) {
                 load_bias_tile(problem, state, &part);
-                derive_part(problem, state, &part, true, place);
+                derive_part(problem, state, &part, true, offset);
             } else {
-                derive_part(problem, state, &part, false, place);
+                derive_part(problem, state, &part, false, offset);
             }
         }
-    int64_t place = (pair->key - work->key_begin) * width, row = pair->row * width;
-    accumulate_keys(sums->value + place, queries_of, state->p, state->d_output_pairs + row, keys, width);
-    accumulate_keys(sums->key + place, queries_of, state->ds, state->query_pairs + row, keys, width);
+    int64_t offset = (pair->key - work->key_begin) * width, row = pair->row * width;
+    accumulate_keys(sums->value + offset, queries_of, state->p, state->d_output_pairs + row, keys, width);
+    accumulate_keys(sums->key + offset, queries_of, state->ds, state->query_pairs + row, keys, width);
     accumulate_queries(sums->query + row, keys_of, state, queries);
 }
 
@@ -387,7 +387,7 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_queries)(const rotary_attention_
 {
     int64_t group = problem->heads / problem->key_value_heads,
             width = rotary_attention_row(problem->head_dim);
-    int64_t padded_queries = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROUND);
+    int64_t padded_queries = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROW_MULTIPLE);
     float rows[SIDE][ROTARY_ATTENTION_MAX_HEAD_DIM];
     for (int64_t member = 0; member < group; member++)
         for (int64_t query = work->query_begin; query < work->query_end; query += SIDE) {
@@ -413,10 +413,10 @@ void ROTARY_KERNEL(rotary_attention_bf16_finish_keys)(const rotary_attention_pro
 {
     int64_t width = rotary_attention_row(problem->head_dim), head = work->key_value_head;
     for (int64_t key = work->key_begin; key < work->key_end; key++) {
-        int64_t place = (key - work->key_begin) * width;
+        int64_t offset = (key - work->key_begin) * width;
         rotate_out(mutable_vector_at(problem, problem->key_gradient, work->sequence, key, head),
-                   sums->key + place, problem->head_dim, LN_2, &problem->key_rotation, key);
+                   sums->key + offset, problem->head_dim, LN_2, &problem->key_rotation, key);
         rotate_out(mutable_vector_at(problem, problem->value_gradient, work->sequence, key, head),
-                   sums->value + place, problem->head_dim, 1.0f, &problem->value_rotation, key);
+                   sums->value + offset, problem->head_dim, 1.0f, &problem->value_rotation, key);
     }
 }

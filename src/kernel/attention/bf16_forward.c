@@ -18,7 +18,7 @@
 
 enum {
     QUERIES = 32,
-    KEYS = 512,
+    KEYS = ROTARY_ATTENTION_BF16_KEY_BLOCK,
     SCORE_ROW = KEYS + 16 /* floats: no two rows of a tile share a cache set */
 };
 enum { P_ROW = KEYS + 32 };
@@ -35,8 +35,8 @@ struct state {
     const uint16_t *key;   /* the block of keys: tiles [KEYS / 16, width / 32] */
     const uint16_t *value; /* tiles [KEYS / 32, width / 16] */
     const float *key_norm; /* [KEYS]: max |k|^2 of the block up to each key */
-    float max_key_norm;    /* max |k|^2 of the blocks before */
-    uint16_t *packed_keys; /* a block packed here, where none is given */
+    float max_key_norm;    /* max |k|^2 of earlier blocks */
+    uint16_t *packed_keys; /* the block that is packed here if the caller gives none */
     float *score;          /* [QUERIES, SCORE_ROW], or two tiles of [QUERIES, 32] */
     uint16_t *p;           /* [QUERIES, P_ROW] */
 };
@@ -151,7 +151,7 @@ static inline __m512 running_max(__m512 v)
     return v;
 }
 
-/* Running max of |k|^2 of sixteen packed keys, starting from `before`. Returns the last. */
+/* Writes the running max of |k|^2 of sixteen packed keys, starting from `before`. Returns the last. */
 static float pack_norms(float *norm, const uint16_t *tiles, int64_t width, float before)
 {
     __m512 squares = _mm512_setzero_ps();
@@ -169,20 +169,20 @@ void ROTARY_KERNEL(rotary_attention_bf16_pack_keys)(const rotary_attention_probl
     uint16_t rows[32 * ROTARY_ATTENTION_MAX_HEAD_DIM], *key = packed_keys, *value = key + KEYS * width;
     float *norm = (float *)(void *)(value + KEYS * width), max_so_far = 0;
     for (int64_t first = work->key_begin; first < work->key_end; first += 32) {
-        int64_t some = min_i64(32, work->key_end - first);
-        size_t padding = (size_t)((32 - some) * width) * sizeof(uint16_t);
-        rotate_rows_in(rows, problem, problem->key, sequence, head, first, some, 1.0f, true,
+        int64_t count = min_i64(32, work->key_end - first);
+        size_t padding = (size_t)((32 - count) * width) * sizeof(uint16_t);
+        rotate_rows_in(rows, problem, problem->key, sequence, head, first, count, 1.0f, true,
                        &problem->key_rotation);
-        memset(rows + some * width, 0, padding);
+        memset(rows + count * width, 0, padding);
         for (int half = 0; half < 2; half++) {
             pack_transposed(key, rows + half * 16 * width, width);
             max_so_far = pack_norms(norm, key, width, max_so_far);
             key += 16 * width;
             norm += 16;
         }
-        rotate_rows_in(rows, problem, problem->value, sequence, head, first, some, 1.0f, true,
+        rotate_rows_in(rows, problem, problem->value, sequence, head, first, count, 1.0f, true,
                        &problem->value_rotation);
-        memset(rows + some * width, 0, padding);
+        memset(rows + count * width, 0, padding);
         pack_pairs(value, rows, width);
         value += 32 * width;
     }
@@ -216,18 +216,19 @@ static struct visible_range visible_range_of(const rotary_attention_problem *pro
 
 static void mask_invisible(float *score, struct visible_range visible_range)
 {
-    const __m512 nothing = _mm512_set1_ps(-INFINITY);
+    const __m512 minus_infinity = _mm512_set1_ps(-INFINITY);
     if (visible_range.begin > visible_range.first) {
         int64_t masked = visible_range.begin - visible_range.first;
-        _mm512_mask_storeu_ps(score + visible_range.first, first_lanes(masked), nothing);
+        _mm512_mask_storeu_ps(score + visible_range.first, first_lanes(masked), minus_infinity);
         _mm512_mask_storeu_ps(score + visible_range.first + 16, first_lanes(max_i64(0, masked - 16)),
-                              nothing);
+                              minus_infinity);
     }
     if (visible_range.end < visible_range.last) {
         int64_t visible = visible_range.end - (visible_range.last - 32);
-        _mm512_mask_storeu_ps(score + visible_range.last - 32, (__mmask16)~first_lanes(visible), nothing);
+        _mm512_mask_storeu_ps(score + visible_range.last - 32, (__mmask16)~first_lanes(visible),
+                              minus_infinity);
         _mm512_mask_storeu_ps(score + visible_range.last - 16,
-                              (__mmask16)~first_lanes(max_i64(0, visible - 16)), nothing);
+                              (__mmask16)~first_lanes(max_i64(0, visible - 16)), minus_infinity);
     }
 }
 
@@ -321,7 +322,7 @@ static void softcap_and_bias_rows(const rotary_attention_problem *problem, const
     }
 }
 
-/* Rows whose sum of p is still 0: fully masked so far. Otherwise the p of the max alone is near 1. */
+/* Rows whose sum of p is 0, which are fully masked so far: in other rows p of the max is near 1. */
 static __mmask16 fully_masked_rows(const struct state *state, int64_t index)
 {
     unsigned fully_masked = 0;
@@ -360,10 +361,11 @@ static __m512 exp_rows(const rotary_attention_problem *problem, const struct sta
     }
     if (pair->bias)
         fresh |= fully_masked_rows(state, index);
-    const __m512 nothing = _mm512_set1_ps(-INFINITY);
+    const __m512 minus_infinity = _mm512_set1_ps(-INFINITY);
     __m512 previous = _mm512_loadu_ps(state->softmax_offset + index);
-    __m512 row_max = _mm512_max_ps(_mm512_mask_mov_ps(previous, fresh, nothing), reduce_rows(MAX, rows));
-    __mmask16 fully_masked = _mm512_cmp_ps_mask(row_max, nothing, _CMP_EQ_OQ);
+    __m512 row_max =
+        _mm512_max_ps(_mm512_mask_mov_ps(previous, fresh, minus_infinity), reduce_rows(MAX, rows));
+    __mmask16 fully_masked = _mm512_cmp_ps_mask(row_max, minus_infinity, _CMP_EQ_OQ);
     __m512 softmax_offset =
         _mm512_mask_mov_ps(row_max, (__mmask16)(fully_masked | bounded), _mm512_setzero_ps());
     _mm512_storeu_ps(state->softmax_offset + index, softmax_offset);

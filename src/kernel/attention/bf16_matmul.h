@@ -106,17 +106,17 @@ static inline void tiles_begin(void) {}
 
 static inline void tiles_end(void) {}
 
-enum { PRODUCT_ROWS = 8 /* computed at a time: 16 sums, which hide the latency of each */ };
+enum { ROWS_AT_ONCE = 8 /* computed at a time: 16 sums, which hide the latency of each */ };
 
 /* c[32][32], rows `c_row` floats apart, (+)= left right, summed over `steps` tiles of depth. */
 static inline void multiply_block(float *c, int64_t c_row, bool add, int64_t steps, struct left_side left,
                                   struct right_side right)
 {
-    for (int64_t first = 0; first < 32; first += PRODUCT_ROWS) {
+    for (int64_t first = 0; first < 32; first += ROWS_AT_ONCE) {
         float *sums = c + first * c_row;
-        __m512 low[PRODUCT_ROWS], high[PRODUCT_ROWS];
+        __m512 low[ROWS_AT_ONCE], high[ROWS_AT_ONCE];
 #pragma GCC unroll 8
-        for (int i = 0; i < PRODUCT_ROWS; i++) {
+        for (int i = 0; i < ROWS_AT_ONCE; i++) {
             low[i] = add ? _mm512_loadu_ps(sums + i * c_row) : _mm512_setzero_ps();
             high[i] = add ? _mm512_loadu_ps(sums + i * c_row + SIDE) : _mm512_setzero_ps();
         }
@@ -127,7 +127,7 @@ static inline void multiply_block(float *c, int64_t c_row, bool add, int64_t ste
                 __m512bh right_low = (__m512bh)_mm512_loadu_si512(tile + pair * 32);
                 __m512bh right_high = (__m512bh)_mm512_loadu_si512(tile + right.next + pair * 32);
 #pragma GCC unroll 8
-                for (int i = 0; i < PRODUCT_ROWS; i++) {
+                for (int i = 0; i < ROWS_AT_ONCE; i++) {
                     int32_t both;
                     memcpy(&both, rows + i * left.row + 2 * pair, sizeof both);
                     __m512bh factor = (__m512bh)_mm512_set1_epi32(both);
@@ -137,7 +137,7 @@ static inline void multiply_block(float *c, int64_t c_row, bool add, int64_t ste
             }
         }
 #pragma GCC unroll 8
-        for (int i = 0; i < PRODUCT_ROWS; i++) {
+        for (int i = 0; i < ROWS_AT_ONCE; i++) {
             _mm512_storeu_ps(sums + i * c_row, low[i]);
             _mm512_storeu_ps(sums + i * c_row + SIDE, high[i]);
         }

@@ -10,9 +10,9 @@
 
 /* A block of queries of one head, and a block of keys. */
 struct block_pair {
-    int64_t query, queries; /* the first query, and how many */
+    int64_t query, queries; /* the first query, and their number */
     int64_t row; /* of the first query among the rows in scratch: [heads of the group, padded_queries] */
-    int64_t key, keys; /* the first key, and how many */
+    int64_t key, keys; /* the first key, and their number */
     const float *bias; /* of the head, or NULL */
     int64_t next;
 };
@@ -36,16 +36,14 @@ static inline bool next_query_block(const rotary_attention_problem *problem,
     return true;
 }
 
-/* How many keys of the pair's block there are up to the last that any of its queries sees; 0 if they see
- * none. */
+/* The number of keys of the pair up to the last that any of its queries sees; 0 if they see none. */
 static inline int64_t visible_keys(const rotary_attention_problem *problem, const struct block_pair *pair)
 {
     int64_t count = min_i64(pair->keys, end_key(problem, pair->query + pair->queries - 1) - pair->key);
     return count > 0 && pair->key + count > first_key(problem, pair->query) ? count : 0;
 }
 
-/* The keys of a backward work item that its queries see, from the start of the first block of `block` keys in
- * which they see one. */
+/* The range of keys of a backward work item that its queries see, begun at the start of a block of keys. */
 static inline struct range backward_keys(const rotary_attention_problem *problem,
                                          const rotary_attention_work *work, int64_t block)
 {

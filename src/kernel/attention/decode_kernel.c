@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding with few queries. Reading the cache takes the time, so keys and values are read once and in memory
- * order: all heads of a token before the next token where a token's heads are contiguous. Each vector of the
- * cache, once loaded, is used by every query that shares it.
+ * Decoding with few queries. Reading the cache takes most of the time, so keys and values are read once and
+ * in memory order: all heads of a token before the next token where a token's heads are contiguous. Each
+ * vector of the cache, once loaded, is used by every query that shares it.
  */
 #include "kernel/attention/attention_variants.h"
 #include "kernel/attention/tile.h"
@@ -50,11 +50,11 @@ struct stream {
     const char *data;
     int64_t row, head;
     bool by_token; /* all heads of a token before the next token */
-    int64_t chunk; /* bytes from one tile of a head to the next; 0 where too much of that is not read */
+    int64_t chunk; /* bytes from one tile of a head to the next; 0: most of them are not read */
 };
 
 /* Constant over a block's keys, or values. Rows of queries and outputs are `width` numbers apart, rows of
- * scores `columns`; heads are head_bytes apart, and what is prefetched for them ahead_bytes. */
+ * scores `columns`. Heads are head_bytes apart, and the addresses prefetched for them ahead_bytes. */
 struct shape {
     int64_t dim, width, columns, rows; /* rows: queries of a head */
     int64_t heads, head_bytes, ahead_bytes;
@@ -84,7 +84,7 @@ static int64_t block_keys(const rotary_attention_problem *problem)
 
 size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
 {
-    /* At least what fewer queries take: their blocks have more keys. */
+    /* At least the bytes of a step with fewer queries, whose blocks have more keys. */
     return (size_t)max_i64(SCORES, problem->heads * problem->queries * MIN_BLOCK) * sizeof(float);
 }
 
@@ -105,7 +105,7 @@ void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_probl
                 vfloat high = v_load(row + channel + LANES) * v_set(problem->scale);
                 vfloat even = v_even(low, high), odd = v_odd(low, high);
                 if (arithmetic_of(problem) == IN_PAIRS)
-                    even = (vfloat)v_zip_bf16(even, odd);
+                    even = (vfloat)v_interleave_bf16(even, odd);
                 v_store(row + channel, problem->bf16 ? even : low);
                 v_store(row + channel + LANES, problem->bf16 ? odd : high);
             }
@@ -159,7 +159,7 @@ INLINE struct channels load_channels(enum arithmetic arithmetic, const char *con
         words = v_load_part_words(row, left);
     if (arithmetic == IN_PAIRS)
         return (struct channels){.low = (vfloat)words};
-    v_part_bf16(words, &part.low, &part.high);
+    v_deinterleave_bf16(words, &part.low, &part.high);
     return part;
 }
 
@@ -293,7 +293,7 @@ INLINE int64_t first_of(int64_t rows, int queries)
     return queries < QUERIES ? rows & -(2 * (int64_t)queries) : 0;
 }
 
-/* For each head, the matmul of the queries in groups of `queries` with KEYS keys or values. */
+/* For each head, the matmul of its queries, in groups of `queries`, with KEYS keys or values. */
 INLINE void matmul_heads(bool values, enum arithmetic arithmetic, bool full, int queries,
                          const struct shape *given, const char *data, const int64_t *offset,
                          const char *ahead, const float *from, float *to)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Backward attention in f32: for each block of keys, each block of queries that sees some of them. Scores are
- * recomputed, p follows from the saved log-sum-exp, and the softmax's derivative takes sum_n p(m, n) dp(m, n)
- * as delta(m) = dout(m) . out(m) (Dao et al. 2022).
+ * recomputed, and p follows from them and the saved log-sum-exp. The softmax's derivative needs sum_n p(m, n)
+ * dp(m, n), which equals delta(m) = dout(m) . out(m) (Dao et al. 2022).
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
@@ -12,7 +12,7 @@
 
 struct state {
     int64_t width;          /* floats in a padded row */
-    int64_t padded_queries; /* of one head, rounded up to ROTARY_ATTENTION_ROUND */
+    int64_t padded_queries; /* of one head, rounded up to ROTARY_ATTENTION_ROW_MULTIPLE */
     float *query;           /* [heads of the group, padded_queries, width]: rotated and scaled */
     float *d_output;        /* likewise: rotated gradient of the output */
     float *log_sum_exp;     /* [heads of the group, padded_queries] */
@@ -29,7 +29,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
                   int64_t queries)
 {
     state->width = rotary_attention_row(problem->head_dim);
-    state->padded_queries = round_up(queries, ROTARY_ATTENTION_ROUND);
+    state->padded_queries = round_up(queries, ROTARY_ATTENTION_ROW_MULTIPLE);
     int64_t rows = problem->heads / problem->key_value_heads * state->padded_queries;
     int64_t block = KEY_BLOCK * state->width;
     state->query = rotary_arena_push(arena, rows * state->width, sizeof(float));
@@ -132,7 +132,7 @@ static inline __attribute__((always_inline)) void derive(float *p, float *dp, in
     }
 }
 
-/* sums[columns][width] += left^T right: each ROWS keys, over the queries that see some of them. */
+/* sums[columns][width] += left^T right. Each ROWS keys sum over the queries that see some of them. */
 static void add_keys(const rotary_attention_problem *problem, const struct block_pair *pair, int64_t columns,
                      int64_t width, const float *left, const float *right, float *sums)
 {
@@ -183,9 +183,9 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
         mask_outside(p, round_up(columns, LANES), begin, end, 0);
         mask_outside(dp, round_up(columns, LANES), begin, end, 0);
     }
-    int64_t place = (pair->key - work->key_begin) * width;
-    add_keys(problem, pair, columns, width, state->p, d_outputs, sums->value + place);
-    add_keys(problem, pair, columns, width, state->dp, queries, sums->key + place);
+    int64_t offset = (pair->key - work->key_begin) * width;
+    add_keys(problem, pair, columns, width, state->p, d_outputs, sums->value + offset);
+    add_keys(problem, pair, columns, width, state->dp, queries, sums->key + offset);
     accumulate_visible(groups, visible, width, state->dp, state->key, sums->query + pair->row * width);
 }
 
@@ -213,7 +213,7 @@ void ROTARY_KERNEL(rotary_attention_finish_queries)(const rotary_attention_probl
 {
     int64_t group = problem->heads / problem->key_value_heads,
             width = rotary_attention_row(problem->head_dim);
-    int64_t padded_queries = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROUND);
+    int64_t padded_queries = round_up(work->query_end - work->query_begin, ROTARY_ATTENTION_ROW_MULTIPLE);
     for (int64_t member = 0; member < group; member++)
         for (int64_t query = work->query_begin; query < work->query_end; query++) {
             float *row = sums->query + (member * padded_queries + query - work->query_begin) * width;

@@ -26,7 +26,7 @@ struct state {
     float *row_max;     /* [heads of the group, blocks, QUERY_BLOCK]: max score so far; 0 where bounded */
     float *norm;        /* likewise: |q|^2 */
     float *sum;         /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of p, lane by lane */
-    float *packed_keys; /* a block packed here, where none is given */
+    float *packed_keys; /* the block that is packed here if the caller gives none */
     float *score;       /* [QUERY_BLOCK, KEY_BLOCK] */
 };
 
@@ -139,7 +139,7 @@ static bool is_bounded(const struct state *state, int64_t index, float key_norm)
            state->norm[index] * key_norm <= (float)MAX_BOUND * MAX_BOUND;
 }
 
-/* Whether all rows are bounded even over the keys visible to the last of them, and each sees some of keys
+/* Whether all rows are bounded over the keys that are visible to the last row, and each row sees some of keys
  * first ... first + count - 1. */
 static bool are_bounded(const rotary_attention_problem *problem, const struct state *state,
                         const float *key_norm, int64_t index, int64_t query, int64_t rows, int64_t first,
@@ -166,8 +166,8 @@ static void exp_tile(const rotary_attention_problem *problem, float *score, floa
         v_store(sum + row * LANES, exp_row(score + row * KEY_BLOCK, COLUMNS, 0, v_load(sum + row * LANES)));
 }
 
-/* Replaces rows begin ... end - 1 of the pair's scores by p: the max of every row first, so that no row waits
- * for its own. */
+/* Replaces rows begin ... end - 1 of the pair's scores by p. All row maxima are computed first, so that exp
+ * of a row does not wait for its max. */
 static void exp_group(const rotary_attention_problem *problem, struct state *state,
                       const struct block_pair *pair, struct range visible, const float *key_norm,
                       int64_t begin, int64_t end)
@@ -214,10 +214,10 @@ static void attend_block(const rotary_attention_problem *problem, struct state *
     bool bounded[QUERY_BLOCK / ROWS];
     int64_t groups = visible_ranges(problem, pair->query, pair->queries, pair->key, count, visible);
     for (int64_t row = 0; row < pair->queries; row += ROWS) {
-        int64_t index = pair->row + row, some = min_i64(ROWS, pair->queries - row);
+        int64_t index = pair->row + row, rows = min_i64(ROWS, pair->queries - row);
         bounded[row / ROWS] =
-            are_bounded(problem, state, key_norm, index, pair->query + row, some, pair->key, count);
-        for (int64_t at = index; at < index + some && bounded[row / ROWS]; at++)
+            are_bounded(problem, state, key_norm, index, pair->query + row, rows, pair->key, count);
+        for (int64_t at = index; at < index + rows && bounded[row / ROWS]; at++)
             state->row_max[at] = 0;
     }
     for (int64_t column = 0; column < count; column += COLUMNS)

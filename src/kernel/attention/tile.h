@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the attention kernels of every instruction set share: reading, rotating and writing rows; a matmul of
- * small tiles that keeps its result in registers; which keys are visible to a query.
+ * Functions that the attention kernels of every instruction set share: reading, rotating and writing rows; a
+ * matmul of small tiles that keeps its result in registers; the keys that are visible to a query.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_TILE_H
 #define ROTARY_KERNEL_ATTENTION_TILE_H
@@ -21,23 +21,9 @@ enum { ROWS = 8, COLUMNS = 2 * LANES, STEP = 32 };
 enum { ROWS = 6, COLUMNS = 2 * LANES, STEP = 3 * COLUMNS };
 #endif
 enum { QUERY_BLOCK = 48, KEY_BLOCK = ROTARY_ATTENTION_KEY_BLOCK };
-_Static_assert(ROTARY_ATTENTION_ROUND % KEY_BLOCK == 0 && KEY_BLOCK % STEP == 0 && QUERY_BLOCK % ROWS == 0,
+_Static_assert(ROTARY_ATTENTION_ROW_MULTIPLE % KEY_BLOCK == 0 && KEY_BLOCK % STEP == 0 &&
+                   QUERY_BLOCK % ROWS == 0,
                "blocks are multiples of tiles");
-
-static inline int64_t round_up(int64_t count, int64_t multiple)
-{
-    return rotary_attention_round(count, multiple);
-}
-
-static inline int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t max_i64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* Keys first_key(m) ... end_key(m) - 1 are visible to query m. Both grow with m. */
 static inline int64_t first_key(const rotary_attention_problem *problem, int64_t query)
@@ -74,7 +60,7 @@ static inline vfloat v_add_bias(vfloat score, vfloat bias, float units)
     return v_select(masked, v_set(-INFINITY), v_fma(bias, v_set(units), score));
 }
 
-/* A vector of a row of which `left` columns are left; zero behind them. */
+/* A vector of a row that has `left` more columns; lanes after them are zero. */
 static inline vfloat load_columns(const float *from, int64_t left)
 {
     return left >= LANES ? v_load(from) : left > 0 ? v_load_part(from, left) : (vfloat){0};
@@ -93,8 +79,8 @@ static inline void add_bias_row(float *score, const float *bias, int64_t begin, 
     }
 }
 
-/* Rows of a head lie too far apart for the hardware prefetcher: a loop over rows prefetches the row that it
- * reaches ROWS_AHEAD rows later, `last` at most. */
+/* Rows of a head are too far apart for the hardware prefetcher: a loop over rows prefetches the row that it
+ * reaches ROWS_AHEAD rows later, but none after `last`. */
 enum { ROWS_AHEAD = 16 };
 
 static inline void fetch_ahead(const rotary_attention_problem *problem, rotary_attention_const_view view,
@@ -376,7 +362,8 @@ static inline float finish_scores(float *score, int64_t columns, int64_t begin, 
     return v_max_lane(row_max);
 }
 
-/* The offset subtracted from a row's scores before exp: its max so far, 0 while it is fully masked. */
+/* The offset that is subtracted from a row's scores before exp: its max so far, or 0 while it is fully
+ * masked. */
 static inline float softmax_offset_of(float row_max)
 {
     return row_max == -INFINITY ? 0.0f : row_max;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The kernels of the layers: each processes some rows or elements on one thread. This header is their
- * contract; tests/layer/layer_reference.c specifies them in double precision. Variants are compiled from one
- * source per instruction set and compute in f32.
+ * contract; tests/layer/layer_reference.c specifies them in double precision. Every variant is compiled from
+ * the same sources and computes in f32.
  *
  * `storage` is the type of stored activations: ROTARY_F32 or ROTARY_BF16. Strides are in elements.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel table of one instruction set.
+ * The kernel table of one variant.
  */
 #include "kernel/layer/layer_variant.h"
 

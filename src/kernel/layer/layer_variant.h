@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files that are compiled once per instruction set share: declarations, loads and stores of the
- * storage type, the dropout mask.
+ * Declarations, loads and stores of the storage type, and the dropout mask, for the files that are compiled
+ * once per variant.
  */
 #ifndef ROTARY_KERNEL_LAYER_LAYER_VARIANT_H
 #define ROTARY_KERNEL_LAYER_LAYER_VARIANT_H

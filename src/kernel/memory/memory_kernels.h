@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Passes over an array that do as little as possible: the memory bandwidth that other kernels are measured
- * against. Nothing else uses them.
+ * Passes over an array with hardly any arithmetic. They measure memory bandwidth, the limit that benchmarks
+ * compare other kernels with. Nothing else uses them.
  */
 #ifndef ROTARY_KERNEL_MEMORY_MEMORY_KERNELS_H
 #define ROTARY_KERNEL_MEMORY_MEMORY_KERNELS_H

@@ -60,8 +60,8 @@ INLINE void store(void *to, int64_t at, vfloat v, int64_t count, rotary_dtype dt
         store_floats((float *)to + at, v, count);
 }
 
-/* Prefetches what is rotated a little later: the hardware does not follow the two halves of a head as
- * streams. Past the end of a tensor a prefetch does nothing. */
+/* Prefetches elements BYTES_AHEAD bytes later: the hardware prefetcher does not follow the two halves of a
+ * head as streams. Past the end of a tensor a prefetch does nothing. */
 enum { BYTES_AHEAD = 6144 };
 
 INLINE void fetch_ahead(const void *from, int64_t at, rotary_dtype dtype)
@@ -106,16 +106,17 @@ INLINE void rotate_interleaved(const struct rotary_rope_tile *tile, int64_t from
     vfloat c = load(cosine, 0, count, ROTARY_F32), s = load(sine, 0, count, ROTARY_F32);
     if (in == ROTARY_BF16 && out == ROTARY_BF16) {
         vint both = (vint)load((const uint16_t *)tile->input + from, 0, count, ROTARY_F32);
-        v_part_bf16(both, &x.first, &x.second);
+        v_deinterleave_bf16(both, &x.first, &x.second);
         x = rotated(x, c, s);
-        store((uint16_t *)tile->output + to, 0, (vfloat)v_zip_bf16(x.first, x.second), count, ROTARY_F32);
+        store((uint16_t *)tile->output + to, 0, (vfloat)v_interleave_bf16(x.first, x.second), count,
+              ROTARY_F32);
         return;
     }
     vfloat low = load(tile->input, from, 2 * count, in);
     vfloat high = load(tile->input, from + LANES, 2 * count - LANES, in);
-    v_part(low, high, &x.first, &x.second);
-    x = rotated(x, v_parted(c), v_parted(s));
-    v_unpart(x.first, x.second, &low, &high);
+    v_deinterleave(low, high, &x.first, &x.second);
+    x = rotated(x, v_deinterleaved_order(c), v_deinterleaved_order(s));
+    v_interleave(x.first, x.second, &low, &high);
     store(tile->output, to, low, 2 * count, out);
     store(tile->output, to + LANES, high, 2 * count - LANES, out);
 }
