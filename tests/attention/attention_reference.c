@@ -62,7 +62,7 @@ static double keep(const struct reference_case *c, bool naive, double value)
 }
 
 void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
-                         const struct reference_rotate *how, reference_visit *visit, void *with)
+                         const struct reference_rotation *how, reference_visit *visit, void *with)
 {
     int64_t pairs = how->dim / 2;
     for (int64_t vector = 0; how->present && vector < c->batch * time * heads; vector++) {
@@ -76,7 +76,7 @@ void reference_each_pair(const struct reference_case *c, int64_t time, int64_t h
     }
 }
 
-struct rotation_config {
+struct rotation {
     const struct reference_case *c;
     double *vectors, direction;
     bool naive;
@@ -84,19 +84,19 @@ struct rotation_config {
 
 static void rotate_pair(void *with, int64_t x, int64_t y, double cosine, double sine)
 {
-    const struct rotation_config *rotation_config = with;
-    double a = rotation_config->vectors[x], b = rotation_config->vectors[y];
-    sine *= rotation_config->direction;
-    rotation_config->vectors[x] = keep(rotation_config->c, rotation_config->naive, a * cosine - b * sine);
-    rotation_config->vectors[y] = keep(rotation_config->c, rotation_config->naive, a * sine + b * cosine);
+    const struct rotation *rotation = with;
+    double a = rotation->vectors[x], b = rotation->vectors[y];
+    sine *= rotation->direction;
+    rotation->vectors[x] = keep(rotation->c, rotation->naive, a * cosine - b * sine);
+    rotation->vectors[y] = keep(rotation->c, rotation->naive, a * sine + b * cosine);
 }
 
 /* Rotates vectors [batch, time, heads, head_dim], the first of them at position `first`. */
 static void rotate(const struct reference_case *c, double *vectors, int64_t time, int64_t heads,
-                   int64_t first, const struct reference_rotate *how, double direction, bool naive)
+                   int64_t first, const struct reference_rotation *how, double direction, bool naive)
 {
-    struct rotation_config rotation_config = {c, vectors, direction, naive};
-    reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation_config);
+    struct rotation rotation = {c, vectors, direction, naive};
+    reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation);
 }
 
 /* Sums of products, in double, or in float where a naive program would. */
@@ -188,11 +188,11 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
     const double *d_output = rows->d_output + at;
     for (int64_t n = 0; n < c->keys; n++)
         rows->dp[n] = keep(c, naive, dot(d_output, values + n * stride, d, naive));
-    double mean = dot(rows->p, rows->dp, c->keys, naive);
+    double delta = dot(rows->p, rows->dp, c->keys, naive);
     for (int64_t n = 0; n < c->keys; n++) {
-        double dp = c->scale * keep(c, naive, rows->p[n] * (rows->dp[n] - mean)) * rows->d_softcap[n];
-        add_scaled(t->query_gradient + at, dp, keys + n * stride, d, naive);
-        add_scaled(t->key_gradient + keys_at + n * stride, dp, query, d, naive);
+        double ds = c->scale * keep(c, naive, rows->p[n] * (rows->dp[n] - delta)) * rows->d_softcap[n];
+        add_scaled(t->query_gradient + at, ds, keys + n * stride, d, naive);
+        add_scaled(t->key_gradient + keys_at + n * stride, ds, query, d, naive);
         add_scaled(t->value_gradient + keys_at + n * stride, rows->p[n], d_output, d, naive);
     }
 }

@@ -8,7 +8,7 @@
 
 #include <rotary/attention.h>
 
-struct reference_rotate {
+struct reference_rotation {
     bool present, interleaved;
     int64_t start, dim;
 };
@@ -25,8 +25,8 @@ struct reference_case {
     int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key;
     bool causal, bf16;
     int64_t window;
-    double scale, softcap; /* scale as it is; softcap 0: none */
-    struct reference_rotate rope, value_rope;
+    double scale, softcap; /* scale 0 is not a default; softcap 0: none */
+    struct reference_rotation rope, value_rope;
     struct reference_bias bias;
 };
 
@@ -42,9 +42,8 @@ int64_t reference_key_size(const struct reference_case *c);
 struct reference_tensors reference_tensors_make(const struct reference_case *c);
 void reference_tensors_free(struct reference_tensors *tensors);
 
-/* From query, key, value makes output and log_sum_exp, and with `backward`, from output_gradient, the
- * gradients. With `naive` every intermediate tensor is rounded to the element type (bf16, or f32) as it is
- * stored. */
+/* Computes output and log_sum_exp from query, key and value and, with `backward`, the gradients from
+ * output_gradient. With `naive` every intermediate tensor is rounded to the element type (bf16 or f32). */
 void reference_run(const struct reference_case *c, struct reference_tensors *tensors, bool backward,
                    bool naive);
 
@@ -53,7 +52,7 @@ void reference_run(const struct reference_case *c, struct reference_tensors *ten
  */
 typedef void reference_visit(void *with, int64_t x, int64_t y, double cosine, double sine);
 void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
-                         const struct reference_rotate *how, reference_visit *visit, void *with);
+                         const struct reference_rotation *how, reference_visit *visit, void *with);
 
 /* Whether a query sees a key, by position. */
 bool reference_sees(const struct reference_case *c, int64_t query, int64_t key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every quantity is a value, in double, and the largest error that f32 and bf16 arithmetic can make in it.
+ * Every quantity is a value, in double, with the largest error that f32 and bf16 arithmetic can make in it.
  * The order is that of docs/numerics.md, "Attention's bound".
  */
 #include "attention/bound.h"
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Units of rounding. EXP is of the exponential: 2 units in the last place, or, where p is rounded to bf16,
- * those of the coarse exp2. */
+/* Unit roundoffs. EXP is the relative error of the exponential: 2 units in the last place, or, where p is
+ * rounded to bf16, the error of the coarse exp2. */
 static const double U = 0x1p-24, U_BF16 = 0x1p-8, EXP_F32 = 4 * 0x1p-24, EXP_BF16 = 8e-5 + 4 * 0x1p-24;
 /* Numbers below the smallest normal number may count as zero. */
 static const double TINY = 0x1p-100;
 
-/* Of a sum of `count` products, in any order, with two roundings per product. */
+/* The relative error of a sum of `count` products, in any order, with two roundings per product. */
 static double gamma_of(int64_t count)
 {
     double roundings = 2 * (double)count + 4;
@@ -30,9 +30,8 @@ struct bounding {
     const struct reference_case *c;
     struct carried query, key, value, d_output; /* rotated */
     struct carried output, query_gradient, key_gradient, value_gradient;
-    /* Of one query, for each key: its score, the softcap's derivative, their errors; whether it is visible.
-     */
-    double *score, *score_error, *d_softcap, *d_softcap_error, *mean, *mean_error;
+    /* For each key of one query: its score, the softcap's derivative, their errors; whether it is visible. */
+    double *score, *score_error, *d_softcap, *d_softcap_error, *exact_output, *output_error;
     bool *visible;
     double stored, p_rounding,
         exponential; /* relative errors of storing, of p as a factor, of an exponential */
@@ -60,7 +59,7 @@ static void drop(struct carried *carried)
     free(carried->error);
 }
 
-struct rotation_config {
+struct rotation {
     struct carried *vectors;
     double direction;
 };
@@ -69,11 +68,11 @@ struct rotation_config {
  * roundings. */
 static void rotate_pair(void *with, int64_t x, int64_t y, double cosine, double sine)
 {
-    const struct rotation_config *rotation_config = with;
-    double *value = rotation_config->vectors->value, *error = rotation_config->vectors->error;
+    const struct rotation *rotation = with;
+    double *value = rotation->vectors->value, *error = rotation->vectors->error;
     double a = value[x], b = value[y], c = fabs(cosine), s = fabs(sine);
     double off_a = error[x], off_b = error[y], spread = 0x1p-34 * (fabs(a) + fabs(b) + off_a + off_b);
-    sine *= rotation_config->direction;
+    sine *= rotation->direction;
     value[x] = a * cosine - b * sine;
     value[y] = a * sine + b * cosine;
     error[x] = (1 + 4 * U) * (c * off_a + s * off_b) + 4 * U * (c * fabs(a) + s * fabs(b)) + spread;
@@ -81,10 +80,10 @@ static void rotate_pair(void *with, int64_t x, int64_t y, double cosine, double 
 }
 
 static void rotate(const struct reference_case *c, struct carried *vectors, int64_t time, int64_t heads,
-                   int64_t first, const struct reference_rotate *how, double direction)
+                   int64_t first, const struct reference_rotation *how, double direction)
 {
-    struct rotation_config rotation_config = {vectors, direction};
-    reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation_config);
+    struct rotation rotation = {vectors, direction};
+    reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation);
 }
 
 /* One more rounding of each element, relative. */
@@ -109,7 +108,7 @@ static double dot(const struct carried *a, int64_t at, const struct carried *b, 
     return sum;
 }
 
-/* A query, and where its vector and that of key 0 of its head begin. */
+/* A query, and the offsets of its vector and of that of key 0 of its head. */
 struct place {
     int64_t sequence, head, query, at, keys;
 };
@@ -146,7 +145,7 @@ static double score(struct bounding *w, struct place place)
             error += 16 * U * fabs(s);
         }
         double added = bias ? bias[n] : 0;
-        /* Units of log 2, there and back, and the sum. */
+        /* The conversion to units of log 2 and back, and the sum. */
         error += 4 * U * (fabs(s) + error + fabs(added));
         w->score[n] = s + added;
         w->score_error[n] = error;
@@ -188,7 +187,7 @@ static void forward_query(struct bounding *w, struct reference_tensors *bound, s
         return;
     double lse = log_sum_exp_of(w, size, &p_error, &error), *output = w->output.value + place.at;
     *lse_error = error;
-    memset(w->mean_error, 0, (size_t)d * sizeof(double));
+    memset(w->output_error, 0, (size_t)d * sizeof(double));
     for (int64_t n = 0; n < c->keys; n++) {
         double p = w->visible[n] ? exp(w->score[n] - lse) : 0;
         for (int64_t i = 0; w->visible[n] && i < d; i++)
@@ -205,14 +204,14 @@ static void forward_query(struct bounding *w, struct reference_tensors *bound, s
         for (int64_t i = 0; i < d; i++) {
             double v = w->value.value[place.keys + n * stride + i],
                    v_error = w->value.error[place.keys + n * stride + i];
-            w->mean_error[i] += p * off * fabs(v - output[i]) +
-                                p * (1 + off) * ((w->p_rounding + gamma) * (fabs(v) + v_error) + v_error);
+            w->output_error[i] += p * off * fabs(v - output[i]) +
+                                  p * (1 + off) * ((w->p_rounding + gamma) * (fabs(v) + v_error) + v_error);
         }
     }
     double rest = 1 - fmin(all + gamma, 0.99);
     for (int64_t i = 0; i < d; i++)
         w->output.error[place.at + i] =
-            (w->mean_error[i] + gamma * fabs(output[i])) / rest + 4 * U * fabs(output[i]) + TINY;
+            (w->output_error[i] + gamma * fabs(output[i])) / rest + 4 * U * fabs(output[i]) + TINY;
 }
 
 /* The relative error of a product is (1 + a)(1 + b) ... - 1 over the errors of its factors. */
@@ -228,14 +227,14 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
     double lse_error =
         bound->log_sum_exp[(place.sequence * c->heads + place.head) * c->queries + place.query];
     /* dout . out, of the output as it was stored. */
-    double mean = 0, mean_error = 0, max = 0;
+    double delta = 0, delta_error = 0, max = 0;
     for (int64_t i = 0; i < d; i++) {
         double g = fabs(given->output_gradient[place.at + i]), o = bound->output[place.at + i];
-        mean += w->d_output.value[place.at + i] * w->mean[place.at + i];
-        mean_error += g * o;
+        delta += w->d_output.value[place.at + i] * w->exact_output[place.at + i];
+        delta_error += g * o;
         max += g * (fabs(w->output.value[place.at + i]) + o);
     }
-    mean_error += gamma_of(d) * max;
+    delta_error += gamma_of(d) * max;
     double gamma = gamma_of(c->keys), gamma_keys = gamma_of(c->queries * (c->heads / c->key_value_heads));
     for (int64_t n = 0; n < c->keys; n++) {
         if (!w->visible[n])
@@ -243,8 +242,8 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
         int64_t key = place.keys + n * stride;
         double p = exp(w->score[n] - lse), dp_error;
         double off = expm1(w->score_error[n] + lse_error + w->exponential + 4 * U * (size + fabs(lse)));
-        double difference = dot(&w->d_output, place.at, &w->value, key, d, &dp_error) - mean;
-        dp_error += mean_error + 2 * U * (fabs(difference) + dp_error + mean_error);
+        double difference = dot(&w->d_output, place.at, &w->value, key, d, &dp_error) - delta;
+        dp_error += delta_error + 2 * U * (fabs(difference) + dp_error + delta_error);
         double ds = p * difference * w->d_softcap[n];
         double ds_max = p * (1 + off) * (fabs(difference) + dp_error) *
                             (fabs(w->d_softcap[n]) + w->d_softcap_error[n]) * (1 + w->p_rounding + 8 * U) +
@@ -267,7 +266,7 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
 
 /* Applies the transposed rotation to a result, rounds it as it is stored, and writes its bound. */
 static void finish(const struct bounding *w, struct carried *result, int64_t time, int64_t heads,
-                   int64_t first, const struct reference_rotate *how, double *to)
+                   int64_t first, const struct reference_rotation *how, double *to)
 {
     int64_t count = w->c->batch * time * heads * w->c->head_dim;
     round_all(result, count, 4 * U);
@@ -322,8 +321,8 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         .score_error = make(n),
         .d_softcap = make(n),
         .d_softcap_error = make(n),
-        .mean = make(queries),
-        .mean_error = make(c->head_dim),
+        .exact_output = make(queries),
+        .output_error = make(c->head_dim),
         .visible = calloc((size_t)n + 1, sizeof(bool)),
         .stored = unit,
         .p_rounding = unit,
@@ -342,7 +341,7 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
     round_all(&w.value, keys, unit);
     round_all(&w.d_output, queries, unit);
     each_row(&w, given, bound, forward_row);
-    memcpy(w.mean, w.output.value, (size_t)queries * sizeof(double));
+    memcpy(w.exact_output, w.output.value, (size_t)queries * sizeof(double));
     finish(&w, &w.output, m, heads, c->first_query, &c->value_rope, bound->output);
     if (backward) {
         each_row(&w, given, bound, backward_row);
@@ -354,7 +353,7 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
                              &w.query_gradient, &w.key_gradient, &w.value_gradient};
     for (int i = 0; i < 8; i++)
         drop(all[i]);
-    double *rows[] = {w.score, w.score_error, w.d_softcap, w.d_softcap_error, w.mean, w.mean_error};
+    double *rows[] = {w.score, w.score_error, w.d_softcap, w.d_softcap_error, w.exact_output, w.output_error};
     for (int i = 0; i < 6; i++)
         free(rows[i]);
     free(w.visible);

@@ -43,8 +43,8 @@ static double moved(const struct reference_case *c, struct reference_tensors *t,
     return sum;
 }
 
-/* The derivative along a random direction by central differences of the forward reference, which knows
- * nothing of how gradients are derived. */
+/* The derivative along a random direction by central differences of the forward reference, which has no code
+ * of its own for gradients. */
 static void check_derivative(const struct reference_case *c, struct reference_tensors *t, double *input,
                              const double *gradient, int64_t count, uint64_t seed, double allowed)
 {
@@ -68,7 +68,7 @@ static void check_derivatives(const struct reference_case *c, struct reference_t
     check_derivative(c, t, t->value, t->value_gradient, reference_key_size(c), seed + 2, allowed);
 }
 
-/* The deviation of scores, and a key that is ten times as long as the others, or -1. */
+/* The standard deviation of scores, and the key that is ten times as long as the others, or -1. */
 struct numbers {
     double spread;
     int64_t long_key;
@@ -113,7 +113,7 @@ static void try_case(struct reference_case *c, uint64_t seed, bool derivatives)
 /* Every combination of options. */
 static void try_combinations(void)
 {
-    const struct reference_rotate rotations[] = {
+    const struct reference_rotation rotations[] = {
         {0},
         {.present = true, .dim = 24},
         {.present = true, .dim = 10, .start = 3},
@@ -174,9 +174,9 @@ static void try_sizes(void)
             struct reference_case c = sizes[i];
             int64_t dim = c.head_dim / 2 * 2;
             c.bf16 = bf16;
-            c.rope = (struct reference_rotate){
+            c.rope = (struct reference_rotation){
                 .present = dim > 0 && i % 4 != 3, .dim = dim, .interleaved = i % 3 == 1};
-            c.value_rope = (struct reference_rotate){
+            c.value_rope = (struct reference_rotation){
                 .present = dim > 0 && i % 2 == 0, .dim = dim, .interleaved = i % 3 == 2};
             try_case(&c, seed += 10, false);
         }
@@ -204,8 +204,8 @@ static void try_long(void)
     }
 }
 
-/* Scores may be so small that a kernel does not search them, or just so, or for some rows and keys alone. In
- * bf16 the bounds of large ones say nothing. */
+/* Scores that are bounded, so that a kernel does not search the row max; scores near that limit; rows and
+ * keys of both kinds. In bf16 the error bounds of large scores are too wide to test anything. */
 static void try_sizes_of_scores(void)
 {
     const struct numbers numbers[] = {{4, -1}, {30, -1}, {2, 20}, {2, 290}, {2, 650}};

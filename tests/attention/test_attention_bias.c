@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is added to the scores: random numbers and masks of every shape, shared by sequences, heads or queries
- * or not, with rows and blocks that are hidden entirely, against the reference in double on every instruction
- * set this machine has.
+ * Biases: random numbers and masks of every shape, shared by sequences, heads or queries or not, with fully
+ * masked rows and blocks, against the reference in double on every instruction set of this machine.
  */
 #include "attention/trial.h"
 #include "support/check.h"
@@ -11,17 +10,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BATCH = 1, HEAD = 2, QUERY = 4 /* what has biases of its own */ };
+enum { BATCH = 1, HEAD = 2, QUERY = 4 }; /* the axes that do not share biases */
 enum { FEW, MANY, DISTANCE, LATE };
 
-/* Biases of one row: a few keys masked, the rest spread widely; most masked; falling with the distance; or
- * all masked up to the last keys, whose scores are so low that exp(score) would vanish. */
+/* Biases of one row. FEW: a few keys masked, the rest spread widely. MANY: most keys masked. DISTANCE:
+ * falling with the distance. LATE: all keys masked but the last, whose scores are so low that exp(score)
+ * would vanish. */
 static double bias_of(const struct reference_case *c, int pattern, uint64_t seed, int64_t row, int64_t key)
 {
     uint64_t place = (uint64_t)(row * c->keys + key);
     double random = (double)check_random(seed, place, 0),
            hide = fabs((double)check_random(seed + 1, place, 0));
-    /* Of the rows, some are hidden entirely. */
+    /* Some rows are fully masked. */
     if (row % 7 == 3)
         return row % 2 ? -HUGE_VAL : -(double)FLT_MAX;
     switch (pattern) {
@@ -32,7 +32,7 @@ static double bias_of(const struct reference_case *c, int pattern, uint64_t seed
     case DISTANCE:
         return -0.0625 * fabs((double)(c->first_query + row % c->queries - c->first_key - key));
     default:
-        /* In f32 the backward pass knows p no better than the log-sum-exp, which is as low. */
+        /* In f32 the backward pass computes p from the log-sum-exp, whose error grows with its size. */
         return key < c->keys - 20 ? -HUGE_VAL : (c->bf16 ? -300 : -30) + random;
     }
 }
@@ -103,9 +103,9 @@ static void try_cases(void)
             for (int bf16 = 0; bf16 < 2; bf16++) {
                 struct reference_case c = sizes[i];
                 c.bf16 = bf16;
-                c.rope = (struct reference_rotate){.present = true, .dim = c.head_dim};
-                c.value_rope = (struct reference_rotate){.present = pattern % 2 == 0, .dim = c.head_dim};
-                /* Each way of sharing with one of the sizes, and all of their own with every one. */
+                c.rope = (struct reference_rotation){.present = true, .dim = c.head_dim};
+                c.value_rope = (struct reference_rotation){.present = pattern % 2 == 0, .dim = c.head_dim};
+                /* Each size without sharing and with one way of sharing. */
                 try_case(c, pattern, BATCH | HEAD | QUERY, seed += 10);
                 try_case(c, pattern, (i + 2 * pattern) % 8, seed += 10);
             }

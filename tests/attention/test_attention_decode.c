@@ -44,7 +44,7 @@ static void load(const struct scene *scene, double *to, const void *from, int64_
                                  : (double)((const float *)from)[i];
 }
 
-/* Biases of the next `queries` tokens, which stand elsewhere in each sequence. */
+/* Biases of the next `queries` tokens, whose positions differ between sequences. */
 static rotary_attention_bias place_bias(const struct scene *scene, int64_t first, int64_t batch,
                                         int64_t queries)
 {
@@ -61,8 +61,8 @@ static rotary_attention_bias place_bias(const struct scene *scene, int64_t first
     return (rotary_attention_bias){to, heads * queries * MAX, queries * MAX, MAX};
 }
 
-/* Rows of a sequence's caches that hold what no query from now on sees become NaN, as those that hold nothing
- * are from the beginning: somebody else's by now. */
+/* Fills rows of a sequence's caches with NaN if no later query sees them. Rows without a token are NaN from
+ * the beginning. */
 static void spoil(struct scene *scene, int64_t sequence)
 {
     const struct reference_case *c = &scene->c[0];
@@ -166,7 +166,7 @@ static void make_sequences(struct scene *scene, struct reference_case c)
 /* All tokens of all sequences, some of them together. */
 static void take_steps(struct scene *scene)
 {
-    if (scene->capacity == 1) { /* has no room for steps */
+    if (scene->capacity == 1) { /* too small for larger steps */
         for (int s = 0; s < SEQUENCES; s++)
             while (scene->lengths[s] < scene->c[s].queries)
                 step(scene, s, 1, 1);
@@ -205,7 +205,7 @@ static void decode_all(struct scene *scene, rotary_isa isa, int threads)
     trial_plan_free(&scene->plan);
 }
 
-/* Once more with other threads, which must give the same bits. */
+/* Decodes again with another number of threads, which must give the same bits. */
 static void decode_again(struct scene *scene, rotary_isa isa, int threads)
 {
     double *before[SEQUENCES];
@@ -228,7 +228,8 @@ static void try_scene(struct reference_case c, int64_t capacity, bool head_major
     rotary_isa isas[6];
     int count = trial_isas(isas);
     if (biased) {
-        /* Some hidden, some rows entirely, and half of the first positions, where a part may be. */
+        /* Some keys masked, some rows fully, and for half of the queries the keys of a possible first part.
+         */
         scene.bias = trial_memory((size_t)(c.heads * MAX * MAX) * sizeof(double));
         for (int64_t i = 0; i < c.heads * MAX * MAX; i++) {
             double random = (double)check_random(31, (uint64_t)i, 0);
@@ -247,7 +248,7 @@ static void try_scene(struct reference_case c, int64_t capacity, bool head_major
     free(scene.bias);
 }
 
-/* With an argument, only so many of the scenes. */
+/* The argument, if any, is the number of scenes to run. */
 int main(int argc, char **argv)
 {
     static const struct {
@@ -263,7 +264,7 @@ int main(int argc, char **argv)
         {6, 2, 72, 1, 64, true, true, 0, false, false},
         {1, 1, 40, 1, 1, true, false, 0, false, false},
         {8, 2, 128, 100, 163, false, false, 0, false, false},
-        /* Caches that are cut into parts: the first in f32 alone. */
+        /* Caches that are cut into parts, the first of them in f32 only. */
         {16, 16, 64, 0, 300, false, true, 0, true, false},
         {20, 20, 70, 131, 194, false, false, 0, true, false},
         {20, 20, 64, 0, 300, true, false, 0, false, false},
@@ -272,7 +273,7 @@ int main(int argc, char **argv)
     int count = sizeof scenes / sizeof *scenes, asked = argc > 1 ? atoi(argv[1]) : count;
     for (int i = 0; i < count && i < asked; i++)
         for (int bf16 = 0; bf16 < 2; bf16++) {
-            struct reference_rotate rotation = {
+            struct reference_rotation rotation = {
                 .present = true, .dim = scenes[i].head_dim, .interleaved = scenes[i].interleaved};
             struct reference_case c = {
                 .batch = 1,

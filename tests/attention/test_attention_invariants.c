@@ -34,7 +34,7 @@ static struct reference_case make_case(bool bf16, int64_t head_dim, int64_t quer
     };
 }
 
-/* Writes other numbers over all tokens from `from` on, of tensors [batch, time, heads, head_dim]. */
+/* Overwrites all tokens from `from` on of tensors [batch, time, heads, head_dim] with other numbers. */
 static void disturb(const struct reference_case *c, double *tensor, int64_t heads, int64_t from)
 {
     for (int64_t i = 0; i < c->batch * c->keys * heads * c->head_dim; i++)
@@ -98,7 +98,7 @@ static void try_threads(bool bf16, rotary_isa isa, int64_t queries)
     reference_tensors_free(&b);
 }
 
-/* A window longer than everything hides nothing, wherever the keys stand. */
+/* A window longer than the sequence masks nothing, whatever the positions of the keys. */
 static void try_long_window(bool bf16, rotary_isa isa, int64_t first_key)
 {
     struct reference_case c = make_case(bf16, 16, 70, 70);
@@ -118,8 +118,8 @@ static void try_long_window(bool bf16, rotary_isa isa, int64_t first_key)
     reference_tensors_free(&b);
 }
 
-/* The last queries alone give the bits they give in company, also where some rows are searched for their
- * largest score and others beside them are not. */
+/* The last queries alone give the same bits as in a call with all queries, also where some rows are unbounded
+ * and rows beside them are bounded. */
 static void try_company(bool bf16, rotary_isa isa, double spread)
 {
     struct reference_case full = make_case(bf16, 32, 300, 300);
@@ -235,8 +235,8 @@ static void try_small_cap(bool bf16, rotary_isa isa)
     reference_tensors_free(&t);
 }
 
-/* Rotary values leave outputs as they were when everything moves. Cosines and sines are rounded, so not to
- * the bit. */
+/* With rotary values, outputs do not change when all positions are shifted; because cosines and sines are
+ * rounded, not bit by bit. */
 static void try_shift(bool bf16, rotary_isa isa)
 {
     struct reference_case c = make_case(bf16, 64, 90, 130);

@@ -2,7 +2,7 @@
  *
  * 131,072 positions, one head of 128 channels in bf16, RoPER, forward and backward: tensors and scratch
  * memory are under 600 MB and grow no faster than the length. With the argument "run" the passes run, and
- * some rows of everything they write are held against double.
+ * some rows of all results are compared with the formula in double.
  */
 #include "attention/trial.h"
 #include "base/half.h"
@@ -87,7 +87,7 @@ static void add(double *to, double factor, const double *from)
         to[i] += factor * from[i];
 }
 
-/* Applies the transposed rotation to a sum and compares it with a row of the library's. */
+/* Applies the transposed rotation to a sum and compares it with a row of the library's results. */
 static void check_row(int which, int64_t row, const double *sum, const double *frequency, double size)
 {
     double got[DIM], off = 0, largest = size;
@@ -199,7 +199,7 @@ static void try_run(const rotary_rope *rope)
     const int64_t rows[] = {0, 1, 1023, 65536, 100003, LENGTH - 1};
     const double *frequency = rotary_rope_inverse_frequencies(rope);
     for (int i = 0; i < 6; i++) {
-        if (rows[i] > 0) /* over one key alone p is 1, and the gradient is rounding errors only */
+        if (rows[i] > 0) /* with one visible key p is 1, and the gradient consists of rounding errors */
             check_query(rows[i], frequency);
         check_key(rows[i], frequency);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Packed sequences give the bits each gives alone, forward and backward, whatever the threads; and
- * offsets that make no sense are refused.
+ * Each of several packed sequences gives the same bits as alone, forward and backward, with any number of
+ * threads. Invalid starts are refused.
  */
 #include "attention/trial.h"
 #include "base/half.h"
@@ -185,7 +185,7 @@ static rotary_rope *make_rope(void)
     return rope;
 }
 
-/* `more` keys than queries in every sequence, whose queries are the last. */
+/* Every sequence has `more` keys more than queries, and its queries are at the last positions. */
 static struct scene make_scene(const int64_t *lengths, int64_t sequences, int64_t more, bool bf16,
                                bool biased)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * With AMX emulation (ROTARY_EMULATE_AMX): the other tests of attention run the kernels for amx, because an
- * amx plan has them, and a product of tiles is what the manual says.
+ * AMX emulation (ROTARY_EMULATE_AMX): an amx plan has the amx kernels, so that the other tests of attention
+ * run them, and the matmul of two tiles gives the results of Intel's manual.
  */
 #include "kernel/attention/amx_emulated.h"
 #include "kernel/attention/attention_kernels.h"
@@ -61,13 +61,13 @@ static void try_products(void)
     const float ones[] = {1, 1, 1, 1}, numbers[] = {2, 3, -5, 7};
     CHECK(product(numbers, ones, 2, 0.5f) == 7.5f);
     CHECK(product(ones, numbers, 2, -7.0f) == 0);
-    /* Even elements are summed apart from odd ones: 2^24 + 1 would be lost, were they not. */
+    /* Even and odd elements are summed separately: in one sum 2^24 + 1 would be rounded to 2^24. */
     const float apart[] = {0x1p24f, 1, -0x1p24f, 1};
     CHECK(product(apart, ones, 2, 0) == 2);
     /* The two sums are added to each other before they are added to the tile. */
     const float last[] = {0x1p24f, -0x1p24f};
     CHECK(product(last, ones, 1, 1) == 1);
-    /* Denormal numbers count as zero, coming in and going out. */
+    /* Denormal inputs and results count as zero. */
     const float denormal[] = {0x1p-130f, 0}, large[] = {0x1p100f, 0}, small[] = {0x1p-64f, 0};
     CHECK(product(denormal, large, 1, 0) == 0);
     CHECK(product(small, small, 1, 0) == 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans with magnitudes: queries and keys that attention rotates by an xPos or a YaRN plan give what queries
- * and keys give that rotary_rope_apply rotated, forward, backward and decoding; values rotate without
- * magnitudes, by a table of their own or by that of the queries, to the same bits.
+ * Plans with magnitudes (xPos, YaRN): attention that rotates queries and keys gives the results of attention
+ * without a plan on queries and keys that rotary_rope_apply rotated: forward, backward and decoding. Values
+ * are rotated without magnitudes, and give the same bits with a table of their own and with that of the
+ * queries.
  */
 #include "attention/trial.h"
 #include "support/check.h"
@@ -158,7 +159,7 @@ static void fill(struct tensors *t)
     }
 }
 
-/* Both sides round, here and there, a few times each: some units of the largest. */
+/* Both results are rounded a few times: they may differ by a few units of the largest. */
 static void check_close(const float *got, const float *wanted, int64_t count, double ulps)
 {
     double largest = 0, off = 0;
@@ -196,7 +197,7 @@ static void try_plan(const rotary_rope *rope, const rotary_rope *value_rope, con
     free(wanted);
 }
 
-/* Decoding, few tokens at a time and many, against all at once from position 0. */
+/* Decoding one or a few tokens at a time, against all tokens at once. */
 static void try_decoding(const rotary_rope *rope, const rotary_rope *value_rope, rotary_isa isa)
 {
     struct tensors *full = malloc(sizeof *full), *steps = malloc(sizeof *steps);
@@ -208,7 +209,7 @@ static void try_decoding(const rotary_rope *rope, const rotary_rope *value_rope,
     check_close(steps->output, full->output, QUERY, 256);
     decode(attention, steps, 3);
     check_close(steps->output, full->output, QUERY, 256);
-    /* And all from position 40: scores that depend on distances alone would not tell it from 0. */
+    /* A forward pass from position 40 gives the same: scores and outputs depend on distances alone. */
     run(attention, steps);
     check_close(steps->output, full->output, QUERY, 1024);
     rotary_attention_destroy(attention);
@@ -216,7 +217,7 @@ static void try_decoding(const rotary_rope *rope, const rotary_rope *value_rope,
     free(steps);
 }
 
-/* A table of its own, or that of the queries: the same bits. */
+/* Values with a table of their own and with that of the queries give the same bits. */
 static void try_shared(rotary_isa isa)
 {
     rotary_rope *rope = make_rope(0, 0), *other = make_rope(0, 0), *factor = make_rope(0, 1.25);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A NaN that no arithmetic gives: it fills gaps, so that reads and writes of a gap show. */
+/* A NaN that no arithmetic gives fills gaps, so that reads and writes of a gap are found. */
 enum { GAP_F32 = 0x7fc5a5a5, GAP_BF16 = 0x7fc5 };
 
 int trial_isas(rotary_isa isas[6])
@@ -21,8 +21,7 @@ int trial_isas(rotary_isa isas[6])
         if (rotary_isa_available((rotary_isa)isa))
             isas[count++] = (rotary_isa)isa;
 #if defined(ROTARY_EMULATE_AMX) && defined(__SANITIZE_ADDRESS__)
-    /* Slow, and other builds sanitize the other instruction sets, but for one that only this build emulates.
-     */
+    /* Emulation is slow. Other builds sanitize the other instruction sets, except an emulated AVX512_BF16. */
     count = 0;
 #ifdef TESTS_SUPPORT_AVX512BF16_EMULATED_H
     isas[count++] = ROTARY_ISA_AVX512BF16;
@@ -32,7 +31,7 @@ int trial_isas(rotary_isa isas[6])
     return count;
 }
 
-static rotary_rope *make_rope(const struct reference_case *c, const struct reference_rotate *rotation)
+static rotary_rope *make_rope(const struct reference_case *c, const struct reference_rotation *rotation)
 {
     rotary_rope_config config;
     rotary_rope *rope = NULL;
@@ -185,7 +184,7 @@ static void put(const struct reference_case *c, const struct placed *placed, con
     }
 }
 
-/* Reads a tensor and fills its place with gaps: whatever is not a gap afterwards was written out of bounds.
+/* Reads a tensor and overwrites it with gaps: any other element that is not a gap was written out of bounds.
  */
 static void take(const struct reference_case *c, const struct placed *placed, double *to, int64_t count)
 {
@@ -260,7 +259,7 @@ static rotary_attention_const_view as_const(rotary_attention_view view)
     return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
 }
 
-/* The bias in f32, in a buffer that ends where it does. */
+/* The bias in f32, in a buffer that ends with its last element. */
 static rotary_attention_bias place_bias(const struct reference_case *c)
 {
     if (!c->bias.data)

@@ -110,7 +110,7 @@ static void test_half(void)
     CHECK_INT(rotary_bf16_from_float(3.4e38f), 0x7f80);
 }
 
-/* Memory of a known size: what fits is handed out, what does not is a failed push. */
+/* An arena over memory of a known size: a push that does not fit fails. */
 static void test_arena_over(void)
 {
     _Alignas(64) static unsigned char memory[192];

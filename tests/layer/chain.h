@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A small network of every layer of this module but attention, run forward and backward:
+ * A small network of every layer of src/layer but attention, run forward and backward:
  *
  *     stream = dropout(embedding);  up = first(norm1(stream));  sublayer_output = second(activation(up))
  *     middle = norm2(stream + dropout(sublayer_output));  loss = cross-entropy(output(norm3(middle)))

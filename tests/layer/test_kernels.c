@@ -72,7 +72,7 @@ static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, boo
 {
     fill(&a, ROTARY_F32, width, 0, 1, 2); /* residual */
     fill(&b, storage, width, GAP, 2, 2);  /* sublayer_output */
-    fill(&c, ROTARY_F32, width, 0, 3, 0); /* sum */
+    fill(&c, ROTARY_F32, width, 0, 3, 0); /* residual_sum */
     fill(&d, storage, width, GAP, 4, 0);  /* normalised */
     fill(&e, ROTARY_F32, width, 0, 5, 0); /* normalised_f32 */
     fill(&f, ROTARY_F32, ROWS, 0, 6, 0);  /* mean, rstd */
@@ -112,10 +112,10 @@ static void test_norm_forward(rotary_dtype storage, int64_t width, bool rms, boo
 static void test_norm_backward(rotary_dtype storage, int64_t width, bool rms, int given, bool accumulate,
                                bool drop)
 {
-    fill(&a, ROTARY_F32, width, 0, 11, 2); /* sum */
+    fill(&a, ROTARY_F32, width, 0, 11, 2); /* residual_sum */
     fill(&b, storage, width, GAP, 12, 2);  /* d_normalised */
     fill(&c, ROTARY_F32, width, 0, 13, 2); /* d_normalised_f32 and d_residual */
-    fill(&d, storage, width, GAP, 14, 0);  /* d_branch */
+    fill(&d, storage, width, GAP, 14, 0);  /* d_sublayer_output */
     fill(&e, ROTARY_F32, width, 0, 15, 0); /* d_gain, d_bias */
     fill(&g, ROTARY_F32, width, 0, 16, 1); /* gain */
     float mean[ROWS], rstd[ROWS];

@@ -104,7 +104,7 @@ static void refused(rotary_status status, const rotary_error *error, const char 
         printf("    the message is \"%s\"\n", error->message);
 }
 
-/* `growth` is what is added to the correct struct_size; SIZE_MAX: struct_size is 0. */
+/* `growth` is added to the correct struct_size; SIZE_MAX: struct_size is 0. */
 static void test_calls(const rotary_rope *rope, const rotary_attention *attention, size_t growth)
 {
     struct calls c = {0};
@@ -130,7 +130,7 @@ static void test_calls(const rotary_rope *rope, const rotary_attention *attentio
 #undef SIZE
 }
 
-/* A caller whose struct ends earlier: what follows it in memory is not read. */
+/* A caller whose struct ends earlier: the bytes after it are not read. */
 static void test_short_call(const rotary_rope *rope)
 {
     union {

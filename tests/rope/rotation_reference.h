@@ -9,8 +9,8 @@
 
 #include "kernel/rope/rope_kernels.h"
 
-/* What an element of the output must be: `value`, to within `error`, then rounded to the output's type. A
- * kernel may not write elements that are not rotated. */
+/* The expected element of the output: `value`, to within `error`, then rounded to the output's type. A kernel
+ * may not write elements that are not rotated. */
 struct reference_element {
     bool rotated;
     double value, error;
@@ -24,8 +24,8 @@ static inline struct reference_element reference_sum(double product0, double pro
                                       .error = 2.01 * 0x1p-24 * (fabs(product0) + fabs(product1))};
 }
 
-/* Rotates `input`, which holds what tile->input held before the kernel ran, into `output`, whose elements lie
- * as tile->output's do. */
+/* Rotates `input`, a copy of tile->input from before the kernel ran, into `output`, which has the layout of
+ * tile->output. */
 static inline void reference_rotate(const struct rotary_rope_tile *tile, rotary_pairing pairing,
                                     rotary_dtype dtype, const void *input, struct reference_element *output)
 {

@@ -24,7 +24,7 @@ static int64_t draw(int64_t low, int64_t high)
     return low + (int64_t)rotary_random_below(&random_state, (uint32_t)(high - low + 1));
 }
 
-/* A tile whose heads lie `stride` elements apart in two buffers of `elements` each. */
+/* A tile whose heads are `stride` elements apart, in two buffers of `elements` each. */
 struct problem {
     rotary_pairing pairing;
     rotary_dtype in, out;
@@ -140,9 +140,9 @@ static uint16_t narrowed(float value, rotary_dtype dtype)
     return dtype == ROTARY_F16 ? rotary_f16_from_float(value) : rotary_bf16_from_float(value);
 }
 
-/* Converts every 16-bit number to f32; and to 16 bits the middle between it and the next one, and the
- * neighbours of that middle in f32. Results must be those of base/half.h, except that any NaN will do, and
- * that instructions that `flush` give 0 below 2^-126. */
+/* Converts every 16-bit number to f32. Converts to 16 bits the middle between it and the next one, and the
+ * neighbours of that middle in f32. Results must be those of base/half.h, except that any NaN is accepted,
+ * and that instructions that `flush` give 0 below 2^-126. */
 static void test_conversions(const struct rotary_rope_kernels *kernels, rotary_dtype dtype, bool flush)
 {
     enum { ALL = 1 << 16 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counts what our own code asks of the allocator. The linker's --wrap (the CMake target `allocations` passes
- * it) redirects calls in the files it links: those of shared libraries, oneDNN's small lists of arguments
- * among them, do not count.
+ * Counts allocations of this project's code. The linker's --wrap, which the CMake target `allocations`
+ * passes, redirects the calls in the files it links. Allocations in shared libraries, such as oneDNN's small
+ * lists of arguments, are not counted.
  */
 #ifndef TESTS_SUPPORT_ALLOCATIONS_H
 #define TESTS_SUPPORT_ALLOCATIONS_H

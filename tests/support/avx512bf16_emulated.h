@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The AVX512_BF16 instructions in software, for tests on a processor that has AVX-512 F, BW, DQ and VL but
- * not these. Named before every C file of a build, as by CFLAGS="-include
- * <root>/tests/support/avx512bf16_emulated.h", it puts functions of plain AVX-512 in the place of the
- * intrinsics, and CPUID is read as if the processor had AVX512_BF16: then the kernels for avx512bf16 run, and
- * with ROTARY_EMULATE_AMX those for amx. Files that are compiled for less are left as they are. The sources
- * do not know of it.
+ * AVX512_BF16 emulation, for tests on a processor that has AVX-512 F, BW, DQ and VL but no AVX512_BF16.
+ * Included before every C file of a build, as by CFLAGS="-include
+ * <root>/tests/support/avx512bf16_emulated.h", it replaces the intrinsics by functions of plain AVX-512 and
+ * sets AVX512_BF16 in what CPUID returns. Then the kernels for avx512bf16 run, and with ROTARY_EMULATE_AMX
+ * those for amx. Files compiled for other instruction sets do not change. The sources do not depend on this
+ * file.
  *
- * Each function is one instruction, as Intel's Software Developer's Manual gives it, volume 2: it rounds to
- * nearest even, takes denormal numbers for zero coming in and going out, and makes a NaN quiet, whatever
- * MXCSR says. In one thing the manual leaves room: a sum that is less than 2^-126 and becomes 2^-126 only by
- * rounding is kept here.
+ * Each function is one instruction of Intel's Software Developer's Manual, volume 2: it rounds to nearest
+ * even, flushes denormal inputs and results to zero, and makes a NaN quiet, whatever MXCSR is. The manual
+ * leaves one case open: a sum below 2^-126 that is rounded to 2^-126 is kept here.
  *
- * An intrinsic that is missing below is compiled to the instruction and dies with SIGILL where it runs:
- * whoever uses another one in a kernel adds it here.
+ * An intrinsic that is missing below is compiled to the instruction, which raises SIGILL. Add every intrinsic
+ * of AVX512_BF16 that a kernel uses.
  */
 #ifndef TESTS_SUPPORT_AVX512BF16_EMULATED_H
 #define TESTS_SUPPORT_AVX512BF16_EMULATED_H
@@ -21,7 +20,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* CPUID says AVX512_BF16 in bit 5 of eax of leaf 7, subleaf 1, which a processor without it may lack. */
+/* AVX512_BF16 is bit 5 of eax of CPUID leaf 7, subleaf 1. */
 static inline int emulated_cpuid_count(unsigned leaf, unsigned subleaf, unsigned *a, unsigned *b, unsigned *c,
                                        unsigned *d)
 {
@@ -46,8 +45,8 @@ static inline __m512 emulated_flush(__m512 v)
     return _mm512_mask_and_ps(v, small, v, _mm512_set1_ps(-0.0f));
 }
 
-/* convert_fp32_to_bfloat16 of the manual. A number is rounded by adding to its bits: what overflows becomes
- * infinity, and infinity stays what it is. */
+/* convert_fp32_to_bfloat16 of the manual. A number is rounded by adding to its bits: an overflow becomes
+ * infinity, and infinity does not change. */
 static inline __m256i emulated_to_bf16(__m512 v)
 {
     __m512i bits = _mm512_castps_si512(emulated_flush(v));
@@ -87,9 +86,8 @@ static inline __m512 emulated_prefer_nan(__m512 result, __m512 candidate)
     return _mm512_mask_mov_ps(result, nan, _mm512_castsi512_ps(quiet));
 }
 
-/* VDPBF16PS: to each sum the product of the odd elements is added, then that of the even ones. Of several
- * NaN, the one that comes out is that of a's even element, then of b's, then of a's odd one, then of b's,
- * then of the sum. */
+/* VDPBF16PS adds the product of the odd elements to each sum, then that of the even ones. If several operands
+ * are NaN, the result is the first of: a's even element, b's even, a's odd, b's odd, the sum. */
 static inline __m512 emulated_dpbf16_ps(__m512 sum, __m512bh a, __m512bh b)
 {
     const __m512i upper = _mm512_set1_epi32((int)0xffff0000u);

@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counts a comparison; prints where, and what was wanted, if it does not hold. Returns `holds`. */
+/* Counts a comparison. If it does not hold, prints its place and the wanted value. Returns `holds`. */
 #define CHECK(holds) check_that((holds), #holds, __FILE__, __LINE__)
 /* got == wanted for integers, for strings. */
 #define CHECK_INT(got, wanted)  check_int((got), (wanted), #got, __FILE__, __LINE__)
 #define CHECK_TEXT(got, wanted) check_text((got), (wanted), #got, __FILE__, __LINE__)
-/* All of `words`, separated by '|', stand in the text. */
+/* The text contains all of `words`, which are separated by '|'. */
 #define CHECK_WORDS(text, words) check_words((text), (words), __FILE__, __LINE__)
 /* |got - wanted| <= bound; a NaN anywhere fails. */
 #define CHECK_NEAR(got, wanted, bound) check_near((got), (wanted), (bound), #got, __FILE__, __LINE__)
@@ -25,7 +25,7 @@ bool check_text(const char *got, const char *wanted, const char *text, const cha
 bool check_words(const char *text, const char *words, const char *file, int line);
 bool check_near(double got, double wanted, double bound, const char *text, const char *file, int line);
 
-/* Says what the following checks are about; printed in front of a failure. Keeps the formatted text. */
+/* Sets the subject of the following checks, which is printed before a failure. Copies the text. */
 __attribute__((format(printf, 1, 2))) void check_about(const char *format, ...);
 
 /* Prints the totals; main returns this. */

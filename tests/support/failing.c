@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Preloaded into a program, lets the allocation that FAILING_ALLOCATION names fail, counted from 0 when all
- * libraries are ready; without it, says on stderr how many there were. For glibc.
+ * A library to preload into a program: the allocation with the number FAILING_ALLOCATION fails, counted from
+ * 0 when all libraries are ready. Without that variable it prints the number of allocations on stderr. For
+ * glibc.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory between two pages that may not be touched: code that reads or writes one byte outside dies at once.
+ * Memory between two inaccessible pages: code that reads or writes one byte outside it crashes.
  */
 #ifndef TESTS_SUPPORT_GUARD_H
 #define TESTS_SUPPORT_GUARD_H
@@ -14,8 +14,8 @@ struct guarded {
     size_t mapped;
 };
 
-/* `bytes` bytes that end where the page behind begins, or begin where the page in front ends. A byte guarded
- * on the far side is found by making both. Ends the test if memory cannot be had. */
+/* `bytes` bytes that end at the page after them, or begin at the page before them. Test with both, because
+ * the other side is guarded only to a multiple of the page size. Ends the test if there is no memory. */
 struct guarded guarded_create(size_t bytes, bool at_end);
 void guarded_destroy(struct guarded *guarded);
 
