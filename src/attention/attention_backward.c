@@ -33,9 +33,9 @@ struct backward {
 /* Cuts `count` rows into even blocks of at most about `rows`. */
 static void cut(int64_t count, int64_t rows, int64_t *block_rows, int64_t *blocks)
 {
-    *blocks = count > 0 ? (count + rows - 1) / rows : 1;
-    *block_rows = round_up((count + *blocks - 1) / *blocks, ROW_MULTIPLE);
-    *blocks = *block_rows > 0 ? (count + *block_rows - 1) / *block_rows : 1;
+    *blocks = count > 0 ? divide_up(count, rows) : 1;
+    *block_rows = round_up(divide_up(count, *blocks), ROW_MULTIPLE);
+    *blocks = *block_rows > 0 ? divide_up(count, *block_rows) : 1;
 }
 
 static bool has_one_block(const struct backward *backward)
@@ -49,14 +49,10 @@ static void carve(struct backward *backward, rotary_attention_shape shape, struc
     int64_t group = attention->heads / attention->key_value_heads,
             heads = shape.batch * attention->key_value_heads;
     int64_t width = rotary_attention_row(attention->head_dim);
-    cut(shape.queries, (WORK_ITEM_ROWS + group - 1) / group, &backward->block_queries,
-        &backward->query_blocks);
+    cut(shape.queries, divide_up(WORK_ITEM_ROWS, group), &backward->block_queries, &backward->query_blocks);
     cut(shape.keys, WORK_ITEM_ROWS, &backward->block_keys, &backward->key_blocks);
-    backward->band = (TARGET_WORK_ITEMS + heads - 1) / (heads > 0 ? heads : 1);
-    if (backward->band > backward->key_blocks)
-        backward->band = backward->key_blocks;
-    if (backward->band > backward->query_blocks)
-        backward->band = backward->query_blocks;
+    backward->band = divide_up(TARGET_WORK_ITEMS, max_i64(heads, 1));
+    backward->band = min_i64(backward->band, min_i64(backward->key_blocks, backward->query_blocks));
     backward->query_floats = group * round_up(backward->block_queries, ROTARY_ATTENTION_ROW_MULTIPLE) * width;
     backward->key_floats = round_up(backward->block_keys, ROTARY_ATTENTION_ROW_MULTIPLE) * width;
     int64_t query_sums = has_one_block(backward) ? attention->threads : heads * backward->query_blocks;

@@ -160,14 +160,13 @@ static void fill_work_item(void *argument, int64_t index, int worker)
     (void)worker;
     const struct filling *filling = argument;
     int64_t row = index * ROWS_PER_WORK_ITEM, count = filling->tables->count - row;
-    rotary_attention_fill_rows(filling->attention, filling->tables, row,
-                               count < ROWS_PER_WORK_ITEM ? count : ROWS_PER_WORK_ITEM);
+    rotary_attention_fill_rows(filling->attention, filling->tables, row, min_i64(count, ROWS_PER_WORK_ITEM));
 }
 
 static void fill_tables(const rotary_attention *attention, const struct attention_tables *tables)
 {
     struct filling filling = {attention, tables};
-    int64_t work_items = (tables->count + ROWS_PER_WORK_ITEM - 1) / ROWS_PER_WORK_ITEM;
+    int64_t work_items = divide_up(tables->count, ROWS_PER_WORK_ITEM);
     if (attention->rope || attention->value_rope)
         rotary_parallel_for(attention->threads, work_items, fill_work_item, &filling);
 }

@@ -53,10 +53,8 @@ static size_t carve_many(struct decode *decode, int64_t queries)
 {
     const rotary_attention *attention = decode->attention;
     int64_t group = attention->heads / attention->key_value_heads;
-    decode->block_queries = round_up((WORK_ITEM_ROWS + group - 1) / group, ROW_MULTIPLE);
-    if (decode->block_queries > queries)
-        decode->block_queries = queries;
-    decode->query_blocks = queries > 0 ? (queries + decode->block_queries - 1) / decode->block_queries : 0;
+    decode->block_queries = min_i64(queries, round_up(divide_up(WORK_ITEM_ROWS, group), ROW_MULTIPLE));
+    decode->query_blocks = queries > 0 ? divide_up(queries, decode->block_queries) : 0;
     return attention->kernels->forward_bytes(&decode->problem, decode->block_queries);
 }
 

@@ -25,9 +25,9 @@ static int64_t query_blocks_of(const rotary_attention *attention, rotary_attenti
 {
     int64_t all_rows = shape.queries * (attention->heads / attention->key_value_heads);
     int64_t rows = WORK_ITEM_ROWS, heads = shape.batch * attention->key_value_heads;
-    while (rows > MIN_WORK_ITEM_ROWS && heads * ((all_rows + rows - 1) / rows) < TARGET_WORK_ITEMS)
+    while (rows > MIN_WORK_ITEM_ROWS && heads * divide_up(all_rows, rows) < TARGET_WORK_ITEMS)
         rows /= 2;
-    return (all_rows + rows - 1) / rows;
+    return divide_up(all_rows, rows);
 }
 
 static void carve(struct forward *forward, rotary_attention_shape shape, struct rotary_arena *arena)

@@ -2,6 +2,7 @@
 #include "benchmark/fill.h"
 
 #include "base/half.h"
+#include "base/integer.h"
 #include "base/random.h"
 #include "base/threads.h"
 
@@ -32,5 +33,5 @@ void benchmark_fill(void *data, rotary_dtype dtype, int64_t count, uint64_t seed
 {
     struct fill_job job = {
         .data = data, .dtype = dtype, .count = count, .key = {.seed = seed, .stream = ROTARY_STREAM_TEST}};
-    rotary_parallel_for(0, (count + BLOCK - 1) / BLOCK, fill_block, &job);
+    rotary_parallel_for(0, divide_up(count, BLOCK), fill_block, &job);
 }

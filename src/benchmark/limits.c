@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/integer.h"
 #include "base/threads.h"
 #include "benchmark/fill.h"
 #include "benchmark/timing.h"
@@ -91,12 +92,12 @@ static int64_t block_bytes(const struct memory_limit *memory, int64_t index)
     int64_t left = memory->bytes - index * MEMORY_BLOCK;
     if (left >= MEMORY_BLOCK)
         return MEMORY_BLOCK;
-    return (left + MEMORY_LIMIT_UNIT - 1) / MEMORY_LIMIT_UNIT * MEMORY_LIMIT_UNIT;
+    return round_up(left, MEMORY_LIMIT_UNIT);
 }
 
 static void for_each_block(struct memory_limit *memory, rotary_work *work)
 {
-    rotary_parallel_for(memory->threads, (memory->bytes + MEMORY_BLOCK - 1) / MEMORY_BLOCK, work, memory);
+    rotary_parallel_for(memory->threads, divide_up(memory->bytes, MEMORY_BLOCK), work, memory);
 }
 
 static void scale_block(void *argument, int64_t index, int worker)

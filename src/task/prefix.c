@@ -17,12 +17,8 @@
  * A sequence's identity is the hash of its opening, which has so many random letters that no model can learn
  * which openings are held out.
  */
+#include "base/integer.h"
 #include "task/kind.h"
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* The position of letter number `letter`, separators not counted. */
 static int64_t position_of_letter(const int32_t *tokens, int32_t separator, int64_t letter)
@@ -37,7 +33,7 @@ static int64_t position_of_letter(const int32_t *tokens, int32_t separator, int6
 static uint64_t opening_identity(const int32_t *tokens, int64_t count)
 {
     unsigned char opening[KIND_OPENING_TOKENS];
-    int64_t length = smaller(count, KIND_OPENING_TOKENS);
+    int64_t length = min_i64(count, KIND_OPENING_TOKENS);
     for (int64_t i = 0; i < length; i++)
         opening[i] = (unsigned char)tokens[i];
     return rotary_hash(opening, (uint64_t)length);
@@ -50,7 +46,7 @@ static uint64_t random_sequence(const struct task_config *config, struct rotary_
         (int32_t)config->prefix_letters; /* the letters are tokens 0 ... prefix_letters - 1 */
     int64_t length = 0, letters = 0;
     while (length < count) {
-        int64_t random_letters = smaller(config->prefix_random, count - length);
+        int64_t random_letters = min_i64(config->prefix_random, count - length);
         for (int64_t i = 0; i < random_letters; i++)
             tokens[length++] = (int32_t)rotary_random_below(random, (uint32_t)config->prefix_letters);
         letters += random_letters;
@@ -58,9 +54,9 @@ static uint64_t random_sequence(const struct task_config *config, struct rotary_
             break;
         tokens[length++] = separator;
 
-        int64_t copied = smaller(config->prefix_substring, letters);
+        int64_t copied = min_i64(config->prefix_substring, letters);
         int64_t window = rotary_random_below(random, (uint32_t)(letters - copied + 1));
-        copied = smaller(copied, count - length);
+        copied = min_i64(copied, count - length);
         letters += copied;
         for (int64_t from = position_of_letter(tokens, separator, window); copied > 0; from++) {
             if (tokens[from] == separator)

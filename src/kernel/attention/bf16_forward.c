@@ -63,7 +63,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
                   int64_t queries)
 {
     state->width = rotary_attention_row(problem->head_dim);
-    state->blocks = (queries + QUERIES - 1) / QUERIES;
+    state->blocks = divide_up(queries, QUERIES);
     state->max_key_norm = 0;
     int64_t rows = problem->heads / problem->key_value_heads * state->blocks * QUERIES;
     state->query = rotary_arena_push(arena, rows * state->width, sizeof(uint16_t));

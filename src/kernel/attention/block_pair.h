@@ -24,7 +24,7 @@ static inline bool next_query_block(const rotary_attention_problem *problem,
                                     struct block_pair *pair)
 {
     int64_t group = problem->heads / problem->key_value_heads, queries = work->query_end - work->query_begin;
-    int64_t blocks = (queries + block - 1) / block;
+    int64_t blocks = divide_up(queries, block);
     if (pair->next >= group * blocks)
         return false;
     int64_t member = pair->next / blocks, at = pair->next % blocks * block;

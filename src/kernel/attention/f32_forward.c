@@ -42,7 +42,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
 {
     int64_t group = problem->heads / problem->key_value_heads;
     state->width = rotary_attention_row(problem->head_dim);
-    state->blocks = (queries + QUERY_BLOCK - 1) / QUERY_BLOCK;
+    state->blocks = divide_up(queries, QUERY_BLOCK);
     int64_t rows = group * state->blocks * QUERY_BLOCK;
     state->query = rotary_arena_push(arena, rows * state->width, sizeof(float));
     state->output = rotary_arena_push(arena, rows * state->width, sizeof(float));
