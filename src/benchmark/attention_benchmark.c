@@ -37,7 +37,7 @@ static rotary_status run_forward_backward(void *argument, rotary_error *error)
 }
 
 static rotary_status create_attention(struct attention_job *job, const struct attention_benchmark *benchmark,
-                                      const struct compute *compute, enum attention_rotation rotation,
+                                      const struct backend *backend, enum attention_rotation rotation,
                                       rotary_error *error)
 {
     static const enum position positions[] = {[ATTENTION_NONE] = POSITION_NONE,
@@ -51,7 +51,7 @@ static rotary_status create_attention(struct attention_job *job, const struct at
                                      .query_key_fraction = 1.0,
                                      .value_fraction = 1.0,
                                      .table_positions = benchmark->time};
-    return position_attention_create(&job->position, compute, &config, error);
+    return position_attention_create(&job->position, backend, &config, error);
 }
 
 static void carve(struct tensors *tensors, const struct attention_benchmark *benchmark, rotary_dtype dtype,
@@ -163,7 +163,7 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
     return ROTARY_OK;
 }
 
-rotary_status benchmark_attention(struct attention_benchmark *benchmark, const struct compute *compute,
+rotary_status benchmark_attention(struct attention_benchmark *benchmark, const struct backend *backend,
                                   const struct timing_plan *plan, rotary_error *error)
 {
     struct attention_job jobs[ATTENTION_ROTATIONS] = {{.position = {0}}};
@@ -172,14 +172,14 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
     struct matmul_limit *matmul = NULL;
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < ATTENTION_ROTATIONS && status == ROTARY_OK; i++)
-        status = create_attention(&jobs[i], benchmark, compute, (enum attention_rotation)i, error);
+        status = create_attention(&jobs[i], benchmark, backend, (enum attention_rotation)i, error);
     if (status == ROTARY_OK)
-        status = allocate(&tensors, benchmark, jobs, compute->storage, &arena, error);
+        status = allocate(&tensors, benchmark, jobs, backend->storage, &arena, error);
     if (status == ROTARY_OK)
-        status = matmul_limit_create(&matmul, compute, error);
+        status = matmul_limit_create(&matmul, backend, error);
     if (status == ROTARY_OK) {
         for (int i = 0; i < ATTENTION_ROTATIONS; i++)
-            plan_calls(&jobs[i], benchmark, &tensors, compute->storage);
+            plan_calls(&jobs[i], benchmark, &tensors, backend->storage);
         benchmark->operations = 2.0 * (double)(benchmark->batch * benchmark->heads * benchmark->time) *
                                 ((double)benchmark->time + 1.0) * (double)benchmark->head_dim;
         status = measure(benchmark, jobs, matmul, plan, error);

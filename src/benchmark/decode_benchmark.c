@@ -38,7 +38,7 @@ static void carve(struct tensors *tensors, int64_t batch, rotary_dtype dtype, st
 }
 
 static rotary_status create_attention(struct position_attention *position,
-                                      const struct decode_benchmark *benchmark, const struct compute *compute,
+                                      const struct decode_benchmark *benchmark, const struct backend *backend,
                                       rotary_error *error)
 {
     struct position_config config = {.position = POSITION_ROPE,
@@ -47,7 +47,7 @@ static rotary_status create_attention(struct position_attention *position,
                                      .head_dim = benchmark->head_dim,
                                      .base = 10000.0,
                                      .query_key_fraction = 1.0};
-    return position_attention_create(position, compute, &config, error);
+    return position_attention_create(position, backend, &config, error);
 }
 
 static rotary_status allocate(struct tensors *tensors, const struct decode_benchmark *benchmark,
@@ -95,21 +95,21 @@ static rotary_attention_decode_call plan_call(const struct decode_benchmark *ben
     };
 }
 
-rotary_status benchmark_decode(struct decode_benchmark *benchmark, const struct compute *compute,
+rotary_status benchmark_decode(struct decode_benchmark *benchmark, const struct backend *backend,
                                const struct timing_plan *plan, rotary_error *error)
 {
     struct decode_job job = {0};
     struct tensors tensors = {0};
     struct rotary_arena arena = {0};
-    rotary_status status = create_attention(&job.position, benchmark, compute, error);
+    rotary_status status = create_attention(&job.position, benchmark, backend, error);
     if (status == ROTARY_OK)
-        status = allocate(&tensors, benchmark, job.position.attention, compute->storage, &arena, error);
+        status = allocate(&tensors, benchmark, job.position.attention, backend->storage, &arena, error);
     if (status == ROTARY_OK) {
-        int64_t size = (int64_t)rotary_dtype_size(compute->storage);
-        job.call = plan_call(benchmark, &tensors, compute->storage);
-        struct memory_limit reading = {.isa = compute->isa,
-                                       .threads = compute->threads,
-                                       .dtype = compute->storage,
+        int64_t size = (int64_t)rotary_dtype_size(backend->storage);
+        job.call = plan_call(benchmark, &tensors, backend->storage);
+        struct memory_limit reading = {.isa = backend->isa,
+                                       .threads = backend->threads,
+                                       .dtype = backend->storage,
                                        .data = tensors.cache,
                                        .bytes = 2 * tensors.cache_elements * size};
         struct timing_item items[] = {{.run = run_decode, .argument = &job},

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "benchmark/generate_benchmark.h"
 
+#include "backend/profile.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "benchmark/operations.h"
 #include "model/generation.h"
-#include "tensor/profile.h"
 
 /* The memory of a generate_call. */
 struct buffers {
@@ -45,7 +45,7 @@ static rotary_status create_buffers(struct buffers *buffers, int64_t problems, i
 }
 
 static rotary_status run_generation(struct generate_benchmark *result, struct decoder *decoder,
-                                    const struct compute *compute, rotary_error *error)
+                                    const struct backend *backend, rotary_error *error)
 {
     struct buffers buffers = {.arena = {0}};
     rotary_status status = create_buffers(&buffers, result->problems, result->tokens,
@@ -57,8 +57,8 @@ static rotary_status run_generation(struct generate_benchmark *result, struct de
                                            .lengths = buffers.lengths,
                                            .outputs = buffers.outputs,
                                            .generated = buffers.counts};
-        if (compute->profile)
-            *compute->profile = (struct profile){0};
+        if (backend->profile)
+            *backend->profile = (struct profile){0};
         double begin = rotary_clock();
         status = generate(decoder, &generation, &call, error);
         result->seconds = rotary_clock() - begin;
@@ -68,7 +68,7 @@ static rotary_status run_generation(struct generate_benchmark *result, struct de
 }
 
 rotary_status benchmark_generate(struct generate_benchmark *benchmark, const struct run_config *config,
-                                 const struct compute *compute, rotary_error *error)
+                                 const struct backend *backend, rotary_error *error)
 {
     struct generate_benchmark result = {.problems = benchmark->problems, .tokens = benchmark->tokens};
     int64_t positions = config->model.max_position_embeddings;
@@ -80,11 +80,11 @@ rotary_status benchmark_generate(struct generate_benchmark *benchmark, const str
     struct decoder *decoder = NULL;
     struct decoder_limits limits = {.batch = config->train.batch_size, .time = config->task.sequence_length};
     rotary_status status =
-        decoder_create(&decoder, compute, &config->model, limits, (uint64_t)config->train.seed, error);
+        decoder_create(&decoder, backend, &config->model, limits, (uint64_t)config->train.seed, error);
     if (status == ROTARY_OK) {
         result.startup_seconds = rotary_clock() - begin;
         result.parameters = (double)parameters_total(decoder_parameters(decoder));
-        status = run_generation(&result, decoder, compute, error);
+        status = run_generation(&result, decoder, backend, error);
     }
     decoder_destroy(decoder);
     /* The query that gives token n attends to n keys. */
@@ -92,7 +92,7 @@ rotary_status benchmark_generate(struct generate_benchmark *benchmark, const str
                         (2.0 * operations_matmul_parameters(&config->model) +
                          operations_attention(&config->model, 0.5 * ((double)result.tokens + 1.0)));
     if (status == ROTARY_OK)
-        status = limits_measure(compute, &result.limits, error);
+        status = limits_measure(backend, &result.limits, error);
     if (status == ROTARY_OK)
         *benchmark = result;
     return status;

@@ -17,10 +17,10 @@ struct generate_benchmark {
 };
 
 /* Generates once, with a model of `config`, which is checked, with initial weights and no stop token. A
- * profile of `compute` measures generation alone. ROTARY_INVALID_ARGUMENT if the model has too few positions.
+ * profile of `backend` measures generation alone. ROTARY_INVALID_ARGUMENT if the model has too few positions.
  */
 ROTARY_CHECKED rotary_status benchmark_generate(struct generate_benchmark *benchmark,
                                                 const struct run_config *config,
-                                                const struct compute *compute, rotary_error *error);
+                                                const struct backend *backend, rotary_error *error);
 
 #endif

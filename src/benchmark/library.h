@@ -6,8 +6,8 @@
 #ifndef ROTARY_BENCHMARK_LIBRARY_H
 #define ROTARY_BENCHMARK_LIBRARY_H
 
+#include "backend/backend.h"
 #include "benchmark/timing.h"
-#include "tensor/compute.h"
 
 #include <rotary/rope.h>
 
@@ -22,13 +22,13 @@ struct rope_benchmark {
     struct timing rotate, scale;
     double bytes; /* read and written by either */
 };
-ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct compute *compute,
+ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct backend *backend,
                                             const struct timing_plan *plan, rotary_error *error);
 
 enum attention_rotation { ATTENTION_NONE, ATTENTION_ROPE, ATTENTION_ROPER, ATTENTION_ROTATIONS };
 extern const char *const attention_rotation_names[];
 
-/* Causal attention in compute->storage. Operations count visible keys alone: 2 batch heads time (time + 1)
+/* Causal attention in backend->storage. Operations count visible keys alone: 2 batch heads time (time + 1)
  * head_dim in the forward pass, 2.5 times as many in the backward pass. */
 struct attention_benchmark {
     /* inputs */
@@ -41,7 +41,7 @@ struct attention_benchmark {
     double matmul_rate; /* operations per second of a large matmul alone */
 };
 ROTARY_CHECKED rotary_status benchmark_attention(struct attention_benchmark *benchmark,
-                                                 const struct compute *compute,
+                                                 const struct backend *backend,
                                                  const struct timing_plan *plan, rotary_error *error);
 
 /* A decode step of one token for each of `batch` sequences, with RoPE and KV caches of `length` tokens; and
@@ -55,7 +55,7 @@ struct decode_benchmark {
     double bytes; /* of `length` keys and values per sequence */
 };
 ROTARY_CHECKED rotary_status benchmark_decode(struct decode_benchmark *benchmark,
-                                              const struct compute *compute, const struct timing_plan *plan,
+                                              const struct backend *backend, const struct timing_plan *plan,
                                               rotary_error *error);
 
 #endif

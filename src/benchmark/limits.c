@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "benchmark/limits.h"
 
+#include "backend/matmul.h"
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/integer.h"
@@ -8,7 +9,6 @@
 #include "benchmark/fill.h"
 #include "benchmark/timing.h"
 #include "kernel/memory/memory_kernels.h"
-#include "tensor/matmul.h"
 
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ enum { MEMORY_BYTES = 1 << 28, MEMORY_BLOCK = 1 << 16 };
 /* ---- matmul ---- */
 
 struct matmul_limit {
-    const struct compute *compute;
+    const struct backend *backend;
     struct rotary_arena arena;
     struct matrix in, out;
     float *source;
@@ -27,7 +27,7 @@ struct matmul_limit {
 
 static void carve(struct matmul_limit *limit)
 {
-    rotary_dtype type = limit->compute->storage;
+    rotary_dtype type = limit->backend->storage;
     size_t size = rotary_dtype_size(type);
     limit->in = matrix_of(rotary_arena_push(&limit->arena, MATMUL_ROWS * MATMUL_INNER, size), type,
                           MATMUL_ROWS, MATMUL_INNER);
@@ -36,13 +36,13 @@ static void carve(struct matmul_limit *limit)
     limit->source = rotary_arena_push(&limit->arena, MATMUL_INNER * MATMUL_COLUMNS, sizeof(float));
 }
 
-rotary_status matmul_limit_create(struct matmul_limit **limit, const struct compute *compute,
+rotary_status matmul_limit_create(struct matmul_limit **limit, const struct backend *backend,
                                   rotary_error *error)
 {
     struct matmul_limit *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the matmul benchmark");
-    made->compute = compute;
+    made->backend = backend;
     carve(made);
     rotary_status status = rotary_arena_allocate(&made->arena, "the matmul benchmark", error);
     if (status == ROTARY_OK) {
@@ -51,11 +51,11 @@ rotary_status matmul_limit_create(struct matmul_limit **limit, const struct comp
         benchmark_fill(made->in.data, made->in.dtype, MATMUL_ROWS * MATMUL_INNER, 1);
         benchmark_fill(made->source, ROTARY_F32, MATMUL_INNER * MATMUL_COLUMNS, 2);
         const struct packed_weight_config config = {
-            .dtype = compute->storage, .inner = MATMUL_INNER, .columns = MATMUL_COLUMNS};
-        status = packed_weight_create(&made->weight, compute->matmul, &config, error);
+            .dtype = backend->storage, .inner = MATMUL_INNER, .columns = MATMUL_COLUMNS};
+        status = packed_weight_create(&made->weight, backend->matmul, &config, error);
     }
     if (status == ROTARY_OK)
-        status = packed_weight_fill(made->weight, compute->matmul, made->source, error);
+        status = packed_weight_fill(made->weight, backend->matmul, made->source, error);
     if (status == ROTARY_OK)
         *limit = made;
     else
@@ -81,7 +81,7 @@ rotary_status matmul_limit_run(void *limit, rotary_error *error)
 {
     const struct matmul_limit *measured = limit;
     const struct matmul_call call = {.out = measured->out, .in = measured->in, .weight = measured->weight};
-    return matmul_run(measured->compute->matmul, &call, error);
+    return matmul_run(measured->backend->matmul, &call, error);
 }
 
 /* ---- memory ---- */
@@ -137,17 +137,17 @@ rotary_status memory_limit_read(void *limit, rotary_error *error)
 
 /* ---- both ---- */
 
-rotary_status limits_measure(const struct compute *compute, struct limits *limits, rotary_error *error)
+rotary_status limits_measure(const struct backend *backend, struct limits *limits, rotary_error *error)
 {
     struct rotary_arena arena = {0};
     struct matmul_limit *matmul = NULL;
     rotary_arena_push(&arena, MEMORY_BYTES, 1);
     rotary_status status = rotary_arena_allocate(&arena, "the array of the memory benchmark", error);
     if (status == ROTARY_OK)
-        status = matmul_limit_create(&matmul, compute, error);
+        status = matmul_limit_create(&matmul, backend, error);
     if (status == ROTARY_OK) {
-        struct memory_limit memory = {.isa = compute->isa,
-                                      .threads = compute->threads,
+        struct memory_limit memory = {.isa = backend->isa,
+                                      .threads = backend->threads,
                                       .dtype = ROTARY_F32,
                                       .data = rotary_arena_push(&arena, MEMORY_BYTES, 1),
                                       .bytes = MEMORY_BYTES};

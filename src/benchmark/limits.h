@@ -6,11 +6,11 @@
 #ifndef ROTARY_BENCHMARK_LIMITS_H
 #define ROTARY_BENCHMARK_LIMITS_H
 
-#include "tensor/compute.h"
+#include "backend/backend.h"
 
-/* A matmul of the shape of a large feed-forward layer, in compute->storage. */
+/* A matmul of the shape of a large feed-forward layer, in backend->storage. */
 struct matmul_limit;
-ROTARY_CHECKED rotary_status matmul_limit_create(struct matmul_limit **limit, const struct compute *compute,
+ROTARY_CHECKED rotary_status matmul_limit_create(struct matmul_limit **limit, const struct backend *backend,
                                                  rotary_error *error);
 void matmul_limit_destroy(struct matmul_limit *limit);
 /* Multiplications and additions of one run. */
@@ -41,7 +41,7 @@ struct limits {
 };
 
 /* Takes about half a second. */
-ROTARY_CHECKED rotary_status limits_measure(const struct compute *compute, struct limits *limits,
+ROTARY_CHECKED rotary_status limits_measure(const struct backend *backend, struct limits *limits,
                                             rotary_error *error);
 
 #endif

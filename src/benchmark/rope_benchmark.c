@@ -15,19 +15,19 @@ static rotary_status run_rope(void *argument, rotary_error *error)
 }
 
 static rotary_status create_rope(rotary_rope **rope, const struct rope_benchmark *benchmark,
-                                 const struct compute *compute, rotary_error *error)
+                                 const struct backend *backend, rotary_error *error)
 {
     rotary_rope_config config;
     rotary_rope_config_default(&config);
     config.head_dim = benchmark->head_dim;
     config.pairing = benchmark->pairing;
     config.table_positions = benchmark->time;
-    config.threads = compute->threads;
-    config.isa = compute->isa;
+    config.threads = backend->threads;
+    config.isa = backend->isa;
     return rotary_rope_create(rope, &config, error);
 }
 
-rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct compute *compute,
+rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct backend *backend,
                              const struct timing_plan *plan, rotary_error *error)
 {
     int64_t row = benchmark->heads * benchmark->head_dim, count = benchmark->time * row;
@@ -37,7 +37,7 @@ rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct comp
     rotary_status status = rotary_arena_allocate(&arena, "the tensor of the rotation benchmark", error);
     rotary_rope *rope = NULL;
     if (status == ROTARY_OK)
-        status = create_rope(&rope, benchmark, compute, error);
+        status = create_rope(&rope, benchmark, backend, error);
     if (status == ROTARY_OK) {
         void *data = rotary_arena_push(&arena, bytes + MEMORY_LIMIT_UNIT, 1);
         struct rope_job job = {.rope = rope,
@@ -47,8 +47,8 @@ rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct comp
             .input = {data, benchmark->dtype, 0, row, benchmark->head_dim},
             .output = {data, benchmark->dtype, 0, row, benchmark->head_dim},
         };
-        struct memory_limit scaling = {.isa = compute->isa,
-                                       .threads = compute->threads,
+        struct memory_limit scaling = {.isa = backend->isa,
+                                       .threads = backend->threads,
                                        .dtype = benchmark->dtype,
                                        .data = data,
                                        .bytes = bytes};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "benchmark/train_benchmark.h"
 
+#include "backend/profile.h"
 #include "base/clock.h"
 #include "benchmark/operations.h"
-#include "tensor/profile.h"
 #include "train/trainer.h"
 
 double benchmark_train_operations(const struct run_config *config)
@@ -17,7 +17,7 @@ double benchmark_train_operations(const struct run_config *config)
 
 /* A model in training, with its own profile. */
 struct training {
-    struct compute compute;
+    struct backend backend;
     struct trainer trainer;
     int64_t step; /* the last one done */
 };
@@ -32,11 +32,11 @@ static rotary_status take_step(void *argument, rotary_error *error)
 /* Creates the trainer and takes the first step, which touches all its memory, so that memory_check for the
  * next model sees what is left. */
 static rotary_status start(struct training *training, struct train_benchmark_model *model,
-                           const struct compute *compute, rotary_error *error)
+                           const struct backend *backend, rotary_error *error)
 {
-    training->compute = *compute;
-    training->compute.profile = model->profile;
-    rotary_status status = trainer_create(&training->trainer, model->config, &training->compute, error);
+    training->backend = *backend;
+    training->backend.profile = model->profile;
+    rotary_status status = trainer_create(&training->trainer, model->config, &training->backend, error);
     if (status == ROTARY_OK)
         status = take_step(training, error);
     if (status != ROTARY_OK)
@@ -51,7 +51,7 @@ static rotary_status start(struct training *training, struct train_benchmark_mod
     return ROTARY_OK;
 }
 
-rotary_status benchmark_train(struct train_benchmark *benchmark, const struct compute *compute,
+rotary_status benchmark_train(struct train_benchmark *benchmark, const struct backend *backend,
                               rotary_error *error)
 {
     struct training training[TIMING_MAX_ITEMS] = {{.step = 0}};
@@ -61,7 +61,7 @@ rotary_status benchmark_train(struct train_benchmark *benchmark, const struct co
     for (int i = 0; i < benchmark->count && status == ROTARY_OK; i++) {
         items[i] = (struct timing_item){
             .run = take_step, .argument = &training[i], .baseline = i > 0 ? &items[0] : NULL};
-        status = start(&training[i], &benchmark->models[i], compute, error);
+        status = start(&training[i], &benchmark->models[i], backend, error);
         if (i == 0)
             benchmark->first_step_seconds = rotary_clock() - begin;
     }
@@ -72,5 +72,5 @@ rotary_status benchmark_train(struct train_benchmark *benchmark, const struct co
         benchmark->models[i].step = items[i].timing;
         benchmark->models[i].ratio = items[i].ratio;
     }
-    return status == ROTARY_OK ? limits_measure(compute, &benchmark->limits, error) : status;
+    return status == ROTARY_OK ? limits_measure(backend, &benchmark->limits, error) : status;
 }

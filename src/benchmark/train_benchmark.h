@@ -34,7 +34,7 @@ struct train_benchmark {
 double benchmark_train_operations(const struct run_config *config);
 
 /* Trains the models on their tasks' data, in alternating steps. Writes no file. */
-ROTARY_CHECKED rotary_status benchmark_train(struct train_benchmark *benchmark, const struct compute *compute,
+ROTARY_CHECKED rotary_status benchmark_train(struct train_benchmark *benchmark, const struct backend *backend,
                                              rotary_error *error);
 
 #endif

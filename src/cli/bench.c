@@ -38,23 +38,23 @@ static rotary_status read_shape(const char *text, const struct bench *bench, int
     return ROTARY_OK;
 }
 
-static rotary_status print_results(json_t *results, const struct compute *compute, rotary_error *error)
+static rotary_status print_results(json_t *results, const struct backend *backend, rotary_error *error)
 {
-    return result_print_json(json_pack("{s:s, s:i, s:o}", "isa", rotary_isa_name(compute->isa), "threads",
-                                       compute->threads, "results", results),
+    return result_print_json(json_pack("{s:s, s:i, s:o}", "isa", rotary_isa_name(backend->isa), "threads",
+                                       backend->threads, "results", results),
                              error);
 }
 
 void bench_result(const struct bench_request *request, const void *result)
 {
     if (request->results)
-        json_array_append_new(request->results, request->bench->to_json(result, request->compute));
+        json_array_append_new(request->results, request->bench->to_json(result, request->backend));
     else
-        request->bench->print(result, request->compute);
+        request->bench->print(result, request->backend);
 }
 
 /* asked: the shape of --shape; NULL: all of the benchmark's. */
-static rotary_status time_all(const struct invocation *invocation, const struct compute *compute,
+static rotary_status time_all(const struct invocation *invocation, const struct backend *backend,
                               const int64_t *asked, rotary_error *error)
 {
     const struct bench *bench = invocation->command->bench;
@@ -64,7 +64,7 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
     int count = asked ? 1 : bench->shape_count;
     struct bench_request request = {
         .bench = bench,
-        .compute = compute,
+        .backend = backend,
         .one_type = common->precision.given && common->precision.value != PRECISION_AUTO,
         .plan = {.seconds = options->seconds.given ? options->seconds.value : 1.0,
                  .min = MIN_ROUNDS,
@@ -73,12 +73,12 @@ static rotary_status time_all(const struct invocation *invocation, const struct 
     };
     if (!common->json)
         printf("%s, %s, threads: %d; best (median) of alternating rounds\n", bench->title,
-               rotary_isa_name(compute->isa), compute->threads);
+               rotary_isa_name(backend->isa), backend->threads);
     rotary_status status = ROTARY_OK;
     for (int i = 0; i < count && status == ROTARY_OK; i++)
         status = bench->time(shapes + i * bench->dimensions, &request, error);
     if (status == ROTARY_OK && common->json)
-        return print_results(request.results, compute, error);
+        return print_results(request.results, backend, error);
     json_decref(request.results);
     return status;
 }
@@ -87,17 +87,17 @@ enum exit_status bench_run(const struct invocation *invocation)
 {
     const struct bench_options *options = invocation->options;
     int64_t asked[BENCH_MAX_DIMENSIONS];
-    struct compute compute;
+    struct backend backend;
     rotary_error error = {0};
     rotary_status status = ROTARY_OK;
     if (options->shape)
         status = read_shape(options->shape, invocation->command->bench, asked, &error);
     if (status == ROTARY_OK)
-        status = plan_compute(&invocation->common, (int)invocation->common.precision.value, &compute, &error);
+        status = plan_backend(&invocation->common, (int)invocation->common.precision.value, &backend, &error);
     if (status != ROTARY_OK)
         return command_refuse(invocation, &error);
-    status = time_all(invocation, &compute, options->shape ? asked : NULL, &error);
-    compute_destroy(&compute);
+    status = time_all(invocation, &backend, options->shape ? asked : NULL, &error);
+    backend_destroy(&backend);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

@@ -5,9 +5,9 @@
 #ifndef ROTARY_CLI_BENCH_H
 #define ROTARY_CLI_BENCH_H
 
+#include "backend/backend.h"
 #include "benchmark/timing.h"
 #include "cli/command.h"
-#include "tensor/compute.h"
 
 #include <jansson.h>
 
@@ -30,8 +30,8 @@ struct bench_options {
 /* How to time a shape. */
 struct bench_request {
     const struct bench *bench;
-    const struct compute *compute;
-    bool one_type; /* --precision says which: compute->storage */
+    const struct backend *backend;
+    bool one_type; /* --precision says which: backend->storage */
     struct timing_plan plan;
     json_t *results; /* array; NULL: they are printed */
 };
@@ -49,8 +49,8 @@ struct bench {
     /* Times one shape and passes what it measured to bench_result. */
     rotary_status (*time)(const int64_t *shape, const struct bench_request *request, rotary_error *error);
     /* A result as text, and as an object. */
-    void (*print)(const void *result, const struct compute *compute);
-    json_t *(*to_json)(const void *result, const struct compute *compute);
+    void (*print)(const void *result, const struct backend *backend);
+    json_t *(*to_json)(const void *result, const struct backend *backend);
 };
 
 /* Times the shape of --shape, or all shapes of the benchmark, and prints the results. */

@@ -22,12 +22,12 @@ static void print_pass(const char *name, const struct timing *timing, double ope
            rate / 1e9, 100.0 * rate / limit);
 }
 
-static void print_row(const void *result, const struct compute *compute)
+static void print_row(const void *result, const struct backend *backend)
 {
     const struct attention_benchmark *row = result;
     printf("[%lld, %lld, %lld, %lld] in %s: matmul alone %.1f GFLOP/s, %lld rounds\n", (long long)row->batch,
            (long long)row->heads, (long long)row->time, (long long)row->head_dim,
-           rotary_dtype_name(compute->storage), row->matmul_rate / 1e9, (long long)row->rounds);
+           rotary_dtype_name(backend->storage), row->matmul_rate / 1e9, (long long)row->rounds);
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         printf("  %-6s", attention_rotation_names[i]);
         print_pass("forward", &row->forward[i], row->operations, row->matmul_rate);
@@ -39,12 +39,12 @@ static void print_row(const void *result, const struct compute *compute)
            row->forward_backward_ratio);
 }
 
-static json_t *row_json(const void *result, const struct compute *compute)
+static json_t *row_json(const void *result, const struct backend *backend)
 {
     const struct attention_benchmark *row = result;
     json_t *object = json_pack("{s:[I, I, I, I], s:s, s:I, s:f, s:f, s:f, s:f}", "shape",
                                (json_int_t)row->batch, (json_int_t)row->heads, (json_int_t)row->time,
-                               (json_int_t)row->head_dim, "precision", rotary_dtype_name(compute->storage),
+                               (json_int_t)row->head_dim, "precision", rotary_dtype_name(backend->storage),
                                "rounds", (json_int_t)row->rounds, "roper_forward_ratio", row->forward_ratio,
                                "roper_forward_backward_ratio", row->forward_backward_ratio,
                                "forward_operations", row->operations, "matmul_rate", row->matmul_rate);
@@ -60,7 +60,7 @@ static rotary_status time_shape(const int64_t *shape, const struct bench_request
 {
     struct attention_benchmark row = {
         .batch = shape[0], .heads = shape[1], .time = shape[2], .head_dim = shape[3]};
-    rotary_status status = benchmark_attention(&row, request->compute, &request->plan, error);
+    rotary_status status = benchmark_attention(&row, request->backend, &request->plan, error);
     if (status == ROTARY_OK)
         bench_result(request, &row);
     return status;

@@ -12,12 +12,12 @@ static const struct setting decode_table[] = {
                                "head (default: 1,32,8,16384,128, 8,8,8,4096,64 and 128,8,8,400,64)"),
 };
 
-static void print_row(const void *result, const struct compute *compute)
+static void print_row(const void *result, const struct backend *backend)
 {
     const struct decode_benchmark *row = result;
     printf("[%lld, %lld/%lld, %lld, %lld] in %s, a cache of %.1f MB, %lld rounds\n", (long long)row->batch,
            (long long)row->heads, (long long)row->key_value_heads, (long long)row->length,
-           (long long)row->head_dim, rotary_dtype_name(compute->storage), row->bytes / 1e6,
+           (long long)row->head_dim, rotary_dtype_name(backend->storage), row->bytes / 1e6,
            (long long)row->rounds);
     bench_print_pass("decode step", &row->decode, row->bytes);
     bench_print_pass("read only", &row->read, row->bytes);
@@ -25,13 +25,13 @@ static void print_row(const void *result, const struct compute *compute)
            100.0 * row->read.median / row->decode.median);
 }
 
-static json_t *row_json(const void *result, const struct compute *compute)
+static json_t *row_json(const void *result, const struct backend *backend)
 {
     const struct decode_benchmark *row = result;
     return json_pack("{s:[I, I, I, I, I], s:s, s:o, s:o, s:f, s:f, s:f, s:I}", "shape",
                      (json_int_t)row->batch, (json_int_t)row->heads, (json_int_t)row->key_value_heads,
                      (json_int_t)row->length, (json_int_t)row->head_dim, "precision",
-                     rotary_dtype_name(compute->storage), "decode", bench_timing(&row->decode), "read",
+                     rotary_dtype_name(backend->storage), "decode", bench_timing(&row->decode), "read",
                      bench_timing(&row->read), "bytes", row->bytes, "share",
                      row->read.best / row->decode.best, "median_share", row->read.median / row->decode.median,
                      "rounds", (json_int_t)row->rounds);
@@ -45,7 +45,7 @@ static rotary_status time_shape(const int64_t *shape, const struct bench_request
                                    .key_value_heads = shape[2],
                                    .length = shape[3],
                                    .head_dim = shape[4]};
-    rotary_status status = benchmark_decode(&row, request->compute, &request->plan, error);
+    rotary_status status = benchmark_decode(&row, request->backend, &request->plan, error);
     if (status == ROTARY_OK)
         bench_result(request, &row);
     return status;

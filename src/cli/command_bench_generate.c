@@ -33,7 +33,7 @@ static const struct setting generate_table[] = {
 };
 
 static rotary_status plan(const struct invocation *invocation, struct run_config *config,
-                          struct compute *compute, rotary_error *error)
+                          struct backend *backend, rotary_error *error)
 {
     const struct generate_options *options = invocation->options;
     const struct configuration_options *configuration = &options->configuration;
@@ -43,37 +43,37 @@ static rotary_status plan(const struct invocation *invocation, struct run_config
                                    .assignments = &configuration->assignments,
                                    .common = &invocation->common};
     rotary_status status = plan_config(&request, config, error);
-    return status == ROTARY_OK ? plan_compute(&invocation->common, config->train.precision, compute, error)
+    return status == ROTARY_OK ? plan_backend(&invocation->common, config->train.precision, backend, error)
                                : status;
 }
 
-static rotary_status print_json(const struct run_config *config, const struct compute *compute,
+static rotary_status print_json(const struct run_config *config, const struct backend *backend,
                                 const struct generate_benchmark *result, rotary_error *error)
 {
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "task",
                   task_names[config->task.task], "position", position_names[config->model.position],
-                  "precision", rotary_dtype_name(compute->storage), "isa", rotary_isa_name(compute->isa),
-                  "threads", compute->threads, "batch_size", (json_int_t)result->problems, "max_new_tokens",
+                  "precision", rotary_dtype_name(backend->storage), "isa", rotary_isa_name(backend->isa),
+                  "threads", backend->threads, "batch_size", (json_int_t)result->problems, "max_new_tokens",
                   (json_int_t)result->tokens, "seconds", result->seconds, "startup_seconds",
                   result->startup_seconds, "parameters", result->parameters, "operations", result->operations,
                   "matmul_rate", result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
-    if (object && compute->profile)
-        json_object_set_new(object, "profile", profile_table_json(compute->profile));
+    if (object && backend->profile)
+        json_object_set_new(object, "profile", profile_table_json(backend->profile));
     return result_print_json(object, error);
 }
 
 static rotary_status print_result(const struct invocation *invocation, const struct run_config *config,
-                                  const struct compute *compute, const struct generate_benchmark *result,
+                                  const struct backend *backend, const struct generate_benchmark *result,
                                   rotary_error *error)
 {
     if (invocation->common.json)
-        return print_json(config, compute, result, error);
+        return print_json(config, backend, result, error);
     double generated = (double)(result->problems * result->tokens),
            rate = result->operations / result->seconds, limit = result->limits.matmul_rate;
     printf("%s, %s, %s on %s, %d threads: %.2f M parameters, %lld prompts, %lld new tokens each\n",
            task_names[config->task.task], position_names[config->model.position],
-           rotary_dtype_name(compute->storage), rotary_isa_name(compute->isa), compute->threads,
+           rotary_dtype_name(backend->storage), rotary_isa_name(backend->isa), backend->threads,
            result->parameters / 1e6, (long long)result->problems, (long long)result->tokens);
     printf("generation         %8.3f s\n", result->seconds);
     printf("tokens             %8.0f per second, %.2f ms per step\n", generated / result->seconds,
@@ -82,8 +82,8 @@ static rotary_status print_result(const struct invocation *invocation, const str
     printf("matmul alone       %8.1f GFLOP/s: the machine's limit, of which generation reaches %.0f%%\n",
            limit / 1e9, 100.0 * rate / limit);
     printf("startup            %8.3f s\n", result->startup_seconds);
-    if (compute->profile)
-        profile_table_print(compute->profile, "step", (double)result->tokens, &result->limits);
+    if (backend->profile)
+        profile_table_print(backend->profile, "step", (double)result->tokens, &result->limits);
     return ROTARY_OK;
 }
 
@@ -91,19 +91,19 @@ static enum exit_status run(const struct invocation *invocation)
 {
     const struct generate_options *options = invocation->options;
     struct run_config config;
-    struct compute compute;
+    struct backend backend;
     rotary_error error = {0};
-    if (plan(invocation, &config, &compute, &error) != ROTARY_OK)
+    if (plan(invocation, &config, &backend, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     struct profile profile = {0};
-    compute.profile = options->profile ? &profile : NULL;
+    backend.profile = options->profile ? &profile : NULL;
     struct generate_benchmark result = {
         .problems = options->batch_size.given ? options->batch_size.value : DEFAULT_BATCH_SIZE,
         .tokens = options->max_new_tokens.given ? options->max_new_tokens.value : DEFAULT_NEW_TOKENS};
-    rotary_status status = benchmark_generate(&result, &config, &compute, &error);
+    rotary_status status = benchmark_generate(&result, &config, &backend, &error);
     if (status == ROTARY_OK)
-        status = print_result(invocation, &config, &compute, &result, &error);
-    compute_destroy(&compute);
+        status = print_result(invocation, &config, &backend, &result, &error);
+    backend_destroy(&backend);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

@@ -12,9 +12,9 @@ static const struct setting rope_table[] = {
     BENCH_OPTIONS("T,H,D", "tokens, heads and channels of a head (default: 4096,32,128)"),
 };
 
-static void print_row(const void *result, const struct compute *compute)
+static void print_row(const void *result, const struct backend *backend)
 {
-    (void)compute;
+    (void)backend;
     const struct rope_benchmark *row = result;
     printf("  %-4s %-11s", rotary_dtype_name(row->dtype), rope_config_pairings[row->pairing]);
     bench_print_pass("rotated", &row->rotate, row->bytes);
@@ -23,9 +23,9 @@ static void print_row(const void *result, const struct compute *compute)
            row->rotate.median / row->scale.median, (long long)row->rounds);
 }
 
-static json_t *row_json(const void *result, const struct compute *compute)
+static json_t *row_json(const void *result, const struct backend *backend)
 {
-    (void)compute;
+    (void)backend;
     const struct rope_benchmark *row = result;
     return json_pack("{s:[I, I, I], s:s, s:s, s:o, s:o, s:f, s:f, s:f, s:I}", "shape", (json_int_t)row->time,
                      (json_int_t)row->heads, (json_int_t)row->head_dim, "precision",
@@ -38,7 +38,7 @@ static json_t *row_json(const void *result, const struct compute *compute)
 static rotary_status time_one(struct rope_benchmark row, const struct bench_request *request,
                               rotary_error *error)
 {
-    rotary_status status = benchmark_rope(&row, request->compute, &request->plan, error);
+    rotary_status status = benchmark_rope(&row, request->backend, &request->plan, error);
     if (status == ROTARY_OK)
         bench_result(request, &row);
     return status;
@@ -55,7 +55,7 @@ static rotary_status time_shape(const int64_t *shape, const struct bench_request
         for (int pairing = 0; pairing < 2 && status == ROTARY_OK; pairing++) {
             row.dtype = (rotary_dtype)dtype;
             row.pairing = (rotary_pairing)pairing;
-            if (!request->one_type || row.dtype == request->compute->storage)
+            if (!request->one_type || row.dtype == request->backend->storage)
                 status = time_one(row, request, error);
         }
     return status;

@@ -38,7 +38,7 @@ struct bench_plan {
     struct run_config configs[POSITIONS];
     struct profile profiles[POSITIONS];
     struct train_benchmark benchmark;
-    struct compute compute;
+    struct backend backend;
 };
 
 /* One encoding is a setting that --set may change; of several, each gets a model. */
@@ -79,7 +79,7 @@ static rotary_status plan(const struct invocation *invocation, struct bench_plan
     for (int i = 0; i < plan->benchmark.count; i++)
         plan->benchmark.models[i] = (struct train_benchmark_model){
             .config = &plan->configs[i], .profile = options->profile ? &plan->profiles[i] : NULL};
-    return plan_compute(&invocation->common, plan->configs[0].train.precision, &plan->compute, error);
+    return plan_backend(&invocation->common, plan->configs[0].train.precision, &plan->backend, error);
 }
 
 static json_t *model_json(const struct train_benchmark *result, int model)
@@ -107,8 +107,8 @@ static rotary_status print_json(const struct bench_plan *plan, rotary_error *err
     const struct train_benchmark *result = &plan->benchmark;
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f}", "task", task_names[plan->configs[0].task.task],
-                  "precision", rotary_dtype_name(plan->compute.storage), "isa",
-                  rotary_isa_name(plan->compute.isa), "threads", plan->compute.threads, "steps",
+                  "precision", rotary_dtype_name(plan->backend.storage), "isa",
+                  rotary_isa_name(plan->backend.isa), "threads", plan->backend.threads, "steps",
                   (json_int_t)result->steps, "first_step_seconds", result->first_step_seconds, "matmul_rate",
                   result->limits.matmul_rate, "memory_rate", result->limits.memory_rate);
     json_t *models = json_array();
@@ -129,8 +129,8 @@ static void print_model(const struct bench_plan *plan, int model)
     double rate = timed->operations / timed->step.median, limit = result->limits.matmul_rate;
     printf("%s%s, %s, %s on %s, %d threads: %.2f M parameters, %.0f tokens per step\n", model > 0 ? "\n" : "",
            task_names[timed->config->task.task], position_names[timed->config->model.position],
-           rotary_dtype_name(plan->compute.storage), rotary_isa_name(plan->compute.isa),
-           plan->compute.threads, timed->parameters / 1e6, timed->tokens);
+           rotary_dtype_name(plan->backend.storage), rotary_isa_name(plan->backend.isa),
+           plan->backend.threads, timed->parameters / 1e6, timed->tokens);
     printf("step               %8.4f s (median of %lld; best %.4f)\n", timed->step.median,
            (long long)result->steps, timed->step.best);
     printf("tokens             %8.0f per second\n", timed->tokens / timed->step.median);
@@ -153,13 +153,13 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    rotary_status status = benchmark_train(&made.benchmark, &made.compute, &error);
+    rotary_status status = benchmark_train(&made.benchmark, &made.backend, &error);
     if (status == ROTARY_OK && invocation->common.json)
         status = print_json(&made, &error);
     else if (status == ROTARY_OK)
         for (int i = 0; i < made.benchmark.count; i++)
             print_model(&made, i);
-    compute_destroy(&made.compute);
+    backend_destroy(&made.backend);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

@@ -41,7 +41,7 @@ struct compare_plan {
     int positions[POSITIONS];
     int position_count, runs;
     struct run_config config;
-    struct compute compute;
+    struct backend backend;
 };
 
 static rotary_status plan(const struct invocation *invocation, struct compare_plan *plan, rotary_error *error)
@@ -66,7 +66,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
                                  position_names[plan->config.model.position]);
     }
     if (status == ROTARY_OK)
-        status = plan_compute(&invocation->common, plan->config.train.precision, &plan->compute, error);
+        status = plan_backend(&invocation->common, plan->config.train.precision, &plan->backend, error);
     bool quick = strcmp(request.preset, "quick") == 0;
     plan->runs = options->runs.given ? (int)options->runs.value : quick ? RUNS_QUICK : RUNS_OTHER;
     plan_folder(&request, NULL, plan->default_folder);
@@ -149,7 +149,7 @@ static enum exit_status run(const struct invocation *invocation)
                                 .positions = made.positions,
                                 .position_count = made.position_count,
                                 .runs = made.runs,
-                                .compute = &made.compute,
+                                .backend = &made.backend,
                                 .folder = made.folder,
                                 .command = invocation->command_line,
                                 .progress = show,
@@ -161,7 +161,7 @@ static enum exit_status run(const struct invocation *invocation)
         (void)rotary_fail(&error, status,
                           "stopped in run %d of %d and saved in %s; the same command resumes it", watch.run,
                           made.runs * made.position_count, made.folder);
-    compute_destroy(&made.compute);
+    backend_destroy(&made.backend);
     if (status == ROTARY_OK)
         status = print_result(invocation, made.folder, &error);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);

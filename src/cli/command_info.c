@@ -2,6 +2,7 @@
  *
  * rotary info: the machine, the kernels in use, and what is linked.
  */
+#include "backend/onednn.h"
 #include "base/isa.h"
 #include "base/threads.h"
 #include "cli/command.h"
@@ -10,7 +11,6 @@
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/rope/rope_kernels.h"
-#include "tensor/onednn.h"
 #include "train/memory.h"
 
 #include <rotary/version.h>
@@ -83,7 +83,7 @@ static const char *group_isa(int group, rotary_isa isa)
 
 struct about {
     char processor[NAME_BYTES], matmul[NAME_BYTES], openmp[NAME_BYTES];
-    struct compute compute;
+    struct backend backend;
 };
 
 static json_t *list_isas(void)
@@ -99,14 +99,14 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
 {
     json_t *kernels = json_object();
     for (int i = 0; i < GROUPS; i++)
-        json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->compute.isa)));
+        json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->backend.isa)));
     json_t *libraries = json_pack("{s:s, s:s, s:s}", "oneDNN", about->matmul, "jansson",
                                   jansson_version_str(), "OpenMP", about->openmp);
     return result_print_json(json_pack("{s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version",
                                        rotary_version(), "processor", about->processor, "processors",
-                                       rotary_processors(), "threads", about->compute.threads, "isa",
-                                       rotary_isa_name(about->compute.isa), "isas", list_isas(), "kernels",
-                                       kernels, "precision", rotary_dtype_name(about->compute.storage),
+                                       rotary_processors(), "threads", about->backend.threads, "isa",
+                                       rotary_isa_name(about->backend.isa), "isas", list_isas(), "kernels",
+                                       kernels, "precision", rotary_dtype_name(about->backend.storage),
                                        "libraries", libraries, "memory_bytes", (json_int_t)memory_limit(),
                                        "memory_available_bytes", (json_int_t)memory_available()),
                              error);
@@ -116,16 +116,16 @@ static void print_text(const struct about *about)
 {
     printf("rotary %s\n\n", rotary_version());
     printf("processor         %s\n", about->processor);
-    printf("threads           %d of %d processors\n", about->compute.threads, rotary_processors());
+    printf("threads           %d of %d processors\n", about->backend.threads, rotary_processors());
     printf("memory            %.1f GiB, %.1f GiB available\n", (double)memory_limit() / 0x1p30,
            (double)memory_available() / 0x1p30);
     printf("instruction sets ");
     for (int i = 1; i < ROTARY_ISAS; i++)
         if (rotary_isa_available(rotary_isa_order[i]))
             printf(" %s", rotary_isa_name(rotary_isa_order[i]));
-    printf("\nprecision         %s\n\nkernels in use:\n", rotary_dtype_name(about->compute.storage));
+    printf("\nprecision         %s\n\nkernels in use:\n", rotary_dtype_name(about->backend.storage));
     for (int i = 0; i < GROUPS; i++)
-        printf("  %-15s %s\n", groups[i].name, group_isa(i, about->compute.isa));
+        printf("  %-15s %s\n", groups[i].name, group_isa(i, about->backend.isa));
     printf("  %-15s %s\n\nlinked:\n", "matmul", about->matmul);
     printf("  %-15s %s\n  %-15s %s\n", "jansson", jansson_version_str(), "OpenMP", about->openmp);
 }
@@ -135,7 +135,7 @@ static enum exit_status run(const struct invocation *invocation)
     struct about about;
     rotary_error error = {0};
     int precision = (int)invocation->common.precision.value;
-    if (plan_compute(&invocation->common, precision, &about.compute, &error) != ROTARY_OK)
+    if (plan_backend(&invocation->common, precision, &about.backend, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     read_processor(about.processor);
     gemm_library(about.matmul, sizeof about.matmul);
@@ -145,7 +145,7 @@ static enum exit_status run(const struct invocation *invocation)
         status = print_json(&about, &error);
     else
         print_text(&about);
-    compute_destroy(&about.compute);
+    backend_destroy(&about.backend);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

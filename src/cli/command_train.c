@@ -36,7 +36,7 @@ struct train_plan {
     char default_folder[PLAN_FOLDER_BYTES];
     const char *folder;
     struct run_config config;
-    struct compute compute;
+    struct backend backend;
 };
 
 /* The configuration of the run to resume. A mistyped folder must not start another run there. */
@@ -78,7 +78,7 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     if (status == ROTARY_OK)
         status = run_config_check(&plan->config, error);
     if (status == ROTARY_OK)
-        status = plan_compute(&invocation->common, plan->config.train.precision, &plan->compute, error);
+        status = plan_backend(&invocation->common, plan->config.train.precision, &plan->backend, error);
     return status;
 }
 
@@ -101,7 +101,7 @@ static rotary_status print_json(const struct invocation *invocation, const struc
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:I, s:s, s:I, s:I, s:o, s:o, s:o}", "folder", plan->folder, "task",
         invocation->operands.items[0], "position", position_names[plan->config.model.position], "seed",
-        (json_int_t)plan->config.train.seed, "precision", rotary_dtype_name(plan->compute.storage), "steps",
+        (json_int_t)plan->config.train.seed, "precision", rotary_dtype_name(plan->backend.storage), "steps",
         (json_int_t)result->steps_done, "first_step", (json_int_t)result->first_step, "loss",
         result_number(result->loss), "seconds", result_number(result->seconds), "evaluation",
         result_evaluation_json(&result->evaluation));
@@ -129,7 +129,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
     progress_time(result->seconds, time);
     printf("%s, %s, seed %lld, %s: %lld steps", invocation->operands.items[0],
            position_names[plan->config.model.position], (long long)plan->config.train.seed,
-           rotary_dtype_name(plan->compute.storage), (long long)result->steps_done);
+           rotary_dtype_name(plan->backend.storage), (long long)result->steps_done);
     if (result->first_step > 0)
         printf(" (from step %lld)", (long long)result->first_step);
     printf(" in %s, loss %.4f\n", time, result->loss);
@@ -146,9 +146,9 @@ static rotary_status finish(const struct invocation *invocation, const struct tr
 {
     bool interrupted = status == ROTARY_INTERRUPTED;
     rotary_error ignored;
-    profiled->steps = made->compute.profile ? result->steps_done - result->first_step : 0;
+    profiled->steps = made->backend.profile ? result->steps_done - result->first_step : 0;
     if ((status == ROTARY_OK || interrupted) && profiled->steps > 0 &&
-        limits_measure(&made->compute, &profiled->limits, &ignored) != ROTARY_OK)
+        limits_measure(&made->backend, &profiled->limits, &ignored) != ROTARY_OK)
         profiled->steps = 0;
     if (status == ROTARY_OK)
         return print_result(invocation, made, result, profiled, error);
@@ -171,11 +171,11 @@ static enum exit_status run(const struct invocation *invocation)
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
     struct profiled profiled = {.steps = 0};
-    made.compute.profile = options->profile ? &profiled.profile : NULL;
+    made.backend.profile = options->profile ? &profiled.profile : NULL;
     struct progress progress;
     progress_start(&progress);
     struct train_call call = {.config = &made.config,
-                              .compute = &made.compute,
+                              .backend = &made.backend,
                               .folder = made.folder,
                               .resume = options->resume,
                               .progress = show,
@@ -185,7 +185,7 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_status status = train(&call, &result, &error);
     progress_end(&progress);
     status = finish(invocation, &made, &result, &profiled, status, &error);
-    compute_destroy(&made.compute);
+    backend_destroy(&made.backend);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 

@@ -5,8 +5,8 @@
 #ifndef ROTARY_CLI_PROFILE_TABLE_H
 #define ROTARY_CLI_PROFILE_TABLE_H
 
+#include "backend/profile.h"
 #include "benchmark/limits.h"
-#include "tensor/profile.h"
 
 #include <jansson.h>
 

@@ -166,10 +166,10 @@ rotary_status plan_positions(const char *where, const char *names, int positions
     }
 }
 
-rotary_status plan_compute(const struct common_options *common, int precision, struct compute *compute,
+rotary_status plan_backend(const struct common_options *common, int precision, struct backend *backend,
                            rotary_error *error)
 {
-    return compute_create(compute, (int)common->threads.value, (rotary_isa)common->isa.value,
+    return backend_create(backend, (int)common->threads.value, (rotary_isa)common->isa.value,
                           (enum precision)precision, error);
 }
 
@@ -180,15 +180,15 @@ rotary_status plan_load(const char *folder, const struct common_options *common,
     if (status != ROTARY_OK)
         return status;
     int precision = common->precision.given ? (int)common->precision.value : model->config.train.precision;
-    status = plan_compute(common, precision, &model->compute, error);
+    status = plan_backend(common, precision, &model->backend, error);
     if (status != ROTARY_OK)
         return status;
     struct decoder_limits limits = {.batch = model->config.train.batch_size,
                                     .time = model->config.task.sequence_length};
     struct trained_model trained;
-    status = train_load(folder, &model->compute, limits, &trained, error);
+    status = train_load(folder, &model->backend, limits, &trained, error);
     if (status != ROTARY_OK) {
-        compute_destroy(&model->compute);
+        backend_destroy(&model->backend);
         return status;
     }
     model->config = trained.config;
@@ -201,7 +201,7 @@ void plan_unload(struct loaded_model *model)
 {
     decoder_destroy(model->decoder);
     task_destroy(model->task);
-    compute_destroy(&model->compute);
+    backend_destroy(&model->backend);
 }
 
 void plan_folder(const struct plan_request *request, const char *position, char folder[PLAN_FOLDER_BYTES])

@@ -30,14 +30,14 @@ ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, stru
 /* The encodings that "rope,roper" names, all different; `where` is the option that names them. */
 ROTARY_CHECKED rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS],
                                             int *count, rotary_error *error);
-/* The compute of --threads, --isa and `precision`. */
-ROTARY_CHECKED rotary_status plan_compute(const struct common_options *common, int precision,
-                                          struct compute *compute, rotary_error *error);
+/* The backend of --threads, --isa and `precision`. */
+ROTARY_CHECKED rotary_status plan_backend(const struct common_options *common, int precision,
+                                          struct backend *backend, rotary_error *error);
 
 /* A trained model, ready to be used. */
 struct loaded_model {
     struct run_config config;
-    struct compute compute;
+    struct backend backend;
     struct decoder *decoder;
     struct task *task;
 };

@@ -65,24 +65,24 @@ static void run_block(void *argument, int64_t index, int worker)
             forward_row(rows, row);
 }
 
-static void run(const struct compute *compute, struct rows *rows, struct matrix shape)
+static void run(const struct backend *backend, struct rows *rows, struct matrix shape)
 {
-    rows->kernels = compute->kernels;
+    rows->kernels = backend->kernels;
     rows->count = shape.rows;
     rows->block = max_i64(BLOCK_ELEMENTS / shape.columns, 1);
-    rotary_parallel_for(compute->threads, divide_up(rows->count, rows->block), run_block, rows);
+    rotary_parallel_for(backend->threads, divide_up(rows->count, rows->block), run_block, rows);
 }
 
-void activation_forward(const struct compute *compute, enum activation kind, struct matrix out,
+void activation_forward(const struct backend *backend, enum activation kind, struct matrix out,
                         struct matrix pre)
 {
     struct rows rows = {.kind = kind, .out = out, .pre = pre};
-    run(compute, &rows, out);
+    run(backend, &rows, out);
 }
 
-void activation_backward(const struct compute *compute, enum activation kind, struct matrix d_pre,
+void activation_backward(const struct backend *backend, enum activation kind, struct matrix d_pre,
                          struct matrix d_out, struct matrix saved)
 {
     struct rows rows = {.kind = kind, .d_pre = d_pre, .d_out = d_out, .saved = saved};
-    run(compute, &rows, d_out);
+    run(backend, &rows, d_out);
 }

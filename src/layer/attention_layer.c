@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/attention_layer.h"
 
-#include "tensor/profile.h"
+#include "backend/profile.h"
 
-rotary_status attention_layer_create(struct attention_layer *layer, const struct compute *compute,
+rotary_status attention_layer_create(struct attention_layer *layer, const struct backend *backend,
                                      const rotary_attention *attention,
                                      const struct attention_layer_config *config,
                                      struct parameters *parameters, rotary_error *error)
 {
-    struct attention_layer made = {.compute = compute,
+    struct attention_layer made = {.backend = backend,
                                    .attention = attention,
                                    .heads = config->heads,
                                    .key_value_heads = config->key_value_heads,
@@ -19,7 +19,7 @@ rotary_status attention_layer_create(struct attention_layer *layer, const struct
                                                           config->head_dim,
                                             .out_inputs = config->heads * config->head_dim};
     rotary_status status =
-        linear_pair_create(&made.projections, compute, &config->sublayer, &shape, parameters, error);
+        linear_pair_create(&made.projections, backend, &config->sublayer, &shape, parameters, error);
     if (status == ROTARY_OK)
         *layer = made;
     return status;
@@ -67,10 +67,10 @@ static void record_profile(const struct attention_layer *layer, double begin, co
 {
     double rows = (double)(batch * time), channels = (double)(layer->heads * layer->head_dim),
            elements_per_row = (double)((2 * layer->heads + 2 * layer->key_value_heads) * layer->head_dim);
-    profile_end(layer->compute->profile, begin, "attention", what,
+    profile_end(layer->backend->profile, begin, "attention", what,
                 matmuls * rows * channels * (double)(time + 1),
                 rows * elements_per_row * (matmuls > 2.0 ? 2.0 : 1.0) *
-                    (double)rotary_dtype_size(layer->compute->storage));
+                    (double)rotary_dtype_size(layer->backend->storage));
 }
 
 rotary_status attention_layer_forward(struct attention_layer *layer, const struct parameters *parameters,
@@ -91,7 +91,7 @@ rotary_status attention_layer_forward(struct attention_layer *layer, const struc
                                                .output = heads_of(layer, saved->context, time, 0),
                                                .log_sum_exp = saved->log_sum_exp,
                                                .workspace = call->workspace};
-    double begin = profile_begin(layer->compute->profile);
+    double begin = profile_begin(layer->backend->profile);
     status = rotary_attention_forward(layer->attention, &attention, error);
     record_profile(layer, begin, "forward", batch, time, 2.0);
     if (status != ROTARY_OK)
@@ -124,7 +124,7 @@ rotary_status attention_layer_backward(struct attention_layer *layer, struct par
         .key_gradient = d_heads.key,
         .value_gradient = d_heads.value,
         .workspace = call->workspace};
-    double begin = profile_begin(layer->compute->profile);
+    double begin = profile_begin(layer->backend->profile);
     status = rotary_attention_backward(layer->attention, &attention, error);
     record_profile(layer, begin, "backward", batch, time, 5.0);
     if (status != ROTARY_OK)
@@ -137,17 +137,17 @@ rotary_status attention_layer_backward(struct attention_layer *layer, struct par
 static void record_decode_profile(const struct attention_layer *layer, double begin, int64_t batch,
                                   int64_t time, const int64_t *lengths)
 {
-    if (!layer->compute->profile)
+    if (!layer->backend->profile)
         return;
     double keys = 0.0, scores = 0.0;
     for (int64_t sequence = 0; sequence < batch; sequence++) {
         keys += (double)(lengths[sequence] + time);
         scores += (double)time * ((double)lengths[sequence] + 0.5 * (double)(time + 1));
     }
-    profile_end(layer->compute->profile, begin, "attention", "decoding",
+    profile_end(layer->backend->profile, begin, "attention", "decoding",
                 4.0 * scores * (double)(layer->heads * layer->head_dim),
                 2.0 * keys * (double)(layer->key_value_heads * layer->head_dim) *
-                    (double)rotary_dtype_size(layer->compute->storage));
+                    (double)rotary_dtype_size(layer->backend->storage));
 }
 
 rotary_status attention_layer_decode(struct attention_layer *layer, const struct parameters *parameters,
@@ -175,7 +175,7 @@ rotary_status attention_layer_decode(struct attention_layer *layer, const struct
                                               .value_cache = heads_of(layer, values, cache->capacity, 0),
                                               .output = heads_of(layer, call->context, time, 0),
                                               .workspace = call->workspace};
-    double begin = profile_begin(layer->compute->profile);
+    double begin = profile_begin(layer->backend->profile);
     status = rotary_attention_decode(layer->attention, &attention, error);
     record_decode_profile(layer, begin, batch, time, cache->lengths);
     if (status != ROTARY_OK)

@@ -15,7 +15,7 @@
 #include <rotary/attention.h>
 
 struct attention_layer {
-    const struct compute *compute;
+    const struct backend *backend;
     const rotary_attention *attention; /* borrowed: layers share it */
     struct linear_pair projections;    /* "<name>.query_key_value", "<name>.output" */
     int64_t heads, key_value_heads, head_dim;
@@ -27,7 +27,7 @@ struct attention_layer_config {
 };
 
 ROTARY_CHECKED rotary_status attention_layer_create(struct attention_layer *layer,
-                                                    const struct compute *compute,
+                                                    const struct backend *backend,
                                                     const rotary_attention *attention,
                                                     const struct attention_layer_config *config,
                                                     struct parameters *parameters, rotary_error *error);

@@ -94,19 +94,19 @@ static void gather_block(void *argument, int64_t index, int worker)
     }
 }
 
-void embedding_forward(const struct embedding *embedding, const struct compute *compute,
+void embedding_forward(const struct embedding *embedding, const struct backend *backend,
                        const struct parameters *parameters, const struct embedding_call *call, float *out)
 {
     const float *learned = parameter_value(parameters, embedding->position_table);
     struct gather gather = {.embedding = embedding,
-                            .kernels = compute->kernels,
+                            .kernels = backend->kernels,
                             .call = call,
                             .table = parameter_value(parameters, embedding->table),
                             .positions = learned ? learned : embedding->sinusoids,
                             .out = out,
                             .rows = call->batch * call->time,
                             .mask = dropout_mask(call->dropout)};
-    rotary_parallel_for(compute->threads, divide_up(gather.rows, BLOCK_ROWS), gather_block, &gather);
+    rotary_parallel_for(backend->threads, divide_up(gather.rows, BLOCK_ROWS), gather_block, &gather);
 }
 
 struct scatter {
@@ -136,17 +136,17 @@ static void scatter_slice(void *argument, int64_t index, int worker)
     }
 }
 
-void embedding_backward(const struct embedding *embedding, const struct compute *compute,
+void embedding_backward(const struct embedding *embedding, const struct backend *backend,
                         struct parameters *parameters, const struct embedding_call *call, const float *d_out)
 {
     struct scatter scatter = {.embedding = embedding,
-                              .kernels = compute->kernels,
+                              .kernels = backend->kernels,
                               .call = call,
                               .d_table = parameter_gradient(parameters, embedding->table),
                               .d_positions = parameter_gradient(parameters, embedding->position_table),
                               .d_out = d_out,
                               .rows = call->batch * call->time,
                               .mask = dropout_mask(call->dropout)};
-    rotary_parallel_for(compute->threads, divide_up(embedding->width, SLICE_COLUMNS), scatter_slice,
+    rotary_parallel_for(backend->threads, divide_up(embedding->width, SLICE_COLUMNS), scatter_slice,
                         &scatter);
 }

@@ -7,9 +7,9 @@
 #ifndef ROTARY_LAYER_EMBEDDING_H
 #define ROTARY_LAYER_EMBEDDING_H
 
+#include "backend/backend.h"
+#include "backend/parameters.h"
 #include "layer/dropout.h"
-#include "tensor/compute.h"
-#include "tensor/parameters.h"
 
 struct embedding {
     int64_t width;
@@ -46,10 +46,10 @@ struct embedding_call {
     struct dropout dropout;
 };
 /* out [batch * time, width] f32. */
-void embedding_forward(const struct embedding *embedding, const struct compute *compute,
+void embedding_forward(const struct embedding *embedding, const struct backend *backend,
                        const struct parameters *parameters, const struct embedding_call *call, float *out);
 /* Accumulates the gradients of the tables, in row order for any number of threads. Positions start at 0. */
-void embedding_backward(const struct embedding *embedding, const struct compute *compute,
+void embedding_backward(const struct embedding *embedding, const struct backend *backend,
                         struct parameters *parameters, const struct embedding_call *call, const float *d_out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/feed_forward.h"
 
-#include "tensor/profile.h"
+#include "backend/profile.h"
 
 int64_t feed_forward_pre_activation_columns(enum activation activation, int64_t hidden)
 {
@@ -13,18 +13,18 @@ int64_t feed_forward_pre_activation_columns(enum activation activation, int64_t 
     return widths[activation] * hidden;
 }
 
-rotary_status feed_forward_create(struct feed_forward *layer, const struct compute *compute,
+rotary_status feed_forward_create(struct feed_forward *layer, const struct backend *backend,
                                   const struct feed_forward_config *config, struct parameters *parameters,
                                   rotary_error *error)
 {
-    struct feed_forward made = {.activation = config->activation, .compute = compute};
+    struct feed_forward made = {.activation = config->activation, .backend = backend};
     const struct linear_pair_shape shape = {.in_name = "up",
                                             .out_name = "down",
                                             .in_outputs = config->hidden *
                                                           (config->activation == ACTIVATION_SWIGLU ? 2 : 1),
                                             .out_inputs = config->hidden};
     rotary_status status =
-        linear_pair_create(&made.projections, compute, &config->sublayer, &shape, parameters, error);
+        linear_pair_create(&made.projections, backend, &config->sublayer, &shape, parameters, error);
     if (status == ROTARY_OK)
         *layer = made;
     return status;
@@ -40,7 +40,7 @@ void feed_forward_destroy(struct feed_forward *layer)
 static void record_profile(const struct feed_forward *layer, double begin, const char *what,
                            struct matrix saved, struct matrix hidden)
 {
-    profile_end(layer->compute->profile, begin, "feed_forward.activation", what, 0.0,
+    profile_end(layer->backend->profile, begin, "feed_forward.activation", what, 0.0,
                 (double)(saved.rows * (saved.columns + 2 * hidden.columns)) *
                     (double)rotary_dtype_size(hidden.dtype));
 }
@@ -56,9 +56,9 @@ rotary_status feed_forward_forward(struct feed_forward *layer, const struct para
     } else {
         status = linear_forward(layer->projections.in, parameters, saved.pre_activation, in,
                                 MATMUL_EPILOGUE_NONE, error);
-        double begin = profile_begin(layer->compute->profile);
+        double begin = profile_begin(layer->backend->profile);
         if (status == ROTARY_OK)
-            activation_forward(layer->compute, layer->activation, saved.hidden, saved.pre_activation);
+            activation_forward(layer->backend, layer->activation, saved.hidden, saved.pre_activation);
         record_profile(layer, begin, "forward", saved.pre_activation, saved.hidden);
     }
     if (status != ROTARY_OK)
@@ -77,8 +77,8 @@ rotary_status feed_forward_backward(struct feed_forward *layer, struct parameter
     bool gated = layer->activation == ACTIVATION_SWIGLU;
     struct matrix d_up = gated ? call->d_pre_activation : call->d_hidden; /* relu and gelu work in place */
     struct matrix activation = layer->activation == ACTIVATION_RELU ? saved->hidden : saved->pre_activation;
-    double begin = profile_begin(layer->compute->profile);
-    activation_backward(layer->compute, layer->activation, d_up, call->d_hidden, activation);
+    double begin = profile_begin(layer->backend->profile);
+    activation_backward(layer->backend, layer->activation, d_up, call->d_hidden, activation);
     record_profile(layer, begin, "backward", activation, call->d_hidden);
     return linear_backward(layer->projections.in, parameters, call->d_in, d_up, call->in, error);
 }

@@ -12,7 +12,7 @@
 
 struct feed_forward {
     enum activation activation;
-    const struct compute *compute;
+    const struct backend *backend;
     struct linear_pair projections; /* "<name>.up" (for swiglu: gate rows, then up rows), "<name>.down" */
 };
 
@@ -22,7 +22,7 @@ struct feed_forward_config {
     enum activation activation;
 };
 
-ROTARY_CHECKED rotary_status feed_forward_create(struct feed_forward *layer, const struct compute *compute,
+ROTARY_CHECKED rotary_status feed_forward_create(struct feed_forward *layer, const struct backend *backend,
                                                  const struct feed_forward_config *config,
                                                  struct parameters *parameters, rotary_error *error);
 void feed_forward_destroy(struct feed_forward *layer);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/linear.h"
 
+#include "backend/profile.h"
 #include "base/fail.h"
-#include "tensor/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct linear {
-    const struct compute *compute;
+    const struct backend *backend;
     int64_t inputs, outputs, rows;
     int weight, bias;               /* rows of the table; bias is -1 for none */
     struct packed_weight *forward;  /* [inputs, outputs] */
@@ -52,18 +52,18 @@ static const char *role_of(const char *name)
 
 static rotary_status create_packed_weights(struct linear *linear, bool training, rotary_error *error)
 {
-    const struct compute *compute = linear->compute;
+    const struct backend *backend = linear->backend;
     const struct packed_weight_config forward = {
-        .dtype = compute->storage, .inner = linear->inputs, .columns = linear->outputs, .transposed = true};
+        .dtype = backend->storage, .inner = linear->inputs, .columns = linear->outputs, .transposed = true};
     const struct packed_weight_config backward = {
-        .dtype = compute->storage, .inner = linear->outputs, .columns = linear->inputs};
-    rotary_status status = packed_weight_create(&linear->forward, compute->matmul, &forward, error);
+        .dtype = backend->storage, .inner = linear->outputs, .columns = linear->inputs};
+    rotary_status status = packed_weight_create(&linear->forward, backend->matmul, &forward, error);
     if (status != ROTARY_OK || !training)
         return status;
-    return packed_weight_create(&linear->backward, compute->matmul, &backward, error);
+    return packed_weight_create(&linear->backward, backend->matmul, &backward, error);
 }
 
-rotary_status linear_create(struct linear **linear, const struct compute *compute,
+rotary_status linear_create(struct linear **linear, const struct backend *backend,
                             const struct linear_config *config, struct parameters *parameters,
                             rotary_error *error)
 {
@@ -75,7 +75,7 @@ rotary_status linear_create(struct linear **linear, const struct compute *comput
     struct linear *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for linear layer \"%s\"", config->name);
-    made->compute = compute;
+    made->backend = backend;
     made->inputs = config->inputs;
     made->outputs = config->outputs;
     made->rows = config->rows;
@@ -114,7 +114,7 @@ int64_t linear_outputs(const struct linear *linear)
 rotary_status linear_prepare(struct linear *linear, const struct parameters *parameters, rotary_error *error)
 {
     const float *weight = parameter_value(parameters, linear->weight);
-    struct matmul *matmul = linear->compute->matmul;
+    struct matmul *matmul = linear->backend->matmul;
     rotary_status status = packed_weight_fill(linear->forward, matmul, weight, error);
     if (status == ROTARY_OK && linear->backward)
         status = packed_weight_fill(linear->backward, matmul, weight, error);
@@ -125,13 +125,13 @@ static rotary_status check_shapes(const struct linear *linear, struct matrix in,
                                   rotary_error *error)
 {
     if (in.rows > linear->rows || out.rows != in.rows || in.columns != linear->inputs ||
-        out.columns != linear->outputs || in.dtype != linear->compute->storage)
+        out.columns != linear->outputs || in.dtype != linear->backend->storage)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "a linear layer of %lld inputs and %lld outputs in %s, created for %lld rows, got an input "
             "[%lld, %lld] in %s and an output [%lld, %lld]",
             (long long)linear->inputs, (long long)linear->outputs,
-            rotary_dtype_name(linear->compute->storage), (long long)linear->rows, (long long)in.rows,
+            rotary_dtype_name(linear->backend->storage), (long long)linear->rows, (long long)in.rows,
             (long long)in.columns, rotary_dtype_name(in.dtype), (long long)out.rows, (long long)out.columns);
     return ROTARY_OK;
 }
@@ -140,8 +140,8 @@ static rotary_status check_shapes(const struct linear *linear, struct matrix in,
 static void record_profile(const struct linear *linear, double begin, const char *what, int64_t rows)
 {
     double ins = (double)linear->inputs, outs = (double)linear->outputs, all = (double)rows,
-           size = (double)rotary_dtype_size(linear->compute->storage);
-    profile_end(linear->compute->profile, begin, linear->role, what, 2.0 * all * ins * outs,
+           size = (double)rotary_dtype_size(linear->backend->storage);
+    profile_end(linear->backend->profile, begin, linear->role, what, 2.0 * all * ins * outs,
                 size * (all * (ins + outs) + ins * outs));
 }
 
@@ -151,13 +151,13 @@ rotary_status linear_forward(struct linear *linear, const struct parameters *par
     rotary_status status = check_shapes(linear, in, out, error);
     if (status != ROTARY_OK)
         return status;
-    double begin = profile_begin(linear->compute->profile);
+    double begin = profile_begin(linear->backend->profile);
     const struct matmul_call call = {.out = out,
                                      .in = in,
                                      .weight = linear->forward,
                                      .bias = parameter_value(parameters, linear->bias),
                                      .epilogue = epilogue};
-    status = matmul_run(linear->compute->matmul, &call, error);
+    status = matmul_run(linear->backend->matmul, &call, error);
     record_profile(linear, begin, "forward", in.rows);
     return status;
 }
@@ -171,15 +171,15 @@ rotary_status linear_backward(struct linear *linear, struct parameters *paramete
                              "a linear layer created for inference has no backward pass");
     if (status != ROTARY_OK)
         return status;
-    double begin = profile_begin(linear->compute->profile);
-    status = matmul_gradient(linear->compute->matmul, parameter_gradient(parameters, linear->weight),
+    double begin = profile_begin(linear->backend->profile);
+    status = matmul_gradient(linear->backend->matmul, parameter_gradient(parameters, linear->weight),
                              parameter_gradient(parameters, linear->bias), d_out, in, error);
     record_profile(linear, begin, "gradient of weight and bias", in.rows);
     if (status != ROTARY_OK || !d_in.data)
         return status;
-    begin = profile_begin(linear->compute->profile);
+    begin = profile_begin(linear->backend->profile);
     const struct matmul_call call = {.out = d_in, .in = d_out, .weight = linear->backward};
-    status = matmul_run(linear->compute->matmul, &call, error);
+    status = matmul_run(linear->backend->matmul, &call, error);
     record_profile(linear, begin, "gradient of the input", in.rows);
     return status;
 }

@@ -5,9 +5,9 @@
 #ifndef ROTARY_LAYER_LINEAR_H
 #define ROTARY_LAYER_LINEAR_H
 
-#include "tensor/compute.h"
-#include "tensor/matmul.h"
-#include "tensor/parameters.h"
+#include "backend/backend.h"
+#include "backend/matmul.h"
+#include "backend/parameters.h"
 
 struct linear;
 
@@ -21,7 +21,7 @@ struct linear_config {
     float scale; /* of both initial distributions */
 };
 
-ROTARY_CHECKED rotary_status linear_create(struct linear **linear, const struct compute *compute,
+ROTARY_CHECKED rotary_status linear_create(struct linear **linear, const struct backend *backend,
                                            const struct linear_config *config, struct parameters *parameters,
                                            rotary_error *error);
 void linear_destroy(struct linear *linear);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static rotary_status create_linear(struct linear **linear, const struct compute *compute,
+static rotary_status create_linear(struct linear **linear, const struct backend *backend,
                                    const struct sublayer_config *config, struct linear_config linear_config,
                                    struct parameters *parameters, rotary_error *error)
 {
@@ -16,10 +16,10 @@ static rotary_status create_linear(struct linear **linear, const struct compute 
     linear_config.tied_weight = -1;
     linear_config.initial = config->initial;
     linear_config.bias_initial = config->bias_initial;
-    return linear_create(linear, compute, &linear_config, parameters, error);
+    return linear_create(linear, backend, &linear_config, parameters, error);
 }
 
-rotary_status linear_pair_create(struct linear_pair *pair, const struct compute *compute,
+rotary_status linear_pair_create(struct linear_pair *pair, const struct backend *backend,
                                  const struct sublayer_config *config, const struct linear_pair_shape *shape,
                                  struct parameters *parameters, rotary_error *error)
 {
@@ -32,9 +32,9 @@ rotary_status linear_pair_create(struct linear_pair *pair, const struct compute 
                                       .outputs = config->width,
                                       .scale = config->out_scale};
     struct linear_pair made = {0};
-    rotary_status status = create_linear(&made.in, compute, config, in, parameters, error);
+    rotary_status status = create_linear(&made.in, backend, config, in, parameters, error);
     if (status == ROTARY_OK)
-        status = create_linear(&made.out, compute, config, out, parameters, error);
+        status = create_linear(&made.out, backend, config, out, parameters, error);
     if (status == ROTARY_OK)
         *pair = made;
     else

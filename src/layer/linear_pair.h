@@ -28,7 +28,7 @@ struct linear_pair_shape {
     int64_t in_outputs, out_inputs;
 };
 
-ROTARY_CHECKED rotary_status linear_pair_create(struct linear_pair *pair, const struct compute *compute,
+ROTARY_CHECKED rotary_status linear_pair_create(struct linear_pair *pair, const struct backend *backend,
                                                 const struct sublayer_config *config,
                                                 const struct linear_pair_shape *shape,
                                                 struct parameters *parameters, rotary_error *error);

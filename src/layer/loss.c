@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/loss.h"
 
+#include "backend/profile.h"
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
-#include "tensor/profile.h"
 
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ enum {
 };
 
 struct loss {
-    const struct compute *compute;
+    const struct backend *backend;
     struct linear *output;
     int64_t classes, stride, block_rows;
     float smoothing;
@@ -45,15 +45,15 @@ static void carve(struct loss *loss)
     loss->logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride, sizeof(float));
     if (loss->training)
         loss->d_logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride,
-                                           rotary_dtype_size(loss->compute->storage));
+                                           rotary_dtype_size(loss->backend->storage));
     loss->items = rotary_arena_push(&loss->arena, items_of(loss->block_rows), sizeof *loss->items);
 }
 
 /* A loss without memory, whose arena is measured. */
-static struct loss measure(const struct compute *compute, int64_t classes, const struct loss_config *config)
+static struct loss measure(const struct backend *backend, int64_t classes, const struct loss_config *config)
 {
     struct loss loss = {
-        .compute = compute,
+        .backend = backend,
         .classes = classes,
         .stride = round_up(classes, STRIDE_MULTIPLE),
         .smoothing = config->label_smoothing,
@@ -64,12 +64,12 @@ static struct loss measure(const struct compute *compute, int64_t classes, const
     return loss;
 }
 
-size_t loss_bytes(const struct compute *compute, int64_t classes, const struct loss_config *config)
+size_t loss_bytes(const struct backend *backend, int64_t classes, const struct loss_config *config)
 {
-    return measure(compute, classes, config).arena.used;
+    return measure(backend, classes, config).arena.used;
 }
 
-rotary_status loss_create(struct loss **loss, const struct compute *compute, struct linear *output,
+rotary_status loss_create(struct loss **loss, const struct backend *backend, struct linear *output,
                           const struct loss_config *config, rotary_error *error)
 {
     if (config->rows < 1 || !(config->label_smoothing >= 0.0f && config->label_smoothing < 1.0f))
@@ -81,7 +81,7 @@ rotary_status loss_create(struct loss **loss, const struct compute *compute, str
     struct loss *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the loss");
-    *made = measure(compute, linear_outputs(output), config);
+    *made = measure(backend, linear_outputs(output), config);
     made->output = output;
     rotary_status status = rotary_arena_allocate(&made->arena, "the logits", error);
     if (status != ROTARY_OK) {
@@ -113,7 +113,7 @@ static void softmax_item(void *argument, int64_t index, int worker)
     const struct loss_block *block = argument;
     struct loss *loss = block->loss;
     int64_t first = index * ITEM_ROWS;
-    struct matrix d_logits = matrix_of(loss->d_logits, loss->compute->storage, block->rows, loss->stride);
+    struct matrix d_logits = matrix_of(loss->d_logits, loss->backend->storage, block->rows, loss->stride);
     struct layer_cross_entropy *item = &loss->items[index];
     *item = (struct layer_cross_entropy){
         .rows = min_i64(block->rows - first, ITEM_ROWS),
@@ -123,10 +123,10 @@ static void softmax_item(void *argument, int64_t index, int worker)
         .targets = block->call->targets + block->first + first,
         .gradient_scale = block->call->gradient_scale,
         .smoothing = loss->smoothing,
-        .storage = loss->compute->storage,
+        .storage = loss->backend->storage,
         .gradient = block->call->d_hidden.data ? matrix_rows(d_logits, first, 1).data : NULL,
         .gradient_stride = loss->stride};
-    loss->compute->kernels->cross_entropy(item);
+    loss->backend->kernels->cross_entropy(item);
 }
 
 static rotary_status run_block(struct loss_block *block, struct parameters *parameters,
@@ -142,11 +142,11 @@ static rotary_status run_block(struct loss_block *block, struct parameters *para
         linear_forward(loss->output, parameters, logits, hidden, MATMUL_EPILOGUE_NONE, error);
     if (status != ROTARY_OK)
         return status;
-    double begin = profile_begin(loss->compute->profile);
-    rotary_parallel_for(loss->compute->threads, items_of(rows), softmax_item, block);
-    profile_end(loss->compute->profile, begin, "softmax and cross-entropy", "with its gradient", 0.0,
+    double begin = profile_begin(loss->backend->profile);
+    rotary_parallel_for(loss->backend->threads, items_of(rows), softmax_item, block);
+    profile_end(loss->backend->profile, begin, "softmax and cross-entropy", "with its gradient", 0.0,
                 (double)(rows * loss->stride) *
-                    (sizeof(float) + (double)rotary_dtype_size(loss->compute->storage)));
+                    (sizeof(float) + (double)rotary_dtype_size(loss->backend->storage)));
     for (int64_t i = 0; i < items_of(rows); i++) {
         sums->total += loss->items[i].loss;
         sums->counted += loss->items[i].counted;
@@ -154,7 +154,7 @@ static rotary_status run_block(struct loss_block *block, struct parameters *para
     }
     if (!call->d_hidden.data)
         return ROTARY_OK;
-    struct matrix d_logits = matrix_of(loss->d_logits, loss->compute->storage, rows, loss->classes);
+    struct matrix d_logits = matrix_of(loss->d_logits, loss->backend->storage, rows, loss->classes);
     d_logits.stride = loss->stride;
     return linear_backward(loss->output, parameters, matrix_rows(call->d_hidden, first, rows), d_logits,
                            hidden, error);

@@ -19,9 +19,9 @@ struct loss_config {
 };
 
 /* Bytes that loss_create allocates for `classes` outputs. */
-size_t loss_bytes(const struct compute *compute, int64_t classes, const struct loss_config *config);
+size_t loss_bytes(const struct backend *backend, int64_t classes, const struct loss_config *config);
 /* `output` (width -> vocabulary) is borrowed. */
-ROTARY_CHECKED rotary_status loss_create(struct loss **loss, const struct compute *compute,
+ROTARY_CHECKED rotary_status loss_create(struct loss **loss, const struct backend *backend,
                                          struct linear *output, const struct loss_config *config,
                                          rotary_error *error);
 void loss_destroy(struct loss *loss);

@@ -66,10 +66,10 @@ static void forward_block(void *argument, int64_t index, int worker)
     forward->kernels->norm_forward(&work);
 }
 
-void norm_forward(const struct norm *norm, const struct compute *compute, const struct parameters *parameters,
+void norm_forward(const struct norm *norm, const struct backend *backend, const struct parameters *parameters,
                   const struct norm_forward_call *call)
 {
-    struct forward forward = {.kernels = compute->kernels,
+    struct forward forward = {.kernels = backend->kernels,
                               .sublayer_output = call->sublayer_output,
                               .normalised = call->normalised,
                               .all = {.rows = call->rows,
@@ -78,7 +78,7 @@ void norm_forward(const struct norm *norm, const struct compute *compute, const 
                                       .epsilon = norm->epsilon,
                                       .gain = parameter_value(parameters, norm->gain),
                                       .bias = parameter_value(parameters, norm->bias),
-                                      .storage = compute->storage,
+                                      .storage = backend->storage,
                                       .residual = call->residual,
                                       .sublayer_output_stride = call->sublayer_output.stride,
                                       .mask = dropout_mask(call->dropout),
@@ -87,7 +87,7 @@ void norm_forward(const struct norm *norm, const struct compute *compute, const 
                                       .normalised_f32 = call->normalised_f32,
                                       .mean = call->mean,
                                       .rstd = call->rstd}};
-    rotary_parallel_for(compute->threads, blocks_of(call->rows), forward_block, &forward);
+    rotary_parallel_for(backend->threads, blocks_of(call->rows), forward_block, &forward);
 }
 
 int64_t norm_scratch(const struct norm *norm, int64_t rows)
@@ -127,11 +127,11 @@ static void backward_block(void *argument, int64_t index, int worker)
     backward->kernels->norm_backward(&work);
 }
 
-void norm_backward(const struct norm *norm, const struct compute *compute, struct parameters *parameters,
+void norm_backward(const struct norm *norm, const struct backend *backend, struct parameters *parameters,
                    const struct norm_backward_call *call)
 {
     int64_t blocks = blocks_of(call->rows), width = norm->width;
-    struct backward backward = {.kernels = compute->kernels,
+    struct backward backward = {.kernels = backend->kernels,
                                 .d_normalised = call->d_normalised,
                                 .d_sublayer_output = call->d_sublayer_output,
                                 .scratch = call->scratch,
@@ -139,7 +139,7 @@ void norm_backward(const struct norm *norm, const struct compute *compute, struc
                                         .width = width,
                                         .rms = norm->kind == NORM_RMS,
                                         .accumulate = call->accumulate,
-                                        .storage = compute->storage,
+                                        .storage = backend->storage,
                                         .gain = parameter_value(parameters, norm->gain),
                                         .residual_sum = call->residual_sum,
                                         .mean = call->mean,
@@ -149,10 +149,10 @@ void norm_backward(const struct norm *norm, const struct compute *compute, struc
                                         .d_residual = call->d_residual,
                                         .d_sublayer_output_stride = call->d_sublayer_output.stride,
                                         .mask = dropout_mask(call->dropout)}};
-    rotary_parallel_for(compute->threads, blocks, backward_block, &backward);
-    compute->kernels->column_sums(parameter_gradient(parameters, norm->gain), ROTARY_F32, call->scratch,
+    rotary_parallel_for(backend->threads, blocks, backward_block, &backward);
+    backend->kernels->column_sums(parameter_gradient(parameters, norm->gain), ROTARY_F32, call->scratch,
                                   blocks, width, 2 * width);
     if (norm->bias >= 0)
-        compute->kernels->column_sums(parameter_gradient(parameters, norm->bias), ROTARY_F32,
+        backend->kernels->column_sums(parameter_gradient(parameters, norm->bias), ROTARY_F32,
                                       call->scratch + width, blocks, width, 2 * width);
 }

@@ -10,10 +10,10 @@
 #ifndef ROTARY_LAYER_NORM_H
 #define ROTARY_LAYER_NORM_H
 
+#include "backend/backend.h"
+#include "backend/matrix.h"
+#include "backend/parameters.h"
 #include "layer/dropout.h"
-#include "tensor/compute.h"
-#include "tensor/matrix.h"
-#include "tensor/parameters.h"
 
 enum norm_kind { NORM_LAYER, NORM_RMS };
 
@@ -43,7 +43,7 @@ struct norm_forward_call {
     float *normalised_f32;         /* [rows, width], for post-norm's residual stream; NULL: not wanted */
     float *mean, *rstd; /* [rows]: mean, 1/sqrt(variance + epsilon), for backward; NULL: not wanted */
 };
-void norm_forward(const struct norm *norm, const struct compute *compute, const struct parameters *parameters,
+void norm_forward(const struct norm *norm, const struct backend *backend, const struct parameters *parameters,
                   const struct norm_forward_call *call);
 
 struct norm_backward_call {
@@ -62,7 +62,7 @@ struct norm_backward_call {
 /* Floats of scratch for `rows` rows: partial sums of d_gain and d_bias, which are added in an order that
  * depends on the number of rows alone. */
 int64_t norm_scratch(const struct norm *norm, int64_t rows);
-void norm_backward(const struct norm *norm, const struct compute *compute, struct parameters *parameters,
+void norm_backward(const struct norm *norm, const struct backend *backend, struct parameters *parameters,
                    const struct norm_backward_call *call);
 
 #endif

@@ -24,7 +24,7 @@ int64_t position_rotary_dim(int64_t head_dim, double fraction)
 }
 
 /* *rope is not written where no channel is rotated. */
-static rotary_status create_rope(rotary_rope **rope, const struct compute *compute,
+static rotary_status create_rope(rotary_rope **rope, const struct backend *backend,
                                  const struct position_config *config, double fraction, rotary_error *error)
 {
     int64_t channels = position_rotary_dim(config->head_dim, fraction);
@@ -37,33 +37,33 @@ static rotary_status create_rope(rotary_rope **rope, const struct compute *compu
     plan.pairing = config->pairing;
     plan.base = config->base;
     plan.table_positions = config->table_positions;
-    plan.threads = compute->threads;
-    plan.isa = compute->isa;
+    plan.threads = backend->threads;
+    plan.isa = backend->isa;
     return rotary_rope_create(rope, &plan, error);
 }
 
-rotary_status position_attention_create(struct position_attention *attention, const struct compute *compute,
+rotary_status position_attention_create(struct position_attention *attention, const struct backend *backend,
                                         const struct position_config *config, rotary_error *error)
 {
     struct position_attention made = {0};
     const struct position_encoding *encoding = position_encoding(config->position);
     rotary_status status = ROTARY_OK;
     if (encoding->rotate_query_key)
-        status = create_rope(&made.rope, compute, config, config->query_key_fraction, error);
+        status = create_rope(&made.rope, backend, config, config->query_key_fraction, error);
     if (status == ROTARY_OK && encoding->rotate_value)
-        status = create_rope(&made.value_rope, compute, config, config->value_fraction, error);
+        status = create_rope(&made.value_rope, backend, config, config->value_fraction, error);
     if (status == ROTARY_OK) {
         rotary_attention_config plan;
         rotary_attention_config_default(&plan);
         plan.heads = config->heads;
         plan.key_value_heads = config->key_value_heads;
         plan.head_dim = config->head_dim;
-        plan.dtype = compute->storage;
+        plan.dtype = backend->storage;
         plan.causal = true;
         plan.rope = made.rope;
         plan.value_rope = made.value_rope;
-        plan.threads = compute->threads;
-        plan.isa = compute->isa;
+        plan.threads = backend->threads;
+        plan.isa = backend->isa;
         status = rotary_attention_create(&made.attention, &plan, error);
     }
     if (status == ROTARY_OK)

@@ -5,8 +5,8 @@
 #ifndef ROTARY_LAYER_POSITION_H
 #define ROTARY_LAYER_POSITION_H
 
+#include "backend/backend.h"
 #include "layer/embedding.h"
-#include "tensor/compute.h"
 
 #include <rotary/attention.h>
 
@@ -46,7 +46,7 @@ struct position_attention {
     rotary_attention *attention;
 };
 ROTARY_CHECKED rotary_status position_attention_create(struct position_attention *attention,
-                                                       const struct compute *compute,
+                                                       const struct backend *backend,
                                                        const struct position_config *config,
                                                        rotary_error *error);
 void position_attention_destroy(struct position_attention *attention);

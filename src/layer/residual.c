@@ -48,14 +48,14 @@ static void add_block(void *argument, int64_t index, int worker)
     }
 }
 
-void residual_cast(const struct compute *compute, struct matrix out, const float *from)
+void residual_cast(const struct backend *backend, struct matrix out, const float *from)
 {
-    struct residual_work work = {.kernels = compute->kernels, .storage = out, .from = from};
-    rotary_parallel_for(compute->threads, blocks_of(out.rows), cast_block, &work);
+    struct residual_work work = {.kernels = backend->kernels, .storage = out, .from = from};
+    rotary_parallel_for(backend->threads, blocks_of(out.rows), cast_block, &work);
 }
 
-void residual_add(const struct compute *compute, float *to, struct matrix from)
+void residual_add(const struct backend *backend, float *to, struct matrix from)
 {
-    struct residual_work work = {.kernels = compute->kernels, .storage = from, .to = to};
-    rotary_parallel_for(compute->threads, blocks_of(from.rows), add_block, &work);
+    struct residual_work work = {.kernels = backend->kernels, .storage = from, .to = to};
+    rotary_parallel_for(backend->threads, blocks_of(from.rows), add_block, &work);
 }

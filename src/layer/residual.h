@@ -5,13 +5,13 @@
 #ifndef ROTARY_LAYER_RESIDUAL_H
 #define ROTARY_LAYER_RESIDUAL_H
 
-#include "tensor/compute.h"
-#include "tensor/matrix.h"
+#include "backend/backend.h"
+#include "backend/matrix.h"
 
 /* out = from, converted to the type of out. from is [out.rows, out.columns]. */
-void residual_cast(const struct compute *compute, struct matrix out, const float *from);
+void residual_cast(const struct backend *backend, struct matrix out, const float *from);
 
 /* to += from. to is [from.rows, from.columns]. */
-void residual_add(const struct compute *compute, float *to, struct matrix from);
+void residual_add(const struct backend *backend, float *to, struct matrix from);
 
 #endif

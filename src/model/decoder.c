@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static rotary_status create_position(struct position_attention *position, const struct compute *compute,
+static rotary_status create_position(struct position_attention *position, const struct backend *backend,
                                      const struct decoder_config *config, int64_t table_positions,
                                      rotary_error *error)
 {
@@ -24,7 +24,7 @@ static rotary_status create_position(struct position_attention *position, const 
                                   .query_key_fraction = config->partial_rotary_factor,
                                   .value_fraction = config->value_fraction,
                                   .table_positions = table_positions};
-    return position_attention_create(position, compute, &row, error);
+    return position_attention_create(position, backend, &row, error);
 }
 
 /* The initial distribution of a linear layer. PyTorch draws weight and bias uniformly within 1 /
@@ -73,7 +73,7 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
         .key_value_heads = config->num_key_value_heads,
         .head_dim = config->head_dim};
     rotary_status status =
-        attention_layer_create(&block->attention, decoder->compute, decoder->position.attention, &attention,
+        attention_layer_create(&block->attention, decoder->backend, decoder->position.attention, &attention,
                                &decoder->parameters, error);
     if (status != ROTARY_OK)
         return status;
@@ -82,7 +82,7 @@ static rotary_status add_block(struct decoder *decoder, int64_t layer, rotary_er
         .sublayer = sublayer_config_of(decoder, name, config->intermediate_size),
         .hidden = config->intermediate_size,
         .activation = (enum activation)config->hidden_act};
-    return feed_forward_create(&block->feed_forward, decoder->compute, &feed_forward, &decoder->parameters,
+    return feed_forward_create(&block->feed_forward, decoder->backend, &feed_forward, &decoder->parameters,
                                error);
 }
 
@@ -129,11 +129,11 @@ static rotary_status add_output(struct decoder *decoder, rotary_error *error)
                                    .bias_initial = initializer.bias,
                                    .scale = initializer.scale};
     rotary_status status =
-        linear_create(&decoder->output, decoder->compute, &linear, &decoder->parameters, error);
+        linear_create(&decoder->output, decoder->backend, &linear, &decoder->parameters, error);
     if (status != ROTARY_OK)
         return status;
     struct loss_config loss = loss_config_of(decoder);
-    return loss_create(&decoder->loss, decoder->compute, decoder->output, &loss, error);
+    return loss_create(&decoder->loss, decoder->backend, decoder->output, &loss, error);
 }
 
 static rotary_status add_layers(struct decoder *decoder, rotary_error *error)
@@ -172,7 +172,7 @@ static void carve_block(struct decoder *decoder, struct block *block)
 {
     const struct decoder_config *config = &decoder->config;
     struct rotary_arena *arena = &decoder->arena;
-    rotary_dtype storage = decoder->compute->storage;
+    rotary_dtype storage = decoder->backend->storage;
     int64_t rows = decoder_rows(decoder->limits), heads = config->num_attention_heads;
     block->attention_saved.qkv =
         push_matrix(arena, storage, rows, (heads + 2 * config->num_key_value_heads) * config->head_dim);
@@ -191,7 +191,7 @@ static void carve_residual_norm(struct decoder *decoder, struct residual_norm *r
     residual_norm->mean = push_floats(&decoder->arena, rows);
     residual_norm->rstd = push_floats(&decoder->arena, rows);
     residual_norm->normalised =
-        push_matrix(&decoder->arena, decoder->compute->storage, rows, decoder->config.hidden_size);
+        push_matrix(&decoder->arena, decoder->backend->storage, rows, decoder->config.hidden_size);
 }
 
 static size_t attention_workspace_bytes(const struct decoder *decoder)
@@ -232,7 +232,7 @@ static void carve_blocks(struct decoder *decoder)
 static void carve_gradients(struct decoder *decoder)
 {
     struct rotary_arena *arena = &decoder->arena;
-    rotary_dtype storage = decoder->compute->storage;
+    rotary_dtype storage = decoder->backend->storage;
     const struct block *block = &decoder->blocks[0];
     int64_t rows = decoder_rows(decoder->limits), width = decoder->config.hidden_size;
     bool gated = decoder_is_gated(&decoder->config);
@@ -255,7 +255,7 @@ static void carve(struct decoder *decoder)
     carve_blocks(decoder);
     for (int i = 0; i < 2; i++)
         decoder->residual[i] = push_floats(arena, rows * width);
-    decoder->sublayer_output = push_matrix(arena, decoder->compute->storage, rows, width);
+    decoder->sublayer_output = push_matrix(arena, decoder->backend->storage, rows, width);
     decoder->attention_workspace = rotary_arena_push(arena, (int64_t)attention_workspace_bytes(decoder), 1);
     if (decoder->limits.training)
         carve_gradients(decoder);
@@ -263,7 +263,7 @@ static void carve(struct decoder *decoder)
 
 /* A decoder with neither parameters nor memory: enough for carve() to measure. Its rotation tables have
  * table_positions positions. */
-static rotary_status create_without_memory(struct decoder **decoder, const struct compute *compute,
+static rotary_status create_without_memory(struct decoder **decoder, const struct backend *backend,
                                            const struct decoder_config *config, struct decoder_limits limits,
                                            int64_t table_positions, rotary_error *error)
 {
@@ -280,7 +280,7 @@ static rotary_status create_without_memory(struct decoder **decoder, const struc
     }
     made->config = *config;
     made->limits = limits;
-    made->compute = compute;
+    made->backend = backend;
     rotary_status status = decoder_config_check(&made->config, error);
     if (status == ROTARY_OK &&
         (limits.batch < 1 || limits.time < 1 || limits.batch > INT32_MAX / limits.time))
@@ -290,7 +290,7 @@ static rotary_status create_without_memory(struct decoder **decoder, const struc
                         "below 2^31",
                         (long long)limits.batch, (long long)limits.time);
     if (status == ROTARY_OK)
-        status = create_position(&made->position, compute, &made->config, table_positions, error);
+        status = create_position(&made->position, backend, &made->config, table_positions, error);
     if (status == ROTARY_OK)
         *decoder = made;
     else
@@ -328,11 +328,11 @@ static double count_table(const struct decoder_config *config)
     return (double)config->max_position_embeddings * (double)columns;
 }
 
-rotary_status decoder_bytes(const struct compute *compute, const struct decoder_config *config,
+rotary_status decoder_bytes(const struct backend *backend, const struct decoder_config *config,
                             struct decoder_limits limits, size_t *bytes, rotary_error *error)
 {
     struct decoder *decoder;
-    rotary_status status = create_without_memory(&decoder, compute, config, limits, 0, error);
+    rotary_status status = create_without_memory(&decoder, backend, config, limits, 0, error);
     if (status != ROTARY_OK)
         return status;
     double all, linear;
@@ -343,21 +343,21 @@ rotary_status decoder_bytes(const struct compute *compute, const struct decoder_
     double copies = limits.training ? 4.0 : 1.0, packed_weights = limits.training ? 2.0 : 1.0;
     struct loss_config loss = loss_config_of(decoder);
     double total = (double)decoder->arena.used +
-                   (double)loss_bytes(compute, decoder->config.vocab_size, &loss) +
+                   (double)loss_bytes(backend, decoder->config.vocab_size, &loss) +
                    (all * copies + count_table(&decoder->config)) * sizeof(float) +
-                   linear * packed_weights * (double)rotary_dtype_size(compute->storage);
+                   linear * packed_weights * (double)rotary_dtype_size(backend->storage);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
     decoder_destroy(decoder);
     return ROTARY_OK;
 }
 
-rotary_status decoder_create(struct decoder **decoder, const struct compute *compute,
+rotary_status decoder_create(struct decoder **decoder, const struct backend *backend,
                              const struct decoder_config *config, struct decoder_limits limits, uint64_t seed,
                              rotary_error *error)
 {
     struct decoder *made;
     rotary_status status =
-        create_without_memory(&made, compute, config, limits, config->max_position_embeddings, error);
+        create_without_memory(&made, backend, config, limits, config->max_position_embeddings, error);
     if (status != ROTARY_OK)
         return status;
     status = add_layers(made, error);
@@ -369,7 +369,7 @@ rotary_status decoder_create(struct decoder **decoder, const struct compute *com
     }
     if (status == ROTARY_OK) {
         carve(made);
-        parameters_initialise(&made->parameters, compute->threads, seed);
+        parameters_initialise(&made->parameters, backend->threads, seed);
         status = decoder_prepare(made, error);
     }
     if (status == ROTARY_OK)

@@ -6,10 +6,10 @@
 #ifndef ROTARY_MODEL_DECODER_H
 #define ROTARY_MODEL_DECODER_H
 
+#include "backend/backend.h"
+#include "backend/parameters.h"
 #include "file/settings.h"
 #include "layer/loss.h"
-#include "tensor/compute.h"
-#include "tensor/parameters.h"
 
 struct decoder;
 
@@ -45,10 +45,10 @@ struct decoder_limits {
 };
 
 /* Bytes that decoder_create would allocate. Allocates next to nothing itself. */
-ROTARY_CHECKED rotary_status decoder_bytes(const struct compute *compute, const struct decoder_config *config,
+ROTARY_CHECKED rotary_status decoder_bytes(const struct backend *backend, const struct decoder_config *config,
                                            struct decoder_limits limits, size_t *bytes, rotary_error *error);
-/* A decoder with initial weights drawn from `seed`. compute is borrowed. */
-ROTARY_CHECKED rotary_status decoder_create(struct decoder **decoder, const struct compute *compute,
+/* A decoder with initial weights drawn from `seed`. backend is borrowed. */
+ROTARY_CHECKED rotary_status decoder_create(struct decoder **decoder, const struct backend *backend,
                                             const struct decoder_config *config, struct decoder_limits limits,
                                             uint64_t seed, rotary_error *error);
 void decoder_destroy(struct decoder *decoder);

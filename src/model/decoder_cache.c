@@ -35,7 +35,7 @@ rotary_status decoder_cache_create(struct decoder_cache **cache, const struct de
     made->batch = batch;
     made->capacity = capacity;
     size_t row = (size_t)(decoder->config.num_key_value_heads * decoder->config.head_dim) *
-                 rotary_dtype_size(decoder->compute->storage);
+                 rotary_dtype_size(decoder->backend->storage);
     if (__builtin_mul_overflow((size_t)capacity, row * (size_t)batch, &made->layer_bytes))
         made->layer_bytes = SIZE_MAX;
     made->layer_bytes = rotary_align(made->layer_bytes);

@@ -49,7 +49,7 @@ struct residual_norm {
 struct decoder {
     struct decoder_config config;
     struct decoder_limits limits;
-    const struct compute *compute;
+    const struct backend *backend;
     struct parameters parameters;
     struct rotary_arena arena; /* of the activations below */
 

@@ -2,11 +2,11 @@
  *
  * The forward and backward passes, logits and decoding. model/decoder_parts.h has the equations.
  */
+#include "backend/profile.h"
 #include "base/fail.h"
 #include "base/integer.h"
 #include "layer/residual.h"
 #include "model/decoder_parts.h"
-#include "tensor/profile.h"
 
 /* One call: its sizes, dropout (of probability 0 when not training), and, when decoding, the cache. */
 struct pass {
@@ -112,10 +112,10 @@ static bool is_pre_norm(const struct decoder *decoder)
 /* Forward and backward each move about three f32 matrices and two of the storage type. */
 static void record_norm_profile(const struct pass *pass, double begin, const char *what)
 {
-    const struct compute *compute = pass->decoder->compute;
+    const struct backend *backend = pass->decoder->backend;
     double elements = (double)pass->rows * (double)pass->decoder->config.hidden_size;
-    profile_end(compute->profile, begin, "residual sum and norm", what, 0.0,
-                elements * (3.0 * sizeof(float) + 2.0 * (double)rotary_dtype_size(compute->storage)));
+    profile_end(backend->profile, begin, "residual sum and norm", what, 0.0,
+                elements * (3.0 * sizeof(float) + 2.0 * (double)rotary_dtype_size(backend->storage)));
 }
 
 /* sum_k and h_k (with post-norm also x_k) from the sublayer's output and the residual stream. */
@@ -138,8 +138,8 @@ static void residual_norm_forward(const struct pass *pass, int64_t k)
         call.residual = decoder->residual[(k - 1) % 2];
         call.normalised_f32 = decoder->residual[k % 2];
     }
-    double begin = profile_begin(decoder->compute->profile);
-    norm_forward(&residual_norm->norm, decoder->compute, &decoder->parameters, &call);
+    double begin = profile_begin(decoder->backend->profile);
+    norm_forward(&residual_norm->norm, decoder->backend, &decoder->parameters, &call);
     record_norm_profile(pass, begin, "forward");
 }
 
@@ -165,15 +165,15 @@ static void residual_norm_backward(const struct pass *pass, int64_t k, bool last
     };
     if (k > 0)
         call.d_sublayer_output = first_rows(decoder->sublayer_output, pass->rows);
-    double begin = profile_begin(decoder->compute->profile);
-    norm_backward(&residual_norm->norm, decoder->compute, &decoder->parameters, &call);
+    double begin = profile_begin(decoder->backend->profile);
+    norm_backward(&residual_norm->norm, decoder->backend, &decoder->parameters, &call);
     record_norm_profile(pass, begin, "backward");
 }
 
 static void record_embedding_profile(const struct pass *pass, double begin, const char *what)
 {
     double elements = (double)pass->rows * (double)pass->decoder->config.hidden_size;
-    profile_end(pass->decoder->compute->profile, begin, "embedding", what, 0.0, elements * sizeof(float));
+    profile_end(pass->decoder->backend->profile, begin, "embedding", what, 0.0, elements * sizeof(float));
 }
 
 static struct embedding_call embedding_call_of(const struct pass *pass, const int32_t *tokens)
@@ -191,12 +191,12 @@ static void embed(const struct pass *pass, const int32_t *tokens)
     struct residual_norm *first = &decoder->residual_norms[0];
     float *stream = is_pre_norm(decoder) ? first->residual_sum : decoder->residual[0];
     const struct embedding_call embedding = embedding_call_of(pass, tokens);
-    double begin = profile_begin(decoder->compute->profile);
-    embedding_forward(&decoder->embedding, decoder->compute, &decoder->parameters, &embedding, stream);
+    double begin = profile_begin(decoder->backend->profile);
+    embedding_forward(&decoder->embedding, decoder->backend, &decoder->parameters, &embedding, stream);
     record_embedding_profile(pass, begin, "forward");
     struct matrix normalised = first_rows(first->normalised, pass->rows);
     if (!is_pre_norm(decoder)) {
-        residual_cast(decoder->compute, normalised, stream);
+        residual_cast(decoder->backend, normalised, stream);
         return;
     }
     struct norm_forward_call call = {.rows = pass->rows,
@@ -204,7 +204,7 @@ static void embed(const struct pass *pass, const int32_t *tokens)
                                      .normalised = normalised,
                                      .mean = first->mean,
                                      .rstd = first->rstd};
-    norm_forward(&first->norm, decoder->compute, &decoder->parameters, &call);
+    norm_forward(&first->norm, decoder->backend, &decoder->parameters, &call);
 }
 
 static void embed_backward(const struct pass *pass, const int32_t *tokens)
@@ -213,10 +213,10 @@ static void embed_backward(const struct pass *pass, const int32_t *tokens)
     if (is_pre_norm(decoder))
         residual_norm_backward(pass, 0, false);
     else
-        residual_add(decoder->compute, decoder->d_residual, first_rows(decoder->d_normalised, pass->rows));
-    double begin = profile_begin(decoder->compute->profile);
+        residual_add(decoder->backend, decoder->d_residual, first_rows(decoder->d_normalised, pass->rows));
+    double begin = profile_begin(decoder->backend->profile);
     const struct embedding_call call = embedding_call_of(pass, tokens);
-    embedding_backward(&decoder->embedding, decoder->compute, &decoder->parameters, &call,
+    embedding_backward(&decoder->embedding, decoder->backend, &decoder->parameters, &call,
                        decoder->d_residual);
     record_embedding_profile(pass, begin, "backward");
 }

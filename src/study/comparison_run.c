@@ -161,7 +161,7 @@ static rotary_status train_one(const struct compare_call *call, int index, rotar
                                                  .position = position,
                                                  .seed = config.train.seed}};
     struct train_call run = {.config = &config,
-                             .compute = call->compute,
+                             .backend = call->backend,
                              .folder = folder,
                              .resume = true,
                              .progress = call->progress ? forward_progress : NULL,

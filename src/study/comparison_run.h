@@ -31,7 +31,7 @@ struct compare_call {
     const int *positions; /* values of decoder_config.position, distinct; the first is the baseline */
     int position_count;
     int runs; /* of each encoding: seeds config->train.seed, the next, ... */
-    const struct compute *compute;
+    const struct backend *backend;
     const char *folder;
     const char *command; /* the command line, for compare.json */
     /* Called after every step of every run, from the calling thread. May be NULL. */

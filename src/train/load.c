@@ -6,17 +6,17 @@
 #include "train/memory.h"
 #include "train/train.h"
 
-static rotary_status create_model(const char *folder, const struct compute *compute,
+static rotary_status create_model(const char *folder, const struct backend *backend,
                                   struct decoder_limits limits, const struct run_config *config,
                                   struct decoder **decoder, rotary_error *error)
 {
     size_t bytes;
-    rotary_status status = decoder_bytes(compute, &config->model, limits, &bytes, error);
+    rotary_status status = decoder_bytes(backend, &config->model, limits, &bytes, error);
     if (status == ROTARY_OK)
         status = memory_check(bytes, "the model", error);
     if (status == ROTARY_OK)
         status =
-            decoder_create(decoder, compute, &config->model, limits, (uint64_t)config->train.seed, error);
+            decoder_create(decoder, backend, &config->model, limits, (uint64_t)config->train.seed, error);
     if (status != ROTARY_OK)
         return status;
     status = checkpoint_load_model(folder, config, decoder_parameters(*decoder), error);
@@ -27,7 +27,7 @@ static rotary_status create_model(const char *folder, const struct compute *comp
     return status;
 }
 
-rotary_status train_load(const char *folder, const struct compute *compute, struct decoder_limits limits,
+rotary_status train_load(const char *folder, const struct backend *backend, struct decoder_limits limits,
                          struct trained_model *model, rotary_error *error)
 {
     struct trained_model loaded;
@@ -36,7 +36,7 @@ rotary_status train_load(const char *folder, const struct compute *compute, stru
         status = task_create(&loaded.task, &loaded.config.task, error);
     if (status != ROTARY_OK)
         return status;
-    status = create_model(folder, compute, limits, &loaded.config, &loaded.decoder, error);
+    status = create_model(folder, backend, limits, &loaded.config, &loaded.decoder, error);
     if (status == ROTARY_OK)
         *model = loaded;
     else

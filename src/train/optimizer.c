@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/optimizer.h"
 
-#include "tensor/parameter_update.h"
+#include "backend/parameter_update.h"
 
 #include <math.h>
 
@@ -15,10 +15,10 @@ double optimizer_clip_scale(double norm, double max_grad_norm)
     return scale < 1.0 ? scale : 1.0;
 }
 
-bool optimizer_step(const struct optimizer *optimizer, const struct compute *compute,
+bool optimizer_step(const struct optimizer *optimizer, const struct backend *backend,
                     struct parameters *parameters, int64_t step, double learning_rate, double *norm)
 {
-    *norm = sqrt(update_gradient_square(compute, parameters));
+    *norm = sqrt(update_gradient_square(backend, parameters));
     if (!isfinite(*norm))
         return false;
     struct adam adam = {
@@ -34,6 +34,6 @@ bool optimizer_step(const struct optimizer *optimizer, const struct compute *com
      */
     adam.correction1 = (float)(1.0 - pow((double)adam.beta1, (double)step));
     adam.correction2 = (float)(1.0 - pow((double)adam.beta2, (double)step));
-    update_adam(compute, parameters, &adam);
+    update_adam(backend, parameters, &adam);
     return true;
 }

@@ -5,8 +5,8 @@
 #ifndef ROTARY_TRAIN_OPTIMIZER_H
 #define ROTARY_TRAIN_OPTIMIZER_H
 
-#include "tensor/compute.h"
-#include "tensor/parameters.h"
+#include "backend/backend.h"
+#include "backend/parameters.h"
 
 enum optimizer_kind {
     OPTIMIZER_ADAM,  /* Kingma and Ba 2015; weight decay is added to the gradient */
@@ -26,7 +26,7 @@ double optimizer_clip_scale(double norm, double max_grad_norm);
 
 /* Step `step`, counted from 1: clips the gradients, updates the parameters and zeroes the gradients. *norm is
  * the norm before clipping; if it is not finite, nothing is changed and the result is false. */
-bool optimizer_step(const struct optimizer *optimizer, const struct compute *compute,
+bool optimizer_step(const struct optimizer *optimizer, const struct backend *backend,
                     struct parameters *parameters, int64_t step, double learning_rate, double *norm);
 
 #endif

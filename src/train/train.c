@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/train.h"
 
+#include "backend/profile.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "file/file.h"
-#include "tensor/profile.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
 #include "train/metrics.h"
@@ -44,10 +44,10 @@ static bool is_interrupted(const struct session *session)
 
 /* ---- setup ---- */
 
-/* Replaces precision `auto` by that of `compute`; checks that any other agrees with it. */
+/* Replaces precision `auto` by that of `backend`; checks that any other agrees with it. */
 static rotary_status resolve_precision(struct session *session, rotary_error *error)
 {
-    int used = session->call->compute->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
+    int used = session->call->backend->storage == ROTARY_BF16 ? PRECISION_BF16 : PRECISION_F32;
     int *wanted = &session->config.train.precision;
     if (*wanted != PRECISION_AUTO && *wanted != used)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -201,7 +201,7 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
         .interrupted = session->call->interrupted,
     };
     *evaluation = (struct evaluation){.sample_count = SAMPLES, .samples = session->samples};
-    struct profile *profile = session->call->compute->profile; /* measures steps, not evaluations */
+    struct profile *profile = session->call->backend->profile; /* measures steps, not evaluations */
     if (profile)
         profile->paused = true;
     rotary_status status =
@@ -365,7 +365,7 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
 /* Allocates everything, before anything in the folder changes. */
 static rotary_status set_up(struct session *session, const struct checkpoint *checkpoint, rotary_error *error)
 {
-    rotary_status status = trainer_create(&session->trainer, &session->config, session->call->compute, error);
+    rotary_status status = trainer_create(&session->trainer, &session->config, session->call->backend, error);
     if (status == ROTARY_OK && checkpoint->model)
         status = checkpoint_load(checkpoint, decoder_parameters(session->trainer.decoder), error);
     if (status == ROTARY_OK)

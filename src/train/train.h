@@ -17,7 +17,7 @@ struct train_progress {
 
 struct train_call {
     const struct run_config *config; /* checked */
-    const struct compute *compute;   /* its profile, if not NULL, measures the steps */
+    const struct backend *backend;   /* its profile, if not NULL, measures the steps */
     const char *folder;
     bool resume; /* resume the folder's run; without a checkpoint, start at step 0 */
     /* Called after every step, from the calling thread. May be NULL. */
@@ -50,7 +50,7 @@ struct train_result {
  * Resuming is bit-exact: a run stopped at any moment and resumed ends with the same bytes in
  * model.safetensors, and the same lines in metrics.jsonl except for times. The problems of evaluations depend
  * on the run's seed alone, so runs of one seed have the same ones. Precision `auto` becomes that of
- * compute->storage, also in config.json. */
+ * backend->storage, also in config.json. */
 ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,
                                    rotary_error *error);
 
@@ -61,7 +61,7 @@ struct trained_model {
     struct task *task;
 };
 /* Loads a folder's trained model for inference. `limits` is the largest batch it will compute. */
-ROTARY_CHECKED rotary_status train_load(const char *folder, const struct compute *compute,
+ROTARY_CHECKED rotary_status train_load(const char *folder, const struct backend *backend,
                                         struct decoder_limits limits, struct trained_model *model,
                                         rotary_error *error);
 

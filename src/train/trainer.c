@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "train/trainer.h"
 
-#include "tensor/profile.h"
+#include "backend/profile.h"
 #include "train/memory.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static rotary_status create_model(struct trainer *trainer, rotary_error *error)
     trainer->batch = (struct batch){.task = trainer->task, .rows = limits.batch, .time = limits.time};
     batch_carve(&trainer->batch, &trainer->arena);
     size_t bytes;
-    status = decoder_bytes(trainer->compute, &config->model, limits, &bytes, error);
+    status = decoder_bytes(trainer->backend, &config->model, limits, &bytes, error);
     if (status == ROTARY_OK)
         status = memory_check(__builtin_add_overflow(bytes, trainer->arena.used, &bytes) ? SIZE_MAX : bytes,
                               "training", error);
@@ -46,14 +46,14 @@ static rotary_status create_model(struct trainer *trainer, rotary_error *error)
     if (status != ROTARY_OK)
         return status;
     batch_carve(&trainer->batch, &trainer->arena);
-    return decoder_create(&trainer->decoder, trainer->compute, &config->model, limits,
+    return decoder_create(&trainer->decoder, trainer->backend, &config->model, limits,
                           (uint64_t)config->train.seed, error);
 }
 
 rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
-                             const struct compute *compute, rotary_error *error)
+                             const struct backend *backend, rotary_error *error)
 {
-    *trainer = (struct trainer){.config = config, .compute = compute};
+    *trainer = (struct trainer){.config = config, .backend = backend};
     plan_updates(trainer);
     rotary_status status = create_model(trainer, error);
     if (status != ROTARY_OK)
@@ -77,10 +77,10 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, struct l
     double targets = (double)train->gradient_accumulation_steps * (double)batch->rows * (double)batch->time;
     *sum = (struct loss_sums){0};
     for (int64_t micro = 0; micro < train->gradient_accumulation_steps; micro++) {
-        double begin = profile_begin(trainer->compute->profile);
-        batch_fill(batch, trainer->compute->threads, (uint64_t)train->seed, (uint32_t)step,
+        double begin = profile_begin(trainer->backend->profile);
+        batch_fill(batch, trainer->backend->threads, (uint64_t)train->seed, (uint32_t)step,
                    micro * batch->rows);
-        profile_end(trainer->compute->profile, begin, "data", "batch", 0.0, 0.0);
+        profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
         struct decoder_batch run = {
             .batch = batch->rows,
             .time = batch->time,
@@ -109,18 +109,18 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
     rotary_status status = run_batches(trainer, step, &result->loss, error);
     if (status != ROTARY_OK)
         return status;
-    double begin = profile_begin(trainer->compute->profile);
+    double begin = profile_begin(trainer->backend->profile);
     result->diverged =
         !isfinite(result->loss.total) ||
-        !optimizer_step(&trainer->optimizer, trainer->compute, decoder_parameters(trainer->decoder), step,
+        !optimizer_step(&trainer->optimizer, trainer->backend, decoder_parameters(trainer->decoder), step,
                         result->learning_rate, &result->gradient_norm);
     /* Bytes: the norm reads the gradients; the update reads and writes values, gradients and two moments. */
-    profile_end(trainer->compute->profile, begin, "update", "gradient norm, Adam", 0.0,
+    profile_end(trainer->backend->profile, begin, "update", "gradient norm, Adam", 0.0,
                 9.0 * sizeof(float) * (double)decoder_parameters(trainer->decoder)->elements);
     if (result->diverged)
         return ROTARY_OK;
-    begin = profile_begin(trainer->compute->profile);
+    begin = profile_begin(trainer->backend->profile);
     status = decoder_prepare(trainer->decoder, error);
-    profile_end(trainer->compute->profile, begin, "update", "packed weights for matmul", 0.0, 0.0);
+    profile_end(trainer->backend->profile, begin, "update", "packed weights for matmul", 0.0, 0.0);
     return status;
 }

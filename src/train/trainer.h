@@ -12,7 +12,7 @@
 
 struct trainer {
     const struct run_config *config; /* borrowed, checked */
-    const struct compute *compute;   /* borrowed */
+    const struct backend *backend;   /* borrowed */
     struct task *task;
     struct decoder *decoder;
     struct batch batch;
@@ -24,7 +24,7 @@ struct trainer {
 /* Creates the task, the model with initial weights, and the memory of a step. The message of
  * ROTARY_OUT_OF_MEMORY has the memory needed and the memory available. */
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
-                                            const struct compute *compute, rotary_error *error);
+                                            const struct backend *backend, rotary_error *error);
 /* A trainer that is all zero is allowed. */
 void trainer_destroy(struct trainer *trainer);
 

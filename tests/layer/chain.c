@@ -48,19 +48,19 @@ static void create_layers(struct chain *chain)
                                second = linear_of("second", CHAIN_HIDDEN, CHAIN_WIDTH, chain->rows, -1),
                                output = linear_of("output", CHAIN_WIDTH, CHAIN_VOCABULARY, chain->rows,
                                                   chain->embedding.table);
-    must(linear_create(&chain->first, &chain->compute, &first, parameters, &error), &error);
-    must(linear_create(&chain->second, &chain->compute, &second, parameters, &error), &error);
-    must(linear_create(&chain->output, &chain->compute, &output, parameters, &error), &error);
+    must(linear_create(&chain->first, &chain->backend, &first, parameters, &error), &error);
+    must(linear_create(&chain->second, &chain->backend, &second, parameters, &error), &error);
+    must(linear_create(&chain->output, &chain->backend, &output, parameters, &error), &error);
     const struct loss_config loss = {
         .rows = chain->rows, .label_smoothing = config->smoothing, .training = true};
-    must(loss_create(&chain->loss, &chain->compute, chain->output, &loss, &error), &error);
+    must(loss_create(&chain->loss, &chain->backend, chain->output, &loss, &error), &error);
 }
 
 static void carve(struct chain *chain)
 {
     struct rotary_arena *arena = &chain->arena;
     int64_t narrow = chain->rows * CHAIN_WIDTH, hidden = chain->rows * CHAIN_HIDDEN;
-    size_t size = rotary_dtype_size(chain->compute.storage);
+    size_t size = rotary_dtype_size(chain->backend.storage);
     float **streams[] = {&chain->stream, &chain->residual_sum, &chain->middle, &chain->d_stream};
     for (int i = 0; i < 4; i++)
         *streams[i] = rotary_arena_push(arena, narrow, sizeof(float));
@@ -85,7 +85,7 @@ void chain_create(struct chain *chain, const struct chain_config *config, int th
 {
     rotary_error error;
     *chain = (struct chain){.config = *config, .rows = config->batch * config->time};
-    must(compute_create(&chain->compute, threads, isa, precision, &error), &error);
+    must(backend_create(&chain->backend, threads, isa, precision, &error), &error);
     create_layers(chain);
     must(parameters_allocate(&chain->parameters, true, &error), &error);
     for (int i = 0; i < chain->parameters.count; i++) {
@@ -114,12 +114,12 @@ void chain_destroy(struct chain *chain)
     loss_destroy(chain->loss);
     parameters_free(&chain->parameters);
     rotary_arena_free(&chain->arena);
-    compute_destroy(&chain->compute);
+    backend_destroy(&chain->backend);
 }
 
 static struct matrix storage(const struct chain *chain, void *data, int64_t columns)
 {
-    return matrix_of(data, chain->compute.storage, chain->rows, columns);
+    return matrix_of(data, chain->backend.storage, chain->rows, columns);
 }
 
 static struct dropout dropout_at(const struct chain *chain, uint32_t site)
@@ -154,19 +154,19 @@ static void forward(struct chain *chain, const float *residual, int which, void 
         call.sublayer_output = storage(chain, sublayer_output, CHAIN_WIDTH);
         call.dropout = dropout_at(chain, 1);
     }
-    norm_forward(&chain->norm[which], &chain->compute, &chain->parameters, &call);
+    norm_forward(&chain->norm[which], &chain->backend, &chain->parameters, &call);
 }
 
 static void run_forward(struct chain *chain)
 {
     rotary_error error;
-    const struct compute *compute = &chain->compute;
+    const struct backend *backend = &chain->backend;
     struct parameters *parameters = &chain->parameters;
     struct linear *linears[] = {chain->first, chain->second, chain->output};
     for (int i = 0; i < 3; i++)
         must(linear_prepare(linears[i], parameters, &error), &error);
     const struct embedding_call embedding = embedding_call_of(chain);
-    embedding_forward(&chain->embedding, compute, parameters, &embedding, chain->stream);
+    embedding_forward(&chain->embedding, backend, parameters, &embedding, chain->stream);
     forward(chain, chain->stream, 0, NULL, NULL, NULL);
     struct matrix in = storage(chain, chain->normalised[0], CHAIN_WIDTH);
     struct matrix up = storage(chain, chain->up, wide_of(chain)),
@@ -175,7 +175,7 @@ static void run_forward(struct chain *chain)
         must(linear_forward(chain->first, parameters, hidden, in, MATMUL_EPILOGUE_RELU, &error), &error);
     } else {
         must(linear_forward(chain->first, parameters, up, in, MATMUL_EPILOGUE_NONE, &error), &error);
-        activation_forward(compute, chain->config.activation, hidden, up);
+        activation_forward(backend, chain->config.activation, hidden, up);
     }
     must(linear_forward(chain->second, parameters, storage(chain, chain->sublayer_output, CHAIN_WIDTH),
                         hidden, MATMUL_EPILOGUE_NONE, &error),
@@ -201,7 +201,7 @@ static void backward(struct chain *chain, int which, const float *residual_sum, 
         call.d_sublayer_output = storage(chain, d_sublayer_output, CHAIN_WIDTH);
         call.dropout = dropout_at(chain, 1);
     }
-    norm_backward(&chain->norm[which], &chain->compute, &chain->parameters, &call);
+    norm_backward(&chain->norm[which], &chain->backend, &chain->parameters, &call);
 }
 
 static void run_backward(struct chain *chain)
@@ -217,13 +217,13 @@ static void run_backward(struct chain *chain)
     backward(chain, 1, chain->residual_sum, NULL, chain->d_stream, false, chain->d_narrow);
     must(linear_backward(chain->second, parameters, d_hidden, narrow, hidden, &error), &error);
     enum activation kind = chain->config.activation;
-    activation_backward(&chain->compute, kind, d_wide, d_hidden, kind == ACTIVATION_RELU ? hidden : up);
+    activation_backward(&chain->backend, kind, d_wide, d_hidden, kind == ACTIVATION_RELU ? hidden : up);
     must(linear_backward(chain->first, parameters, narrow, d_wide,
                          storage(chain, chain->normalised[0], CHAIN_WIDTH), &error),
          &error);
     backward(chain, 0, chain->stream, chain->d_narrow, NULL, true, NULL);
     const struct embedding_call embedding = embedding_call_of(chain);
-    embedding_backward(&chain->embedding, &chain->compute, parameters, &embedding, chain->d_stream);
+    embedding_backward(&chain->embedding, &chain->backend, parameters, &embedding, chain->d_stream);
 }
 
 void chain_run(struct chain *chain, bool with_backward)

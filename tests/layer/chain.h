@@ -25,7 +25,7 @@ struct chain_config {
 
 struct chain {
     struct chain_config config;
-    struct compute compute;
+    struct backend backend;
     struct parameters parameters;
     struct embedding embedding;
     struct norm norm[3];

@@ -3,11 +3,11 @@
  * The layers of this module in a chain (chain.h): against PyTorch and finite differences, on every
  * instruction set; the same bits on any number of threads; no allocation after the first run; dropout.
  */
+#include "backend/matmul.h"
+#include "backend/parameter_update.h"
 #include "layer/chain.h"
 #include "support/allocations.h"
 #include "support/check.h"
-#include "tensor/matmul.h"
-#include "tensor/parameter_update.h"
 
 #include "base/isa.h"
 #include "layer/layer_goldens.h"
@@ -49,7 +49,7 @@ static void test_golden(const struct golden *golden, rotary_isa isa, enum precis
     const struct chain_config config = config_of(golden);
     struct chain chain;
     chain_create(&chain, &config, 2, isa, precision);
-    check_about("%s %s activation %d", rotary_isa_name(isa), rotary_dtype_name(chain.compute.storage),
+    check_about("%s %s activation %d", rotary_isa_name(isa), rotary_dtype_name(chain.backend.storage),
                 golden->activation);
     chain_run(&chain, true);
     CHECK_NEAR(chain.sums.total, golden->loss, (precision == PRECISION_BF16 ? 2e-3 : 2e-6) * golden->loss);
@@ -73,7 +73,7 @@ static void test_golden(const struct golden *golden, rotary_isa isa, enum precis
         CHECK_NEAR(along, wanted->along, bound * wanted->norm * sqrt(direction));
     }
     CHECK_INT(rows, chain.parameters.count);
-    CHECK_INT(matmul_reference_gemms(chain.compute.matmul), 0);
+    CHECK_INT(matmul_reference_gemms(chain.backend.matmul), 0);
     chain_destroy(&chain);
 }
 
@@ -123,7 +123,7 @@ static void test_threads(enum precision precision)
         struct chain chain;
         chain_create(&chain, &config, threads[i], ROTARY_ISA_AUTO, precision);
         size_t bytes = (size_t)chain.parameters.elements * sizeof(float);
-        check_about("%d threads, %s", threads[i], rotary_dtype_name(chain.compute.storage));
+        check_about("%d threads, %s", threads[i], rotary_dtype_name(chain.backend.storage));
         chain_run(&chain, true);
         int64_t before = allocations_counted();
         memset(chain.parameters.gradients, 0, bytes);
@@ -144,7 +144,7 @@ static void test_threads(enum precision precision)
 enum { DROPPED_ROWS = 300, DROPPED_WIDTH = 100 };
 
 /* The residual sum of a norm whose sublayer output is all ones, with dropout. Returns its mean. */
-static double dropped(float residual_sum[DROPPED_ROWS][DROPPED_WIDTH], const struct compute *compute,
+static double dropped(float residual_sum[DROPPED_ROWS][DROPPED_WIDTH], const struct backend *backend,
                       struct dropout dropout)
 {
     static float ones[DROPPED_ROWS][DROPPED_WIDTH], out[DROPPED_ROWS][DROPPED_WIDTH];
@@ -167,7 +167,7 @@ static double dropped(float residual_sum[DROPPED_ROWS][DROPPED_WIDTH], const str
         .residual_sum = &residual_sum[0][0],
         .sublayer_output = matrix_of(ones, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH),
         .normalised = matrix_of(out, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH)};
-    norm_forward(&norm, compute, &table, &call);
+    norm_forward(&norm, backend, &table, &call);
     parameters_free(&table);
     double total = 0.0;
     for (int i = 0; i < DROPPED_ROWS; i++)
@@ -181,12 +181,12 @@ static void test_dropout(void)
     static float one[DROPPED_ROWS][DROPPED_WIDTH], two[DROPPED_ROWS][DROPPED_WIDTH];
     const struct dropout base = {.probability = 0.3f, .seed = 1, .step = 1, .site = 1};
     struct dropout other[] = {base, base, base};
-    struct compute compute;
+    struct backend backend;
     rotary_error error;
-    CHECK(compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error) == ROTARY_OK);
+    CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error) == ROTARY_OK);
     check_about("dropout");
     /* Four standard deviations of the mean of 30,000 such elements. */
-    CHECK_NEAR(dropped(one, &compute, base), 1.0, 4.0 * sqrt(0.3 / 0.7 / (DROPPED_ROWS * DROPPED_WIDTH)));
+    CHECK_NEAR(dropped(one, &backend, base), 1.0, 4.0 * sqrt(0.3 / 0.7 / (DROPPED_ROWS * DROPPED_WIDTH)));
     for (int i = 0; i < DROPPED_ROWS; i++)
         for (int j = 0; j < DROPPED_WIDTH; j++)
             CHECK(one[i][j] == 0.0f || fabsf(one[i][j] - 1.0f / 0.7f) < 1e-6f);
@@ -195,25 +195,25 @@ static void test_dropout(void)
     other[2].site++;
     for (int k = 0; k < 3; k++) {
         int64_t agree = 0;
-        dropped(two, &compute, other[k]);
+        dropped(two, &backend, other[k]);
         for (int i = 0; i < DROPPED_ROWS; i++)
             for (int j = 0; j < DROPPED_WIDTH; j++)
                 agree += one[i][j] == two[i][j];
         /* Independent masks agree in 0.7^2 + 0.3^2 of the elements. */
         CHECK_NEAR((double)agree / (DROPPED_ROWS * DROPPED_WIDTH), 0.58, 0.015);
     }
-    CHECK_NEAR(dropped(one, &compute, (struct dropout){.probability = 0.0f}), 1.0, 0.0);
-    compute_destroy(&compute);
+    CHECK_NEAR(dropped(one, &backend, (struct dropout){.probability = 0.0f}), 1.0, 0.0);
+    backend_destroy(&backend);
 }
 
 static void test_adam(bool decoupled, const double *wanted)
 {
     struct parameters table = {0};
-    struct compute compute;
+    struct backend backend;
     rotary_error error;
     int index;
     const struct parameter row = {.name = "x.weight", .rows = 20, .columns = 1, .decay = true};
-    CHECK(compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error) == ROTARY_OK);
+    CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error) == ROTARY_OK);
     CHECK(parameters_add(&table, &row, &index, &error) == ROTARY_OK);
     CHECK(parameters_allocate(&table, true, &error) == ROTARY_OK);
     for (int i = 0; i < 20; i++)
@@ -230,13 +230,13 @@ static void test_adam(bool decoupled, const double *wanted)
                                   .correction2 = (float)(1.0 - pow(0.98, step))};
         for (int i = 0; i < 20; i++)
             table.gradients[i] = (float)(cos(0.9 * i * step) * exp2(i % 7 - 3));
-        update_adam(&compute, &table, &adam);
+        update_adam(&backend, &table, &adam);
     }
     check_about("%s of PyTorch", decoupled ? "AdamW" : "Adam");
     for (int i = 0; i < 20; i++)
         CHECK_NEAR((double)table.values[i], wanted[i], 1e-6);
     parameters_free(&table);
-    compute_destroy(&compute);
+    backend_destroy(&backend);
 }
 
 static void test_refusals(void)
@@ -257,17 +257,17 @@ static void test_refusals(void)
           ROTARY_INVALID_ARGUMENT);
     struct loss *loss = NULL;
     const struct loss_config config = {.rows = 4, .label_smoothing = 1.0f};
-    CHECK(loss_create(&loss, &chain.compute, chain.output, &config, &error) == ROTARY_INVALID_ARGUMENT);
+    CHECK(loss_create(&loss, &chain.backend, chain.output, &config, &error) == ROTARY_INVALID_ARGUMENT);
     chain_destroy(&chain);
 }
 
 int main(void)
 {
-    struct compute best;
+    struct backend best;
     rotary_error error;
-    CHECK(compute_create(&best, 1, ROTARY_ISA_AUTO, PRECISION_AUTO, &error) == ROTARY_OK);
+    CHECK(backend_create(&best, 1, ROTARY_ISA_AUTO, PRECISION_AUTO, &error) == ROTARY_OK);
     bool bf16 = best.storage == ROTARY_BF16;
-    compute_destroy(&best);
+    backend_destroy(&best);
     struct chain_config with_dropout = plain;
     with_dropout.dropout = 0.25f;
     with_dropout.smoothing = 0.0f; /* the total is without smoothing, the gradient with it */

@@ -54,12 +54,12 @@ static void configure(struct decoder_config *config, const struct golden_case *g
     json_decref(object);
 }
 
-static struct decoder *create(const struct compute *compute, const struct decoder_config *config,
+static struct decoder *create(const struct backend *backend, const struct decoder_config *config,
                               uint64_t seed)
 {
     rotary_error error = {0};
     struct decoder *decoder = NULL;
-    if (!CHECK_INT(decoder_create(&decoder, compute, config, limits, seed, &error), ROTARY_OK)) {
+    if (!CHECK_INT(decoder_create(&decoder, backend, config, limits, seed, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
         exit(1);
     }
@@ -108,16 +108,16 @@ static double bound_of(rotary_dtype storage)
     return storage == ROTARY_F32 ? 2e-5 : 6e-2;
 }
 
-static void test_golden(const struct compute *compute, const struct golden_case *golden)
+static void test_golden(const struct backend *backend, const struct golden_case *golden)
 {
     struct decoder_config config;
     configure(&config, golden);
-    struct decoder *decoder = create(compute, &config, 1);
+    struct decoder *decoder = create(backend, &config, 1);
     fill_parameters(decoder);
     struct parameters *parameters = decoder_parameters(decoder);
     CHECK_INT(parameters->count, (int64_t)golden->count);
     struct loss_sums loss = run(decoder, (struct decoder_batch){.backward = true, .gradient_scale = 1.0f});
-    double bound = bound_of(compute->storage);
+    double bound = bound_of(backend->storage);
     CHECK_NEAR(loss.total, golden->loss, bound * golden->loss * 0.1);
     CHECK_INT(loss.counted, ROWS);
     for (size_t g = 0; g < golden->count; g++) {
@@ -132,7 +132,7 @@ static void test_golden(const struct compute *compute, const struct golden_case 
             probe += (double)gradient[i] * cos(0.9 * (double)i + 0.5);
             square += (double)gradient[i] * (double)gradient[i];
         }
-        check_about("%s %s %s-norm %s, %s", rotary_isa_name(compute->isa), golden->position,
+        check_about("%s %s %s-norm %s, %s", rotary_isa_name(backend->isa), golden->position,
                     golden->norm_position, golden->act, golden->gradients[g].name);
         CHECK_NEAR(probe, golden->gradients[g].probe, bound * (norm + fabs(golden->gradients[g].probe)));
         CHECK_NEAR(sqrt(square), norm, bound * norm);
@@ -142,13 +142,13 @@ static void test_golden(const struct compute *compute, const struct golden_case 
 }
 
 /* With dropout the loss is a function of the parameters too, as seed and step fix the mask. */
-static void test_dropout(const struct compute *compute)
+static void test_dropout(const struct backend *backend)
 {
     for (int c = 8; c < 10; c++) { /* smooth activations: ReLU's kink would spoil finite differences */
         struct decoder_config config;
         configure(&config, &cases[c]);
         config.dropout = 0.3;
-        struct decoder *decoder = create(compute, &config, 1);
+        struct decoder *decoder = create(backend, &config, 1);
         fill_parameters(decoder);
         struct parameters *parameters = decoder_parameters(decoder);
         struct decoder_batch batch = {.backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
@@ -184,12 +184,12 @@ static void test_threads(enum precision precision)
     float *wanted = NULL;
     for (int threads = 1; threads <= 3; threads++) {
         rotary_error error = {0};
-        struct compute compute;
-        CHECK_INT(compute_create(&compute, threads, ROTARY_ISA_AUTO, precision, &error), ROTARY_OK);
+        struct backend backend;
+        CHECK_INT(backend_create(&backend, threads, ROTARY_ISA_AUTO, precision, &error), ROTARY_OK);
         struct decoder_config config;
         configure(&config, &cases[8]);
         config.dropout = 0.1;
-        struct decoder *decoder = create(&compute, &config, 3);
+        struct decoder *decoder = create(&backend, &config, 3);
         struct parameters *parameters = decoder_parameters(decoder);
         run(decoder, (struct decoder_batch){.backward = true, .gradient_scale = 1.0f, .seed = 5});
         size_t bytes = (size_t)parameters->elements * sizeof(float);
@@ -200,14 +200,14 @@ static void test_threads(enum precision precision)
         check_about("%d threads", threads);
         CHECK(memcmp(wanted, parameters->gradients, bytes) == 0);
         decoder_destroy(decoder);
-        compute_destroy(&compute);
+        backend_destroy(&backend);
     }
     check_about("%s", "");
     free(wanted);
 }
 
 /* decoder_bytes estimates what decoder_create allocates. */
-static void test_bytes(const struct compute *compute)
+static void test_bytes(const struct backend *backend)
 {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         struct decoder_config config;
@@ -218,8 +218,8 @@ static void test_bytes(const struct compute *compute)
         config.max_position_embeddings = 50000; /* position tables dominate */
         size_t estimate = 0;
         rotary_error error = {0};
-        CHECK_INT(decoder_bytes(compute, &config, limits, &estimate, &error), ROTARY_OK);
-        struct decoder *decoder = create(compute, &config, 1);
+        CHECK_INT(decoder_bytes(backend, &config, limits, &estimate, &error), ROTARY_OK);
+        struct decoder *decoder = create(backend, &config, 1);
         double allocated = (double)decoder->parameters.arena.capacity + (double)decoder->arena.capacity +
                            (double)linear_bytes(decoder->output);
         for (int64_t layer = 0; layer < config.num_hidden_layers; layer++) {
@@ -241,7 +241,7 @@ static void test_bytes(const struct compute *compute)
 }
 
 /* Of the estimate, only logits and their gradients depend on rows times vocabulary. */
-static void test_logit_bytes(const struct compute *compute)
+static void test_logit_bytes(const struct backend *backend)
 {
     double estimate = 0;
     for (int i = 0; i < 4; i++) {
@@ -250,22 +250,22 @@ static void test_logit_bytes(const struct compute *compute)
         config.vocab_size = i % 2 ? 320 : 64;
         struct decoder_limits larger = {.batch = i / 2 ? 4 : 1, .time = 256, .training = true};
         size_t bytes = 0;
-        CHECK_INT(decoder_bytes(compute, &config, larger, &bytes, NULL), ROTARY_OK);
+        CHECK_INT(decoder_bytes(backend, &config, larger, &bytes, NULL), ROTARY_OK);
         estimate += (i % 2 == i / 2 ? 1 : -1) * (double)bytes;
     }
     double rows = 3 * 256, columns = 256,
-           element_bytes = sizeof(float) + (double)rotary_dtype_size(compute->storage);
+           element_bytes = sizeof(float) + (double)rotary_dtype_size(backend->storage);
     CHECK_NEAR(estimate, rows * columns * element_bytes, 0);
 }
 
 /* The same seed initialises parameters of the same name and shape equally, whatever the encoding. */
-static void test_same_initialisation(const struct compute *compute)
+static void test_same_initialisation(const struct backend *backend)
 {
     struct decoder_config config[2];
     configure(&config[0], &cases[3]);
     configure(&config[1], &cases[6]);
-    struct decoder *rope = create(compute, &config[0], 11), *roper = create(compute, &config[1], 11),
-                   *other = create(compute, &config[0], 12);
+    struct decoder *rope = create(backend, &config[0], 11), *roper = create(backend, &config[1], 11),
+                   *other = create(backend, &config[0], 12);
     size_t bytes = (size_t)rope->parameters.elements * sizeof(float);
     CHECK_INT(rope->parameters.elements, roper->parameters.elements);
     CHECK(memcmp(rope->parameters.values, roper->parameters.values, bytes) == 0);
@@ -278,7 +278,7 @@ static void test_same_initialisation(const struct compute *compute)
 }
 
 /* A fraction of a head below one channel rotates nothing. */
-static void test_small_fractions(const struct compute *compute)
+static void test_small_fractions(const struct backend *backend)
 {
     double losses[2];
     for (int i = 0; i < 2; i++) {
@@ -286,7 +286,7 @@ static void test_small_fractions(const struct compute *compute)
         configure(&config, &cases[6]);
         config.position = i ? POSITION_ROPER : POSITION_NONE;
         config.partial_rotary_factor = config.value_fraction = 0.1; /* of 8 channels */
-        struct decoder *decoder = create(compute, &config, 1);
+        struct decoder *decoder = create(backend, &config, 1);
         fill_parameters(decoder);
         losses[i] = run(decoder, (struct decoder_batch){.gradient_scale = 1.0f}).total;
         decoder_destroy(decoder);
@@ -294,41 +294,41 @@ static void test_small_fractions(const struct compute *compute)
     CHECK_NEAR(losses[1], losses[0], 0.0);
 }
 
-static void refuse(const struct compute *compute, struct decoder_config config, const char *message)
+static void refuse(const struct backend *backend, struct decoder_config config, const char *message)
 {
     rotary_error error = {0};
     struct decoder *decoder = NULL;
-    CHECK_INT(decoder_create(&decoder, compute, &config, limits, 1, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(decoder_create(&decoder, backend, &config, limits, 1, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(!decoder);
     check_about("%s", error.message);
     CHECK(strstr(error.message, message));
     check_about("%s", "");
 }
 
-static void test_refusals(const struct compute *compute)
+static void test_refusals(const struct backend *backend)
 {
     struct decoder_config good, bad;
     configure(&good, &cases[1]);
     bad = good;
     bad.head_dim = 0;
     bad.num_attention_heads = 5;
-    refuse(compute, bad, "hidden_size 32 is not a multiple of num_attention_heads 5");
+    refuse(backend, bad, "hidden_size 32 is not a multiple of num_attention_heads 5");
     bad = good;
     bad.head_dim = 0;
     bad.hidden_size = 1 << 16;
-    refuse(compute, bad, "makes heads of 16384 channels");
+    refuse(backend, bad, "makes heads of 16384 channels");
     bad = good;
     bad.num_key_value_heads = 3;
-    refuse(compute, bad, "num_key_value_heads 3");
+    refuse(backend, bad, "num_key_value_heads 3");
     bad = good;
     bad.position = POSITION_ROPER;
     bad.head_dim = 9;
-    refuse(compute, bad, "rotates 9 channels");
+    refuse(backend, bad, "rotates 9 channels");
     bad = good;
     bad.vocab_size = 0;
-    refuse(compute, bad, "vocab_size is 0");
+    refuse(backend, bad, "vocab_size is 0");
 
-    struct decoder *decoder = create(compute, &good, 1);
+    struct decoder *decoder = create(backend, &good, 1);
     rotary_error error = {0};
     struct loss_sums loss;
     int32_t tokens[ROWS + TIME] = {0};
@@ -345,30 +345,30 @@ static void test_refusals(const struct compute *compute)
 int main(void)
 {
     rotary_error error = {0};
-    struct compute compute;
+    struct backend backend;
     for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
         if (!rotary_isa_available((rotary_isa)isa))
             continue;
         printf("on %s\n", rotary_isa_name((rotary_isa)isa));
-        CHECK_INT(compute_create(&compute, 2, (rotary_isa)isa, PRECISION_F32, &error), ROTARY_OK);
+        CHECK_INT(backend_create(&backend, 2, (rotary_isa)isa, PRECISION_F32, &error), ROTARY_OK);
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-            test_golden(&compute, &cases[c]);
-        compute_destroy(&compute);
-        if (compute_create(&compute, 2, (rotary_isa)isa, PRECISION_BF16, &error) != ROTARY_OK)
+            test_golden(&backend, &cases[c]);
+        backend_destroy(&backend);
+        if (backend_create(&backend, 2, (rotary_isa)isa, PRECISION_BF16, &error) != ROTARY_OK)
             continue;
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-            test_golden(&compute, &cases[c]);
-        compute_destroy(&compute);
+            test_golden(&backend, &cases[c]);
+        backend_destroy(&backend);
     }
-    CHECK_INT(compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
-    test_dropout(&compute);
+    CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
+    test_dropout(&backend);
     test_threads(PRECISION_F32);
     test_threads(PRECISION_AUTO);
-    test_bytes(&compute);
-    test_logit_bytes(&compute);
-    test_same_initialisation(&compute);
-    test_small_fractions(&compute);
-    test_refusals(&compute);
-    compute_destroy(&compute);
+    test_bytes(&backend);
+    test_logit_bytes(&backend);
+    test_same_initialisation(&backend);
+    test_small_fractions(&backend);
+    test_refusals(&backend);
+    backend_destroy(&backend);
     return check_report();
 }

@@ -15,7 +15,7 @@
 
 enum { VOCABULARY = 11, PROMPTS = 9, MAX = 20, LONGEST = 25 };
 
-static struct decoder *create(const struct compute *compute, enum position position, int64_t key_value_heads,
+static struct decoder *create(const struct backend *backend, enum position position, int64_t key_value_heads,
                               int64_t batch)
 {
     struct decoder_config config;
@@ -32,7 +32,7 @@ static struct decoder *create(const struct compute *compute, enum position posit
     struct decoder_limits limits = {.batch = batch, .time = LONGEST + MAX};
     struct decoder *decoder = NULL;
     rotary_error error = {0};
-    if (!CHECK_INT(decoder_create(&decoder, compute, &config, limits, 4, &error), ROTARY_OK)) {
+    if (!CHECK_INT(decoder_create(&decoder, backend, &config, limits, 4, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
         exit(1);
     }
@@ -84,9 +84,9 @@ static void compare(const struct prompts *got, const struct prompts *wanted)
 }
 
 /* Logits of decoding in chunks equal those of one forward pass, within the bound. */
-static void test_chunks(const struct compute *compute, enum position position, double bound)
+static void test_chunks(const struct backend *backend, enum position position, double bound)
 {
-    struct decoder *decoder = create(compute, position, 2, 4);
+    struct decoder *decoder = create(backend, position, 2, 4);
     enum { TIME = 19, BATCH = 3 };
     int32_t tokens[BATCH][TIME];
     struct rotary_random random = {.key = {.seed = 9, .stream = ROTARY_STREAM_TEST}};
@@ -135,13 +135,13 @@ static void test_sampling(struct decoder *decoder)
 int main(void)
 {
     rotary_error error = {0};
-    struct compute compute;
-    CHECK_INT(compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
+    struct backend backend;
+    CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
     for (int position = 0; position < POSITIONS; position++) {
         check_about("%s", position_names[position]);
-        test_chunks(&compute, (enum position)position, 2e-4);
-        struct decoder *large = create(&compute, (enum position)position, 2, PROMPTS);
-        struct decoder *small = create(&compute, (enum position)position, 2, 1);
+        test_chunks(&backend, (enum position)position, 2e-4);
+        struct decoder *large = create(&backend, (enum position)position, 2, PROMPTS);
+        struct decoder *small = create(&backend, (enum position)position, 2, 1);
         struct generate_config config = {.max_new_tokens = MAX, .stop = -1};
         struct prompts cached = run(large, config), few = run(small, config);
         config.without_cache = true;
@@ -170,10 +170,10 @@ int main(void)
         decoder_destroy(small);
     }
     check_about("%s", "");
-    compute_destroy(&compute);
-    if (compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_BF16, &error) == ROTARY_OK) {
-        test_chunks(&compute, POSITION_ROPER, 0.5);
-        compute_destroy(&compute);
+    backend_destroy(&backend);
+    if (backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_BF16, &error) == ROTARY_OK) {
+        test_chunks(&backend, POSITION_ROPER, 0.5);
+        backend_destroy(&backend);
     }
     return check_report();
 }

@@ -12,8 +12,8 @@ BEGIN {
     below["rope"] = "kernel " below["kernel"]
     below["attention"] = "rope " below["rope"]
     below["file"] = "base"
-    below["tensor"] = "kernel base"
-    below["layer"] = "tensor attention " below["attention"]
+    below["backend"] = "kernel base"
+    below["layer"] = "backend attention " below["attention"]
     below["model"] = "layer file " below["layer"]
     below["huggingface"] = "model " below["model"]
     below["text"] = "file base"

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct compute compute;
+static struct backend backend;
 
 static struct run_config small_config(void)
 {
@@ -87,7 +87,7 @@ static struct compare_call call_of(const struct run_config *config, const char *
                                  .positions = rope_and_roper,
                                  .position_count = 2,
                                  .runs = 2,
-                                 .compute = &compute,
+                                 .backend = &backend,
                                  .folder = place,
                                  .command = "rotary compare index",
                                  .progress = observe,
@@ -187,7 +187,7 @@ static void poison(const struct run_config *config, const char *run)
     struct checkpoint checkpoint;
     rotary_error error = {0};
     struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, true};
-    CHECK_INT(decoder_create(&decoder, &compute, &config->model, limits, 1, &error), ROTARY_OK);
+    CHECK_INT(decoder_create(&decoder, &backend, &config->model, limits, 1, &error), ROTARY_OK);
     struct run_config settled = *config;
     settled.train.precision = PRECISION_F32;
     if (!CHECK_INT(checkpoint_open(&checkpoint, run, &settled, &error), ROTARY_OK))
@@ -336,7 +336,7 @@ static void check_refused(const char *finished)
 int main(void)
 {
     rotary_error error = {0};
-    if (!CHECK_INT(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK))
+    if (!CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK))
         return check_report();
     const char *finished = scratch_path("finished");
     check_finished(finished);
@@ -344,6 +344,6 @@ int main(void)
     check_shared(scratch_path("shared"));
     check_longer(scratch_path("longer"));
     check_refused(finished);
-    compute_destroy(&compute);
+    backend_destroy(&backend);
     return check_report();
 }

@@ -42,25 +42,25 @@ void tiny_config(struct run_config *config)
 
 bool has_bf16(void)
 {
-    struct compute compute;
-    if (compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_BF16, NULL) != ROTARY_OK)
+    struct backend backend;
+    if (backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_BF16, NULL) != ROTARY_OK)
         return false;
-    compute_destroy(&compute);
+    backend_destroy(&backend);
     return true;
 }
 
 void train_to_end(const struct run_config *config, int threads, const char *folder)
 {
-    struct compute compute;
+    struct backend backend;
     rotary_error error = {0};
-    CHECK(compute_create(&compute, threads, ROTARY_ISA_AUTO, (enum precision)config->train.precision, NULL) ==
+    CHECK(backend_create(&backend, threads, ROTARY_ISA_AUTO, (enum precision)config->train.precision, NULL) ==
           ROTARY_OK);
-    struct train_call call = {.config = config, .compute = &compute, .folder = folder, .resume = true};
+    struct train_call call = {.config = config, .backend = &backend, .folder = folder, .resume = true};
     struct train_result result;
     if (!CHECK(train(&call, &result, &error) == ROTARY_OK))
         printf("%s\n", error.message);
     CHECK_INT(result.steps_done, config->train.steps);
-    compute_destroy(&compute);
+    backend_destroy(&backend);
 }
 
 const char *new_folder(const char *name)

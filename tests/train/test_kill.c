@@ -112,13 +112,13 @@ static pid_t start_child(const struct run_config *config, const char *folder)
         signal(SIGTERM, SIG_DFL);
         return child;
     }
-    struct compute compute;
+    struct backend backend;
     struct train_result result;
     rotary_error error = {0};
     rotary_status status =
-        compute_create(&compute, THREADS, ROTARY_ISA_AUTO, (enum precision)config->train.precision, &error);
+        backend_create(&backend, THREADS, ROTARY_ISA_AUTO, (enum precision)config->train.precision, &error);
     struct train_call call = {.config = config,
-                              .compute = &compute,
+                              .backend = &backend,
                               .folder = folder,
                               .resume = true,
                               .progress = note_step,

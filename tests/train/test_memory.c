@@ -45,12 +45,12 @@ static double measure(const struct run_config *config, const char *folder)
 
 static size_t predicted_bytes(const struct run_config *config)
 {
-    struct compute compute;
-    CHECK(compute_create(&compute, 0, ROTARY_ISA_AUTO, PRECISION_AUTO, NULL) == ROTARY_OK);
+    struct backend backend;
+    CHECK(backend_create(&backend, 0, ROTARY_ISA_AUTO, PRECISION_AUTO, NULL) == ROTARY_OK);
     struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
     size_t predicted = 0;
-    CHECK(decoder_bytes(&compute, &config->model, limits, &predicted, NULL) == ROTARY_OK);
-    compute_destroy(&compute);
+    CHECK(decoder_bytes(&backend, &config->model, limits, &predicted, NULL) == ROTARY_OK);
+    backend_destroy(&backend);
     return predicted;
 }
 

@@ -113,7 +113,7 @@ static void reference_step(struct element *element, const struct optimizer *opti
     element->value -= rate * mean / (sqrt(square) + optimizer->epsilon);
 }
 
-static void test_steps(const struct optimizer *optimizer, const struct compute *compute)
+static void test_steps(const struct optimizer *optimizer, const struct backend *backend)
 {
     check_about("%s, clip %g, decay %g", optimizer_names[optimizer->kind], optimizer->max_grad_norm,
                 optimizer->weight_decay);
@@ -134,7 +134,7 @@ static void test_steps(const struct optimizer *optimizer, const struct compute *
                 reference_step(&elements[i][j], optimizer,
                                scale * (double)parameter_gradient(&parameters, i)[j], rows[i].decay, rate,
                                step);
-        CHECK(optimizer_step(optimizer, compute, &parameters, step, rate, &norm));
+        CHECK(optimizer_step(optimizer, backend, &parameters, step, rate, &norm));
         /* Sums of up to 1,024 squares in f32, in at least 4 lanes: at most 256 + 2 roundings, of which the
          * root halves the error. */
         CHECK_NEAR(norm, wanted_norm, 129 * 0x1p-24 * wanted_norm);
@@ -156,7 +156,7 @@ static void test_steps(const struct optimizer *optimizer, const struct compute *
 
 /* With betas near 1 the first step still has the size of the learning rate: the bias correction uses the
  * betas as rounded to f32, as the moments do. */
-static void test_largest_betas(const struct compute *compute)
+static void test_largest_betas(const struct backend *backend)
 {
     check_about("largest betas");
     struct optimizer optimizer = {.beta1 = 0.9999999, .beta2 = 0.9999999, .epsilon = 1e-30};
@@ -167,7 +167,7 @@ static void test_largest_betas(const struct compute *compute)
         parameters.gradients[i] = i % 2 ? 0.5f : -3.0f;
     }
     double norm;
-    CHECK(optimizer_step(&optimizer, compute, &parameters, 1, 0.25, &norm));
+    CHECK(optimizer_step(&optimizer, backend, &parameters, 1, 0.25, &norm));
     for (int i = 0; i < ROWS; i++)
         for (int64_t j = 0; j < parameter_elements(&rows[i]); j++) {
             float *value = parameter_value(&parameters, i) + j;
@@ -178,7 +178,7 @@ static void test_largest_betas(const struct compute *compute)
 }
 
 /* With a gradient that is not finite the parameters and moments stay unchanged. */
-static void test_not_finite(const struct compute *compute)
+static void test_not_finite(const struct backend *backend)
 {
     struct optimizer optimizer = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .max_grad_norm = 1.0};
     const float bad[] = {NAN, INFINITY, -INFINITY};
@@ -189,7 +189,7 @@ static void test_not_finite(const struct compute *compute)
         double norm;
         make_gradients(&parameters, 1, &norm);
         parameter_gradient(&parameters, 2)[17] = bad[i];
-        CHECK(!optimizer_step(&optimizer, compute, &parameters, 1, 0.1, &norm));
+        CHECK(!optimizer_step(&optimizer, backend, &parameters, 1, 0.1, &norm));
         CHECK(!isfinite(norm));
         CHECK(memcmp(parameters.values, before.values, (size_t)before.elements * sizeof(float)) == 0);
         CHECK(memcmp(parameters.moment1, before.moment1, (size_t)before.elements * sizeof(float)) == 0);
@@ -203,8 +203,8 @@ int main(void)
 {
     test_schedules();
     test_clip_scale();
-    struct compute compute;
-    CHECK(compute_create(&compute, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    struct backend backend;
+    CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
     for (int kind = OPTIMIZER_ADAM; kind <= OPTIMIZER_ADAMW; kind++)
         for (int variant = 0; variant < 4; variant++) {
             struct optimizer optimizer = {.kind = (enum optimizer_kind)kind,
@@ -213,10 +213,10 @@ int main(void)
                                           .epsilon = 1e-6,
                                           .weight_decay = variant & 1 ? 0.1 : 0.0,
                                           .max_grad_norm = variant & 2 ? 1.0 : 0.0};
-            test_steps(&optimizer, &compute);
+            test_steps(&optimizer, &backend);
         }
-    test_largest_betas(&compute);
-    test_not_finite(&compute);
-    compute_destroy(&compute);
+    test_largest_betas(&backend);
+    test_not_finite(&backend);
+    backend_destroy(&backend);
     return check_report();
 }

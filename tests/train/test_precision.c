@@ -64,12 +64,12 @@ static void round_weights(struct parameters *parameters)
 /* The loss of each step. */
 static void train_curve(const struct run_config *config, enum way way, int64_t steps, double *loss)
 {
-    struct compute compute;
+    struct backend backend;
     struct trainer trainer;
     rotary_error error;
-    must(compute_create(&compute, 1, ROTARY_ISA_AUTO, way < IN_BF16 ? PRECISION_F32 : PRECISION_BF16, &error),
+    must(backend_create(&backend, 1, ROTARY_ISA_AUTO, way < IN_BF16 ? PRECISION_F32 : PRECISION_BF16, &error),
          &error);
-    must(trainer_create(&trainer, config, &compute, &error), &error);
+    must(trainer_create(&trainer, config, &backend, &error), &error);
     if (way == IN_F32_ROUNDED_ONCE)
         round_weights(decoder_parameters(trainer.decoder));
     for (int64_t step = 1; step <= steps; step++) {
@@ -81,7 +81,7 @@ static void train_curve(const struct run_config *config, enum way way, int64_t s
             round_weights(decoder_parameters(trainer.decoder));
     }
     trainer_destroy(&trainer);
-    compute_destroy(&compute);
+    backend_destroy(&backend);
 }
 
 static double smoothed(const double *loss, int64_t first)
@@ -117,11 +117,11 @@ int main(int count, char **arguments)
     const char *preset = count > 1 ? arguments[1] : "prefix/quick";
     int64_t batch = count > 2 ? strtoll(arguments[2], NULL, 10) : 1,
             steps = count > 3 ? strtoll(arguments[3], NULL, 10) : 200;
-    struct compute compute;
+    struct backend backend;
     rotary_error error;
-    must(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_AUTO, &error), &error);
-    bool fast = compute.storage == ROTARY_BF16;
-    compute_destroy(&compute);
+    must(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_AUTO, &error), &error);
+    bool fast = backend.storage == ROTARY_BF16;
+    backend_destroy(&backend);
     if (!fast)
         check_skip("this machine has no instructions for bf16");
     if (batch < 1 || steps < SMOOTHED || steps > MAX_STEPS)

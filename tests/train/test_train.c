@@ -33,16 +33,16 @@ static const char *numbered(const char *kind, int number)
 static struct train_result call_train(const struct run_config *config, const char *folder, bool resume,
                                       rotary_status wanted, const char *words)
 {
-    struct compute compute;
+    struct backend backend;
     rotary_error error = {0};
     struct train_result result = {0};
-    CHECK(compute_create(&compute, 1, ROTARY_ISA_AUTO, (enum precision)config->train.precision, NULL) ==
+    CHECK(backend_create(&backend, 1, ROTARY_ISA_AUTO, (enum precision)config->train.precision, NULL) ==
           ROTARY_OK);
-    struct train_call call = {.config = config, .compute = &compute, .folder = folder, .resume = resume};
+    struct train_call call = {.config = config, .backend = &backend, .folder = folder, .resume = resume};
     if (!CHECK_INT(train(&call, &result, &error), wanted) || !CHECK(strstr(error.message, words) != NULL))
         printf("wanted \"%s\" in: %s\n", words, error.message);
     CHECK(strchr(error.message, '\n') == NULL);
-    compute_destroy(&compute);
+    backend_destroy(&backend);
     return result;
 }
 
@@ -147,12 +147,12 @@ static void test_allocations(void)
             config.train.steps = 8;
             config.train.log_every = 1;
             config.train.evaluate_every = config.train.checkpoint_every = 0;
-            struct compute compute;
-            CHECK(compute_create(&compute, threads, ROTARY_ISA_AUTO, (enum precision)precision, NULL) ==
+            struct backend backend;
+            CHECK(backend_create(&backend, threads, ROTARY_ISA_AUTO, (enum precision)precision, NULL) ==
                   ROTARY_OK);
             int64_t counts[9];
             struct train_call call = {.config = &config,
-                                      .compute = &compute,
+                                      .backend = &backend,
                                       .folder = numbered(precision_names[precision], 100 + threads),
                                       .progress = note_allocations,
                                       .argument = counts};
@@ -163,7 +163,7 @@ static void test_allocations(void)
                 CHECK_INT(counts[step] - counts[step - 1], 0);
             }
             CHECK(counts[1] > 0); /* the count does count */
-            compute_destroy(&compute);
+            backend_destroy(&backend);
         }
     check_about("%s", "");
 }
@@ -324,19 +324,19 @@ static void test_fewer_steps(void)
 {
     struct run_config config;
     tiny_config(&config);
-    struct compute compute;
+    struct backend backend;
     atomic_bool interrupted = false;
     const char *folder = scratch_path("stopped"), *planned = scratch_path("planned to end");
-    CHECK(compute_create(&compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    CHECK(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
     struct train_call call = {.config = &config,
-                              .compute = &compute,
+                              .backend = &backend,
                               .folder = folder,
                               .progress = stop_at_four,
                               .argument = &interrupted,
                               .interrupted = &interrupted};
     struct train_result result;
     CHECK_INT(train(&call, &result, NULL), ROTARY_INTERRUPTED);
-    compute_destroy(&compute);
+    backend_destroy(&backend);
     static const int steps[] = {4, 4, 10}; /* the second call finds a finished run, the third resumes it */
     for (int i = 0; i < 3; i++) {
         config.train.steps = steps[i];
@@ -352,13 +352,13 @@ static void test_fewer_steps(void)
 }
 
 /* A finished run of ten steps. */
-static const char *train_ten_steps(const char *name, struct run_config *config, struct compute *compute)
+static const char *train_ten_steps(const char *name, struct run_config *config, struct backend *backend)
 {
     tiny_config(config);
     config->train.steps = 10;
     const char *folder = scratch_path(name);
     train_to_end(config, 1, folder);
-    CHECK(compute_create(compute, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    CHECK(backend_create(backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
     return folder;
 }
 
@@ -366,10 +366,10 @@ static const char *train_ten_steps(const char *name, struct run_config *config, 
 static void test_diverged(void)
 {
     struct run_config config;
-    struct compute compute;
-    const char *folder = train_ten_steps("diverged", &config, &compute);
+    struct backend backend;
+    const char *folder = train_ten_steps("diverged", &config, &backend);
     struct decoder *decoder;
-    CHECK(decoder_create(&decoder, &compute, &config.model, (struct decoder_limits){2, 48, true}, 1, NULL) ==
+    CHECK(decoder_create(&decoder, &backend, &config.model, (struct decoder_limits){2, 48, true}, 1, NULL) ==
           ROTARY_OK);
     struct checkpoint checkpoint;
     CHECK(checkpoint_open(&checkpoint, folder, &config, NULL) == ROTARY_OK);
@@ -380,7 +380,7 @@ static void test_diverged(void)
         parameter_value(decoder_parameters(decoder), 0)[i] = NAN;
     CHECK(checkpoint_write(folder, &config, decoder_parameters(decoder), &state, NULL) == ROTARY_OK);
     decoder_destroy(decoder);
-    compute_destroy(&compute);
+    backend_destroy(&backend);
     size_t count;
     char *model = read_file(folder, "model.safetensors", &count);
     config.train.steps = 20;
@@ -456,12 +456,12 @@ static void test_damaged_metrics(void)
 static void test_load(void)
 {
     struct run_config config;
-    struct compute compute;
-    const char *folder = train_ten_steps("loaded", &config, &compute);
+    struct backend backend;
+    const char *folder = train_ten_steps("loaded", &config, &backend);
     struct trained_model model;
     rotary_error error = {0};
     struct decoder_limits limits = {.batch = 4, .time = 48};
-    if (!CHECK(train_load(folder, &compute, limits, &model, &error) == ROTARY_OK)) {
+    if (!CHECK(train_load(folder, &backend, limits, &model, &error) == ROTARY_OK)) {
         printf("%s\n", error.message);
         return;
     }
@@ -478,11 +478,11 @@ static void test_load(void)
     task_destroy(model.task);
 
     CHECK(remove(scratch_path("loaded/model.safetensors")) == 0);
-    CHECK_INT(train_load(folder, &compute, limits, &model, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(train_load(folder, &backend, limits, &model, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "holds no trained model yet") != NULL);
-    CHECK_INT(train_load(scratch_folder(), &compute, limits, &model, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(train_load(scratch_folder(), &backend, limits, &model, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "is not the folder of a run") != NULL);
-    compute_destroy(&compute);
+    backend_destroy(&backend);
 }
 
 int main(void)

@@ -3,10 +3,10 @@
  * Adam and AdamW against double precision over several steps, and the sum of squares, on every instruction
  * set and several numbers of threads.
  */
+#include "backend/parameter_update.h"
 #include "base/isa.h"
 #include "kernel/layer/layer_kernels.h"
 #include "support/check.h"
-#include "tensor/parameter_update.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static struct adam settings(bool decoupled, int step)
                          .correction2 = (float)(1.0 - pow(0.98, step))};
 }
 
-static void test_adam(const struct compute *compute, bool decoupled)
+static void test_adam(const struct backend *backend, bool decoupled)
 {
     struct parameters table = make_table();
     double *value = calloc((size_t)table.elements, sizeof(double)),
@@ -66,7 +66,7 @@ static void test_adam(const struct compute *compute, bool decoupled)
         double square = 0.0;
         for (int64_t i = 0; i < table.elements; i++)
             square += (double)table.gradients[i] * (double)table.gradients[i];
-        CHECK_NEAR(update_gradient_square(compute, &table), square, 1e-6 * square);
+        CHECK_NEAR(update_gradient_square(backend, &table), square, 1e-6 * square);
         for (int i = 0; i < table.count; i++)
             for (int64_t j = 0; j < parameter_elements(&table.rows[i]); j++) {
                 int64_t at = table.rows[i].offset + j;
@@ -78,7 +78,7 @@ static void test_adam(const struct compute *compute, bool decoupled)
                     1e-2 * (m[at] / (1.0 - pow(0.9, step))) / (sqrt(v[at] / (1.0 - pow(0.98, step))) + 1e-8);
                 value[at] -= decoupled ? 1e-2 * decay * old : 0.0;
             }
-        update_adam(compute, &table, &adam);
+        update_adam(backend, &table, &adam);
     }
     for (int64_t i = 0; i < table.elements; i++) {
         CHECK_NEAR((double)table.values[i], value[i], 2e-6 * fabs(value[i]) + 2e-6);
@@ -90,7 +90,7 @@ static void test_adam(const struct compute *compute, bool decoupled)
     parameters_free(&table);
 }
 
-static void test_threads(struct compute compute)
+static void test_threads(struct backend backend)
 {
     struct parameters one = make_table(), many = make_table();
     const int threads[] = {1, 2, 3, 7};
@@ -103,12 +103,12 @@ static void test_threads(struct compute compute)
             for (int64_t k = 0; k < parameter_elements(&table->rows[j]); k++)
                 parameter_value(table, j)[k] = check_random((uint64_t)j, (uint64_t)k, 4);
         draw_gradients(table, 1);
-        compute.threads = threads[i];
-        double got = update_gradient_square(&compute, table);
+        backend.threads = threads[i];
+        double got = update_gradient_square(&backend, table);
         square = i ? square : got;
         CHECK(got == square);
         const struct adam adam = settings(true, 1);
-        update_adam(&compute, table, &adam);
+        update_adam(&backend, table, &adam);
         CHECK(memcmp(table->values, one.values, (size_t)one.elements * sizeof(float)) == 0);
     }
     parameters_free(&one);
@@ -120,12 +120,12 @@ int main(void)
     for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
         if (!rotary_isa_available((rotary_isa)isa))
             continue;
-        struct compute compute = {
+        struct backend backend = {
             .threads = 2, .isa = (rotary_isa)isa, .kernels = layer_kernels_for((rotary_isa)isa)};
         check_about("%s", rotary_isa_name((rotary_isa)isa));
-        test_adam(&compute, false);
-        test_adam(&compute, true);
-        test_threads(compute);
+        test_adam(&backend, false);
+        test_adam(&backend, true);
+        test_threads(backend);
     }
     return check_report();
 }

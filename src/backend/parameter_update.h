@@ -2,14 +2,14 @@
  *
  * The optimizer's passes over the flat arrays of the parameter table.
  */
-#ifndef ROTARY_TENSOR_PARAMETER_UPDATE_H
-#define ROTARY_TENSOR_PARAMETER_UPDATE_H
+#ifndef ROTARY_BACKEND_PARAMETER_UPDATE_H
+#define ROTARY_BACKEND_PARAMETER_UPDATE_H
 
-#include "tensor/compute.h"
-#include "tensor/parameters.h"
+#include "backend/backend.h"
+#include "backend/parameters.h"
 
 /* Sum of squares of all gradients, in double, in an order that does not depend on the number of threads. */
-double update_gradient_square(const struct compute *compute, const struct parameters *parameters);
+double update_gradient_square(const struct backend *backend, const struct parameters *parameters);
 
 /* Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019), one pass:
  *     g = gradient_scale * gradient [+ weight_decay * value, if not decoupled]
@@ -24,6 +24,6 @@ struct adam {
     float gradient_scale;           /* from gradient clipping */
     float correction1, correction2; /* bias correction: 1 - beta^t */
 };
-void update_adam(const struct compute *compute, struct parameters *parameters, const struct adam *adam);
+void update_adam(const struct backend *backend, struct parameters *parameters, const struct adam *adam);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/parameters.h"
 #include "support/check.h"
-#include "tensor/parameters.h"
 
 #include <math.h>
 #include <stdio.h>

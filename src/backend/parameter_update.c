@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tensor/parameter_update.h"
+#include "backend/parameter_update.h"
 
 #include "base/integer.h"
 #include "base/threads.h"
@@ -11,7 +11,7 @@ enum {
 };
 
 struct chunks {
-    const struct compute *compute;
+    const struct backend *backend;
     const struct parameters *parameters;
     const struct adam *adam;
     int64_t elements;          /* of a chunk */
@@ -33,7 +33,7 @@ static void run_chunks(struct chunks *chunks, rotary_work *work)
 {
     chunks->elements = chunk_elements(chunks->parameters->elements);
     int64_t count = divide_up(chunks->parameters->elements, chunks->elements);
-    rotary_parallel_for(chunks->compute->threads, count, work, chunks);
+    rotary_parallel_for(chunks->backend->threads, count, work, chunks);
 }
 
 static void square_chunk(void *argument, int64_t index, int worker)
@@ -41,13 +41,13 @@ static void square_chunk(void *argument, int64_t index, int worker)
     (void)worker;
     struct chunks *chunks = argument;
     int64_t first = index * chunks->elements;
-    chunks->square[index] = chunks->compute->kernels->sum_of_squares(chunks->parameters->gradients + first,
+    chunks->square[index] = chunks->backend->kernels->sum_of_squares(chunks->parameters->gradients + first,
                                                                      chunk_end(chunks, index) - first);
 }
 
-double update_gradient_square(const struct compute *compute, const struct parameters *parameters)
+double update_gradient_square(const struct backend *backend, const struct parameters *parameters)
 {
-    struct chunks chunks = {.compute = compute, .parameters = parameters};
+    struct chunks chunks = {.backend = backend, .parameters = parameters};
     run_chunks(&chunks, square_chunk);
     double total = 0.0;
     for (int64_t i = 0; i * chunks.elements < parameters->elements; i++)
@@ -84,12 +84,12 @@ static void adam_chunk(void *argument, int64_t index, int worker)
                                         .gradient_scale = adam->gradient_scale,
                                         .inverse_correction1 = 1.0f / adam->correction1,
                                         .inverse_correction2 = 1.0f / adam->correction2};
-        chunks->compute->kernels->adam(&work);
+        chunks->backend->kernels->adam(&work);
     }
 }
 
-void update_adam(const struct compute *compute, struct parameters *parameters, const struct adam *adam)
+void update_adam(const struct backend *backend, struct parameters *parameters, const struct adam *adam)
 {
-    struct chunks chunks = {.compute = compute, .parameters = parameters, .adam = adam};
+    struct chunks chunks = {.backend = backend, .parameters = parameters, .adam = adam};
     run_chunks(&chunks, adam_chunk);
 }

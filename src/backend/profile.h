@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The profile of a step: seconds, operations and bytes of each kind of work, summed over layers and steps.
- * compute.profile (tensor/compute.h) is filled in; if it is NULL, no clock is read.
+ * backend.profile (backend/backend.h) is filled in; if it is NULL, no clock is read.
  */
-#ifndef ROTARY_TENSOR_PROFILE_H
-#define ROTARY_TENSOR_PROFILE_H
+#ifndef ROTARY_BACKEND_PROFILE_H
+#define ROTARY_BACKEND_PROFILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * A typed, strided view of memory.
  */
-#ifndef ROTARY_TENSOR_MATRIX_H
-#define ROTARY_TENSOR_MATRIX_H
+#ifndef ROTARY_BACKEND_MATRIX_H
+#define ROTARY_BACKEND_MATRIX_H
 
 #include <rotary/types.h>
 

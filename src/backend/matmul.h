@@ -6,10 +6,10 @@
  * results have the same bits for any number of threads. The GEMM of a shape is planned (a oneDNN primitive is
  * created) at its first use and kept; after that a matmul allocates nothing.
  */
-#ifndef ROTARY_TENSOR_MATMUL_H
-#define ROTARY_TENSOR_MATMUL_H
+#ifndef ROTARY_BACKEND_MATMUL_H
+#define ROTARY_BACKEND_MATMUL_H
 
-#include "tensor/matrix.h"
+#include "backend/matrix.h"
 
 struct layer_kernels; /* kernel/layer/layer_kernels.h */
 

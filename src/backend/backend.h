@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How to compute: threads, instruction set, precision.
+ * The backend: threads, instruction set, precision.
  */
-#ifndef ROTARY_TENSOR_COMPUTE_H
-#define ROTARY_TENSOR_COMPUTE_H
+#ifndef ROTARY_BACKEND_BACKEND_H
+#define ROTARY_BACKEND_BACKEND_H
 
 #include <rotary/types.h>
 
 struct layer_kernels; /* kernel/layer/layer_kernels.h */
-struct matmul;        /* tensor/matmul.h */
-struct profile;       /* tensor/profile.h */
+struct matmul;        /* backend/matmul.h */
+struct profile;       /* backend/profile.h */
 
 /* Created once, passed down by pointer, never changed. Models may share one, but not run at the same time:
  * they would share the scratch memory of the matmuls. */
-struct compute {
+struct backend {
     int threads;          /* at least 1 */
     rotary_isa isa;       /* never ROTARY_ISA_AUTO */
     rotary_dtype storage; /* type of matmul operands and of stored activations: f32 or bf16 */
@@ -26,10 +26,10 @@ enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
 
 /* threads 0: all processors; isa ROTARY_ISA_AUTO: the best available. PRECISION_AUTO selects bf16 where `isa`
  * has bf16 instructions, else f32. ROTARY_UNSUPPORTED if `isa` cannot run here. Also caps the instruction set
- * of oneDNN; the first call in a process decides (tensor/matmul.h). */
-ROTARY_CHECKED rotary_status compute_create(struct compute *compute, int threads, rotary_isa isa,
+ * of oneDNN; the first call in a process decides (backend/matmul.h). */
+ROTARY_CHECKED rotary_status backend_create(struct backend *backend, int threads, rotary_isa isa,
                                             enum precision precision, rotary_error *error);
 
-void compute_destroy(struct compute *compute);
+void backend_destroy(struct backend *backend);
 
 #endif

@@ -4,8 +4,8 @@
  * any worker. Only the matmul files of this module call these. Functions that return `int` return oneDNN's
  * status: 0 is success.
  */
-#ifndef ROTARY_TENSOR_ONEDNN_H
-#define ROTARY_TENSOR_ONEDNN_H
+#ifndef ROTARY_BACKEND_ONEDNN_H
+#define ROTARY_BACKEND_ONEDNN_H
 
 #include <rotary/types.h>
 

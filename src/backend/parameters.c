@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tensor/parameters.h"
+#include "backend/parameters.h"
 
 #include "base/fail.h"
 #include "base/integer.h"

@@ -2,29 +2,29 @@
  *
  * Matmuls against sums in double of the same operands, rounded to the storage type, on one instruction set.
  */
+#include "backend/backend.h"
+#include "backend/matmul.h"
 #include "base/element.h"
 #include "support/allocations.h"
 #include "support/check.h"
-#include "tensor/compute.h"
-#include "tensor/matmul.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct compute make(const char *isa_name, enum precision precision, int threads)
+static struct backend make(const char *isa_name, enum precision precision, int threads)
 {
     rotary_isa isa;
-    struct compute compute = {0};
+    struct backend backend = {0};
     rotary_error error;
     if (rotary_isa_from_name(&isa, isa_name, &error) != ROTARY_OK || !rotary_isa_available(isa))
         check_skip("this machine cannot run %s", isa_name);
-    if (compute_create(&compute, threads, isa, precision, &error) != ROTARY_OK) {
+    if (backend_create(&backend, threads, isa, precision, &error) != ROTARY_OK) {
         if (precision != PRECISION_BF16)
             CHECK_TEXT(error.message, "");
-        compute.threads = 0;
+        backend.threads = 0;
     }
-    return compute;
+    return backend;
 }
 
 static double element(struct matrix m, int64_t row, int64_t column)
@@ -71,12 +71,12 @@ static double bound_of(rotary_dtype out, double wanted, double magnitude)
     return (out == ROTARY_BF16 ? 0x1.01p-8 : 0x1p-23) * fabs(wanted) + 0x1p-20 * magnitude;
 }
 
-static void test_matmul(struct compute *compute, struct sizes sizes, bool transposed, bool with_bias,
+static void test_matmul(struct backend *backend, struct sizes sizes, bool transposed, bool with_bias,
                         rotary_dtype out_type, enum matmul_epilogue epilogue)
 {
     rotary_error error;
     struct matrix in =
-        random_matrix(1, compute->storage, sizes.rows, sizes.inner, sizes.inner + sizes.padding);
+        random_matrix(1, backend->storage, sizes.rows, sizes.inner, sizes.inner + sizes.padding);
     struct matrix source =
         random_matrix(2, ROTARY_F32, 1, sizes.inner * sizes.columns, sizes.inner * sizes.columns);
     struct matrix bias = random_matrix(3, ROTARY_F32, 1, sizes.columns, sizes.columns);
@@ -85,17 +85,17 @@ static void test_matmul(struct compute *compute, struct sizes sizes, bool transp
         random_matrix(4, out_type, sizes.rows, sizes.columns, sizes.columns + sizes.padding);
     const float *w = source.data, *b = with_bias ? bias.data : NULL;
     struct packed_weight *weight = NULL;
-    check_about("%s %s rows %lld inner %lld columns %lld%s%s epilogue %d", rotary_isa_name(compute->isa),
-                rotary_dtype_name(compute->storage), (long long)sizes.rows, (long long)sizes.inner,
+    check_about("%s %s rows %lld inner %lld columns %lld%s%s epilogue %d", rotary_isa_name(backend->isa),
+                rotary_dtype_name(backend->storage), (long long)sizes.rows, (long long)sizes.inner,
                 (long long)sizes.columns, transposed ? " transposed" : "", with_bias ? " bias" : "",
                 (int)epilogue);
     const struct packed_weight_config config = {
-        .dtype = compute->storage, .inner = sizes.inner, .columns = sizes.columns, .transposed = transposed};
-    if (!CHECK(packed_weight_create(&weight, compute->matmul, &config, &error) == ROTARY_OK) ||
-        !CHECK(packed_weight_fill(weight, compute->matmul, w, &error) == ROTARY_OK))
+        .dtype = backend->storage, .inner = sizes.inner, .columns = sizes.columns, .transposed = transposed};
+    if (!CHECK(packed_weight_create(&weight, backend->matmul, &config, &error) == ROTARY_OK) ||
+        !CHECK(packed_weight_fill(weight, backend->matmul, w, &error) == ROTARY_OK))
         return;
     const struct matmul_call call = {.out = out, .in = in, .weight = weight, .bias = b, .epilogue = epilogue};
-    if (!CHECK(matmul_run(compute->matmul, &call, &error) == ROTARY_OK))
+    if (!CHECK(matmul_run(backend->matmul, &call, &error) == ROTARY_OK))
         return;
     for (int64_t row = 0; row<sizes.rows; row += sizes.rows> 64 ? 13 : 1)
         for (int64_t column = 0; column < out.stride; column++) {
@@ -106,7 +106,7 @@ static void test_matmul(struct compute *compute, struct sizes sizes, bool transp
             double sum = with_bias ? (double)b[column] : 0.0, magnitude = fabs(sum);
             for (int64_t k = 0; k < sizes.inner; k++) {
                 float value = w[transposed ? column * sizes.inner + k : k * sizes.columns + column];
-                double term = element(in, row, k) * (double)rotary_rounded(value, compute->storage);
+                double term = element(in, row, k) * (double)rotary_rounded(value, backend->storage);
                 sum += term;
                 magnitude += fabs(term);
             }
@@ -121,21 +121,21 @@ static void test_matmul(struct compute *compute, struct sizes sizes, bool transp
     free(before.data);
 }
 
-static void test_gradient(struct compute *compute, struct sizes sizes)
+static void test_gradient(struct backend *backend, struct sizes sizes)
 {
     rotary_error error;
     struct matrix a =
-        random_matrix(5, compute->storage, sizes.rows, sizes.columns, sizes.columns + sizes.padding);
+        random_matrix(5, backend->storage, sizes.rows, sizes.columns, sizes.columns + sizes.padding);
     struct matrix b =
-        random_matrix(6, compute->storage, sizes.rows, sizes.inner, sizes.inner + sizes.padding);
+        random_matrix(6, backend->storage, sizes.rows, sizes.inner, sizes.inner + sizes.padding);
     struct matrix gradient = random_matrix(7, ROTARY_F32, sizes.columns, sizes.inner, sizes.inner);
     struct matrix before = random_matrix(7, ROTARY_F32, sizes.columns, sizes.inner, sizes.inner);
-    check_about("%s %s gradient of %lld rows [%lld, %lld]", rotary_isa_name(compute->isa),
-                rotary_dtype_name(compute->storage), (long long)sizes.rows, (long long)sizes.columns,
+    check_about("%s %s gradient of %lld rows [%lld, %lld]", rotary_isa_name(backend->isa),
+                rotary_dtype_name(backend->storage), (long long)sizes.rows, (long long)sizes.columns,
                 (long long)sizes.inner);
     struct matrix sums = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
     struct matrix sums_before = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
-    CHECK(matmul_gradient(compute->matmul, gradient.data, sums.data, a, b, &error) == ROTARY_OK);
+    CHECK(matmul_gradient(backend->matmul, gradient.data, sums.data, a, b, &error) == ROTARY_OK);
     for (int64_t i = 0; i < sizes.columns; i++) {
         double sum = element(sums_before, 0, i), magnitude = fabs(sum);
         for (int64_t row = 0; row < sizes.rows; row++) {
@@ -169,24 +169,24 @@ static void run_twice(const char *isa, enum precision precision, int threads, fl
                       struct sizes sizes)
 {
     rotary_error error;
-    struct compute compute = make(isa, precision, threads);
-    struct matrix in = random_matrix(8, compute.storage, sizes.rows, sizes.inner, sizes.inner);
-    struct matrix a = random_matrix(9, compute.storage, sizes.rows, sizes.columns, sizes.columns);
+    struct backend backend = make(isa, precision, threads);
+    struct matrix in = random_matrix(8, backend.storage, sizes.rows, sizes.inner, sizes.inner);
+    struct matrix a = random_matrix(9, backend.storage, sizes.rows, sizes.columns, sizes.columns);
     struct matrix source = random_matrix(10, ROTARY_F32, sizes.inner, sizes.columns, sizes.columns);
     struct packed_weight *weight = NULL;
-    check_about("%s %s %d threads", isa, rotary_dtype_name(compute.storage), threads);
+    check_about("%s %s %d threads", isa, rotary_dtype_name(backend.storage), threads);
     const struct packed_weight_config config = {
-        .dtype = compute.storage, .inner = sizes.inner, .columns = sizes.columns};
-    CHECK(packed_weight_create(&weight, compute.matmul, &config, &error) == ROTARY_OK);
+        .dtype = backend.storage, .inner = sizes.inner, .columns = sizes.columns};
+    CHECK(packed_weight_create(&weight, backend.matmul, &config, &error) == ROTARY_OK);
     const struct matmul_call product = {
         .out = matrix_of(out, ROTARY_F32, sizes.rows, sizes.columns), .in = in, .weight = weight};
     int64_t before = 0;
     for (int call = 0; call < 2; call++) {
         before = allocations_counted();
         memset(gradient, 0, (size_t)(sizes.columns * (sizes.inner + 1)) * sizeof(float));
-        CHECK(packed_weight_fill(weight, compute.matmul, source.data, &error) == ROTARY_OK);
-        CHECK(matmul_run(compute.matmul, &product, &error) == ROTARY_OK);
-        CHECK(matmul_gradient(compute.matmul, gradient, gradient + sizes.columns * sizes.inner, a, in,
+        CHECK(packed_weight_fill(weight, backend.matmul, source.data, &error) == ROTARY_OK);
+        CHECK(matmul_run(backend.matmul, &product, &error) == ROTARY_OK);
+        CHECK(matmul_gradient(backend.matmul, gradient, gradient + sizes.columns * sizes.inner, a, in,
                               &error) == ROTARY_OK);
         if (call == 0)
             CHECK(allocations_counted() > before);
@@ -196,7 +196,7 @@ static void run_twice(const char *isa, enum precision precision, int threads, fl
     free(in.data);
     free(a.data);
     free(source.data);
-    compute_destroy(&compute);
+    backend_destroy(&backend);
 }
 
 static void test_threads(const char *isa, enum precision precision)
@@ -227,21 +227,21 @@ int main(int count, char **arguments)
                                 {300, 41, 97, 8},  {40, 97, 41, 0},   {256, 128, 512, 0},
                                 {515, 33, 600, 8}, {130, 700, 65, 0}, {64, 2048, 130, 0}};
     for (int precision = PRECISION_F32; precision <= PRECISION_BF16; precision++) {
-        struct compute compute = make(isa, (enum precision)precision, 2);
-        if (compute.threads == 0)
+        struct backend backend = make(isa, (enum precision)precision, 2);
+        if (backend.threads == 0)
             continue;
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
             for (int variant = 0; variant < 8; variant++)
-                test_matmul(&compute, all[i], variant & 1, variant & 2, compute.storage,
+                test_matmul(&backend, all[i], variant & 1, variant & 2, backend.storage,
                             (enum matmul_epilogue)(variant / 4));
-            test_matmul(&compute, all[i], true, true, ROTARY_F32, MATMUL_EPILOGUE_NONE);
-            test_gradient(&compute, all[i]);
+            test_matmul(&backend, all[i], true, true, ROTARY_F32, MATMUL_EPILOGUE_NONE);
+            test_gradient(&backend, all[i]);
         }
-        test_gradient(&compute, (struct sizes){5000, 40, 300, 0});
-        test_gradient(&compute, (struct sizes){600, 530, 50, 4});
-        check_about("%s %s", rotary_isa_name(compute.isa), rotary_dtype_name(compute.storage));
-        CHECK_INT(matmul_reference_gemms(compute.matmul), 0);
-        compute_destroy(&compute);
+        test_gradient(&backend, (struct sizes){5000, 40, 300, 0});
+        test_gradient(&backend, (struct sizes){600, 530, 50, 4});
+        check_about("%s %s", rotary_isa_name(backend.isa), rotary_dtype_name(backend.storage));
+        CHECK_INT(matmul_reference_gemms(backend.matmul), 0);
+        backend_destroy(&backend);
         test_threads(isa, (enum precision)precision);
     }
     return check_report();

@@ -2,14 +2,14 @@
  *
  * Types and functions that matmul.c, matmul_gradient.c and packed_weight.c share.
  */
-#ifndef ROTARY_TENSOR_MATMUL_INTERNAL_H
-#define ROTARY_TENSOR_MATMUL_INTERNAL_H
+#ifndef ROTARY_BACKEND_MATMUL_INTERNAL_H
+#define ROTARY_BACKEND_MATMUL_INTERNAL_H
 
+#include "backend/matmul.h"
+#include "backend/onednn.h"
 #include "base/arena.h"
 #include "base/integer.h"
 #include "kernel/layer/layer_kernels.h"
-#include "tensor/matmul.h"
-#include "tensor/onednn.h"
 
 struct matmul {
     struct gemms *gemms;

@@ -8,9 +8,9 @@
  * oneDNN they take as long as the matmul. The columns of `a` are summed just before, which brings the chunk
  * into the cache for the transposition; a separate pass would read all of `a` from memory again.
  */
+#include "backend/matmul_internal.h"
 #include "base/threads.h"
 #include "kernel/layer/layer_kernels.h"
-#include "tensor/matmul_internal.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tensor/profile.h"
+#include "backend/profile.h"
 
 #include "base/clock.h"
 

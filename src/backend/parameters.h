@@ -4,8 +4,8 @@
  * tests. Layers add rows while a model is created; parameters_allocate then allocates four flat f32 arrays in
  * which every row has its range: values, gradients and Adam's two moments.
  */
-#ifndef ROTARY_TENSOR_PARAMETERS_H
-#define ROTARY_TENSOR_PARAMETERS_H
+#ifndef ROTARY_BACKEND_PARAMETERS_H
+#define ROTARY_BACKEND_PARAMETERS_H
 
 #include "base/arena.h"
 

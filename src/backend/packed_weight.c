@@ -3,9 +3,9 @@
  * Packed weights. bf16 is packed in VNNI layout by our own loops where oneDNN multiplies that fast, else a
  * panel has the layout that oneDNN prefers.
  */
+#include "backend/matmul_internal.h"
 #include "base/fail.h"
 #include "base/threads.h"
-#include "tensor/matmul_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

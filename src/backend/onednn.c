@@ -3,7 +3,7 @@
  * The only file that includes oneDNN. Each GEMM is planned for one thread and runs with memory that the
  * caller provides.
  */
-#include "tensor/onednn.h"
+#include "backend/onednn.h"
 
 #include "base/arena.h"
 #include "base/fail.h"

@@ -3,11 +3,11 @@
  * out = epilogue(in weight + bias), cut into GEMMs: a block of rows of `in` times a panel of columns of the
  * weight. A thread multiplies its block with every panel.
  */
-#include "tensor/matmul.h"
+#include "backend/matmul.h"
 
+#include "backend/matmul_internal.h"
 #include "base/fail.h"
 #include "base/threads.h"
-#include "tensor/matmul_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
