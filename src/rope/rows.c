@@ -45,7 +45,7 @@ void rotary_rope_angles(const rotary_rope *rope, const double *position, int64_t
             angles[pair] = position[axis[pair]] * frequency[pair];
 }
 
-static void backend(const rotary_rope *rope, const double *position, struct rotary_row row)
+static void compute(const rotary_rope *rope, const double *position, struct rotary_row row)
 {
     double angles[64];
     enum { AT_ONCE = sizeof angles / sizeof *angles };
@@ -71,7 +71,7 @@ static bool in_table(const rotary_rope *rope, const double *position)
 void rotary_rope_unit_row(const rotary_rope *rope, const double *position, struct rotary_row row)
 {
     if (!in_table(rope, position)) {
-        backend(rope, position, row);
+        compute(rope, position, row);
         return;
     }
     int64_t at = (int64_t)position[0] * rope->pairs + row.first;
@@ -153,7 +153,7 @@ static void fill_rows(void *argument, int64_t index, int worker)
         struct rotary_row row = {.count = rope->pairs,
                                  .cosine = rope->cosine + at * rope->pairs,
                                  .sine = rope->sine + at * rope->pairs};
-        backend(rope, position, row);
+        compute(rope, position, row);
     }
 }
 
