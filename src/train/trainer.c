@@ -34,7 +34,8 @@ static rotary_status create_model(struct trainer *trainer, rotary_error *error)
     rotary_status status = task_create(&trainer->task, &config->task, error);
     if (status != ROTARY_OK)
         return status;
-    trainer->batch = (struct batch){.task = trainer->task, .rows = limits.batch, .time = limits.time};
+    trainer->batch =
+        (struct training_batch){.task = trainer->task, .rows = limits.batch, .time = limits.time};
     batch_carve(&trainer->batch, &trainer->arena);
     size_t bytes;
     status = decoder_bytes(trainer->backend, &config->model, limits, &bytes, error);
@@ -73,7 +74,7 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, struct l
                                  rotary_error *error)
 {
     const struct train_config *train = &trainer->config->train;
-    const struct batch *batch = &trainer->batch;
+    const struct training_batch *batch = &trainer->batch;
     double targets = (double)train->gradient_accumulation_steps * (double)batch->rows * (double)batch->time;
     *sum = (struct loss_sums){0};
     for (int64_t micro = 0; micro < train->gradient_accumulation_steps; micro++) {

@@ -5,17 +5,17 @@
 #ifndef ROTARY_TRAIN_TRAINER_H
 #define ROTARY_TRAIN_TRAINER_H
 
-#include "train/batch.h"
 #include "train/optimizer.h"
 #include "train/run.h"
 #include "train/schedule.h"
+#include "train/training_batch.h"
 
 struct trainer {
     const struct run_config *config; /* borrowed, checked */
     const struct backend *backend;   /* borrowed */
     struct task *task;
     struct decoder *decoder;
-    struct batch batch;
+    struct training_batch batch;
     struct schedule schedule;
     struct optimizer optimizer;
     struct rotary_arena arena;

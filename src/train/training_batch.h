@@ -2,13 +2,13 @@
  *
  * Batches of training data, which the task writes to the memory that the model reads.
  */
-#ifndef ROTARY_TRAIN_BATCH_H
-#define ROTARY_TRAIN_BATCH_H
+#ifndef ROTARY_TRAIN_TRAINING_BATCH_H
+#define ROTARY_TRAIN_TRAINING_BATCH_H
 
 #include "base/arena.h"
 #include "task/task.h"
 
-struct batch {
+struct training_batch {
     const struct task *task;
     int64_t rows, time;
     int32_t *sequences; /* [rows, time + 1] */
@@ -17,10 +17,11 @@ struct batch {
 };
 
 /* Pushes the buffers onto an arena. Called twice: to measure, then to assign memory (base/arena.h). */
-void batch_carve(struct batch *batch, struct rotary_arena *arena);
+void batch_carve(struct training_batch *batch, struct rotary_arena *arena);
 
 /* Fills the batch with sequences first_row ... first_row + rows - 1 of step `step`, on `threads` threads.
  * Allocates nothing. */
-void batch_fill(const struct batch *batch, int threads, uint64_t seed, uint32_t step, int64_t first_row);
+void batch_fill(const struct training_batch *batch, int threads, uint64_t seed, uint32_t step,
+                int64_t first_row);
 
 #endif
