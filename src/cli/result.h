@@ -6,7 +6,7 @@
 #define ROTARY_CLI_RESULT_H
 
 #include "oracle/tensor.h"
-#include "task/task.h"
+#include "train/evaluation.h"
 
 /* Prints `object` and a line feed, and releases it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also
  * gives for a text that is not UTF-8. */

@@ -20,11 +20,6 @@ struct example {
     uint64_t identity; /* a hash of the problem: decides whether it is held out from training */
 };
 
-/* Maximum numbers of characters. */
-struct problem_size {
-    int64_t prompt, completion;
-};
-
 enum { KIND_ALPHABET_BYTES = 256 };
 
 struct kind {

@@ -136,6 +136,11 @@ void task_destroy(struct task *task)
     free(task);
 }
 
+const struct task_config *task_configuration(const struct task *task)
+{
+    return &task->config;
+}
+
 const struct characters *task_characters(const struct task *task)
 {
     return &task->characters;
@@ -197,6 +202,11 @@ void task_validation_sequence(const struct task *task, uint64_t seed, int64_t in
 bool task_has_problems(const struct task *task)
 {
     return task->kind->random_example != NULL;
+}
+
+struct problem_size task_problem_size(const struct task *task)
+{
+    return task->kind->size(&task->config);
 }
 
 void task_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem)

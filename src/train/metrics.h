@@ -7,7 +7,7 @@
 #define ROTARY_TRAIN_METRICS_H
 
 #include "file/file.h"
-#include "task/task.h"
+#include "train/evaluation.h"
 
 struct metrics {
     int file;

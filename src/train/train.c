@@ -205,7 +205,7 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
     if (profile)
         profile->paused = true;
     rotary_status status =
-        task_evaluate(session->trainer.task, session->trainer.decoder, &how, evaluation, error);
+        evaluation_run(session->trainer.task, session->trainer.decoder, &how, evaluation, error);
     if (profile)
         profile->paused = false;
     if (status != ROTARY_OK)

@@ -5,6 +5,7 @@
 #ifndef ROTARY_TRAIN_TRAIN_H
 #define ROTARY_TRAIN_TRAIN_H
 
+#include "train/evaluation.h"
 #include "train/run.h"
 
 struct train_progress {

@@ -471,7 +471,7 @@ static void test_load(void)
     struct evaluation evaluation = {0};
     struct evaluation_config how = {
         .seed = (uint64_t)config.train.seed, .problems = 4, .validation_sequences = 2};
-    CHECK(task_evaluate(model.task, model.decoder, &how, &evaluation, NULL) == ROTARY_OK);
+    CHECK(evaluation_run(model.task, model.decoder, &how, &evaluation, NULL) == ROTARY_OK);
     CHECK_NEAR(evaluation.loss, result.evaluation.loss, 1e-8);
     CHECK_INT(evaluation.correct, result.evaluation.correct);
     decoder_destroy(model.decoder);

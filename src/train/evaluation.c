@@ -1,13 +1,10 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Evaluating a decoder: exact matches of the completions it generates with a KV cache, and the validation
- * loss.
- */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/evaluation.h"
+
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "model/generation.h"
-#include "task/kind.h"
 
 #include <string.h>
 
@@ -32,7 +29,7 @@ static void carve(struct workspace *workspace, const struct task *task, int64_t 
         rotary_arena_push(arena, problems * workspace->size.prompt, sizeof *workspace->prompt_tokens);
     workspace->generated_tokens =
         rotary_arena_push(arena, problems * workspace->size.completion, sizeof *workspace->generated_tokens);
-    int64_t time = task->config.sequence_length;
+    int64_t time = task_configuration(task)->sequence_length;
     workspace->sequence = rotary_arena_push(arena, time + 1, sizeof *workspace->sequence);
     workspace->tokens =
         rotary_arena_push(arena, workspace->batch_sequences * time, sizeof *workspace->tokens);
@@ -61,7 +58,7 @@ static void score_problems(const struct task *task, const struct workspace *work
 {
     for (int64_t i = 0; i < evaluation->problems; i++) {
         char generated[TASK_TEXT_BYTES] = "", answer[TASK_TEXT_BYTES] = "";
-        characters_decode(&task->characters, workspace->outputs[i], workspace->generated[i], generated);
+        characters_decode(task_characters(task), workspace->outputs[i], workspace->generated[i], generated);
         task_answer(task, generated, answer);
         bool correct = strcmp(answer, workspace->problems[i].answer) == 0;
         evaluation->correct += correct;
@@ -77,7 +74,7 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
         task_problem(task, config->seed, i, &workspace->problems[i]);
         int32_t *prompt = workspace->prompt_tokens + i * workspace->size.prompt;
         workspace->lengths[i] = (int64_t)strlen(workspace->problems[i].prompt);
-        rotary_status status = characters_encode(&task->characters, workspace->problems[i].prompt,
+        rotary_status status = characters_encode(task_characters(task), workspace->problems[i].prompt,
                                                  workspace->lengths[i], prompt, error);
         if (status != ROTARY_OK)
             return status;
@@ -85,7 +82,7 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
         workspace->outputs[i] = workspace->generated_tokens + i * workspace->size.completion;
     }
     const struct generate_config generation = {.max_new_tokens = workspace->size.completion,
-                                               .stop = task->characters.token['#'],
+                                               .stop = task_characters(task)->token['#'],
                                                .temperature = config->temperature,
                                                .seed = config->seed};
     const struct generate_call call = {.count = evaluation->problems,
@@ -105,7 +102,7 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
 static void fill_validation(const struct task *task, uint64_t seed, int64_t first, int64_t rows,
                             const struct workspace *workspace)
 {
-    int64_t time = task->config.sequence_length;
+    int64_t time = task_configuration(task)->sequence_length;
     size_t bytes = (size_t)time * sizeof(int32_t);
     for (int64_t row = 0; row < rows; row++) {
         task_validation_sequence(task, seed, first + row, workspace->sequence);
@@ -127,7 +124,7 @@ static rotary_status validation_loss(const struct task *task, struct decoder *de
                 rows = rest < workspace->batch_sequences ? rest : workspace->batch_sequences;
         fill_validation(task, config->seed, first, rows, workspace);
         struct decoder_batch batch = {.batch = rows,
-                                      .time = task->config.sequence_length,
+                                      .time = task_configuration(task)->sequence_length,
                                       .tokens = workspace->tokens,
                                       .targets = workspace->targets};
         struct loss_sums loss = {0};
@@ -145,9 +142,9 @@ static rotary_status validation_loss(const struct task *task, struct decoder *de
     return ROTARY_OK;
 }
 
-rotary_status task_evaluate(const struct task *task, struct decoder *decoder,
-                            const struct evaluation_config *config, struct evaluation *evaluation,
-                            rotary_error *error)
+rotary_status evaluation_run(const struct task *task, struct decoder *decoder,
+                             const struct evaluation_config *config, struct evaluation *evaluation,
+                             rotary_error *error)
 {
     double start = rotary_clock();
     struct evaluation result = {.samples = evaluation->samples};
@@ -155,8 +152,10 @@ rotary_status task_evaluate(const struct task *task, struct decoder *decoder,
     struct workspace workspace = {
         .batch_sequences = config->validation_sequences < max ? config->validation_sequences : max};
     if (task_has_problems(task)) {
-        workspace.size = task->kind->size(&task->config);
-        result.problems = config->problems < task->config.problems ? config->problems : task->config.problems;
+        workspace.size = task_problem_size(task);
+        result.problems = config->problems < task_configuration(task)->problems
+                              ? config->problems
+                              : task_configuration(task)->problems;
         result.sample_count =
             evaluation->sample_count < result.problems ? evaluation->sample_count : result.problems;
     }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * task_evaluate: the calls it makes of a decoder, and how it scores the results. The decoder is a stub whose
+ * evaluation_run: the calls it makes of a decoder, and how it scores the results. The decoder is a stub whose
  * answers and losses are known.
  */
 #include "base/fail.h"
 #include "model/generation.h"
 #include "task/text.h"
+#include "train/evaluation.h"
 
 /* The calls that the stub received, and the status it returns. */
 static struct {
@@ -115,7 +116,7 @@ static void test_problems(void)
     struct evaluation evaluation = {.sample_count = 5, .samples = samples};
     struct evaluation_config config = {
         .seed = SEED, .problems = 100, .validation_sequences = 3, .temperature = 0.5f};
-    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
+    CHECK_INT(evaluation_run(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
     CHECK_INT(evaluation.problems, 30); /* at most the configured */
     CHECK_INT(evaluation.correct, 8);
     CHECK_INT(stub.prompts, 30);
@@ -152,7 +153,7 @@ static void test_problems(void)
     config.problems = 2;
     stub.sequences = 0;
     evaluation.sample_count = 5;
-    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
+    CHECK_INT(evaluation_run(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
     CHECK_INT(evaluation.problems, 2);
     CHECK_INT(evaluation.correct, 1);
     CHECK_INT(evaluation.sample_count, 2);
@@ -165,7 +166,7 @@ static void test_without_problems(void)
     prepare(task);
     struct evaluation evaluation = {.correct = 7};
     struct evaluation_config config = {.seed = SEED, .problems = 100, .validation_sequences = 2};
-    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
+    CHECK_INT(evaluation_run(task, NULL, &config, &evaluation, NULL), ROTARY_OK);
     CHECK_INT(stub.prompts, 0);
     CHECK_INT(evaluation.problems, 0);
     CHECK_INT(evaluation.correct, 0);
@@ -183,7 +184,7 @@ static void test_failure(void)
     struct evaluation evaluation = {.correct = 7, .loss = 1.5};
     struct evaluation_config config = {.seed = SEED, .problems = 4, .validation_sequences = 2};
     rotary_error error = {0};
-    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, &error), ROTARY_OUT_OF_MEMORY);
+    CHECK_INT(evaluation_run(task, NULL, &config, &evaluation, &error), ROTARY_OUT_OF_MEMORY);
     CHECK_TEXT(error.message, "the stub fails");
     CHECK_INT(evaluation.correct, 7);
     CHECK_NEAR(evaluation.loss, 1.5, 0);
@@ -192,7 +193,7 @@ static void test_failure(void)
     atomic_bool interrupted = true;
     config.problems = 0;
     config.interrupted = &interrupted;
-    CHECK_INT(task_evaluate(task, NULL, &config, &evaluation, &error), ROTARY_INTERRUPTED);
+    CHECK_INT(evaluation_run(task, NULL, &config, &evaluation, &error), ROTARY_INTERRUPTED);
     CHECK_INT(evaluation.correct, 7);
     CHECK_INT(stub.sequences, 0);
     task_destroy(task);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Evaluating a decoder on a task: exact matches of the completions it generates with a KV cache, and the
+ * validation loss.
+ */
+#ifndef ROTARY_TRAIN_EVALUATION_H
+#define ROTARY_TRAIN_EVALUATION_H
+
+#include "model/decoder.h"
+#include "task/task.h"
+
+#include <stdatomic.h>
+
+/* The results of an evaluation. */
+struct evaluation_sample {
+    struct problem problem;
+    char generated[TASK_TEXT_BYTES]; /* until the # or the length of the longest completion */
+    char answer[TASK_TEXT_BYTES];    /* task_answer of it */
+    bool correct;
+};
+struct evaluation {
+    int64_t correct, problems; /* problems 0: the task has none */
+    double loss;               /* validation loss: mean over validation sequences, nats per token */
+    double accuracy;           /* share of validation tokens whose argmax is correct */
+    double seconds;
+    int64_t sample_count;
+    struct evaluation_sample *samples; /* [sample_count], the caller's: the first problems */
+};
+struct evaluation_config {
+    uint64_t seed;
+    int64_t problems;               /* evaluated: at most task_config.problems */
+    int64_t validation_sequences;   /* sequences of the validation loss */
+    float temperature;              /* 0: greedy */
+    const atomic_bool *interrupted; /* once true, the evaluation ends with ROTARY_INTERRUPTED; may be NULL */
+};
+/* Evaluates a decoder: exact matches of the completions it generates with a KV cache, and the validation
+ * loss. The first evaluation->sample_count problems are recorded in evaluation->samples. */
+ROTARY_CHECKED rotary_status evaluation_run(const struct task *task, struct decoder *decoder,
+                                            const struct evaluation_config *config,
+                                            struct evaluation *evaluation, rotary_error *error);
+
+#endif
