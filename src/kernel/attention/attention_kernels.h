@@ -32,12 +32,20 @@
 
 #include <rotary/attention.h>
 
-/* Rows of cosines and sines, [positions, dim / 2]; cosine NULL: no rotation. */
+/* Rows of cosines and sines, [rows, dim / 2], for the queries or keys of one or all sequences; cosine NULL:
+ * no rotation. */
 struct rotary_attention_rotation {
     const float *cosine, *sine;
+    const int32_t *rows; /* the row of each query or key; NULL: query or key n has row n */
     int64_t start, dim;
     bool interleaved;
 };
+
+/* The row of query or key `index`. */
+static inline int64_t rotation_row(const struct rotary_attention_rotation *rotation, int64_t index)
+{
+    return rotation->rows ? rotation->rows[index] : index;
+}
 
 struct rotary_attention_problem {
     int64_t heads, key_value_heads, head_dim;
@@ -55,7 +63,8 @@ struct rotary_attention_problem {
     rotary_attention_bias bias;     /* data NULL: none */
     float *log_sum_exp;             /* [batch, heads, queries], or NULL */
     const float *saved_log_sum_exp; /* likewise, read by backward */
-    /* Row m of query_rotation and output_rotation is for query m, row n of the others for key n. */
+    /* rotation_row(m) of query_rotation and output_rotation is for query m, rotation_row(n) of the others for
+     * key n. */
     struct rotary_attention_rotation query_rotation, output_rotation, key_rotation, value_rotation;
 };
 

@@ -58,7 +58,8 @@ static inline void rotate_pairs(__m512 *x, __m512 *y, __m512 c, __m512 s)
     *x = rotated;
 }
 
-/* to[0 ... width - 1] = factor times from[0 ... head_dim - 1], rotated by row `index`; zero from head_dim on.
+/* to[0 ... width - 1] = factor times from[0 ... head_dim - 1], rotated as query or key `index`; zero from
+ * head_dim on.
  */
 static inline void rotate_in(uint16_t *to, const uint16_t *from, int64_t head_dim, int64_t width,
                              float factor, const struct rotary_attention_rotation *rotation, int64_t index)
@@ -70,7 +71,8 @@ static inline void rotate_in(uint16_t *to, const uint16_t *from, int64_t head_di
             __m256i half = _mm256_maskz_loadu_epi16(first_lanes(max_i64(0, head_dim - at)), from + at);
             _mm256_storeu_si256((__m256i *)(to + at), narrow(_mm512_mul_ps(widen(half), f)));
         }
-    const float *cosine = rotation->cosine + index * pairs, *sine = rotation->sine + index * pairs;
+    int64_t row = rotation_row(rotation, index) * pairs;
+    const float *cosine = rotation->cosine + row, *sine = rotation->sine + row;
     for (int64_t pair = 0; pair < pairs; pair += 16) {
         __mmask16 lanes = first_lanes(pairs - pair);
         __m512 c = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, cosine + pair), f);
@@ -129,8 +131,8 @@ static inline void rotate_rows_in(uint16_t *to, const rotary_attention_problem *
             vector_at(problem, view, sequence, keys ? key_row(problem, first + at) : first + at, head);
         for (int64_t channel = 0; channel < head_dim; channel += 32)
             _mm_prefetch((const char *)(from + ahead + channel), _MM_HINT_T0);
-        const float *cosine = rotation->cosine + (first + at) * pairs,
-                    *sine = rotation->sine + (first + at) * pairs;
+        int64_t row = rotation_row(rotation, first + at) * pairs;
+        const float *cosine = rotation->cosine + row, *sine = rotation->sine + row;
         for (int64_t channel = 0; plain && channel < width; channel += 32)
             _mm512_storeu_si512(to + at * width + channel, _mm512_loadu_si512(from + channel));
         if (plain)
@@ -165,7 +167,7 @@ static inline void rotate_halves_out(uint16_t *to, const float *from, int64_t pa
     }
 }
 
-/* to[0 ... head_dim - 1] = factor times the transposed rotation of from by row `index`. */
+/* to[0 ... head_dim - 1] = factor times the transposed rotation of from as query or key `index`. */
 static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim, float factor,
                               const struct rotary_attention_rotation *rotation, int64_t index)
 {
@@ -179,7 +181,8 @@ static inline void rotate_out(uint16_t *to, const float *from, int64_t head_dim,
         __m512 rest = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, from + at), f);
         _mm256_mask_storeu_epi16(to + at, lanes, narrow(rest));
     }
-    const float *cosine = rotation->cosine + index * pairs, *sine = rotation->sine + index * pairs;
+    int64_t row = rotation_row(rotation, index) * pairs;
+    const float *cosine = rotation->cosine + row, *sine = rotation->sine + row;
     if (pairs % 16 == 0 && !rotation->interleaved) {
         rotate_halves_out(to + rotation->start, from + rotation->start, pairs, f, cosine, sine);
         return;

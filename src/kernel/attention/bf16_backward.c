@@ -144,8 +144,8 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
 {
     int64_t width = state->width, head = work->key_value_head, sequence = work->sequence;
     uint16_t tiles[2][TILE];
-    for (int64_t at = 0; at < BLOCK; at += PART) {
-        int64_t part_count = max_i64(0, min_i64(PART, count - at));
+    for (int64_t at = 0; at < count; at += PART) {
+        int64_t part_count = min_i64(PART, count - at);
         load_part(problem, state, problem->value, sequence, head, first + at, part_count, 1.0f,
                   &problem->value_rotation);
         memcpy(state->value + at * width, state->rows, (size_t)(PART * width) * sizeof(uint16_t));
@@ -167,20 +167,6 @@ static void multiply_part(float *to, const uint16_t *rows, const uint16_t *colum
 {
     multiply_block(to, PART, false, width / DEPTH, (struct left_side){rows, width, DEPTH},
                    (struct right_side){columns, SIDE * width, TILE});
-}
-
-/* Queries begin ... end - 1 of a part, counted from its first: those that see a key. */
-static struct range visible_queries(const rotary_attention_problem *problem, int64_t query, int64_t key,
-                                    int64_t queries)
-{
-    struct range visible = {0, queries};
-    if (problem->causal)
-        visible.begin = max_i64(0, key - problem->query_offset - query);
-    if (problem->window > 0)
-        visible.end = min_i64(queries, key - problem->query_offset - query + problem->window);
-    if (key >= problem->keys || visible.end <= visible.begin)
-        return (struct range){0, 0};
-    return visible;
 }
 
 static __mmask32 lanes_of(struct range visible)
@@ -259,16 +245,18 @@ static inline __attribute__((always_inline)) void derive_part(const rotary_atten
         of_query.log_sum_exp[i] = _mm512_loadu_ps(state->log_sum_exp + part->row + i * 16);
         of_query.delta[i] = _mm512_loadu_ps(state->delta + part->row + i * 16);
     }
-    struct range first = visible_queries(problem, part->query, part->key, PART),
-                 last = visible_queries(problem, part->query, part->key + PART - 1, PART);
+    int64_t last_key = part->key + PART - 1;
+    struct range first = visible_queries(problem, part->query, PART, part->key, part->key),
+                 last = visible_queries(problem, part->query, PART, last_key, last_key);
     bool all_visible =
         part->queries == PART && first.begin == 0 && first.end == PART && last.begin == 0 && last.end == PART;
     for (int64_t row = 0; row < PART; row += 2) {
         __mmask32 visible[2] = {0xffffffffu, 0xffffffffu};
         if (!all_visible)
-            for (int i = 0; i < 2; i++)
-                visible[i] =
-                    lanes_of(visible_queries(problem, part->query, part->key + row + i, part->queries));
+            for (int i = 0; i < 2; i++) {
+                int64_t key = part->key + row + i;
+                visible[i] = lanes_of(visible_queries(problem, part->query, part->queries, key, key));
+            }
         __m512i p_rows[2], ds_rows[2];
         for (int i = 0; i < 2; i++) {
             derive(state->score + (row + i) * PART, state->dp + (row + i) * PART,

@@ -39,16 +39,17 @@ static inline bool next_query_block(const rotary_attention_problem *problem,
 /* The number of keys of the pair up to the last that any of its queries sees; 0 if they see none. */
 static inline int64_t visible_keys(const rotary_attention_problem *problem, const struct block_pair *pair)
 {
-    int64_t count = min_i64(pair->keys, end_key(problem, pair->query + pair->queries - 1) - pair->key);
-    return count > 0 && pair->key + count > first_key(problem, pair->query) ? count : 0;
+    struct range visible = key_range(problem, pair->query, pair->queries);
+    int64_t count = min_i64(pair->keys, visible.end - pair->key);
+    return count > 0 && pair->key + count > visible.begin ? count : 0;
 }
 
 /* The range of keys of a backward work item that its queries see, begun at the start of a block of keys. */
 static inline struct range backward_keys(const rotary_attention_problem *problem,
                                          const rotary_attention_work *work, int64_t block)
 {
-    int64_t begin = max_i64(work->key_begin, first_key(problem, work->query_begin));
-    int64_t end = min_i64(work->key_end, end_key(problem, work->query_end - 1));
+    struct range visible = key_range(problem, work->query_begin, work->query_end - work->query_begin);
+    int64_t begin = max_i64(work->key_begin, visible.begin), end = min_i64(work->key_end, visible.end);
     return (struct range){begin - (begin - work->key_begin) % block, begin < end ? end : 0};
 }
 

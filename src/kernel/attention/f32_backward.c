@@ -138,16 +138,12 @@ static void add_keys(const rotary_attention_problem *problem, const struct block
 {
     for (int64_t channel = 0; channel < width; channel += COLUMNS)
         for (int64_t column = 0; column < columns; column += ROWS) {
-            int64_t begin = 0, end = pair->queries;
-            int64_t ahead = pair->key + column - problem->query_offset - pair->query;
-            if (problem->causal)
-                begin = max_i64(0, ahead);
-            if (problem->window > 0)
-                end = min_i64(pair->queries, ahead + ROWS - 1 + problem->window);
-            if (begin < end)
-                multiply_tile(end - begin, left + begin * KEY_BLOCK + column, 1, KEY_BLOCK,
-                              right + begin * width + channel, width, sums + column * width + channel, width,
-                              true);
+            int64_t key = pair->key + column;
+            struct range visible = visible_queries(problem, pair->query, pair->queries, key, key + ROWS - 1);
+            if (visible.begin < visible.end)
+                multiply_tile(visible.end - visible.begin, left + visible.begin * KEY_BLOCK + column, 1,
+                              KEY_BLOCK, right + visible.begin * width + channel, width,
+                              sums + column * width + channel, width, true);
         }
 }
 

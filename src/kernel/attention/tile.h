@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Functions that the attention kernels of every instruction set share: reading, rotating and writing rows; a
- * matmul of small tiles that keeps its result in registers; the keys that are visible to a query.
+ * matmul of small tiles that keeps its result in registers; softmax.
  */
 #ifndef ROTARY_KERNEL_ATTENTION_TILE_H
 #define ROTARY_KERNEL_ATTENTION_TILE_H
 
-#include "kernel/attention/attention_kernels.h"
+#include "kernel/attention/visibility.h"
 #include "kernel/simd.h"
 
 #include <math.h>
@@ -24,21 +24,6 @@ enum { QUERY_BLOCK = 48, KEY_BLOCK = ROTARY_ATTENTION_KEY_BLOCK };
 _Static_assert(ROTARY_ATTENTION_ROW_MULTIPLE % KEY_BLOCK == 0 && KEY_BLOCK % STEP == 0 &&
                    QUERY_BLOCK % ROWS == 0,
                "blocks are multiples of tiles");
-
-/* Keys first_key(m) ... end_key(m) - 1 are visible to query m. Both grow with m. */
-static inline int64_t first_key(const rotary_attention_problem *problem, int64_t query)
-{
-    if (problem->window == 0)
-        return 0;
-    return max_i64(0, min_i64(problem->keys, query + problem->query_offset - problem->window + 1));
-}
-
-static inline int64_t end_key(const rotary_attention_problem *problem, int64_t query)
-{
-    if (!problem->causal)
-        return problem->keys;
-    return max_i64(0, min_i64(problem->keys, query + problem->query_offset + 1));
-}
 
 static inline int64_t key_row(const rotary_attention_problem *problem, int64_t key)
 {
@@ -129,14 +114,15 @@ static inline void store_row(void *to, const float *from, bool bf16, int64_t cou
     }
 }
 
-/* Rotates a row in place; `direction` is 1, or -1 for the transposed rotation. */
+/* Rotates row `index` of a view in place; `direction` is 1, or -1 for the transposed rotation. */
 static inline void rotate_row(float *row, const struct rotary_attention_rotation *rotation, int64_t index,
                               float direction)
 {
     if (!rotation->cosine)
         return;
     int64_t pairs = rotation->dim / 2, pair = 0;
-    const float *cosine = rotation->cosine + index * pairs, *sine = rotation->sine + index * pairs;
+    int64_t at = rotation_row(rotation, index) * pairs;
+    const float *cosine = rotation->cosine + at, *sine = rotation->sine + at;
     float *first = row + rotation->start;
     if (rotation->interleaved) {
         for (; pair + LANES <= pairs; pair += LANES) {
@@ -249,13 +235,8 @@ static inline void transpose_rows(float *panels, const float *rows, int64_t coun
                              COLUMNS, rows + first * width + channel, width);
 }
 
-/* Columns begin ... end - 1 of a block of scores: those visible to a group of ROWS queries. */
-struct range {
-    int64_t begin, end;
-};
-
-/* The visible ranges of queries query ... query + rows - 1 among keys first ... first + count - 1. Returns
- * the number of groups of ROWS. */
+/* For each group of ROWS of queries query ... query + rows - 1, the columns visible to it in a block of keys
+ * first ... first + count - 1. Returns the number of groups. */
 static inline int64_t visible_ranges(const rotary_attention_problem *problem, int64_t query, int64_t rows,
                                      int64_t first, int64_t count, struct range visible[QUERY_BLOCK / ROWS])
 {
