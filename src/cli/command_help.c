@@ -52,7 +52,8 @@ static void write_setting(const struct setting *setting, const json_t *defaults)
 
 static rotary_status write_settings(rotary_error *error)
 {
-    static const char *const titles[RUN_SETTINGS] = {"the task", "the model", "training"};
+    static const char *const titles[RUN_SETTINGS] = {
+        [0] = "the task", [TASK_SETTINGS] = "the model", [TASK_SETTINGS + 1] = "training"};
     struct run_config config;
     run_config_default(&config);
     json_t *defaults;
@@ -67,7 +68,8 @@ static rotary_status write_settings(rotary_error *error)
               "follows from other keys.",
               0);
     for (int i = 0; i < RUN_SETTINGS; i++) {
-        printf("\n%s:\n", titles[i]);
+        if (titles[i])
+            printf("\n%s:\n", titles[i]);
         for (int j = 0; j < settings[i].count; j++)
             write_setting(&settings[i].table[j], defaults);
     }

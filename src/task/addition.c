@@ -10,11 +10,22 @@
  * An operand has 1 to addition_digits digits, every length equally likely; its first digit is 1 to 9, the
  * others 0 to 9. a+b and b+a are held out together.
  */
-#include "task/kind.h"
+#include "task/generated.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+struct addition_options {
+    int64_t digits; /* maximum of an operand */
+};
+
+#define MEMBER(member) offsetof(struct addition_options, member)
+static const struct setting table[] = {
+    {"addition_digits", SETTING_INTEGER, MEMBER(digits), 2, 16, NULL,
+     .help = "maximum digits of an operand of the addition task"},
+};
+static const struct addition_options defaults = {.digits = 8};
 
 /* Appends to a text that has enough capacity. */
 __attribute__((format(printf, 2, 3))) static void append(char text[TASK_TEXT_BYTES], const char *format, ...)
@@ -57,7 +68,8 @@ void addition_example(uint64_t left, uint64_t right, struct example *example)
 
 static uint64_t random_operand(const struct task_config *config, struct rotary_random *random)
 {
-    uint32_t digits = 1 + rotary_random_below(random, (uint32_t)config->addition_digits);
+    const struct addition_options *options = task_options(config, TASK_ADDITION);
+    uint32_t digits = 1 + rotary_random_below(random, (uint32_t)options->digits);
     uint64_t operand = 1 + rotary_random_below(random, 9);
     for (uint32_t digit = 1; digit < digits; digit++)
         operand = 10 * operand + rotary_random_below(random, 10);
@@ -75,8 +87,9 @@ static void random_example(const struct task_config *config, struct rotary_rando
 /* The longest example adds nines: every place carries, so every total has two digits. */
 static struct problem_size size(const struct task_config *config)
 {
+    const struct addition_options *options = task_options(config, TASK_ADDITION);
     uint64_t nines = 0;
-    for (int64_t digit = 0; digit < config->addition_digits; digit++)
+    for (int64_t digit = 0; digit < options->digits; digit++)
         nines = 10 * nines + 9;
     struct example longest;
     addition_example(nines, nines, &longest);
@@ -97,11 +110,27 @@ static void answer(const char *generated, char answer[TASK_TEXT_BYTES])
         snprintf(answer, TASK_TEXT_BYTES, "%.*s", (int)(end - last), last);
 }
 
-static void alphabet(const struct task_config *config, char alphabet[KIND_ALPHABET_BYTES])
+static void alphabet(const struct task_config *config, char alphabet[GENERATED_ALPHABET_BYTES])
 {
     (void)config;
-    snprintf(alphabet, KIND_ALPHABET_BYTES, "0123456789e+=and ?;#");
+    snprintf(alphabet, GENERATED_ALPHABET_BYTES, "0123456789e+=and ?;#");
 }
 
+static const struct generator generator = {
+    .alphabet = alphabet,
+    .random_example = random_example,
+    .size = size,
+};
+
 const struct kind kind_addition = {
-    .alphabet = alphabet, .random_example = random_example, .size = size, .answer = answer};
+    .settings = table,
+    .setting_count = sizeof table / sizeof table[0],
+    .options_bytes = sizeof defaults,
+    .defaults = &defaults,
+    .create = generated_create,
+    .fill = generated_fill,
+    .problem = generated_problem,
+    .size = generated_size,
+    .answer = answer,
+    .generator = &generator,
+};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interface of a kind of task, inside src/task. Some kinds have problems (addition, index): training
- * sequences are their examples one after another. Others generate sequences without problems (prefix).
+ * The interface of a kind of task, inside src/task. Each kind has a file of its own and a line in
+ * task/task_list.h. Kinds that make up their data at random share the functions of task/generated.h.
  */
 #ifndef ROTARY_TASK_KIND_H
 #define ROTARY_TASK_KIND_H
@@ -10,41 +10,45 @@
 
 struct task {
     struct task_config config;
-    struct characters characters;
     const struct kind *kind;
+    /* Set by kind->create. */
+    struct task_shape shape; /* before: sequence_length tokens, nothing else */
+    struct characters characters;
+    int32_t stop; /* before: -1 */
+    void *data;   /* the kind's own; before: NULL */
 };
-
-struct example {
-    char prompt[TASK_TEXT_BYTES];     /* given to the model */
-    char completion[TASK_TEXT_BYTES]; /* what the model is to generate, the final # included */
-    uint64_t identity; /* a hash of the problem: decides whether it is held out from training */
-};
-
-enum { KIND_ALPHABET_BYTES = 256 };
 
 struct kind {
-    /* Every character of the task's text, zero-terminated. */
-    void (*alphabet)(const struct task_config *config, char alphabet[KIND_ALPHABET_BYTES]);
+    /* The kind's own settings: a table over a struct of options_bytes, whose default values are `defaults`.
+     * Keys start with the task's name. All 0 for a kind without any. */
+    const struct setting *settings;
+    int setting_count;
+    size_t options_bytes;
+    const void *defaults;
+
+    /* Sets what is the kind's in `task`, and checks that its settings agree. */
+    rotary_status (*create)(struct task *task, rotary_error *error);
+    /* Frees task->data, also after create() failed; NULL if there is nothing to free. */
+    void (*destroy)(struct task *task);
+    void (*fill)(const struct task *task, const struct task_place *place, const struct task_row *row);
 
     /* NULL for a kind without problems, as are the next two. */
-    void (*random_example)(const struct task_config *config, struct rotary_random *random,
-                           struct example *example);
-    struct problem_size (*size)(const struct task_config *config);
+    void (*problem)(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);
+    struct problem_size (*size)(const struct task *task);
     /* The answer within `generated`; empty if generation stopped before its end. */
     void (*answer)(const char *generated, char answer[TASK_TEXT_BYTES]);
 
-    /* NULL for a kind with problems. Writes the first `count` tokens of a random sequence and returns its
-     * identity, which is the same for every count of at least KIND_OPENING_TOKENS. */
-    uint64_t (*random_sequence)(const struct task_config *config, struct rotary_random *random, int64_t count,
-                                int32_t *tokens);
+    const struct generator *generator; /* of a kind that makes up its data; else NULL */
 };
 
-enum { KIND_OPENING_TOKENS = 64 };
+#define ROTARY_TASK_KIND(NAME, name) extern const struct kind kind_##name;
+ROTARY_TASKS(ROTARY_TASK_KIND)
+#undef ROTARY_TASK_KIND
 
-extern const struct kind kind_addition, kind_index, kind_prefix;
-
-/* The example for given operands, as random_example() makes it from random ones. */
-void addition_example(uint64_t left, uint64_t right, struct example *example);
-void index_example(const char *string, int64_t index, struct example *example);
+/* The kind's own settings. */
+static inline const void *task_options(const struct task_config *config, enum task_kind kind)
+{
+    return &config->options[kind];
+}
 
 #endif

@@ -18,7 +18,23 @@
  * which openings are held out.
  */
 #include "base/integer.h"
-#include "task/kind.h"
+#include "task/generated.h"
+
+struct prefix_options {
+    int64_t letters;           /* size of the alphabet */
+    int64_t random, substring; /* random and copied letters per round */
+};
+
+#define MEMBER(member) offsetof(struct prefix_options, member)
+static const struct setting table[] = {
+    {"prefix_letters", SETTING_INTEGER, MEMBER(letters), 2, 26, NULL,
+     .help = "size of the alphabet of the prefix task"},
+    {"prefix_random", SETTING_INTEGER, MEMBER(random), 1, 1024, NULL,
+     .help = "random letters per round of the prefix task"},
+    {"prefix_substring", SETTING_INTEGER, MEMBER(substring), 1, 1 << 16, NULL,
+     .help = "copied letters per round of the prefix task"},
+};
+static const struct prefix_options defaults = {.letters = 4, .random = 4, .substring = 32};
 
 /* The position of letter number `letter`, separators not counted. */
 static int64_t position_of_letter(const int32_t *tokens, int32_t separator, int64_t letter)
@@ -32,8 +48,8 @@ static int64_t position_of_letter(const int32_t *tokens, int32_t separator, int6
 
 static uint64_t opening_identity(const int32_t *tokens, int64_t count)
 {
-    unsigned char opening[KIND_OPENING_TOKENS];
-    int64_t length = min_i64(count, KIND_OPENING_TOKENS);
+    unsigned char opening[GENERATED_OPENING_TOKENS];
+    int64_t length = min_i64(count, GENERATED_OPENING_TOKENS);
     for (int64_t i = 0; i < length; i++)
         opening[i] = (unsigned char)tokens[i];
     return rotary_hash(opening, (uint64_t)length);
@@ -42,19 +58,19 @@ static uint64_t opening_identity(const int32_t *tokens, int64_t count)
 static uint64_t random_sequence(const struct task_config *config, struct rotary_random *random, int64_t count,
                                 int32_t *tokens)
 {
-    const int32_t separator =
-        (int32_t)config->prefix_letters; /* the letters are tokens 0 ... prefix_letters - 1 */
+    const struct prefix_options *options = task_options(config, TASK_PREFIX);
+    const int32_t separator = (int32_t)options->letters; /* the letters are tokens 0 ... prefix_letters - 1 */
     int64_t length = 0, letters = 0;
     while (length < count) {
-        int64_t random_letters = min_i64(config->prefix_random, count - length);
+        int64_t random_letters = min_i64(options->random, count - length);
         for (int64_t i = 0; i < random_letters; i++)
-            tokens[length++] = (int32_t)rotary_random_below(random, (uint32_t)config->prefix_letters);
+            tokens[length++] = (int32_t)rotary_random_below(random, (uint32_t)options->letters);
         letters += random_letters;
         if (length == count)
             break;
         tokens[length++] = separator;
 
-        int64_t copied = min_i64(config->prefix_substring, letters);
+        int64_t copied = min_i64(options->substring, letters);
         int64_t window = rotary_random_below(random, (uint32_t)(letters - copied + 1));
         copied = min_i64(copied, count - length);
         letters += copied;
@@ -68,12 +84,26 @@ static uint64_t random_sequence(const struct task_config *config, struct rotary_
     return opening_identity(tokens, count);
 }
 
-static void alphabet(const struct task_config *config, char alphabet[KIND_ALPHABET_BYTES])
+static void alphabet(const struct task_config *config, char alphabet[GENERATED_ALPHABET_BYTES])
 {
-    for (int64_t letter = 0; letter < config->prefix_letters; letter++)
+    const struct prefix_options *options = task_options(config, TASK_PREFIX);
+    for (int64_t letter = 0; letter < options->letters; letter++)
         alphabet[letter] = (char)('a' + letter);
-    alphabet[config->prefix_letters] = '>';
-    alphabet[config->prefix_letters + 1] = '\0';
+    alphabet[options->letters] = '>';
+    alphabet[options->letters + 1] = '\0';
 }
 
-const struct kind kind_prefix = {.alphabet = alphabet, .random_sequence = random_sequence};
+static const struct generator generator = {
+    .alphabet = alphabet,
+    .random_sequence = random_sequence,
+};
+
+const struct kind kind_prefix = {
+    .settings = table,
+    .setting_count = sizeof table / sizeof table[0],
+    .options_bytes = sizeof defaults,
+    .defaults = &defaults,
+    .create = generated_create,
+    .fill = generated_fill,
+    .generator = &generator,
+};

@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "model/generation.h"
+#include "score/token_scores.h"
+#include "task/task_batch.h"
 
 #include <string.h>
 
@@ -14,11 +16,11 @@ struct workspace {
     struct problem_size size; /* of the longest problem */
     struct problem *problems;
     int32_t *prompt_tokens, *generated_tokens;
-    int64_t batch_sequences;              /* validation sequences per batch */
-    int32_t *sequence, *tokens, *targets; /* [time + 1]; [batch_sequences, time] */
-    const int32_t **prompts;              /* [problems] */
-    int32_t **outputs;                    /* [problems] */
-    int64_t *lengths, *generated;         /* [problems] */
+    int64_t batch_sequences; /* validation sequences per batch */
+    struct task_batch batch;
+    const int32_t **prompts;      /* [problems] */
+    int32_t **outputs;            /* [problems] */
+    int64_t *lengths, *generated; /* [problems] */
 };
 
 static void carve(struct workspace *workspace, const struct task *task, int64_t problems)
@@ -29,12 +31,7 @@ static void carve(struct workspace *workspace, const struct task *task, int64_t 
         rotary_arena_push(arena, problems * workspace->size.prompt, sizeof *workspace->prompt_tokens);
     workspace->generated_tokens =
         rotary_arena_push(arena, problems * workspace->size.completion, sizeof *workspace->generated_tokens);
-    int64_t time = task_configuration(task)->sequence_length;
-    workspace->sequence = rotary_arena_push(arena, time + 1, sizeof *workspace->sequence);
-    workspace->tokens =
-        rotary_arena_push(arena, workspace->batch_sequences * time, sizeof *workspace->tokens);
-    workspace->targets =
-        rotary_arena_push(arena, workspace->batch_sequences * time, sizeof *workspace->targets);
+    task_batch_carve(&workspace->batch, task, workspace->batch_sequences, arena);
     workspace->prompts = rotary_arena_push(arena, problems, sizeof *workspace->prompts);
     workspace->outputs = rotary_arena_push(arena, problems, sizeof *workspace->outputs);
     workspace->lengths = rotary_arena_push(arena, problems, sizeof *workspace->lengths);
@@ -59,8 +56,7 @@ static void score_problems(const struct task *task, const struct workspace *work
     for (int64_t i = 0; i < evaluation->problems; i++) {
         char generated[TASK_TEXT_BYTES] = "", answer[TASK_TEXT_BYTES] = "";
         characters_decode(task_characters(task), workspace->outputs[i], workspace->generated[i], generated);
-        task_answer(task, generated, answer);
-        bool correct = strcmp(answer, workspace->problems[i].answer) == 0;
+        bool correct = task_score(task, &workspace->problems[i], generated, answer);
         evaluation->correct += correct;
         keep_sample(evaluation, i, &workspace->problems[i], generated, answer, correct);
     }
@@ -82,7 +78,7 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
         workspace->outputs[i] = workspace->generated_tokens + i * workspace->size.completion;
     }
     const struct generate_config generation = {.max_new_tokens = workspace->size.completion,
-                                               .stop = task_characters(task)->token['#'],
+                                               .stop = task_stop(task),
                                                .temperature = config->temperature,
                                                .seed = config->seed};
     const struct generate_call call = {.count = evaluation->problems,
@@ -97,47 +93,44 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
     return status;
 }
 
-/* Validation sequences first ... first + rows - 1 as a batch of tokens and of targets, which are shifted by
- * one. */
-static void fill_validation(const struct task *task, uint64_t seed, int64_t first, int64_t rows,
-                            const struct workspace *workspace)
+/* Validation rows first ... first + rows - 1 as a batch. */
+static struct batch validation_batch(uint64_t seed, int64_t first, int64_t rows,
+                                     const struct workspace *workspace)
 {
-    int64_t time = task_configuration(task)->sequence_length;
-    size_t bytes = (size_t)time * sizeof(int32_t);
     for (int64_t row = 0; row < rows; row++) {
-        task_validation_sequence(task, seed, first + row, workspace->sequence);
-        memcpy(workspace->tokens + row * time, workspace->sequence, bytes);
-        memcpy(workspace->targets + row * time, workspace->sequence + 1, bytes);
+        const struct task_place place = {.validation = true, .seed = seed, .row = first + row};
+        task_batch_fill(&workspace->batch, row, &place);
     }
+    return task_batch_view(&workspace->batch, rows);
 }
 
-static rotary_status validation_loss(const struct task *task, struct decoder *decoder,
-                                     const struct evaluation_config *config, struct workspace *workspace,
-                                     struct evaluation *evaluation, rotary_error *error)
+static rotary_status validation_loss(struct decoder *decoder, const struct evaluation_config *config,
+                                     const struct workspace *workspace, struct evaluation *evaluation,
+                                     rotary_error *error)
 {
-    double total = 0;
-    int64_t counted = 0, correct = 0;
+    struct token_sums sums = {0};
     for (int64_t first = 0; first < config->validation_sequences; first += workspace->batch_sequences) {
         if (config->interrupted && atomic_load(config->interrupted))
             return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while evaluating");
         int64_t rest = config->validation_sequences - first,
                 rows = rest < workspace->batch_sequences ? rest : workspace->batch_sequences;
-        fill_validation(task, config->seed, first, rows, workspace);
+        const struct batch filled = validation_batch(config->seed, first, rows, workspace);
         struct decoder_batch batch = {.batch = rows,
-                                      .time = task_configuration(task)->sequence_length,
-                                      .tokens = workspace->tokens,
-                                      .targets = workspace->targets};
+                                      .time = filled.input.time,
+                                      .tokens = filled.input.tokens,
+                                      .targets = filled.classes};
         struct loss_sums loss = {0};
         rotary_status status = decoder_run(decoder, &batch, &loss, error);
         if (status != ROTARY_OK)
             return status;
-        total += loss.total;
-        counted += loss.counted;
-        correct += loss.correct;
+        sums.total += loss.total;
+        sums.counted += loss.counted;
+        sums.correct += loss.correct;
     }
-    if (counted > 0) {
-        evaluation->loss = total / (double)counted;
-        evaluation->accuracy = (double)correct / (double)counted;
+    if (sums.counted > 0) {
+        const struct token_scores scores = token_scores(sums);
+        evaluation->loss = scores.loss;
+        evaluation->accuracy = scores.accuracy;
     }
     return ROTARY_OK;
 }
@@ -168,7 +161,7 @@ rotary_status evaluation_run(const struct task *task, struct decoder *decoder,
     if (result.problems > 0)
         status = solve_problems(task, decoder, config, &workspace, &result, error);
     if (status == ROTARY_OK)
-        status = validation_loss(task, decoder, config, &workspace, &result, error);
+        status = validation_loss(decoder, config, &workspace, &result, error);
     rotary_arena_free(&workspace.arena);
     if (status == ROTARY_OK) {
         result.seconds = rotary_clock() - start;

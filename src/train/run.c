@@ -88,9 +88,10 @@ void run_config_default(struct run_config *config)
 
 void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS])
 {
-    settings[0] = task_settings(&config->task);
-    settings[1] = decoder_settings(&config->model);
-    settings[2] = (struct settings){train_table, sizeof train_table / sizeof train_table[0], &config->train};
+    task_settings(&config->task, settings);
+    settings[TASK_SETTINGS] = decoder_settings(&config->model);
+    settings[TASK_SETTINGS + 1] =
+        (struct settings){train_table, sizeof train_table / sizeof train_table[0], &config->train};
 }
 
 rotary_status run_config_to_json(const struct run_config *config, json_t **object, rotary_error *error)
@@ -168,7 +169,7 @@ rotary_status run_config_check(struct run_config *config, rotary_error *error)
     struct run_config checked = *config;
     struct settings settings[RUN_SETTINGS];
     run_settings(&checked, settings);
-    rotary_status status = settings_check(settings, 1, where, error); /* the task's */
+    rotary_status status = settings_check(settings, TASK_SETTINGS, where, error);
     if (status == ROTARY_OK)
         status = fit_model_to_task(&checked, error);
     if (status == ROTARY_OK)

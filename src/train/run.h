@@ -48,8 +48,8 @@ struct run_config {
 extern const char *const precision_names[]; /* NULL-terminated, in the order of enum precision */
 
 void run_config_default(struct run_config *config);
-enum { RUN_SETTINGS = 3 };
-/* The three tables over `config`; keys are distinct across them. */
+enum { RUN_SETTINGS = TASK_SETTINGS + 2 };
+/* The tables over `config`: the task's, the model's, the training's. Keys are distinct across them. */
 void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS]);
 /* Checks everything that can be checked before memory is allocated: ranges, the task, the model, and that
  * they fit together. Fills in vocab_size and max_position_embeddings where they are 0, and what

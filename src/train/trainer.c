@@ -34,9 +34,7 @@ static rotary_status create_model(struct trainer *trainer, rotary_error *error)
     rotary_status status = task_create(&trainer->task, &config->task, error);
     if (status != ROTARY_OK)
         return status;
-    trainer->batch =
-        (struct training_batch){.task = trainer->task, .rows = limits.batch, .time = limits.time};
-    batch_carve(&trainer->batch, &trainer->arena);
+    task_batch_carve(&trainer->batch, trainer->task, limits.batch, &trainer->arena);
     size_t bytes;
     status = decoder_bytes(trainer->backend, &config->model, limits, &bytes, error);
     if (status == ROTARY_OK)
@@ -46,7 +44,7 @@ static rotary_status create_model(struct trainer *trainer, rotary_error *error)
         status = rotary_arena_allocate(&trainer->arena, "a batch", error);
     if (status != ROTARY_OK)
         return status;
-    batch_carve(&trainer->batch, &trainer->arena);
+    task_batch_carve(&trainer->batch, trainer->task, limits.batch, &trainer->arena);
     return decoder_create(&trainer->decoder, trainer->backend, &config->model, limits,
                           (uint64_t)config->train.seed, error);
 }
@@ -74,19 +72,24 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, struct l
                                  rotary_error *error)
 {
     const struct train_config *train = &trainer->config->train;
-    const struct training_batch *batch = &trainer->batch;
-    double targets = (double)train->gradient_accumulation_steps * (double)batch->rows * (double)batch->time;
+    const struct task_batch *memory = &trainer->batch;
+    const struct batch batch = task_batch_view(memory, memory->rows);
+    int64_t rows = train->gradient_accumulation_steps * memory->rows;
+    double targets = (double)rows * (double)batch.input.time;
     *sum = (struct loss_sums){0};
     for (int64_t micro = 0; micro < train->gradient_accumulation_steps; micro++) {
         double begin = profile_begin(trainer->backend->profile);
-        batch_fill(batch, trainer->backend->threads, (uint64_t)train->seed, (uint32_t)step,
-                   micro * batch->rows);
+        const struct task_place first = {.seed = (uint64_t)train->seed,
+                                         .step = (uint32_t)step,
+                                         .row = micro * memory->rows,
+                                         .rows_per_step = rows};
+        batch_fill(memory, trainer->backend->threads, &first);
         profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
         struct decoder_batch run = {
-            .batch = batch->rows,
-            .time = batch->time,
-            .tokens = batch->tokens,
-            .targets = batch->targets,
+            .batch = batch.input.batch,
+            .time = batch.input.time,
+            .tokens = batch.input.tokens,
+            .targets = batch.classes,
             .backward = true,
             .gradient_scale = (float)(1.0 / targets),
             .seed = (uint64_t)train->seed,

@@ -15,7 +15,7 @@ struct trainer {
     const struct backend *backend;   /* borrowed */
     struct task *task;
     struct decoder *decoder;
-    struct training_batch batch;
+    struct task_batch batch;
     struct schedule schedule;
     struct optimizer optimizer;
     struct rotary_arena arena;

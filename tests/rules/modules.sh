@@ -17,8 +17,9 @@ BEGIN {
     below["model"] = "layer file " below["layer"]
     below["huggingface"] = "model " below["model"]
     below["text"] = "file base"
-    below["task"] = "text file base"
-    below["train"] = "task text model " below["model"]
+    below["score"] = "text base"
+    below["task"] = "score text file base"
+    below["train"] = "task score text model " below["model"]
     below["benchmark"] = "train " below["train"]
     below["study"] = "train " below["train"]
     # A page is made from records of runs: never through a header that can train.

@@ -172,21 +172,23 @@ static void test_answer(void)
 static void test_size(void)
 {
     struct task_config config = config_of(TASK_ADDITION);
-    for (config.addition_digits = 2; config.addition_digits <= 16; config.addition_digits++) {
-        struct problem_size size = kind_addition.size(&config), longest = {0};
+    const struct generator *generator = kind_addition.generator;
+    for (int64_t digits = 2; digits <= 16; digits++) {
+        set_option(&config, "addition_digits", digits);
+        struct problem_size size = generator->size(&config), longest = {0};
         struct rotary_random random = {.key = {.seed = 3, .stream = ROTARY_STREAM_TEST}};
         for (int i = 0; i < 200; i++) {
             struct example example;
-            kind_addition.random_example(&config, &random, &example);
+            generator->random_example(&config, &random, &example);
             include_example(&longest, &example);
             CHECK(example.completion[strlen(example.completion) - 1] == '#');
         }
-        check_about("%lld digits", (long long)config.addition_digits);
+        check_about("%lld digits", (long long)digits);
         CHECK(longest.prompt <= size.prompt && longest.completion <= size.completion);
         CHECK(size.prompt < TASK_TEXT_BYTES && size.completion < TASK_TEXT_BYTES);
     }
     struct task_config published = config_of(TASK_ADDITION);
-    struct problem_size size = kind_addition.size(&published);
+    struct problem_size size = generator->size(&published);
     CHECK_INT(size.prompt + size.completion, (int64_t)strlen("?d=99999999+99999999; ") + 22 + 7 * 22 + 22 -
                                                  1 + (int64_t)strlen("d==199999998#"));
     check_about("%s", "");

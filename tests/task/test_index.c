@@ -116,17 +116,18 @@ static void test_answer(void)
 static void test_size(void)
 {
     struct task_config config = config_of(TASK_INDEX);
-    for (config.index_letters = 2; config.index_letters <= 99; config.index_letters++) {
+    for (int64_t letters = 2; letters <= 99; letters++) {
+        set_option(&config, "index_letters", letters);
         char string[100];
         memset(string, 'q', sizeof string);
-        string[config.index_letters] = '\0';
-        struct problem_size longest = {0}, size = kind_index.size(&config);
-        for (int64_t index = 0; index < config.index_letters; index++) {
+        string[letters] = '\0';
+        struct problem_size longest = {0}, size = kind_index.generator->size(&config);
+        for (int64_t index = 0; index < letters; index++) {
             struct example example;
             index_example(string, index, &example);
             include_example(&longest, &example);
         }
-        check_about("%lld letters", (long long)config.index_letters);
+        check_about("%lld letters", (long long)letters);
         CHECK_INT(size.prompt, longest.prompt);
         CHECK_INT(size.completion, longest.completion);
     }

@@ -124,14 +124,14 @@ static void test_sequences(void)
 static void test_shapes(void)
 {
     struct task_config config = config_of(TASK_PREFIX);
-    config.prefix_letters = 26;
-    config.prefix_random = 3;
-    config.prefix_substring = 5;
+    set_option(&config, "prefix_letters", 26);
+    set_option(&config, "prefix_random", 3);
+    set_option(&config, "prefix_substring", 5);
     for (config.sequence_length = 16; config.sequence_length < 40; config.sequence_length++) {
         struct task *task = task_of(&config);
         int32_t tokens[64];
         memset(tokens, 0xff, sizeof tokens);
-        task_sequence(task, 1, 2, 3, tokens);
+        sequence_of(task, &(struct task_place){.seed = 1, .step = 2, .row = 3}, tokens);
         check_about("length %lld", (long long)config.sequence_length);
         for (int64_t i = 0; i < 64; i++)
             CHECK(i <= config.sequence_length ? tokens[i] >= 0 && tokens[i] <= 26 : tokens[i] == -1);

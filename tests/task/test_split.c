@@ -67,12 +67,12 @@ static void test_disjoint(void)
 {
     struct task_config small[TASK_KINDS] = {config_of(TASK_ADDITION), config_of(TASK_INDEX),
                                             config_of(TASK_PREFIX)};
-    small[TASK_ADDITION].addition_digits = 2;
-    small[TASK_INDEX].index_letters = 2;
+    set_option(&small[TASK_ADDITION], "addition_digits", 2);
+    set_option(&small[TASK_INDEX], "index_letters", 2);
     small[TASK_PREFIX].sequence_length = 16;
-    small[TASK_PREFIX].prefix_letters = 2;
-    small[TASK_PREFIX].prefix_random = 2;
-    small[TASK_PREFIX].prefix_substring = 2;
+    set_option(&small[TASK_PREFIX], "prefix_letters", 2);
+    set_option(&small[TASK_PREFIX], "prefix_random", 2);
+    set_option(&small[TASK_PREFIX], "prefix_substring", 2);
     static char trained_words[WORDS][WORD_BYTES], held_out_words[WORDS][WORD_BYTES];
     for (int kind = 0; kind < TASK_KINDS; kind++) {
         struct words trained = {.word = trained_words}, held_out = {.word = held_out_words};
@@ -116,7 +116,7 @@ static void test_disjoint(void)
 static void test_tiny_operands(void)
 {
     struct task_config config = config_of(TASK_ADDITION);
-    config.addition_digits = 2;
+    set_option(&config, "addition_digits", 2);
     struct task *task = task_of(&config);
     bool trained[10][10] = {{false}}, held_out[10][10] = {{false}};
     for (int64_t row = 0; row < 1500; row++) {
@@ -244,9 +244,9 @@ static void test_refused(void)
     task = NULL;
     config = config_of(TASK_PREFIX);
     config.sequence_length = 16;
-    config.prefix_letters = 2;
-    config.prefix_random = 1;
-    config.prefix_substring = 100;
+    set_option(&config, "prefix_letters", 2);
+    set_option(&config, "prefix_random", 1);
+    set_option(&config, "prefix_substring", 100);
     CHECK_INT(task_create(&task, &config, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "too few different problems") != NULL);
     CHECK(task == NULL);

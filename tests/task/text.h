@@ -6,7 +6,7 @@
 #define TESTS_TASK_TEXT_H
 
 #include "support/check.h"
-#include "task/kind.h"
+#include "task/generated.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,16 +39,45 @@ static inline struct task_config config_of(enum task_kind kind)
     return config;
 }
 
+/* Sets an option of the tasks: "index_letters", 5. */
+static inline void set_option(struct task_config *config, const char *key, int64_t value)
+{
+    struct settings settings[TASK_SETTINGS];
+    char assignment[64];
+    rotary_error error = {0};
+    task_settings(config, settings);
+    snprintf(assignment, sizeof assignment, "%s=%lld", key, (long long)value);
+    if (!CHECK_INT(settings_assign(settings, TASK_SETTINGS, assignment, &error), ROTARY_OK))
+        fail_with(error.message);
+}
+
+/* The row at `place` of a task without lengths and source as a sequence: its tokens and the last target, in
+ * all sequence_length + 1. */
+static inline void sequence_of(const struct task *task, const struct task_place *place, int32_t *sequence)
+{
+    const struct task_shape shape = task_shape(task);
+    int32_t *memory = calloc((size_t)(2 * shape.time + shape.scratch), sizeof *memory);
+    if (!memory)
+        fail_with("no memory for a row");
+    const struct task_row row = {
+        .tokens = memory, .classes = memory + shape.time, .scratch = memory + 2 * shape.time};
+    task_fill(task, place, &row);
+    memcpy(sequence, row.tokens, (size_t)shape.time * sizeof *sequence);
+    sequence[shape.time] = row.classes[shape.time - 1];
+    /* Targets are the sequence shifted by one token. */
+    CHECK(memcmp(row.classes, sequence + 1, (size_t)shape.time * sizeof *sequence) == 0);
+    free(memory);
+}
+
 /* The training sequence of (seed, step, row) or, with step -1, validation sequence `row`; at most 640 + 1
  * tokens. */
 static inline void text_of(const struct task *task, uint64_t seed, int64_t step, int64_t row, int64_t count,
                            char text[TEXT_TOKENS + 1])
 {
     int32_t tokens[TEXT_TOKENS];
-    if (step < 0)
-        task_validation_sequence(task, seed, row, tokens);
-    else
-        task_sequence(task, seed, (uint32_t)step, row, tokens);
+    const struct task_place place = {
+        .validation = step < 0, .seed = seed, .step = (uint32_t)step, .row = row};
+    sequence_of(task, &place, tokens);
     for (int64_t i = 0; i < count; i++) {
         if (tokens[i] < 0 || tokens[i] >= task_characters(task)->count)
             CHECK(tokens[i] >= 0 && tokens[i] < task_characters(task)->count);
@@ -68,8 +97,11 @@ static inline void check_answers(enum task_kind kind, const struct known_answer 
     for (size_t i = 0; i < count; i++) {
         char answer[TASK_TEXT_BYTES];
         check_about("generated %s", known[i].generated);
-        task_answer(task, known[i].generated, answer);
+        struct problem problem = {.answer = "none"};
+        CHECK(!task_score(task, &problem, known[i].generated, answer));
         CHECK_TEXT(answer, known[i].answer);
+        snprintf(problem.answer, sizeof problem.answer, "%s", known[i].answer);
+        CHECK_INT(task_score(task, &problem, known[i].generated, answer), answer[0] != 0);
     }
     task_destroy(task);
     check_about("%s", "");

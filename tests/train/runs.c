@@ -13,13 +13,20 @@
 
 enum { PATH_BYTES = 1024 };
 
+void set_option(struct run_config *config, const char *assignment)
+{
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    CHECK(settings_assign(settings, RUN_SETTINGS, assignment, NULL) == ROTARY_OK);
+}
+
 void tiny_config(struct run_config *config)
 {
     run_config_default(config);
     config->task.task = TASK_INDEX;
     config->task.sequence_length = 48;
     config->task.problems = 4;
-    config->task.index_letters = 5;
+    set_option(config, "index_letters=5");
     config->model.hidden_size = 16;
     config->model.num_hidden_layers = 1;
     config->model.num_attention_heads = 2;

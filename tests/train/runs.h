@@ -11,6 +11,9 @@
  * accumulated per step, dropout; 60 steps, a checkpoint every 5. Checked. */
 void tiny_config(struct run_config *config);
 
+/* Sets a key of the configuration: "index_letters=5". */
+void set_option(struct run_config *config, const char *assignment);
+
 /* Trains in `folder`, resuming its run; fails the test if the last step is not reached. */
 void train_to_end(const struct run_config *config, int threads, const char *folder);
 

@@ -83,7 +83,9 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *b
     stub.batches++;
     for (int64_t row = 0; row < batch->batch; row++) {
         int32_t sequence[LENGTH + 1];
-        task_validation_sequence(stub.task, SEED, stub.sequences++, sequence);
+        sequence_of(stub.task,
+                    &(struct task_place){.validation = true, .seed = SEED, .row = stub.sequences++},
+                    sequence);
         CHECK(memcmp(batch->tokens + row * LENGTH, sequence, LENGTH * sizeof *sequence) == 0);
         CHECK(memcmp(batch->targets + row * LENGTH, sequence + 1, LENGTH * sizeof *sequence) == 0);
         loss->total += 2.0 * (double)stub.sequences * LENGTH;
@@ -120,7 +122,7 @@ static void test_problems(void)
     CHECK_INT(evaluation.problems, 30); /* at most the configured */
     CHECK_INT(evaluation.correct, 8);
     CHECK_INT(stub.prompts, 30);
-    CHECK_INT(stub.received.stop, task_characters(task)->token['#']);
+    CHECK_INT(stub.received.stop, task_stop(task));
     CHECK_INT(stub.received.max_new_tokens, 16);
     CHECK_INT((int64_t)stub.received.seed, SEED);
     CHECK_NEAR((double)stub.received.temperature, 0.5, 0);
@@ -132,7 +134,7 @@ static void test_problems(void)
         char generated[TASK_TEXT_BYTES], answer[TASK_TEXT_BYTES];
         task_problem(task, SEED, i, &problem);
         stub_answer(i, problem.prompt, generated);
-        task_answer(task, generated, answer);
+        CHECK_INT(task_score(task, &problem, generated, answer), i % 4 == 0);
         check_about("sample %d", i);
         CHECK_TEXT(samples[i].problem.prompt, problem.prompt);
         CHECK_TEXT(samples[i].problem.answer, problem.answer);

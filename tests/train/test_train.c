@@ -81,7 +81,7 @@ static void test_every_kind_of_model(void)
         tiny_config(&config);
         config.task.task = kind % TASK_KINDS;
         config.task.sequence_length = 128;
-        config.task.addition_digits = 2;
+        set_option(&config, "addition_digits=2");
         config.model.vocab_size = 0;
         config.model.max_position_embeddings = 0;
         config.model.position = kind % 5;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the losses of tokens become.
+ */
+#ifndef ROTARY_SCORE_TOKEN_SCORES_H
+#define ROTARY_SCORE_TOKEN_SCORES_H
+
+#include <stdint.h>
+
+/* Sums over tokens; those without a target are not in them. */
+struct token_sums {
+    double total;             /* of the losses, in nats */
+    int64_t counted, correct; /* tokens; those whose argmax is the target */
+};
+
+struct token_scores {
+    double loss;       /* mean, nats per token */
+    double perplexity; /* exp(loss) */
+    double accuracy;   /* share of the tokens whose argmax is the target */
+};
+
+/* The scores of sums; all NaN if no token was counted: there is nothing to say then. */
+struct token_scores token_scores(struct token_sums sums);
+
+#endif

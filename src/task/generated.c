@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "task/generated.h"
+
+#include "base/fail.h"
+
+#include <string.h>
+
+enum {
+    HELD_OUT_ONE_IN = 64, /* 1 of 64 problems is held out from training */
+    MAX_TRIES = 1 << 14,  /* rejected problems after which a configuration is refused */
+};
+
+/* `step` in the random keys of the evaluation stream, which training does not use. */
+enum { VALIDATION_SEQUENCES, EVALUATION_PROBLEMS };
+
+/* Whether the problem or sequence of this identity is held out from training. The low bits of the hash depend
+ * on the low bits of the text's bytes alone; the upper half, folded in, depends on all of them. */
+static bool is_held_out(uint64_t identity)
+{
+    return (identity ^ identity >> 32) % HELD_OUT_ONE_IN == 0;
+}
+
+/* Makes a random example, or the opening of a random sequence, and returns its identity. */
+static uint64_t random_identity(const struct task *task, struct rotary_random *random,
+                                struct example *example)
+{
+    if (task->kind->generator->random_example) {
+        task->kind->generator->random_example(&task->config, random, example);
+        return example->identity;
+    }
+    int32_t tokens[GENERATED_OPENING_TOKENS];
+    int64_t count = task->config.sequence_length + 1;
+    return task->kind->generator->random_sequence(
+        &task->config, random, count < GENERATED_OPENING_TOKENS ? count : GENERATED_OPENING_TOKENS, tokens);
+}
+
+/* Ensures that the loop of sample_split always ends, for training and for evaluation. */
+static rotary_status check_variety(const struct task *task, rotary_error *error)
+{
+    for (int held_out = 0; held_out < 2; held_out++) {
+        struct rotary_random random = {
+            .key = {.stream = ROTARY_STREAM_EVALUATE, .step = EVALUATION_PROBLEMS}};
+        struct example example;
+        int64_t tries = 0;
+        while (is_held_out(random_identity(task, &random, &example)) != (held_out == 1)) {
+            if (++tries == MAX_TRIES)
+                return rotary_fail(
+                    error, ROTARY_INVALID_ARGUMENT,
+                    "task %s has too few different problems in this configuration: none is left for %s",
+                    task_names[task->config.task], held_out == 1 ? "evaluation" : "training");
+        }
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status check_size(const struct task *task, rotary_error *error)
+{
+    if (!task->kind->generator->size)
+        return ROTARY_OK;
+    struct problem_size size = generated_size(task);
+    if (size.prompt + size.completion > task->config.sequence_length)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "sequence_length %lld is too short for task %s, whose longest problem takes %lld tokens",
+            (long long)task->config.sequence_length, task_names[task->config.task],
+            (long long)(size.prompt + size.completion));
+    return ROTARY_OK;
+}
+
+rotary_status generated_create(struct task *task, rotary_error *error)
+{
+    char alphabet[GENERATED_ALPHABET_BYTES];
+    task->kind->generator->alphabet(&task->config, alphabet);
+    characters_create(&task->characters, alphabet);
+    task->stop = task->characters.token['#'];
+    task->shape.scratch = task->config.sequence_length + 1;
+    rotary_status status = check_size(task, error);
+    return status == ROTARY_OK ? check_variety(task, error) : status;
+}
+
+/* Rejection sampling: makes random examples until one is of the wanted split. Returns the generator as it was
+ * before that one. */
+static struct rotary_random sample_split(const struct task *task, struct rotary_random *random, bool held_out,
+                                         struct example *example)
+{
+    struct rotary_random before;
+    do
+        before = *random;
+    while (is_held_out(random_identity(task, random, example)) != held_out);
+    return before;
+}
+
+/* Appends `text` to the *length tokens, truncated so that they are at most `count`. */
+static void append(const struct task *task, const char *text, int32_t *tokens, int64_t *length, int64_t count)
+{
+    for (const char *at = text; *at && *length < count; at++)
+        tokens[(*length)++] = task->characters.token[(unsigned char)*at];
+}
+
+static void fill_sequence(const struct task *task, struct rotary_random random, bool held_out,
+                          int32_t *tokens)
+{
+    const int64_t count = task->config.sequence_length + 1;
+    struct example example;
+    if (!task->kind->generator->random_example) {
+        struct rotary_random accepted = sample_split(task, &random, held_out, &example);
+        task->kind->generator->random_sequence(&task->config, &accepted, count, tokens);
+        return;
+    }
+    for (int64_t length = 0; length < count;) {
+        sample_split(task, &random, held_out, &example);
+        append(task, example.prompt, tokens, &length, count);
+        append(task, example.completion, tokens, &length, count);
+    }
+}
+
+/* Every row has its own 2^32 random numbers. */
+static struct rotary_random random_of(uint64_t seed, uint32_t stream, uint32_t step, int64_t row)
+{
+    return (struct rotary_random){.key = {.seed = seed, .stream = stream, .step = step},
+                                  .next = (uint64_t)row << 32};
+}
+
+void generated_fill(const struct task *task, const struct task_place *place, const struct task_row *row)
+{
+    struct rotary_random random =
+        place->validation ? random_of(place->seed, ROTARY_STREAM_EVALUATE, VALIDATION_SEQUENCES, place->row)
+                          : random_of(place->seed, ROTARY_STREAM_TASK, place->step, place->row);
+    fill_sequence(task, random, place->validation, row->scratch);
+    /* Targets are the sequence shifted by one token. */
+    size_t bytes = (size_t)task->config.sequence_length * sizeof(int32_t);
+    memcpy(row->tokens, row->scratch, bytes);
+    memcpy(row->classes, row->scratch + 1, bytes);
+}
+
+void generated_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem)
+{
+    struct rotary_random random = random_of(seed, ROTARY_STREAM_EVALUATE, EVALUATION_PROBLEMS, index);
+    struct example example;
+    sample_split(task, &random, true, &example);
+    memcpy(problem->prompt, example.prompt, sizeof problem->prompt);
+    task->kind->answer(example.completion, problem->answer);
+}
+
+struct problem_size generated_size(const struct task *task)
+{
+    return task->kind->generator->size(&task->config);
+}

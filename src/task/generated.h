@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tasks that make up their data at random, in characters. Some have problems (addition, index): their rows
+ * are examples one after another. Others have sequences without problems (prefix). One problem or sequence in
+ * 64, chosen by its identity, is held out from training.
+ */
+#ifndef ROTARY_TASK_GENERATED_H
+#define ROTARY_TASK_GENERATED_H
+
+#include "task/kind.h"
+
+struct example {
+    char prompt[TASK_TEXT_BYTES];     /* given to the model */
+    char completion[TASK_TEXT_BYTES]; /* what the model is to generate, the final # included */
+    uint64_t identity; /* a hash of the problem: decides whether it is held out from training */
+};
+
+enum {
+    GENERATED_ALPHABET_BYTES = 256,
+    GENERATED_OPENING_TOKENS = 64,
+};
+
+struct generator {
+    /* Every character of the task's text, zero-terminated. */
+    void (*alphabet)(const struct task_config *config, char alphabet[GENERATED_ALPHABET_BYTES]);
+
+    /* NULL for a kind without problems, as is the next. */
+    void (*random_example)(const struct task_config *config, struct rotary_random *random,
+                           struct example *example);
+    struct problem_size (*size)(const struct task_config *config);
+
+    /* NULL for a kind with problems. Writes the first `count` tokens of a random sequence and returns its
+     * identity, which is the same for every count of at least GENERATED_OPENING_TOKENS. */
+    uint64_t (*random_sequence)(const struct task_config *config, struct rotary_random *random, int64_t count,
+                                int32_t *tokens);
+};
+
+/* The functions of a struct kind whose generator is set. */
+rotary_status generated_create(struct task *task, rotary_error *error);
+void generated_fill(const struct task *task, const struct task_place *place, const struct task_row *row);
+void generated_problem(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);
+struct problem_size generated_size(const struct task *task);
+
+/* The example for given operands, as random_example() makes it from random ones. */
+void addition_example(uint64_t left, uint64_t right, struct example *example);
+void index_example(const char *string, int64_t index, struct example *example);
+
+#endif
