@@ -138,7 +138,8 @@ static void fused_destroy(struct fused *fused)
 
 /* The forward pass, then the backward pass from its results. */
 static void print_passes(const struct plans *plans, struct heads heads, rotary_dtype dtype, enum mask mask,
-                         rotary_attention_shape shape, const rotary_attention_packing *packing)
+                         rotary_attention_shape shape,
+                         const rotary_attention_packed_sequences *packed_sequences)
 {
     const rotary_attention *attention = plans->attention;
     struct fused in = fused_create(heads, dtype, shape, 81), gradient = fused_create(heads, dtype, shape, 85);
@@ -147,10 +148,13 @@ static void print_passes(const struct plans *plans, struct heads heads, rotary_d
     struct buffer output = buffer_create((size_t)count * rotary_dtype_size(dtype));
     struct buffer output_gradient = numbers(dtype, count, 91);
     struct buffer sums = buffer_create((size_t)(shape.batch * heads.heads * shape.queries) * sizeof(float));
-    size_t forward_bytes = packing ? rotary_attention_packed_forward_bytes(attention, shape, packing)
-                                   : rotary_attention_forward_bytes(attention, shape);
-    size_t backward_bytes = packing ? rotary_attention_packed_backward_bytes(attention, shape, packing)
-                                    : rotary_attention_backward_bytes(attention, shape);
+    size_t forward_bytes =
+        packed_sequences ? rotary_attention_packed_sequences_forward_bytes(attention, shape, packed_sequences)
+                         : rotary_attention_forward_bytes(attention, shape);
+    size_t backward_bytes =
+        packed_sequences
+            ? rotary_attention_packed_sequences_backward_bytes(attention, shape, packed_sequences)
+            : rotary_attention_backward_bytes(attention, shape);
     struct buffer workspace =
         workspace_create(forward_bytes > backward_bytes ? forward_bytes : backward_bytes);
     rotary_attention_view to = {output.data, shape.queries * row, row, heads.head_dim};
@@ -178,8 +182,8 @@ static void print_passes(const struct plans *plans, struct heads heads, rotary_d
                                                .value_gradient = gradient.views[2],
                                                .workspace = workspace.data,
                                                .bias = bias.view};
-    if (packing)
-        forward.packing = backward.packing = *packing;
+    if (packed_sequences)
+        forward.packed_sequences = backward.packed_sequences = *packed_sequences;
     if (done("forward", rotary_attention_forward(attention, &forward, NULL))) {
         print_buffer("output", &output);
         print_buffer("log-sum-exp", &sums);
@@ -258,7 +262,7 @@ void print_attention(void)
         {.batch = 1, .queries = 3, .keys = 70, .first_query = 67},
         {.batch = 1, .queries = 131, .keys = 131, .first_query = 5, .first_key = 5}};
     static const int32_t starts[] = {0, 1, 20, 20, 57, 75}, key_starts[] = {0, 4, 30, 31, 60, 90};
-    static const rotary_attention_packing packings[] = {{starts, NULL, 5}, {starts, key_starts, 5}};
+    static const rotary_attention_packed_sequences packings[] = {{starts, NULL, 5}, {starts, key_starts, 5}};
     static const rotary_dtype dtypes[] = {ROTARY_F32, ROTARY_BF16};
     for (int type = 0; type < 2; type++)
         for (int h = 0; h < COUNT(all_heads); h++)

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Times operations of librotary for scripts/compare-speed, which links this with two builds of the library
+ * and lets the two processes take turns. It calls public functions alone.
+ *
+ *     speed_probe THREADS          names on stdin, one a line; for each, the seconds of one measurement on
+ * stdout speed_probe THREADS --list   the names
+ */
+#include <rotary/rotary.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BUFFERS = 8 };
+static const double MEASUREMENT_SECONDS = 0.04; /* about as long each measurement is */
+
+struct probe {
+    const char *name;
+    rotary_status (*run)(const struct probe *probe);
+    rotary_dtype dtype;
+    bool rotate_values, backward;
+    int64_t batch, time, heads, key_value_heads, head_dim;
+    /* Made at the first measurement. */
+    rotary_rope *rope;
+    rotary_attention *attention;
+    float *buffers[BUFFERS], *log_sum_exp;
+    int64_t *lengths;
+    void *workspace;
+    int64_t repetitions;
+};
+
+static void stop(const char *what, const rotary_error *error)
+{
+    fprintf(stderr, "speed_probe: %s: %s\n", what, error->message);
+    exit(1);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void *memory(size_t bytes)
+{
+    void *made = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    if (!made) {
+        fprintf(stderr, "speed_probe: no memory\n");
+        exit(1);
+    }
+    return memset(made, 0, bytes);
+}
+
+/* Numbers of -1 ... 1. */
+static void fill(const struct probe *probe, void *data, int64_t count)
+{
+    uint64_t state = 1;
+    for (int64_t i = 0; i < count; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        float value = (float)(int32_t)(state >> 32) * 0x1p-31f;
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        if (probe->dtype == ROTARY_F32)
+            ((float *)data)[i] = value;
+        else
+            ((uint16_t *)data)[i] = (uint16_t)(bits >> 16);
+    }
+}
+
+static rotary_attention_view heads_of(const struct probe *probe, int buffer, int64_t time, int64_t heads)
+{
+    return (rotary_attention_view){probe->buffers[buffer], time * heads * probe->head_dim,
+                                   heads * probe->head_dim, probe->head_dim};
+}
+
+static rotary_attention_const_view input_of(const struct probe *probe, int buffer, int64_t time,
+                                            int64_t heads)
+{
+    rotary_attention_view view = heads_of(probe, buffer, time, heads);
+    return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
+}
+
+static rotary_status run_rotation(const struct probe *probe)
+{
+    int64_t row = probe->heads * probe->head_dim;
+    rotary_rope_apply_call call = {.struct_size = sizeof call, .batch = probe->batch, .time = probe->time};
+    call.query.heads = probe->heads;
+    call.query.input =
+        (rotary_rope_const_view){probe->buffers[0], probe->dtype, probe->time * row, row, probe->head_dim};
+    call.query.output =
+        (rotary_rope_view){probe->buffers[1], probe->dtype, probe->time * row, row, probe->head_dim};
+    return rotary_rope_apply(probe->rope, &call, NULL);
+}
+
+static rotary_status run_attention(const struct probe *probe)
+{
+    int64_t time = probe->time, heads = probe->heads, key_heads = probe->key_value_heads;
+    const rotary_attention_forward_call forward = {
+        .struct_size = sizeof forward,
+        .shape = {.batch = probe->batch, .queries = time, .keys = time},
+        .query = input_of(probe, 0, time, heads),
+        .key = input_of(probe, 1, time, key_heads),
+        .value = input_of(probe, 2, time, key_heads),
+        .output = heads_of(probe, 3, time, heads),
+        .log_sum_exp = probe->log_sum_exp,
+        .workspace = probe->workspace};
+    rotary_status status = rotary_attention_forward(probe->attention, &forward, NULL);
+    if (status != ROTARY_OK || !probe->backward)
+        return status;
+    const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
+                                                     .shape = forward.shape,
+                                                     .query = forward.query,
+                                                     .key = forward.key,
+                                                     .value = forward.value,
+                                                     .output = input_of(probe, 3, time, heads),
+                                                     .output_gradient = input_of(probe, 4, time, heads),
+                                                     .log_sum_exp = probe->log_sum_exp,
+                                                     .query_gradient = heads_of(probe, 5, time, heads),
+                                                     .key_gradient = heads_of(probe, 6, time, key_heads),
+                                                     .value_gradient = heads_of(probe, 7, time, key_heads),
+                                                     .workspace = probe->workspace};
+    return rotary_attention_backward(probe->attention, &backward, NULL);
+}
+
+/* One new token after time - 1 in the cache. */
+static rotary_status run_decode(const struct probe *probe)
+{
+    int64_t heads = probe->heads, key_heads = probe->key_value_heads;
+    const rotary_attention_decode_call call = {.struct_size = sizeof call,
+                                               .batch = probe->batch,
+                                               .queries = 1,
+                                               .capacity = probe->time,
+                                               .lengths = probe->lengths,
+                                               .query = input_of(probe, 0, 1, heads),
+                                               .key = input_of(probe, 1, 1, key_heads),
+                                               .value = input_of(probe, 2, 1, key_heads),
+                                               .key_cache = heads_of(probe, 3, probe->time, key_heads),
+                                               .value_cache = heads_of(probe, 4, probe->time, key_heads),
+                                               .output = heads_of(probe, 5, 1, heads),
+                                               .workspace = probe->workspace};
+    return rotary_attention_decode(probe->attention, &call, NULL);
+}
+
+static struct probe probes[] = {
+    {.name = "rotation f32",
+     .run = run_rotation,
+     .dtype = ROTARY_F32,
+     .batch = 1,
+     .time = 2048,
+     .heads = 8,
+     .key_value_heads = 8,
+     .head_dim = 128},
+    {.name = "rotation bf16",
+     .run = run_rotation,
+     .dtype = ROTARY_BF16,
+     .batch = 1,
+     .time = 2048,
+     .heads = 8,
+     .key_value_heads = 8,
+     .head_dim = 128},
+    {.name = "attention forward",
+     .run = run_attention,
+     .dtype = ROTARY_F32,
+     .batch = 4,
+     .time = 256,
+     .heads = 8,
+     .key_value_heads = 8,
+     .head_dim = 64},
+    {.name = "attention forward, rotary values",
+     .run = run_attention,
+     .dtype = ROTARY_F32,
+     .rotate_values = true,
+     .batch = 4,
+     .time = 640,
+     .heads = 4,
+     .key_value_heads = 4,
+     .head_dim = 64},
+    {.name = "attention forward and backward",
+     .run = run_attention,
+     .dtype = ROTARY_F32,
+     .backward = true,
+     .batch = 16,
+     .time = 256,
+     .heads = 4,
+     .key_value_heads = 4,
+     .head_dim = 32},
+    {.name = "attention forward and backward, rotary values, bf16",
+     .run = run_attention,
+     .dtype = ROTARY_BF16,
+     .rotate_values = true,
+     .backward = true,
+     .batch = 2,
+     .time = 640,
+     .heads = 4,
+     .key_value_heads = 4,
+     .head_dim = 64},
+    {.name = "decoding f32",
+     .run = run_decode,
+     .dtype = ROTARY_F32,
+     .batch = 1,
+     .time = 8192,
+     .heads = 8,
+     .key_value_heads = 8,
+     .head_dim = 128},
+    {.name = "decoding bf16, grouped heads",
+     .run = run_decode,
+     .dtype = ROTARY_BF16,
+     .rotate_values = true,
+     .batch = 4,
+     .time = 8192,
+     .heads = 16,
+     .key_value_heads = 4,
+     .head_dim = 128},
+};
+enum { PROBES = sizeof probes / sizeof *probes };
+
+static void create_plans(struct probe *probe, int threads)
+{
+    rotary_error error;
+    rotary_rope_config rope;
+    rotary_rope_config_default(&rope);
+    rope.head_dim = probe->head_dim;
+    rope.table_positions = probe->time;
+    rope.threads = threads;
+    if (rotary_rope_create(&probe->rope, &rope, &error) != ROTARY_OK)
+        stop(probe->name, &error);
+    rotary_attention_config attention;
+    rotary_attention_config_default(&attention);
+    attention.heads = probe->heads;
+    attention.key_value_heads = probe->key_value_heads;
+    attention.head_dim = probe->head_dim;
+    attention.dtype = probe->dtype;
+    attention.causal = true;
+    attention.rope = probe->rope;
+    attention.value_rope = probe->rotate_values ? probe->rope : NULL;
+    attention.threads = threads;
+    if (rotary_attention_create(&probe->attention, &attention, &error) != ROTARY_OK)
+        stop(probe->name, &error);
+}
+
+static double measure(const struct probe *probe)
+{
+    double begin = now();
+    for (int64_t i = 0; i < probe->repetitions; i++)
+        if (probe->run(probe) != ROTARY_OK)
+            stop(probe->name, &(rotary_error){.message = "it was refused"});
+    return now() - begin;
+}
+
+static void create(struct probe *probe, int threads)
+{
+    create_plans(probe, threads);
+    int64_t elements = probe->batch * probe->time * probe->heads * probe->head_dim;
+    for (int i = 0; i < BUFFERS; i++) {
+        probe->buffers[i] = memory((size_t)elements * sizeof(float));
+        fill(probe, probe->buffers[i], elements);
+    }
+    probe->log_sum_exp = memory((size_t)(probe->batch * probe->heads * probe->time) * sizeof(float));
+    probe->lengths = memory((size_t)probe->batch * sizeof *probe->lengths);
+    for (int64_t i = 0; i < probe->batch; i++)
+        probe->lengths[i] = probe->time - 1;
+    rotary_attention_shape shape = {.batch = probe->batch, .queries = probe->time, .keys = probe->time};
+    size_t bytes = rotary_attention_forward_bytes(probe->attention, shape) +
+                   rotary_attention_backward_bytes(probe->attention, shape) +
+                   rotary_attention_decode_bytes(probe->attention, probe->batch, 1, probe->time);
+    probe->workspace = memory(bytes);
+    probe->repetitions = 1;
+    measure(probe);
+    /* Both processes repeat it equally often: the number is a power of two from a machine-sized guess. */
+    while (measure(probe) < MEASUREMENT_SECONDS / 2)
+        probe->repetitions *= 2;
+}
+
+int main(int count, char **arguments)
+{
+    int threads = count > 1 ? atoi(arguments[1]) : 0;
+    if (threads < 1) {
+        fprintf(stderr, "usage: speed_probe THREADS [--list]\n");
+        return 2;
+    }
+    if (count > 2) {
+        for (int i = 0; i < PROBES; i++)
+            puts(probes[i].name);
+        return 0;
+    }
+    /* A line is a name, or a name and, after a tab, the repetitions of a measurement. */
+    for (char line[256]; fgets(line, sizeof line, stdin);) {
+        char *tab = strchr(line, '\t');
+        line[strcspn(line, "\t\n")] = 0;
+        struct probe *probe = probes;
+        while (probe < probes + PROBES && strcmp(probe->name, line) != 0)
+            probe++;
+        if (probe == probes + PROBES) {
+            fprintf(stderr, "speed_probe: there is no %s\n", line);
+            return 1;
+        }
+        if (!probe->rope)
+            create(probe, threads);
+        if (tab)
+            probe->repetitions = atoll(tab + 1);
+        double seconds = measure(probe);
+        printf("%.9f\t%lld\n", seconds, (long long)probe->repetitions);
+        fflush(stdout);
+    }
+    return 0;
+}
