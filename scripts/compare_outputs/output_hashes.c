@@ -3,7 +3,6 @@
  * What librotary computes, as one line `name hash` for each case and each instruction set that the machine
  * has: scripts/compare-programs links this with two builds of the library and compares the lines. It calls
  * the public functions alone.
- * newer one.
  *
  *     compare_outputs THREADS
  *
