@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Times operations of librotary for scripts/compare-speed, which links this with two builds of the library
- * and lets the two processes take turns. It calls public functions alone.
+ * and alternates between the two processes. It calls public functions alone.
  *
  *     speed_probe THREADS          names on stdin, one a line; for each, the seconds of one measurement on
  * stdout speed_probe THREADS --list   the names
