@@ -70,6 +70,11 @@ void embedding_destroy(struct embedding *embedding)
     *embedding = (struct embedding){0};
 }
 
+static int64_t position_of(const struct embedding_call *call, int64_t row)
+{
+    return call->positions ? call->positions[row] : row % call->time;
+}
+
 struct gather {
     const struct embedding *embedding;
     const struct layer_kernels *kernels;
@@ -87,7 +92,7 @@ static void gather_block(void *argument, int64_t index, int worker)
     const struct embedding_call *call = gather->call;
     int64_t width = gather->embedding->width, end = min_i64((index + 1) * BLOCK_ROWS, gather->rows);
     for (int64_t row = index * BLOCK_ROWS; row < end; row++) {
-        int64_t position = row % call->time + (call->first ? call->first[row / call->time] : 0);
+        int64_t position = position_of(call, row);
         gather->kernels->embed(gather->out + row * width, gather->table + call->tokens[row] * width,
                                gather->positions ? gather->positions + position * width : NULL,
                                gather->embedding->scale, row, 0, width, &gather->mask);
@@ -129,7 +134,7 @@ static void scatter_slice(void *argument, int64_t index, int worker)
     int64_t columns = min_i64(width - column, SLICE_COLUMNS);
     for (int64_t row = 0; row < scatter->rows; row++) {
         float *d_position =
-            scatter->d_positions ? scatter->d_positions + row % call->time * width + column : NULL;
+            scatter->d_positions ? scatter->d_positions + position_of(call, row) * width + column : NULL;
         scatter->kernels->embed_backward(scatter->d_table + call->tokens[row] * width + column, d_position,
                                          scatter->d_out + row * width + column, scatter->embedding->scale,
                                          row, column, columns, &scatter->mask);

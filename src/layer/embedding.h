@@ -2,7 +2,7 @@
  *
  * Token embedding, plus absolute position embeddings where a model has them:
  *
- *     out[b, t] = dropout(scale * table[token[b, t]] + position[first[b] + t])
+ *     out[b, t] = dropout(scale * table[token[b, t]] + position[p[b, t]])
  */
 #ifndef ROTARY_LAYER_EMBEDDING_H
 #define ROTARY_LAYER_EMBEDDING_H
@@ -41,14 +41,14 @@ void embedding_destroy(struct embedding *embedding);
 /* The caller has checked that tokens are in the vocabulary and positions in the table. */
 struct embedding_call {
     int64_t batch, time;
-    const int32_t *tokens; /* [batch, time] */
-    const int64_t *first;  /* [batch] positions of the sequences' first tokens; NULL: all 0 */
+    const int32_t *tokens;    /* [batch, time] */
+    const int32_t *positions; /* [batch, time]; NULL: 0, 1, 2, ... in every sequence */
     struct dropout dropout;
 };
 /* out [batch * time, width] f32. */
 void embedding_forward(const struct embedding *embedding, const struct backend *backend,
                        const struct parameters *parameters, const struct embedding_call *call, float *out);
-/* Accumulates the gradients of the tables, in row order for any number of threads. Positions start at 0. */
+/* Accumulates the gradients of the tables, in row order for any number of threads. */
 void embedding_backward(const struct embedding *embedding, const struct backend *backend,
                         struct parameters *parameters, const struct embedding_call *call, const float *d_out);
 

@@ -1,84 +1,169 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "layer/feed_forward.h"
-
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The position-wise feed-forward sublayer:
+ *     relu, gelu   down(activation(up(x)))
+ *     swiglu       down(silu(gate(x)) * up(x))   (Shazeer 2020), gate and up being one projection
+ */
 #include "backend/profile.h"
+#include "base/fail.h"
+#include "layer/sublayer.h"
 
-int64_t feed_forward_pre_activation_columns(enum activation activation, int64_t hidden)
+#include <stdlib.h>
+
+struct feed_forward {
+    struct sublayer sublayer;
+    enum activation activation;
+    struct linear *up;   /* "<name>.up": for swiglu gate rows, then up rows */
+    struct linear *down; /* "<name>.down" */
+    /* Saved: input and output of the activation. The first has no columns for relu, whose gradient follows
+     * from its output, and is gate | up for swiglu. */
+    struct matrix pre_activation, hidden;
+    struct matrix d_hidden, d_pre_activation; /* scratch; the second for swiglu */
+};
+
+static struct feed_forward *of(struct sublayer *sublayer)
 {
-    static const int64_t widths[] = {
-        [ACTIVATION_RELU] = 0, /* its gradient follows from its output */
-        [ACTIVATION_GELU] = 1,
-        [ACTIVATION_SWIGLU] = 2,
-    };
-    return widths[activation] * hidden;
+    return (struct feed_forward *)sublayer;
 }
 
-rotary_status feed_forward_create(struct feed_forward *layer, const struct backend *backend,
-                                  const struct feed_forward_config *config, struct parameters *parameters,
-                                  rotary_error *error)
+static int64_t pre_activation_columns(const struct feed_forward *layer)
 {
-    struct feed_forward made = {.activation = config->activation, .backend = backend};
-    const struct linear_pair_shape shape = {.in_name = "up",
-                                            .out_name = "down",
-                                            .in_outputs = config->hidden *
-                                                          (config->activation == ACTIVATION_SWIGLU ? 2 : 1),
-                                            .out_inputs = config->hidden};
-    rotary_status status =
-        linear_pair_create(&made.projections, backend, &config->sublayer, &shape, parameters, error);
+    static const int64_t widths[] = {[ACTIVATION_RELU] = 0, [ACTIVATION_GELU] = 1, [ACTIVATION_SWIGLU] = 2};
+    return widths[layer->activation] * layer->sublayer.config.hidden;
+}
+
+static void destroy(struct sublayer *sublayer)
+{
+    struct feed_forward *layer = of(sublayer);
+    linear_destroy(layer->up);
+    linear_destroy(layer->down);
+    free(layer);
+}
+
+static rotary_status create(struct sublayer **sublayer, const struct backend *backend,
+                            const struct sublayer_config *config, struct parameters *parameters,
+                            rotary_error *error)
+{
+    struct feed_forward *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for sublayer \"%s\"", config->name);
+    made->activation = config->activation;
+    int64_t gates = config->activation == ACTIVATION_SWIGLU ? 2 : 1;
+    const struct sublayer_linear up = {
+        .name = "up", .inputs = config->width, .outputs = gates * config->hidden, .bias = config->in_bias};
+    const struct sublayer_linear down = {.name = "down",
+                                         .inputs = config->hidden,
+                                         .outputs = config->width,
+                                         .bias = config->out_bias,
+                                         .joins = true};
+    rotary_status status = sublayer_add_linear(&made->up, backend, config, &up, parameters, error);
     if (status == ROTARY_OK)
-        *layer = made;
+        status = sublayer_add_linear(&made->down, backend, config, &down, parameters, error);
+    if (status == ROTARY_OK)
+        *sublayer = &made->sublayer;
+    else
+        destroy(&made->sublayer);
     return status;
 }
 
-void feed_forward_destroy(struct feed_forward *layer)
+static size_t weight_bytes(const struct sublayer *sublayer)
 {
-    linear_pair_destroy(&layer->projections);
-    *layer = (struct feed_forward){0};
+    const struct feed_forward *layer = (const struct feed_forward *)sublayer;
+    return linear_bytes(layer->up) + linear_bytes(layer->down);
+}
+
+static rotary_status prepare(struct sublayer *sublayer, const struct parameters *parameters,
+                             rotary_error *error)
+{
+    rotary_status status = linear_prepare(of(sublayer)->up, parameters, error);
+    return status == ROTARY_OK ? linear_prepare(of(sublayer)->down, parameters, error) : status;
+}
+
+static void carve_saved(struct sublayer *sublayer, struct rotary_arena *arena)
+{
+    struct feed_forward *layer = of(sublayer);
+    layer->pre_activation = sublayer_push(sublayer, arena, pre_activation_columns(layer));
+    layer->hidden = sublayer_push(sublayer, arena, sublayer->config.hidden);
+}
+
+static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
+{
+    struct feed_forward *layer = of(sublayer);
+    if (!sublayer->config.training)
+        return;
+    bool gated = layer->activation == ACTIVATION_SWIGLU;
+    layer->d_hidden = sublayer_push(sublayer, arena, sublayer->config.hidden);
+    layer->d_pre_activation = sublayer_push(sublayer, arena, gated ? pre_activation_columns(layer) : 0);
 }
 
 /* Bytes of either pass: `saved` once, and two matrices of the size of `hidden`. */
 static void record_profile(const struct feed_forward *layer, double begin, const char *what,
                            struct matrix saved, struct matrix hidden)
 {
-    profile_end(layer->backend->profile, begin, "feed_forward.activation", what, 0.0,
+    profile_end(layer->sublayer.backend->profile, begin, "feed_forward.activation", what, 0.0,
                 (double)(saved.rows * (saved.columns + 2 * hidden.columns)) *
                     (double)rotary_dtype_size(hidden.dtype));
 }
 
-rotary_status feed_forward_forward(struct feed_forward *layer, const struct parameters *parameters,
-                                   struct matrix out, struct matrix in, struct feed_forward_saved saved,
-                                   rotary_error *error)
+static rotary_status run(struct feed_forward *layer, const struct parameters *parameters, struct matrix out,
+                         struct matrix in, rotary_error *error)
 {
+    const struct backend *backend = layer->sublayer.backend;
+    struct matrix pre_activation = first_rows(layer->pre_activation, in.rows),
+                  hidden = first_rows(layer->hidden, in.rows);
     rotary_status status;
     if (layer->activation == ACTIVATION_RELU) {
-        status =
-            linear_forward(layer->projections.in, parameters, saved.hidden, in, MATMUL_EPILOGUE_RELU, error);
+        status = linear_forward(layer->up, parameters, hidden, in, MATMUL_EPILOGUE_RELU, error);
     } else {
-        status = linear_forward(layer->projections.in, parameters, saved.pre_activation, in,
-                                MATMUL_EPILOGUE_NONE, error);
-        double begin = profile_begin(layer->backend->profile);
+        status = linear_forward(layer->up, parameters, pre_activation, in, MATMUL_EPILOGUE_NONE, error);
+        double begin = profile_begin(backend->profile);
         if (status == ROTARY_OK)
-            activation_forward(layer->backend, layer->activation, saved.hidden, saved.pre_activation);
-        record_profile(layer, begin, "forward", saved.pre_activation, saved.hidden);
+            activation_forward(backend, layer->activation, hidden, pre_activation);
+        record_profile(layer, begin, "forward", pre_activation, hidden);
     }
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->projections.out, parameters, out, saved.hidden, MATMUL_EPILOGUE_NONE, error);
+    return linear_forward(layer->down, parameters, out, hidden, MATMUL_EPILOGUE_NONE, error);
 }
 
-rotary_status feed_forward_backward(struct feed_forward *layer, struct parameters *parameters,
-                                    const struct feed_forward_backward_call *call, rotary_error *error)
+static rotary_status forward(struct sublayer *sublayer, const struct parameters *parameters,
+                             const struct sublayer_forward_call *call, rotary_error *error)
 {
-    const struct feed_forward_saved *saved = &call->saved;
-    rotary_status status = linear_backward(layer->projections.out, parameters, call->d_hidden, call->d_out,
-                                           saved->hidden, error);
+    return run(of(sublayer), parameters, call->out, call->in, error);
+}
+
+static rotary_status decode(struct sublayer *sublayer, const struct parameters *parameters,
+                            const struct sublayer_decode_call *call, rotary_error *error)
+{
+    return run(of(sublayer), parameters, call->out, call->in, error);
+}
+
+static rotary_status backward(struct sublayer *sublayer, struct parameters *parameters,
+                              const struct sublayer_backward_call *call, rotary_error *error)
+{
+    struct feed_forward *layer = of(sublayer);
+    int64_t rows = call->in.rows;
+    struct matrix hidden = first_rows(layer->hidden, rows), d_hidden = first_rows(layer->d_hidden, rows);
+    rotary_status status = linear_backward(layer->down, parameters, d_hidden, call->d_out, hidden, error);
     if (status != ROTARY_OK)
         return status;
-    bool gated = layer->activation == ACTIVATION_SWIGLU;
-    struct matrix d_up = gated ? call->d_pre_activation : call->d_hidden; /* relu and gelu work in place */
-    struct matrix activation = layer->activation == ACTIVATION_RELU ? saved->hidden : saved->pre_activation;
-    double begin = profile_begin(layer->backend->profile);
-    activation_backward(layer->backend, layer->activation, d_up, call->d_hidden, activation);
-    record_profile(layer, begin, "backward", activation, call->d_hidden);
-    return linear_backward(layer->projections.in, parameters, call->d_in, d_up, call->in, error);
+    bool gated = layer->activation == ACTIVATION_SWIGLU; /* relu and gelu work in place */
+    struct matrix d_up = gated ? first_rows(layer->d_pre_activation, rows) : d_hidden;
+    struct matrix saved =
+        layer->activation == ACTIVATION_RELU ? hidden : first_rows(layer->pre_activation, rows);
+    double begin = profile_begin(sublayer->backend->profile);
+    activation_backward(sublayer->backend, layer->activation, d_up, d_hidden, saved);
+    record_profile(layer, begin, "backward", saved, d_hidden);
+    return linear_backward(layer->up, parameters, call->d_in, d_up, call->in, error);
 }
+
+const struct sublayer_type feed_forward_sublayer = {.name = "feed_forward",
+                                                    .create = create,
+                                                    .destroy = destroy,
+                                                    .weight_bytes = weight_bytes,
+                                                    .prepare = prepare,
+                                                    .carve_saved = carve_saved,
+                                                    .carve_scratch = carve_scratch,
+                                                    .forward = forward,
+                                                    .backward = backward,
+                                                    .decode = decode};

@@ -11,6 +11,7 @@
 struct linear {
     const struct backend *backend;
     int64_t inputs, outputs, rows;
+    bool training;
     int weight, bias;               /* rows of the table; bias is -1 for none */
     struct packed_weight *forward;  /* [inputs, outputs] */
     struct packed_weight *backward; /* [outputs, inputs]; NULL unless training */
@@ -79,9 +80,10 @@ rotary_status linear_create(struct linear **linear, const struct backend *backen
     made->inputs = config->inputs;
     made->outputs = config->outputs;
     made->rows = config->rows;
+    made->training = config->training;
     snprintf(made->role, sizeof made->role, "%s", role_of(config->name));
     rotary_status status = add_parameters(made, config, parameters, error);
-    if (status == ROTARY_OK)
+    if (status == ROTARY_OK && !config->measured)
         status = create_packed_weights(made, config->training, error);
     if (status != ROTARY_OK) {
         linear_destroy(made);
@@ -102,6 +104,9 @@ void linear_destroy(struct linear *linear)
 
 size_t linear_bytes(const struct linear *linear)
 {
+    if (!linear->forward) /* measured */
+        return (size_t)linear->inputs * (size_t)linear->outputs * (linear->training ? 2 : 1) *
+               rotary_dtype_size(linear->backend->storage);
     return packed_weight_bytes(linear->forward) +
            (linear->backward ? packed_weight_bytes(linear->backward) : 0);
 }

@@ -16,6 +16,7 @@ struct linear_config {
     int64_t inputs, outputs;
     int64_t rows; /* the maximum per call */
     bool bias, training;
+    bool measured;   /* only its size is wanted: it gets no memory for packed weights and cannot run */
     int tied_weight; /* index of a parameter [outputs, inputs] to share; -1: adds a weight of its own */
     enum initialisation initial, bias_initial;
     float scale; /* of both initial distributions */

@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "backend/parameters.h"
+#include "base/batch.h"
 #include "file/settings.h"
 #include "layer/loss.h"
 
@@ -42,6 +43,7 @@ bool decoder_is_gated(const struct decoder_config *config);
 struct decoder_limits {
     int64_t batch, time;
     bool training; /* false: no gradients, no optimizer moments, no saved activations */
+    bool packed;   /* a batch may instead be packed sequences of up to batch * time tokens together */
 };
 
 /* Bytes that decoder_create would allocate. Allocates next to nothing itself. */
@@ -58,25 +60,23 @@ struct parameters *decoder_parameters(struct decoder *decoder);
 /* Packs the weights: to be called after the parameters changed, before the next forward pass. */
 ROTARY_CHECKED rotary_status decoder_prepare(struct decoder *decoder, rotary_error *error);
 
-struct decoder_batch {
-    int64_t batch, time;
-    const int32_t *tokens;  /* [batch, time] */
-    const int32_t *targets; /* [batch, time]; LOSS_IGNORED: none */
-    bool backward;          /* accumulate gradients, with dropout */
-    float gradient_scale;   /* of the summed loss: 1 / (targets counted in the step) */
-    uint64_t seed;          /* of dropout */
-    uint32_t micro_step;    /* index of the micro-batch: each has its own dropout mask */
+struct decoder_call {
+    const struct batch *batch; /* input and classes: padded or packed sequences */
+    bool backward;             /* accumulate gradients, with dropout */
+    float gradient_scale;      /* of the summed loss: 1 / (targets counted in the step) */
+    uint64_t seed;             /* of dropout */
+    uint32_t micro_step;       /* index of the micro-batch: each has its own dropout mask */
 };
 /* The maximum number of sequences per call. */
 int64_t decoder_max_batch(const struct decoder *decoder);
 
 /* Forward and optionally backward pass. Allocates nothing after the first call of a given shape. */
-ROTARY_CHECKED rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch,
+ROTARY_CHECKED rotary_status decoder_run(struct decoder *decoder, const struct decoder_call *call,
                                          struct loss_sums *loss, rotary_error *error);
 
-/* Logits of every position, f32 [batch * time, vocab_size], without a cache. */
-ROTARY_CHECKED rotary_status decoder_logits(struct decoder *decoder, int64_t batch, int64_t time,
-                                            const int32_t *tokens, float *logits, rotary_error *error);
+/* Logits of every row, f32 [batch * time, vocab_size], without a cache. */
+ROTARY_CHECKED rotary_status decoder_logits(struct decoder *decoder, const struct token_sequences *input,
+                                            float *logits, rotary_error *error);
 
 /* The KV cache of `batch` sequences of up to `capacity` tokens. */
 struct decoder_cache;
@@ -84,10 +84,19 @@ ROTARY_CHECKED rotary_status decoder_cache_create(struct decoder_cache **cache, 
                                                   int64_t batch, int64_t capacity, rotary_error *error);
 void decoder_cache_destroy(struct decoder_cache *cache);
 
-/* Runs `time` new tokens of every sequence, tokens [batch, time], appends their keys and values to the cache
- * and writes the logits of the last token, f32 [batch, vocab_size]. */
+/* Tokens of a sequence in the cache. */
+int64_t decoder_cache_length(const struct decoder_cache *cache, int64_t sequence);
+
+/* New tokens: counts[b] of sequence b, at most `time`, which is at most the model's rows / batch. */
+struct decoder_decode_call {
+    int64_t time;
+    const int32_t *tokens; /* [batch, time]; those from counts[b] on are not read */
+    const int64_t *counts; /* [batch]; NULL: all are `time` */
+    float *logits;         /* f32 [batch, vocab_size]: of the last new token; undefined where there is none */
+};
+/* Runs the new tokens and appends their keys and values to the cache. Nothing is computed for tokens that are
+ * not there. */
 ROTARY_CHECKED rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache,
-                                            int64_t time, const int32_t *tokens, float *logits,
-                                            rotary_error *error);
+                                            const struct decoder_decode_call *call, rotary_error *error);
 
 #endif

@@ -1,23 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The KV cache: keys and values of every layer, for a fixed number of sequences of a fixed capacity.
+ * Decoding with a KV cache, for a fixed number of sequences of a fixed capacity. Sequences may advance by
+ * different numbers of tokens: only real tokens are rows of the pass.
  */
+#include "backend/profile.h"
 #include "base/fail.h"
+#include "base/integer.h"
 #include "model/decoder_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* The maximum of new tokens per sequence and call. */
+static int64_t max_count(const struct decoder *decoder, int64_t batch)
+{
+    return decoder_rows(decoder->limits) / batch;
+}
 
 static void carve(struct decoder_cache *cache, const struct decoder *decoder)
 {
-    const struct decoder_config *config = &decoder->config;
-    int64_t layers = config->num_hidden_layers;
-    cache->keys = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
-    cache->values = rotary_arena_push(&cache->arena, layers, cache->layer_bytes);
+    const struct sublayer_cache_shape shape = {
+        .batch = cache->batch, .capacity = cache->capacity, .count = max_count(decoder, cache->batch)};
+    stack_cache_carve(&cache->stack, decoder->stack, shape, &cache->arena);
+    int64_t width = decoder->config.hidden_size;
+    rotary_dtype storage = decoder->backend->storage;
+    void *last = rotary_arena_push(&cache->arena, cache->batch * width, rotary_dtype_size(storage));
+    cache->last = matrix_of(last, storage, cache->batch, width);
+    int64_t rows = shape.batch * shape.count;
     cache->lengths = rotary_arena_push(&cache->arena, cache->batch, sizeof *cache->lengths);
-    int64_t max_tokens = decoder_rows(decoder->limits) / cache->batch; /* per sequence and call */
-    size_t workspace =
-        rotary_attention_decode_bytes(decoder->position.attention, cache->batch, max_tokens, cache->capacity);
-    cache->workspace = rotary_arena_push(&cache->arena, (int64_t)workspace, 1);
+    cache->counts = rotary_arena_push(&cache->arena, cache->batch, sizeof *cache->counts);
+    cache->tokens = rotary_arena_push(&cache->arena, rows, sizeof *cache->tokens);
+    cache->positions = rotary_arena_push(&cache->arena, rows, sizeof *cache->positions);
 }
 
 rotary_status decoder_cache_create(struct decoder_cache **cache, const struct decoder *decoder, int64_t batch,
@@ -34,13 +47,11 @@ rotary_status decoder_cache_create(struct decoder_cache **cache, const struct de
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a KV cache");
     made->batch = batch;
     made->capacity = capacity;
-    size_t row = (size_t)(decoder->config.num_key_value_heads * decoder->config.head_dim) *
-                 rotary_dtype_size(decoder->backend->storage);
-    if (__builtin_mul_overflow((size_t)capacity, row * (size_t)batch, &made->layer_bytes))
-        made->layer_bytes = SIZE_MAX;
-    made->layer_bytes = rotary_align(made->layer_bytes);
-    carve(made, decoder);
-    rotary_status status = rotary_arena_allocate(&made->arena, "the KV cache", error);
+    rotary_status status = stack_cache_create(&made->stack, decoder->stack, error);
+    if (status == ROTARY_OK) {
+        carve(made, decoder);
+        status = rotary_arena_allocate(&made->arena, "the KV cache", error);
+    }
     if (status != ROTARY_OK) {
         decoder_cache_destroy(made);
         return status;
@@ -54,14 +65,110 @@ void decoder_cache_destroy(struct decoder_cache *cache)
 {
     if (!cache)
         return;
+    stack_cache_destroy(&cache->stack);
     rotary_arena_free(&cache->arena);
     free(cache);
 }
 
-struct attention_layer_cache decoder_cache_layer(const struct decoder_cache *cache, int64_t layer)
+int64_t decoder_cache_length(const struct decoder_cache *cache, int64_t sequence)
 {
-    return (struct attention_layer_cache){.key = cache->keys + (size_t)layer * cache->layer_bytes,
-                                          .value = cache->values + (size_t)layer * cache->layer_bytes,
-                                          .capacity = cache->capacity,
-                                          .lengths = cache->lengths};
+    return cache->lengths[sequence];
+}
+
+static rotary_status check_count(const struct decoder *decoder, const struct decoder_cache *cache,
+                                 const struct decoder_decode_call *call, int64_t b, rotary_error *error)
+{
+    int64_t count = cache->counts[b], length = cache->lengths[b];
+    if (count < 0 || count > call->time)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld new tokens in sequence %lld: wanted 0 to time, %lld", (long long)count,
+                           (long long)b, (long long)call->time);
+    if (length + count > cache->capacity)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%lld new tokens after %lld: the cache holds %lld",
+                           (long long)count, (long long)length, (long long)cache->capacity);
+    rotary_status status = decoder_check_position(decoder, length + count - 1, error);
+    if (status != ROTARY_OK)
+        return status;
+    return decoder_check_tokens(decoder, call->tokens + b * call->time, count, error);
+}
+
+/* Copies the real tokens of the call and adds their number to *rows. */
+static rotary_status read_call(const struct decoder *decoder, struct decoder_cache *cache,
+                               const struct decoder_decode_call *call, int64_t *rows, rotary_error *error)
+{
+    if (call->time < 1 || call->time > max_count(decoder, cache->batch))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld new tokens in each of %lld sequences: the model decodes 1 to %lld at once",
+                           (long long)call->time, (long long)cache->batch,
+                           (long long)max_count(decoder, cache->batch));
+    for (int64_t b = 0; b < cache->batch; b++) {
+        cache->counts[b] = call->counts ? call->counts[b] : call->time;
+        rotary_status status = check_count(decoder, cache, call, b, error);
+        if (status != ROTARY_OK)
+            return status;
+        memcpy(cache->tokens + *rows, call->tokens + b * call->time,
+               (size_t)cache->counts[b] * sizeof *cache->tokens);
+        for (int64_t t = 0; t < cache->counts[b]; t++)
+            cache->positions[*rows + t] = (int32_t)(cache->lengths[b] + t);
+        *rows += cache->counts[b];
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, int64_t rows,
+                         rotary_error *error)
+{
+    const struct embedding_call embedding = {
+        .batch = 1, .time = rows, .tokens = cache->tokens, .positions = cache->positions};
+    double begin = profile_begin(decoder->backend->profile);
+    embedding_forward(&decoder->embedding, decoder->backend, &decoder->parameters, &embedding,
+                      stack_input(decoder->stack));
+    profile_end(decoder->backend->profile, begin, "embedding", "forward", 0.0,
+                (double)rows * (double)decoder->config.hidden_size * sizeof(float));
+    const struct stack_decode_call call = {.batch = cache->batch,
+                                           .rows = rows,
+                                           .counts = cache->counts,
+                                           .lengths = cache->lengths,
+                                           .cache = &cache->stack};
+    return stack_decode(decoder->stack, &decoder->parameters, &call, error);
+}
+
+/* The last token of every sequence. With equally many new tokens it is every time-th row; else rows are
+ * copied, and a sequence without new tokens gets the row before its place. */
+static struct matrix last_rows(const struct decoder *decoder, struct decoder_cache *cache, int64_t rows)
+{
+    struct matrix hidden = stack_output(decoder->stack, rows);
+    int64_t batch = cache->batch, count = cache->counts[0];
+    bool equal = true;
+    for (int64_t b = 1; b < batch; b++)
+        equal = equal && cache->counts[b] == count;
+    if (equal) {
+        struct matrix last = matrix_rows(hidden, count - 1, batch);
+        last.stride = count * hidden.stride;
+        return last;
+    }
+    int64_t end = 0;
+    for (int64_t b = 0; b < batch; b++) {
+        end += cache->counts[b];
+        memcpy(matrix_rows(cache->last, b, 1).data, matrix_rows(hidden, max_i64(end - 1, 0), 1).data,
+               (size_t)hidden.columns * rotary_dtype_size(hidden.dtype));
+    }
+    return cache->last;
+}
+
+rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache,
+                             const struct decoder_decode_call *call, rotary_error *error)
+{
+    int64_t rows = 0;
+    rotary_status status = read_call(decoder, cache, call, &rows, error);
+    if (status != ROTARY_OK || rows == 0)
+        return status;
+    status = run(decoder, cache, rows, error);
+    if (status != ROTARY_OK)
+        return status;
+    for (int64_t b = 0; b < cache->batch; b++)
+        cache->lengths[b] += cache->counts[b];
+    return linear_forward(decoder->output, &decoder->parameters,
+                          matrix_of(call->logits, ROTARY_F32, cache->batch, decoder->config.vocab_size),
+                          last_rows(decoder, cache, rows), MATMUL_EPILOGUE_NONE, error);
 }

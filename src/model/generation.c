@@ -119,7 +119,9 @@ static rotary_status generate_with_cache(const struct group *group, rotary_error
     for (int64_t position = 0; status == ROTARY_OK && !done;) {
         int64_t time = max_i64(min_i64(shortest_prompt - position, chunk), 1);
         gather(group, position, time);
-        status = decoder_decode(group->decoder, cache, time, group->inputs, group->logits, error);
+        const struct decoder_decode_call call = {
+            .time = time, .tokens = group->inputs, .logits = group->logits};
+        status = decoder_decode(group->decoder, cache, &call, error);
         position += time;
         if (status == ROTARY_OK)
             done = append(group, position, group->logits, group->decoder->config.vocab_size);
@@ -138,8 +140,9 @@ static rotary_status generate_without_cache(const struct group *group, rotary_er
     for (int64_t position = shortest_length(group);
          status == ROTARY_OK && !done && position < group->capacity; position++) {
         gather(group, 0, position);
-        status =
-            decoder_logits(group->decoder, group->call.count, position, group->inputs, group->logits, error);
+        const struct token_sequences input = {
+            .batch = group->call.count, .time = position, .tokens = group->inputs};
+        status = decoder_logits(group->decoder, &input, group->logits, error);
         if (status == ROTARY_OK)
             done =
                 append(group, position, group->logits + (position - 1) * vocabulary, position * vocabulary);

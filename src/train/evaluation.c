@@ -115,12 +115,9 @@ static rotary_status validation_loss(struct decoder *decoder, const struct evalu
         int64_t rest = config->validation_sequences - first,
                 rows = rest < workspace->batch_sequences ? rest : workspace->batch_sequences;
         const struct batch filled = validation_batch(config->seed, first, rows, workspace);
-        struct decoder_batch batch = {.batch = rows,
-                                      .time = filled.input.time,
-                                      .tokens = filled.input.tokens,
-                                      .targets = filled.classes};
+        const struct decoder_call call = {.batch = &filled};
         struct loss_sums loss = {0};
-        rotary_status status = decoder_run(decoder, &batch, &loss, error);
+        rotary_status status = decoder_run(decoder, &call, &loss, error);
         if (status != ROTARY_OK)
             return status;
         sums.total += loss.total;

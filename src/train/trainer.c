@@ -85,18 +85,15 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, struct l
                                          .rows_per_step = rows};
         batch_fill(memory, trainer->backend->threads, &first);
         profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
-        struct decoder_batch run = {
-            .batch = batch.input.batch,
-            .time = batch.input.time,
-            .tokens = batch.input.tokens,
-            .targets = batch.classes,
+        const struct decoder_call call = {
+            .batch = &batch,
             .backward = true,
             .gradient_scale = (float)(1.0 / targets),
             .seed = (uint64_t)train->seed,
             .micro_step = (uint32_t)((step - 1) * train->gradient_accumulation_steps + micro),
         };
         struct loss_sums loss;
-        rotary_status status = decoder_run(trainer->decoder, &run, &loss, error);
+        rotary_status status = decoder_run(trainer->decoder, &call, &loss, error);
         if (status != ROTARY_OK)
             return status;
         sum->total += loss.total;

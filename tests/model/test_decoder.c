@@ -66,20 +66,19 @@ static struct decoder *create(const struct backend *backend, const struct decode
     return decoder;
 }
 
-static struct loss_sums run(struct decoder *decoder, struct decoder_batch batch)
+static struct loss_sums run(struct decoder *decoder, struct decoder_call call)
 {
     int32_t tokens[ROWS], targets[ROWS];
     for (int i = 0; i < ROWS; i++) {
         tokens[i] = (i * 7 + 3) % VOCABULARY;
         targets[i] = (i * 5 + 1) % VOCABULARY;
     }
-    batch.batch = BATCH;
-    batch.time = TIME;
-    batch.tokens = tokens;
-    batch.targets = targets;
+    const struct batch batch = {.input = {.batch = BATCH, .time = TIME, .tokens = tokens},
+                                .classes = targets};
+    call.batch = &batch;
     struct loss_sums loss = {0};
     rotary_error error = {0};
-    if (!CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_OK))
+    if (!CHECK_INT(decoder_run(decoder, &call, &loss, &error), ROTARY_OK))
         printf("%s\n", error.message);
     return loss;
 }
@@ -116,7 +115,7 @@ static void test_golden(const struct backend *backend, const struct golden_case 
     fill_parameters(decoder);
     struct parameters *parameters = decoder_parameters(decoder);
     CHECK_INT(parameters->count, (int64_t)golden->count);
-    struct loss_sums loss = run(decoder, (struct decoder_batch){.backward = true, .gradient_scale = 1.0f});
+    struct loss_sums loss = run(decoder, (struct decoder_call){.backward = true, .gradient_scale = 1.0f});
     double bound = bound_of(backend->storage);
     CHECK_NEAR(loss.total, golden->loss, bound * golden->loss * 0.1);
     CHECK_INT(loss.counted, ROWS);
@@ -151,7 +150,7 @@ static void test_dropout(const struct backend *backend)
         struct decoder *decoder = create(backend, &config, 1);
         fill_parameters(decoder);
         struct parameters *parameters = decoder_parameters(decoder);
-        struct decoder_batch batch = {.backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
+        struct decoder_call batch = {.backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
         double slope = 0.0;
         struct loss_sums first = run(decoder, batch);
         for (int64_t i = 0; i < parameters->elements; i++)
@@ -191,7 +190,7 @@ static void test_threads(enum precision precision)
         config.dropout = 0.1;
         struct decoder *decoder = create(&backend, &config, 3);
         struct parameters *parameters = decoder_parameters(decoder);
-        run(decoder, (struct decoder_batch){.backward = true, .gradient_scale = 1.0f, .seed = 5});
+        run(decoder, (struct decoder_call){.backward = true, .gradient_scale = 1.0f, .seed = 5});
         size_t bytes = (size_t)parameters->elements * sizeof(float);
         if (!wanted) {
             wanted = malloc(bytes);
@@ -221,12 +220,7 @@ static void test_bytes(const struct backend *backend)
         CHECK_INT(decoder_bytes(backend, &config, limits, &estimate, &error), ROTARY_OK);
         struct decoder *decoder = create(backend, &config, 1);
         double allocated = (double)decoder->parameters.arena.capacity + (double)decoder->arena.capacity +
-                           (double)linear_bytes(decoder->output);
-        for (int64_t layer = 0; layer < config.num_hidden_layers; layer++) {
-            const struct block *block = &decoder->blocks[layer];
-            allocated += (double)(linear_pair_bytes(&block->attention.projections) +
-                                  linear_pair_bytes(&block->feed_forward.projections));
-        }
+                           (double)linear_bytes(decoder->output) + (double)stack_weight_bytes(decoder->stack);
         double positions = (double)config.max_position_embeddings;
         const rotary_rope *ropes[] = {decoder->position.rope, decoder->position.value_rope};
         for (int i = 0; i < 2; i++)
@@ -270,7 +264,7 @@ static void test_same_initialisation(const struct backend *backend)
     CHECK_INT(rope->parameters.elements, roper->parameters.elements);
     CHECK(memcmp(rope->parameters.values, roper->parameters.values, bytes) == 0);
     CHECK(memcmp(rope->parameters.values, other->parameters.values, bytes) != 0);
-    struct decoder_batch batch = {.gradient_scale = 1.0f};
+    struct decoder_call batch = {.gradient_scale = 1.0f};
     CHECK(run(rope, batch).total != run(roper, batch).total);
     decoder_destroy(rope);
     decoder_destroy(roper);
@@ -288,7 +282,7 @@ static void test_small_fractions(const struct backend *backend)
         config.partial_rotary_factor = config.value_fraction = 0.1; /* of 8 channels */
         struct decoder *decoder = create(backend, &config, 1);
         fill_parameters(decoder);
-        losses[i] = run(decoder, (struct decoder_batch){.gradient_scale = 1.0f}).total;
+        losses[i] = run(decoder, (struct decoder_call){.gradient_scale = 1.0f}).total;
         decoder_destroy(decoder);
     }
     CHECK_NEAR(losses[1], losses[0], 0.0);
@@ -332,12 +326,13 @@ static void test_refusals(const struct backend *backend)
     rotary_error error = {0};
     struct loss_sums loss;
     int32_t tokens[ROWS + TIME] = {0};
-    struct decoder_batch batch = {.batch = BATCH + 1, .time = TIME, .tokens = tokens, .targets = tokens};
-    CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_INVALID_ARGUMENT);
+    struct batch batch = {.input = {.batch = BATCH + 1, .time = TIME, .tokens = tokens}, .classes = tokens};
+    struct decoder_call call = {.batch = &batch};
+    CHECK_INT(decoder_run(decoder, &call, &loss, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "created for at most 3 of 7"));
-    batch.batch = BATCH;
+    batch.input.batch = BATCH;
     tokens[4] = VOCABULARY;
-    CHECK_INT(decoder_run(decoder, &batch, &loss, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(decoder_run(decoder, &call, &loss, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "token 4 is 13"));
     decoder_destroy(decoder);
 }

@@ -94,7 +94,8 @@ static void test_chunks(const struct backend *backend, enum position position, d
         tokens[i / TIME][i % TIME] = (int32_t)rotary_random_below(&random, VOCABULARY);
     static float all_logits[BATCH * TIME * VOCABULARY], last[BATCH * VOCABULARY];
     rotary_error error = {0};
-    CHECK_INT(decoder_logits(decoder, BATCH, TIME, tokens[0], all_logits, &error), ROTARY_OK);
+    const struct token_sequences input = {.batch = BATCH, .time = TIME, .tokens = tokens[0]};
+    CHECK_INT(decoder_logits(decoder, &input, all_logits, &error), ROTARY_OK);
     struct decoder_cache *cache = NULL;
     CHECK_INT(decoder_cache_create(&cache, decoder, BATCH, TIME, &error), ROTARY_OK);
     static const int chunks[] = {5, 1, 1, 7, 2, 3};
@@ -103,7 +104,8 @@ static void test_chunks(const struct backend *backend, enum position position, d
         int32_t chunk[BATCH * TIME];
         for (int b = 0; b < BATCH; b++)
             memcpy(chunk + b * chunks[c], tokens[b] + at, (size_t)chunks[c] * sizeof *chunk);
-        CHECK_INT(decoder_decode(decoder, cache, chunks[c], chunk, last, &error), ROTARY_OK);
+        const struct decoder_decode_call call = {.time = chunks[c], .tokens = chunk, .logits = last};
+        CHECK_INT(decoder_decode(decoder, cache, &call, &error), ROTARY_OK);
         at += chunks[c];
         for (int b = 0; b < BATCH; b++)
             for (int v = 0; v < VOCABULARY; v++)
@@ -111,7 +113,8 @@ static void test_chunks(const struct backend *backend, enum position position, d
                            (double)all_logits[((int64_t)b * TIME + at - 1) * VOCABULARY + v], bound);
     }
     CHECK_INT(at, TIME);
-    CHECK_INT(decoder_decode(decoder, cache, 1, tokens[0], last, &error), ROTARY_INVALID_ARGUMENT);
+    const struct decoder_decode_call more = {.time = 1, .tokens = tokens[0], .logits = last};
+    CHECK_INT(decoder_decode(decoder, cache, &more, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "the cache holds 19"));
     decoder_cache_destroy(cache);
     decoder_destroy(decoder);

@@ -186,7 +186,7 @@ static void poison(const struct run_config *config, const char *run)
     struct decoder *decoder;
     struct checkpoint checkpoint;
     rotary_error error = {0};
-    struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, true};
+    struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
     CHECK_INT(decoder_create(&decoder, &backend, &config->model, limits, 1, &error), ROTARY_OK);
     struct run_config settled = *config;
     settled.train.precision = PRECISION_F32;

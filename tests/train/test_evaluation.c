@@ -72,22 +72,23 @@ int64_t decoder_max_batch(const struct decoder *decoder)
 }
 
 /* 2 nats per token in the first sequence, 4 in the next, ...; every fourth token correct. */
-rotary_status decoder_run(struct decoder *decoder, const struct decoder_batch *batch, struct loss_sums *loss,
+rotary_status decoder_run(struct decoder *decoder, const struct decoder_call *call, struct loss_sums *loss,
                           rotary_error *error)
 {
     (void)decoder;
     (void)error;
-    CHECK(!batch->backward);
-    CHECK_INT(batch->time, LENGTH);
-    CHECK(batch->batch >= 1 && batch->batch <= MAX_BATCH);
+    const struct token_sequences *input = &call->batch->input;
+    CHECK(!call->backward);
+    CHECK_INT(input->time, LENGTH);
+    CHECK(input->batch >= 1 && input->batch <= MAX_BATCH);
     stub.batches++;
-    for (int64_t row = 0; row < batch->batch; row++) {
+    for (int64_t row = 0; row < input->batch; row++) {
         int32_t sequence[LENGTH + 1];
         sequence_of(stub.task,
                     &(struct task_place){.validation = true, .seed = SEED, .row = stub.sequences++},
                     sequence);
-        CHECK(memcmp(batch->tokens + row * LENGTH, sequence, LENGTH * sizeof *sequence) == 0);
-        CHECK(memcmp(batch->targets + row * LENGTH, sequence + 1, LENGTH * sizeof *sequence) == 0);
+        CHECK(memcmp(input->tokens + row * LENGTH, sequence, LENGTH * sizeof *sequence) == 0);
+        CHECK(memcmp(call->batch->classes + row * LENGTH, sequence + 1, LENGTH * sizeof *sequence) == 0);
         loss->total += 2.0 * (double)stub.sequences * LENGTH;
         loss->counted += LENGTH;
         loss->correct += LENGTH / 4;

@@ -369,8 +369,8 @@ static void test_diverged(void)
     struct backend backend;
     const char *folder = train_ten_steps("diverged", &config, &backend);
     struct decoder *decoder;
-    CHECK(decoder_create(&decoder, &backend, &config.model, (struct decoder_limits){2, 48, true}, 1, NULL) ==
-          ROTARY_OK);
+    const struct decoder_limits limits = {.batch = 2, .time = 48, .training = true};
+    CHECK(decoder_create(&decoder, &backend, &config.model, limits, 1, NULL) == ROTARY_OK);
     struct checkpoint checkpoint;
     CHECK(checkpoint_open(&checkpoint, folder, &config, NULL) == ROTARY_OK);
     CHECK(checkpoint_load(&checkpoint, decoder_parameters(decoder), NULL) == ROTARY_OK);

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Multi-head self-attention as a sublayer: one projection to queries, keys and values, attention, and the
+ * output projection.
+ *
+ * Queries, keys and values stay side by side in the rows of the projection, [rows, (heads + 2
+ * key_value_heads) head_dim]. Attention reads them there by stride: nothing is transposed or copied in
+ * between.
+ */
+#include "backend/profile.h"
+#include "base/fail.h"
+#include "base/integer.h"
+#include "layer/attention_views.h"
+#include "layer/sublayer.h"
+
+#include <stdlib.h>
+
+struct self_attention {
+    struct sublayer sublayer;
+    struct linear *query_key_value, *output; /* "<name>.query_key_value", "<name>.output" */
+    struct matrix qkv;                       /* saved: [rows, (heads + 2 key_value_heads) head_dim] */
+    struct matrix context;                   /* saved: attention's output, [rows, heads head_dim] */
+    float *log_sum_exp;                      /* saved: [batch, heads, time] */
+    struct matrix d_qkv, d_context;          /* scratch */
+    void *workspace;                         /* scratch */
+    size_t workspace_bytes;
+};
+
+static struct self_attention *of(struct sublayer *sublayer)
+{
+    return (struct self_attention *)sublayer;
+}
+
+static int64_t qkv_columns(const struct sublayer_config *config)
+{
+    return (config->heads + 2 * config->key_value_heads) * config->head_dim;
+}
+
+static void destroy(struct sublayer *sublayer)
+{
+    struct self_attention *layer = of(sublayer);
+    linear_destroy(layer->query_key_value);
+    linear_destroy(layer->output);
+    free(layer);
+}
+
+static rotary_status create(struct sublayer **sublayer, const struct backend *backend,
+                            const struct sublayer_config *config, struct parameters *parameters,
+                            rotary_error *error)
+{
+    struct self_attention *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for sublayer \"%s\"", config->name);
+    const struct sublayer_linear in = {.name = "query_key_value",
+                                       .inputs = config->width,
+                                       .outputs = qkv_columns(config),
+                                       .bias = config->in_bias};
+    const struct sublayer_linear out = {.name = "output",
+                                        .inputs = config->heads * config->head_dim,
+                                        .outputs = config->width,
+                                        .bias = config->out_bias,
+                                        .joins = true};
+    rotary_status status =
+        sublayer_add_linear(&made->query_key_value, backend, config, &in, parameters, error);
+    if (status == ROTARY_OK)
+        status = sublayer_add_linear(&made->output, backend, config, &out, parameters, error);
+    if (status == ROTARY_OK)
+        *sublayer = &made->sublayer;
+    else
+        destroy(&made->sublayer);
+    return status;
+}
+
+static size_t weight_bytes(const struct sublayer *sublayer)
+{
+    const struct self_attention *layer = (const struct self_attention *)sublayer;
+    return linear_bytes(layer->query_key_value) + linear_bytes(layer->output);
+}
+
+static rotary_status prepare(struct sublayer *sublayer, const struct parameters *parameters,
+                             rotary_error *error)
+{
+    rotary_status status = linear_prepare(of(sublayer)->query_key_value, parameters, error);
+    return status == ROTARY_OK ? linear_prepare(of(sublayer)->output, parameters, error) : status;
+}
+
+static void carve_saved(struct sublayer *sublayer, struct rotary_arena *arena)
+{
+    struct self_attention *layer = of(sublayer);
+    const struct sublayer_config *config = &sublayer->config;
+    layer->qkv = sublayer_push(sublayer, arena, qkv_columns(config));
+    layer->context = sublayer_push(sublayer, arena, config->heads * config->head_dim);
+    layer->log_sum_exp =
+        rotary_arena_push(arena, config->batch * config->time * config->heads, sizeof(float));
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static rotary_attention_shape shape_of(const struct sublayer_tokens *tokens)
+{
+    return (rotary_attention_shape){.batch = tokens->batch, .queries = tokens->time, .keys = tokens->time};
+}
+
+static rotary_attention_packed_sequences packed_of(const struct sublayer_tokens *tokens)
+{
+    return (rotary_attention_packed_sequences){.query_starts = tokens->starts,
+                                               .sequences = tokens->sequences};
+}
+
+static size_t workspace_bytes(const struct sublayer_config *config, const struct sublayer_tokens *tokens)
+{
+    rotary_attention_shape shape = shape_of(tokens);
+    const rotary_attention_packed_sequences packed = packed_of(tokens);
+    size_t bytes = rotary_attention_packed_sequences_forward_bytes(config->attention, shape, &packed);
+    if (config->training)
+        bytes = larger(bytes,
+                       rotary_attention_packed_sequences_backward_bytes(config->attention, shape, &packed));
+    return bytes;
+}
+
+/* The workspace of every call that the configuration allows. Packed sequences need as much as the longest of
+ * them, and short ones run side by side: so lengths from 1 to all rows are tried, doubling. */
+static size_t max_workspace_bytes(const struct sublayer_config *config)
+{
+    const struct sublayer_tokens padded = {.batch = config->batch, .time = config->time};
+    size_t bytes = workspace_bytes(config, &padded);
+    int64_t rows = sublayer_rows(&padded);
+    for (int64_t length = 1; config->packed && length < 2 * rows; length *= 2) {
+        int32_t starts[2] = {0, (int32_t)min_i64(length, rows)};
+        const struct sublayer_tokens packed = {
+            .batch = 1, .time = starts[1], .starts = starts, .sequences = 1};
+        bytes = larger(bytes, workspace_bytes(config, &packed));
+    }
+    return bytes;
+}
+
+static rotary_status check_workspace(const struct self_attention *layer, const struct sublayer_tokens *tokens,
+                                     rotary_error *error)
+{
+    if (tokens->starts && workspace_bytes(&layer->sublayer.config, tokens) > layer->workspace_bytes)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld packed sequences of %lld tokens: the model was created for fewer tokens, or "
+                           "not for packed sequences",
+                           (long long)tokens->sequences, (long long)tokens->time);
+    return ROTARY_OK;
+}
+
+static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
+{
+    struct self_attention *layer = of(sublayer);
+    layer->workspace_bytes = max_workspace_bytes(&sublayer->config);
+    layer->workspace = rotary_arena_push(arena, (int64_t)layer->workspace_bytes, 1);
+    if (!sublayer->config.training)
+        return;
+    layer->d_qkv = sublayer_push(sublayer, arena, qkv_columns(&sublayer->config));
+    layer->d_context = sublayer_push(sublayer, arena, sublayer->config.heads * sublayer->config.head_dim);
+}
+
+struct query_key_value {
+    rotary_attention_view query, key, value;
+};
+
+static struct query_key_value split_heads(const struct sublayer_config *config, struct matrix qkv,
+                                          int64_t time)
+{
+    int64_t dim = config->head_dim;
+    return (struct query_key_value){.query = heads_of(qkv, time, 0, dim),
+                                    .key = heads_of(qkv, time, config->heads, dim),
+                                    .value =
+                                        heads_of(qkv, time, config->heads + config->key_value_heads, dim)};
+}
+
+/* Operations: in a matmul, a query has head_dim channels and on average (time + 1) / 2 keys. Bytes: all
+ * inputs and outputs. */
+static void record_profile(const struct sublayer *sublayer, double begin, const char *what,
+                           const struct sublayer_tokens *tokens, double matmuls)
+{
+    const struct sublayer_config *config = &sublayer->config;
+    double rows = (double)sublayer_rows(tokens), channels = (double)(config->heads * config->head_dim),
+           elements_per_row = (double)((2 * config->heads + 2 * config->key_value_heads) * config->head_dim),
+           keys = (double)tokens->time / (double)(tokens->starts ? tokens->sequences : 1);
+    profile_end(sublayer->backend->profile, begin, "attention", what,
+                matmuls * rows * channels * (keys + 1.0),
+                rows * elements_per_row * (matmuls > 2.0 ? 2.0 : 1.0) *
+                    (double)rotary_dtype_size(sublayer->backend->storage));
+}
+
+static rotary_status forward(struct sublayer *sublayer, const struct parameters *parameters,
+                             const struct sublayer_forward_call *call, rotary_error *error)
+{
+    struct self_attention *layer = of(sublayer);
+    const struct sublayer_config *config = &sublayer->config;
+    int64_t rows = call->in.rows, time = call->tokens.time;
+    struct matrix qkv = first_rows(layer->qkv, rows), context = first_rows(layer->context, rows);
+    rotary_status status = check_workspace(layer, &call->tokens, error);
+    if (status == ROTARY_OK)
+        status =
+            linear_forward(layer->query_key_value, parameters, qkv, call->in, MATMUL_EPILOGUE_NONE, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct query_key_value heads = split_heads(config, qkv, time);
+    rotary_attention_forward_call attention = {.struct_size = sizeof attention,
+                                               .shape = shape_of(&call->tokens),
+                                               .query = const_view(heads.query),
+                                               .key = const_view(heads.key),
+                                               .value = const_view(heads.value),
+                                               .output = heads_of(context, time, 0, config->head_dim),
+                                               .log_sum_exp = layer->log_sum_exp,
+                                               .workspace = layer->workspace,
+                                               .packed_sequences = packed_of(&call->tokens)};
+    double begin = profile_begin(sublayer->backend->profile);
+    status = rotary_attention_forward(config->attention, &attention, error);
+    record_profile(sublayer, begin, "forward", &call->tokens, 2.0);
+    if (status != ROTARY_OK)
+        return status;
+    return linear_forward(layer->output, parameters, call->out, context, MATMUL_EPILOGUE_NONE, error);
+}
+
+static rotary_status backward(struct sublayer *sublayer, struct parameters *parameters,
+                              const struct sublayer_backward_call *call, rotary_error *error)
+{
+    struct self_attention *layer = of(sublayer);
+    const struct sublayer_config *config = &sublayer->config;
+    int64_t rows = call->in.rows, time = call->tokens.time, dim = config->head_dim;
+    struct matrix context = first_rows(layer->context, rows), d_qkv = first_rows(layer->d_qkv, rows),
+                  d_context = first_rows(layer->d_context, rows);
+    rotary_status status = linear_backward(layer->output, parameters, d_context, call->d_out, context, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct query_key_value heads = split_heads(config, layer->qkv, time),
+                           d_heads = split_heads(config, d_qkv, time);
+    rotary_attention_backward_call attention = {.struct_size = sizeof attention,
+                                                .shape = shape_of(&call->tokens),
+                                                .query = const_view(heads.query),
+                                                .key = const_view(heads.key),
+                                                .value = const_view(heads.value),
+                                                .output = const_view(heads_of(context, time, 0, dim)),
+                                                .output_gradient =
+                                                    const_view(heads_of(d_context, time, 0, dim)),
+                                                .log_sum_exp = layer->log_sum_exp,
+                                                .query_gradient = d_heads.query,
+                                                .key_gradient = d_heads.key,
+                                                .value_gradient = d_heads.value,
+                                                .workspace = layer->workspace,
+                                                .packed_sequences = packed_of(&call->tokens)};
+    double begin = profile_begin(sublayer->backend->profile);
+    status = rotary_attention_backward(config->attention, &attention, error);
+    record_profile(sublayer, begin, "backward", &call->tokens, 5.0);
+    if (status != ROTARY_OK)
+        return status;
+    return linear_backward(layer->query_key_value, parameters, call->d_in, d_qkv, call->in, error);
+}
+
+/* Operations: a query attends to the keys up to its own position. Bytes: keys and values of the cache, once.
+ */
+static void record_decode_profile(const struct sublayer *sublayer, double begin,
+                                  const struct sublayer_decode_call *call)
+{
+    const struct sublayer_config *config = &sublayer->config;
+    if (!sublayer->backend->profile)
+        return;
+    double keys = 0.0, scores = 0.0;
+    for (int64_t sequence = 0; sequence < call->batch; sequence++) {
+        double count = (double)call->counts[sequence], length = (double)call->lengths[sequence];
+        keys += count > 0.0 ? length + count : 0.0;
+        scores += count * (length + 0.5 * (count + 1.0));
+    }
+    profile_end(sublayer->backend->profile, begin, "attention", "decoding",
+                4.0 * scores * (double)(config->heads * config->head_dim),
+                2.0 * keys * (double)(config->key_value_heads * config->head_dim) *
+                    (double)rotary_dtype_size(sublayer->backend->storage));
+}
+
+static struct matrix cache_rows(const struct sublayer_config *config, void *data, rotary_dtype dtype,
+                                const struct sublayer_cache *cache, int64_t first, int64_t sequences)
+{
+    struct matrix all = matrix_of(data, dtype, (first + sequences) * cache->capacity,
+                                  config->key_value_heads * config->head_dim);
+    return matrix_rows(all, first * cache->capacity, sequences * cache->capacity);
+}
+
+/* Sequences first ... first + sequences - 1, which have equally many new tokens: rows from `row` on. */
+struct decode_run {
+    int64_t first, sequences, row;
+};
+
+static rotary_status attend(const struct self_attention *layer, const struct sublayer_decode_call *call,
+                            struct decode_run run, rotary_error *error)
+{
+    const struct sublayer_config *config = &layer->sublayer.config;
+    const struct sublayer_cache *cache = &call->cache;
+    int64_t count = call->counts[run.first], rows = run.sequences * count;
+    struct query_key_value heads = split_heads(config, matrix_rows(layer->qkv, run.row, rows), count);
+    rotary_dtype dtype = layer->qkv.dtype;
+    struct matrix keys = cache_rows(config, cache->key, dtype, cache, run.first, run.sequences),
+                  values = cache_rows(config, cache->value, dtype, cache, run.first, run.sequences),
+                  context = matrix_rows(layer->context, run.row, rows);
+    rotary_attention_decode_call attention = {
+        .struct_size = sizeof attention,
+        .batch = run.sequences,
+        .queries = count,
+        .capacity = cache->capacity,
+        .lengths = call->lengths + run.first,
+        .query = const_view(heads.query),
+        .key = const_view(heads.key),
+        .value = const_view(heads.value),
+        .key_cache = heads_of(keys, cache->capacity, 0, config->head_dim),
+        .value_cache = heads_of(values, cache->capacity, 0, config->head_dim),
+        .output = heads_of(context, count, 0, config->head_dim),
+        .workspace = call->workspace};
+    return rotary_attention_decode(config->attention, &attention, error);
+}
+
+/* The library's decode takes equally many new tokens of each sequence: neighbours that have are one call. */
+static rotary_status attend_all(const struct self_attention *layer, const struct sublayer_decode_call *call,
+                                rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    struct decode_run run = {0};
+    for (; status == ROTARY_OK && run.first < call->batch; run.first += run.sequences) {
+        int64_t count = call->counts[run.first];
+        run.sequences = 1;
+        while (run.first + run.sequences < call->batch && call->counts[run.first + run.sequences] == count)
+            run.sequences++;
+        if (count > 0)
+            status = attend(layer, call, run, error);
+        run.row += run.sequences * count;
+    }
+    return status;
+}
+
+static rotary_status decode(struct sublayer *sublayer, const struct parameters *parameters,
+                            const struct sublayer_decode_call *call, rotary_error *error)
+{
+    struct self_attention *layer = of(sublayer);
+    int64_t rows = call->in.rows;
+    rotary_status status = linear_forward(layer->query_key_value, parameters, first_rows(layer->qkv, rows),
+                                          call->in, MATMUL_EPILOGUE_NONE, error);
+    if (status != ROTARY_OK)
+        return status;
+    double begin = profile_begin(sublayer->backend->profile);
+    status = attend_all(layer, call, error);
+    record_decode_profile(sublayer, begin, call);
+    if (status != ROTARY_OK)
+        return status;
+    return linear_forward(layer->output, parameters, call->out, first_rows(layer->context, rows),
+                          MATMUL_EPILOGUE_NONE, error);
+}
+
+/* Keys and values of the tokens so far: [batch, capacity, key_value_heads, head_dim] each, of the storage
+ * type. */
+static struct sublayer_cache carve_cache(const struct sublayer *sublayer, struct rotary_arena *arena,
+                                         struct sublayer_cache_shape shape)
+{
+    size_t token = (size_t)(sublayer->config.key_value_heads * sublayer->config.head_dim) *
+                   rotary_dtype_size(sublayer->backend->storage);
+    size_t row;
+    if (__builtin_mul_overflow((size_t)shape.capacity, token, &row))
+        row = SIZE_MAX;
+    void *key = rotary_arena_push(arena, shape.batch, row);
+    return (struct sublayer_cache){
+        .key = key, .value = rotary_arena_push(arena, shape.batch, row), .capacity = shape.capacity};
+}
+
+static size_t decode_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
+{
+    return rotary_attention_decode_bytes(sublayer->config.attention, shape.batch, shape.count,
+                                         shape.capacity);
+}
+
+const struct sublayer_type self_attention_sublayer = {.name = "self_attention",
+                                                      .create = create,
+                                                      .destroy = destroy,
+                                                      .weight_bytes = weight_bytes,
+                                                      .prepare = prepare,
+                                                      .carve_saved = carve_saved,
+                                                      .carve_scratch = carve_scratch,
+                                                      .forward = forward,
+                                                      .backward = backward,
+                                                      .decode = decode,
+                                                      .carve_cache = carve_cache,
+                                                      .decode_bytes = decode_bytes};

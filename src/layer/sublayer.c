@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "layer/sublayer.h"
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "layer/sublayer_list.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DECLARE(name) extern const struct sublayer_type name##_sublayer;
+ROTARY_SUBLAYERS(DECLARE)
+#undef DECLARE
+
+#define ROW(name) &name##_sublayer,
+static const struct sublayer_type *const types[] = {ROTARY_SUBLAYERS(ROW)};
+#undef ROW
+
+rotary_status sublayer_create(struct sublayer **sublayer, const char *type, const struct backend *backend,
+                              const struct sublayer_config *config, struct parameters *parameters,
+                              rotary_error *error)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(types[i]->name, type) != 0)
+            continue;
+        struct sublayer *made;
+        rotary_status status = types[i]->create(&made, backend, config, parameters, error);
+        if (status != ROTARY_OK)
+            return status;
+        made->type = types[i];
+        made->backend = backend;
+        made->config = *config;
+        made->config.name = NULL;
+        *sublayer = made;
+        return ROTARY_OK;
+    }
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "there is no type of sublayer called \"%s\"", type);
+}
+
+rotary_status sublayer_add_linear(struct linear **linear, const struct backend *backend,
+                                  const struct sublayer_config *config, const struct sublayer_linear *shape,
+                                  struct parameters *parameters, rotary_error *error)
+{
+    char name[96];
+    snprintf(name, sizeof name, "%s%s%s", config->name ? config->name : "", config->name ? "." : "",
+             shape->name);
+    bool pytorch = config->initial.kind == INITIALISE_PYTORCH;
+    double normal = config->initial.range / sqrt(shape->joins ? config->initial.depth : 1.0);
+    const struct linear_config made = {.name = name,
+                                       .inputs = shape->inputs,
+                                       .outputs = shape->outputs,
+                                       .rows = shape->rows > 0 ? shape->rows : config->batch * config->time,
+                                       .bias = shape->bias,
+                                       .training = config->training,
+                                       .measured = config->measured,
+                                       .tied_weight = shape->tied ? shape->tied_weight : -1,
+                                       .initial = pytorch ? INITIAL_UNIFORM : INITIAL_NORMAL,
+                                       .bias_initial = pytorch ? INITIAL_UNIFORM : INITIAL_ZERO,
+                                       .scale =
+                                           (float)(pytorch ? 1.0 / sqrt((double)shape->inputs) : normal)};
+    return linear_create(linear, backend, &made, parameters, error);
+}
+
+struct matrix sublayer_push(const struct sublayer *sublayer, struct rotary_arena *arena, int64_t columns)
+{
+    rotary_dtype storage = sublayer->backend->storage;
+    int64_t rows = sublayer->config.batch * sublayer->config.time;
+    void *data = columns ? rotary_arena_push(arena, rows * columns, rotary_dtype_size(storage)) : NULL;
+    return matrix_of(data, storage, rows, columns);
+}

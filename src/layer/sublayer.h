@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A sublayer: one residual branch of a transformer, such as self-attention or feed-forward. Each type is a
+ * row of functions behind this interface, in a file of its own; sublayer_list.h lists them. A stack
+ * (model/stack.h) joins sublayers by residual sums and norms and knows no type.
+ *
+ * A sublayer maps rows of the residual stream, [rows, width] of the storage type, to rows of the same shape.
+ * A row is a token.
+ */
+#ifndef ROTARY_LAYER_SUBLAYER_H
+#define ROTARY_LAYER_SUBLAYER_H
+
+#include "layer/activation.h"
+#include "layer/linear.h"
+#include "layer/norm.h"
+
+#include <rotary/attention.h>
+
+/* PyTorch draws weight and bias of a linear layer uniformly within 1 / sqrt(inputs). GPT-2 draws the weight
+ * from a normal distribution, whose variance is divided by `depth` where the output joins the residual
+ * stream, and sets biases to zero. */
+enum initial_kind { INITIALISE_PYTORCH, INITIALISE_NORMAL };
+struct initial_config {
+    enum initial_kind kind;
+    double range; /* standard deviation of the normal distribution */
+    double depth; /* residual branches of the stack: 2 per layer */
+};
+
+/* One structure for all types: each reads the members it needs. */
+struct sublayer_config {
+    const char *name; /* its parameters are "<name>.<...>" */
+    int64_t width;    /* of the residual stream */
+    /* The maximum per call. */
+    int64_t batch, time;
+    int64_t source_time; /* of the sequences of an encoder's output; 0: there is none */
+    bool training;
+    bool packed;   /* calls may have packed sequences */
+    bool measured; /* only its size is wanted: it gets no memory for packed weights and cannot run */
+    struct initial_config initial;
+    bool in_bias, out_bias; /* of the projections from and back to the residual stream */
+
+    int64_t heads, key_value_heads, head_dim;
+    const rotary_attention *attention; /* the plan of heads, visibility and rotation; borrowed */
+
+    int64_t hidden;
+    enum activation activation;
+};
+
+/* The tokens of a call: row b * time + t is token t of sequence b. Arrays are the caller's. */
+struct sublayer_tokens {
+    int64_t batch, time;
+    /* Packed sequences: batch is 1, and sequence s has the rows starts[s] ... starts[s + 1] - 1. NULL: not
+     * packed. */
+    const int32_t *starts;
+    int64_t sequences;
+};
+
+static inline int64_t sublayer_rows(const struct sublayer_tokens *tokens)
+{
+    return tokens->batch * tokens->time;
+}
+
+/* out = sublayer(in). Keeps in the sublayer what the backward pass reads. */
+struct sublayer_forward_call {
+    struct sublayer_tokens tokens;
+    struct matrix out, in;
+    struct matrix source; /* an encoder's output, [batch * source time, width] */
+};
+
+/* d_in from d_out. Adds to the gradients of the parameters. */
+struct sublayer_backward_call {
+    struct sublayer_tokens tokens;
+    struct matrix d_in, d_out, in;
+};
+
+/* The memory of one sublayer in a cache: keys and values of the tokens so far. */
+struct sublayer_cache {
+    void *key, *value;
+    int64_t capacity; /* tokens of a sequence */
+};
+
+/* out = sublayer(in) of new tokens: counts[b] of sequence b, which has lengths[b] in the cache. The rows of
+ * sequence b follow those of sequence b - 1. Appends to the cache. */
+struct sublayer_decode_call {
+    int64_t batch;
+    const int64_t *counts, *lengths; /* [batch] */
+    struct matrix out, in;           /* [sum of counts, width] */
+    struct sublayer_cache cache;
+    void *workspace; /* decode_bytes */
+};
+
+struct sublayer_cache_shape {
+    int64_t batch, capacity;
+    int64_t count; /* the maximum of new tokens per sequence and call */
+};
+
+struct sublayer;
+
+struct sublayer_type {
+    const char *name;
+    /* Adds the parameters to the table. sublayer_create fills the members of struct sublayer afterwards. */
+    rotary_status (*create)(struct sublayer **sublayer, const struct backend *backend,
+                            const struct sublayer_config *config, struct parameters *parameters,
+                            rotary_error *error);
+    void (*destroy)(struct sublayer *sublayer);
+    /* Of packed weights. */
+    size_t (*weight_bytes)(const struct sublayer *sublayer);
+    rotary_status (*prepare)(struct sublayer *sublayer, const struct parameters *parameters,
+                             rotary_error *error);
+
+    /* Both are called twice, first to measure (base/arena.h). carve_saved: what the forward pass stores for
+     * the backward pass. carve_scratch: what is used within one call; all sublayers share that memory.
+     * Without training they share the first too. */
+    void (*carve_saved)(struct sublayer *sublayer, struct rotary_arena *arena);
+    void (*carve_scratch)(struct sublayer *sublayer, struct rotary_arena *arena);
+
+    rotary_status (*forward)(struct sublayer *sublayer, const struct parameters *parameters,
+                             const struct sublayer_forward_call *call, rotary_error *error);
+    rotary_status (*backward)(struct sublayer *sublayer, struct parameters *parameters,
+                              const struct sublayer_backward_call *call, rotary_error *error);
+
+    rotary_status (*decode)(struct sublayer *sublayer, const struct parameters *parameters,
+                            const struct sublayer_decode_call *call, rotary_error *error);
+    /* NULL for types whose output is a function of each row alone: they need no cache. */
+    struct sublayer_cache (*carve_cache)(const struct sublayer *sublayer, struct rotary_arena *arena,
+                                         struct sublayer_cache_shape shape);
+    size_t (*decode_bytes)(const struct sublayer *sublayer, struct sublayer_cache_shape shape);
+};
+
+/* The first member of each type's struct. */
+struct sublayer {
+    const struct sublayer_type *type;
+    const struct backend *backend;
+    struct sublayer_config config; /* its name is NULL: it was borrowed */
+};
+
+/* A sublayer of the type of this name. */
+ROTARY_CHECKED rotary_status sublayer_create(struct sublayer **sublayer, const char *type,
+                                             const struct backend *backend,
+                                             const struct sublayer_config *config,
+                                             struct parameters *parameters, rotary_error *error);
+
+/* ---- For the types' files. ---- */
+
+/* A linear layer "<config->name>.<name>" (without a name of the sublayer: "<name>") with the initial
+ * distribution of a projection from the residual stream or, with `joins`, back to it. */
+struct sublayer_linear {
+    const char *name;
+    int64_t inputs, outputs;
+    int64_t rows; /* the maximum per call; 0: config->batch * config->time */
+    bool bias, joins;
+    bool tied; /* shares parameter `tied_weight` of the table as its weight */
+    int tied_weight;
+};
+ROTARY_CHECKED rotary_status sublayer_add_linear(struct linear **linear, const struct backend *backend,
+                                                 const struct sublayer_config *config,
+                                                 const struct sublayer_linear *shape,
+                                                 struct parameters *parameters, rotary_error *error);
+
+/* [rows of the largest call, columns] of the storage type; 0 columns: no memory. */
+struct matrix sublayer_push(const struct sublayer *sublayer, struct rotary_arena *arena, int64_t columns);
+
+/* The first `rows` rows of a matrix that is allocated for the maximum. */
+static inline struct matrix first_rows(struct matrix m, int64_t rows)
+{
+    return matrix_rows(m, 0, rows);
+}
+
+#endif
