@@ -74,7 +74,7 @@ extern const int common_option_count;
 /* Rows that several commands have: --preset and --set over a struct configuration_options; and one each,
  * over the member alone. */
 extern const struct setting configuration_options[2], position_option[1], steps_option[1],
-    temperature_option[1];
+    temperature_option[1], checkpoint_option[1];
 
 /* Sets the tables that a command's line is read by, with the structs they fill; returns their number. */
 enum { COMMAND_MAX_SETS = COMMAND_SHARED_TABLES + 2 };

@@ -15,7 +15,7 @@
 enum { MAX_PROBLEMS = 1 << 16 };
 
 struct evaluate_options {
-    struct option_integer problems, show;
+    struct option_integer problems, show, checkpoint;
     struct option_real temperature;
 };
 
@@ -73,7 +73,9 @@ static enum exit_status run(const struct invocation *invocation)
     const struct evaluate_options *options = invocation->options;
     rotary_error error = {0};
     struct loaded_model model;
-    rotary_status status = plan_load(invocation->operands.items[0], &invocation->common, &model, &error);
+    rotary_status status =
+        plan_load(invocation->operands.items[0], (enum checkpoint_kind)options->checkpoint.value,
+                  &invocation->common, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     struct evaluation evaluation = {.sample_count = options->show.value};
@@ -96,7 +98,7 @@ const struct command command_evaluate = {
             "were not trained on; --seed draws others.",
     .example = "rotary evaluate runs/mine --show 5\n"
                "solves the problems and shows the first five with the model's answers",
-    .shared = {{temperature_option, 1, MEMBER(temperature)}},
+    .shared = {{temperature_option, 1, MEMBER(temperature)}, {checkpoint_option, 1, MEMBER(checkpoint)}},
     .options = evaluate_table,
     .option_count = sizeof evaluate_table / sizeof evaluate_table[0],
     .options_size = sizeof(struct evaluate_options),

@@ -16,7 +16,7 @@ enum { DEFAULT_NEW_TOKENS = 100, MAX_NEW_TOKENS = 1 << 20 };
 
 struct generate_options {
     const char *prompt, *stop;
-    struct option_integer max_new_tokens;
+    struct option_integer max_new_tokens, checkpoint;
     struct option_real temperature;
 };
 
@@ -126,10 +126,13 @@ static enum exit_status run(const struct invocation *invocation)
         return command_refuse(invocation, &error);
     }
     struct loaded_model model;
-    if (plan_load(invocation->operands.items[0], &invocation->common, &model, &error) != ROTARY_OK)
+    rotary_status status =
+        plan_load(invocation->operands.items[0], (enum checkpoint_kind)options->checkpoint.value,
+                  &invocation->common, &model, &error);
+    if (status != ROTARY_OK)
         return command_fail(&error);
     struct text text = {0};
-    rotary_status status = fit(options, &model, &text, &error);
+    status = fit(options, &model, &text, &error);
     if (status == ROTARY_OK)
         status = continue_prompt(invocation, &model, &text, &error);
     free(text.tokens);
@@ -146,7 +149,7 @@ const struct command command_generate = {
     .more = "DIR is a run's folder. The model generates character by character, with a KV cache.",
     .example = "rotary generate runs/mine --prompt \"?s='dyjeofuxvejmg'; s[8:]==\" --stop '#'\n"
                "prints the prompt and its continuation by a model trained on the task index",
-    .shared = {{temperature_option, 1, MEMBER(temperature)}},
+    .shared = {{temperature_option, 1, MEMBER(temperature)}, {checkpoint_option, 1, MEMBER(checkpoint)}},
     .options = generate_table,
     .option_count = sizeof generate_table / sizeof generate_table[0],
     .options_size = sizeof(struct generate_options),

@@ -4,7 +4,7 @@
  */
 #include "base/threads.h"
 #include "cli/command.h"
-#include "train/run.h"
+#include "train/checkpoint.h"
 
 static const char *const isa_names[] = {"auto",   "scalar", "neon",       "avx2",
                                         "avx512", "amx",    "avx512bf16", NULL}; /* of rotary_isa */
@@ -48,6 +48,12 @@ const struct setting steps_option[1] = {
 const struct setting temperature_option[1] = {
     {"--temperature", SETTING_REAL, 0, .metavar = "X", .min = 0, .max = 100,
      .help = "sample from softmax(logits / X); 0 takes the most probable token (default: 0)"},
+};
+
+const struct setting checkpoint_option[1] = {
+    {"--checkpoint", SETTING_CHOICE, 0, .metavar = "NAME", .choices = checkpoint_names,
+     .help =
+         "which model of the run: last, or best, the one with the lowest validation loss (default: last)"},
 };
 
 int command_option_sets(const struct command *command, void *options, struct common_options *common,

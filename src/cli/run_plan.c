@@ -173,8 +173,8 @@ rotary_status plan_backend(const struct common_options *common, int precision, s
                           (enum precision)precision, error);
 }
 
-rotary_status plan_load(const char *folder, const struct common_options *common, struct loaded_model *model,
-                        rotary_error *error)
+rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
+                        const struct common_options *common, struct loaded_model *model, rotary_error *error)
 {
     rotary_status status = run_read_config(folder, &model->config, error);
     if (status != ROTARY_OK)
@@ -183,10 +183,13 @@ rotary_status plan_load(const char *folder, const struct common_options *common,
     status = plan_backend(common, precision, &model->backend, error);
     if (status != ROTARY_OK)
         return status;
-    struct decoder_limits limits = {.batch = model->config.train.batch_size,
-                                    .time = model->config.task.sequence_length};
+    const struct train_load_call call = {
+        .folder = folder,
+        .checkpoint = checkpoint,
+        .backend = &model->backend,
+        .limits = {.batch = model->config.train.batch_size, .time = model->config.task.sequence_length}};
     struct trained_model trained;
-    status = train_load(folder, &model->backend, limits, &trained, error);
+    status = train_load(&call, &trained, error);
     if (status != ROTARY_OK) {
         backend_destroy(&model->backend);
         return status;

@@ -41,9 +41,10 @@ struct loaded_model {
     struct decoder *decoder;
     struct task *task;
 };
-/* Loads the model of a run's folder, in the precision that it was trained in unless another is given. */
-ROTARY_CHECKED rotary_status plan_load(const char *folder, const struct common_options *common,
-                                       struct loaded_model *model, rotary_error *error);
+/* Loads a checkpoint of a run's folder, in the precision that it was trained in unless another is given. */
+ROTARY_CHECKED rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
+                                       const struct common_options *common, struct loaded_model *model,
+                                       rotary_error *error);
 void plan_unload(struct loaded_model *model);
 
 /* The default folder: "runs/<task>-<preset>", and "-<position>" if that is not NULL. */

@@ -6,10 +6,15 @@
 #include "file/safetensors.h"
 #include "train/folder.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+const char *const checkpoint_names[] = {"last", "best", NULL};
+
+#define BEST_LOSS "validation_loss" /* metadata that the best checkpoint alone has */
 
 /* An array of the table of parameters, and the prefix of its tensors' names in a file. */
 struct array {
@@ -68,9 +73,9 @@ static rotary_status write_arrays(const char *path, const struct parameters *par
     return status;
 }
 
-/* The metadata of both files: format, step, and the part of the configuration that is fixed for a run. */
-static rotary_status describe(json_t **metadata, const struct run_config *config,
-                              const struct checkpoint_state *state, rotary_error *error)
+/* The metadata of every file: format, step, and the part of the configuration that is fixed for a run. */
+static rotary_status describe(json_t **metadata, const struct run_config *config, int64_t step_done,
+                              rotary_error *error)
 {
     struct run_config fixed = *config;
     run_config_keep_fixed(&fixed);
@@ -82,7 +87,7 @@ static rotary_status describe(json_t **metadata, const struct run_config *config
     json_decref(object);
     char format[32], step[32];
     snprintf(format, sizeof format, "%d", RUN_FORMAT);
-    snprintf(step, sizeof step, "%lld", (long long)state->step);
+    snprintf(step, sizeof step, "%lld", (long long)step_done);
     *metadata =
         text ? json_pack("{s:s, s:s, s:s}", "format", format, "step", step, "configuration", text) : NULL;
     free(text);
@@ -94,12 +99,14 @@ static rotary_status describe(json_t **metadata, const struct run_config *config
 static rotary_status describe_loss(json_t *metadata, const struct checkpoint_state *state,
                                    rotary_error *error)
 {
-    char total[64], counted[32], norm[64]; /* hexadecimal keeps every bit */
+    char total[64], counted[32], steps[32], norm[64]; /* hexadecimal keeps every bit */
     snprintf(total, sizeof total, "%a", state->loss_total);
     snprintf(counted, sizeof counted, "%lld", (long long)state->loss_counted);
+    snprintf(steps, sizeof steps, "%lld", (long long)state->loss_steps);
     snprintf(norm, sizeof norm, "%a", state->gradient_norm);
     if (json_object_set_new(metadata, "loss_total", json_string(total)) != 0 ||
         json_object_set_new(metadata, "loss_counted", json_string(counted)) != 0 ||
+        json_object_set_new(metadata, "loss_steps", json_string(steps)) != 0 ||
         json_object_set_new(metadata, "gradient_norm", json_string(norm)) != 0)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
     return ROTARY_OK;
@@ -131,7 +138,7 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
     if (status != ROTARY_OK)
         return status;
     json_t *metadata;
-    status = describe(&metadata, config, state, error);
+    status = describe(&metadata, config, state->step, error);
     if (status != ROTARY_OK)
         return status;
     struct array values = values_of(parameters), moments[MOMENTS];
@@ -228,6 +235,18 @@ static rotary_status read_real(const struct safetensors *file, const char *path,
     return ROTARY_OK;
 }
 
+/* Checks that the file is not of the other kind: a copy of the best model under the name of the last would be
+ * taken for it. */
+static rotary_status check_kind(const struct safetensors *file, const char *path, enum checkpoint_kind kind,
+                                rotary_error *error)
+{
+    bool is_best = safetensors_metadata(file, BEST_LOSS) != NULL;
+    if (is_best == (kind == CHECKPOINT_BEST))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s is the %s checkpoint of a run, wanted the %s one", path,
+                       checkpoint_names[is_best], checkpoint_names[kind]);
+}
+
 static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, rotary_error *error)
 {
     struct checkpoint_state *state = &checkpoint->state;
@@ -236,6 +255,8 @@ static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, 
         status = read_real(checkpoint->optimizer, path, "gradient_norm", &state->gradient_norm, error);
     if (status == ROTARY_OK)
         status = read_number(checkpoint->optimizer, path, "loss_counted", 0, &state->loss_counted, error);
+    if (status == ROTARY_OK)
+        status = read_number(checkpoint->optimizer, path, "loss_steps", 0, &state->loss_steps, error);
     return status;
 }
 
@@ -280,6 +301,8 @@ static rotary_status open_both(struct checkpoint *checkpoint, const struct paths
         status = check_configuration(checkpoint->optimizer, paths->optimizer, config, error);
     if (status == ROTARY_OK)
         status = open_model(checkpoint, paths, error);
+    if (status == ROTARY_OK)
+        status = check_kind(checkpoint->model, paths->model, CHECKPOINT_LAST, error);
     if (status == ROTARY_OK)
         status = check_configuration(checkpoint->model, paths->model, config, error);
     return status;
@@ -377,25 +400,101 @@ rotary_status checkpoint_load(const struct checkpoint *checkpoint, struct parame
     return status;
 }
 
-rotary_status checkpoint_load_model(const char *folder, const struct run_config *config,
-                                    struct parameters *parameters, rotary_error *error)
+/* ---- the best checkpoint ---- */
+
+rotary_status checkpoint_write_best(const char *folder, const struct run_config *config,
+                                    const struct parameters *parameters, const struct checkpoint_best *best,
+                                    rotary_error *error)
 {
-    struct paths paths;
-    rotary_status status = find_paths(&paths, folder, error);
+    char path[FILE_PATH_BYTES], next[FILE_PATH_BYTES], loss[64];
+    rotary_status status = file_path(path, folder, FOLDER_BEST, error);
+    if (status == ROTARY_OK)
+        status = file_path(next, folder, FOLDER_BEST FOLDER_NEXT, error);
+    json_t *metadata = NULL;
+    if (status == ROTARY_OK)
+        status = describe(&metadata, config, best->step, error);
     if (status != ROTARY_OK)
         return status;
-    if (!file_exists(paths.model))
+    snprintf(loss, sizeof loss, "%.17g", best->loss); /* 17 digits keep every bit */
+    if (json_object_set_new(metadata, BEST_LOSS, json_string(loss)) != 0)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
+    struct array values = values_of(parameters);
+    if (status == ROTARY_OK)
+        status = write_arrays(next, parameters, &values, 1, metadata, error);
+    json_decref(metadata);
+    return status == ROTARY_OK ? file_rename(next, path, error) : status;
+}
+
+/* Opens a model for inference and checks that it is of this kind and of this configuration. */
+static rotary_status open_kind(struct safetensors **file, const char *path, enum checkpoint_kind kind,
+                               const struct run_config *config, struct checkpoint_best *best,
+                               rotary_error *error)
+{
+    struct safetensors *opened;
+    rotary_status status = open_part(&opened, path, &best->step, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = check_kind(opened, path, kind, error);
+    if (status == ROTARY_OK && kind == CHECKPOINT_BEST)
+        status = read_real(opened, path, BEST_LOSS, &best->loss, error);
+    if (status == ROTARY_OK && kind == CHECKPOINT_BEST && !isfinite(best->loss))
+        status = fail_metadata(path, BEST_LOSS, error);
+    if (status == ROTARY_OK)
+        status = check_configuration(opened, path, config, error);
+    if (status == ROTARY_OK)
+        *file = opened;
+    else
+        safetensors_close(opened);
+    return status;
+}
+
+rotary_status checkpoint_read_best(const char *folder, const struct run_config *config,
+                                   struct checkpoint_best *best, rotary_error *error)
+{
+    *best = (struct checkpoint_best){.loss = INFINITY};
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, folder, FOLDER_BEST, error);
+    if (status != ROTARY_OK || !file_exists(path))
+        return status;
+    struct safetensors *file;
+    struct checkpoint_best read;
+    status = open_kind(&file, path, CHECKPOINT_BEST, config, &read, error);
+    if (status != ROTARY_OK)
+        return status;
+    safetensors_close(file);
+    *best = read;
+    return ROTARY_OK;
+}
+
+static rotary_status fail_absent(const char *folder, enum checkpoint_kind kind, rotary_error *error)
+{
+    if (kind == CHECKPOINT_BEST)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s holds no trained model yet: there is no " FOLDER_MODEL, folder);
-    struct safetensors *model;
-    int64_t step;
-    status = open_part(&model, paths.model, &step, error);
+                           "%s holds no best checkpoint: there is no " FOLDER_BEST
+                           ", which the first evaluation writes",
+                           folder);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s holds no trained model yet: there is no " FOLDER_MODEL, folder);
+}
+
+rotary_status checkpoint_load_model(const char *folder, enum checkpoint_kind kind,
+                                    const struct run_config *config, struct parameters *parameters,
+                                    rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    rotary_status status =
+        file_path(path, folder, kind == CHECKPOINT_BEST ? FOLDER_BEST : FOLDER_MODEL, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!file_exists(path))
+        return fail_absent(folder, kind, error);
+    struct safetensors *file;
+    struct checkpoint_best ignored;
+    status = open_kind(&file, path, kind, config, &ignored, error);
     if (status != ROTARY_OK)
         return status;
     struct array values = values_of(parameters);
-    status = check_configuration(model, paths.model, config, error);
-    if (status == ROTARY_OK)
-        status = load_arrays(model, parameters, &values, 1, error);
-    safetensors_close(model);
+    status = load_arrays(file, parameters, &values, 1, error);
+    safetensors_close(file);
     return status;
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checkpoints: model.safetensors and optimizer.safetensors, replaced together.
+ * Checkpoints: the last one, model.safetensors and optimizer.safetensors, replaced together; and the best one
+ * by validation, best.safetensors.
  *
  * Both are written as *.next, beside the old ones, and synced. Then optimizer.safetensors.next is renamed,
  * which commits the new checkpoint, and then model.safetensors.next. A process killed between the two renames
  * leaves the new model in model.safetensors.next: checkpoint_open finishes the renaming. A process killed
  * earlier leaves .next files that are ignored and overwritten.
+ *
+ * best.safetensors has the model alone, so it is replaced by one rename. It records its own step and
+ * validation loss, by which a resumed run decides like one that was never stopped. A process killed after it
+ * was written leaves a best checkpoint of a step after the last one: the resumed run takes that step again,
+ * with the same bits, and finds that its loss is not lower.
  */
 #ifndef ROTARY_TRAIN_CHECKPOINT_H
 #define ROTARY_TRAIN_CHECKPOINT_H
@@ -18,8 +24,8 @@ struct checkpoint_state {
     int64_t step; /* steps done; 0: the run is at its start */
     /* Sums over the steps since the last line of metrics, for the mean loss of the next line. */
     double loss_total;
-    int64_t loss_counted;
-    double gradient_norm; /* of the step, for its line of metrics */
+    int64_t loss_counted, loss_steps; /* targets and steps in the sum */
+    double gradient_norm;             /* of the step, for its line of metrics */
 };
 
 /* Replaces the folder's checkpoint by this state, the parameters and their moments. A failure leaves the old
@@ -42,9 +48,27 @@ ROTARY_CHECKED rotary_status checkpoint_load(const struct checkpoint *checkpoint
                                              struct parameters *parameters, rotary_error *error);
 void checkpoint_close(struct checkpoint *checkpoint);
 
-/* Copies the values alone, for inference. `config` must be the configuration of the run. Changes nothing in
- * the folder. */
-ROTARY_CHECKED rotary_status checkpoint_load_model(const char *folder, const struct run_config *config,
+/* The best model so far. */
+struct checkpoint_best {
+    int64_t step; /* of the evaluation; 0: there was none yet, and loss is infinity */
+    double loss;  /* its validation loss */
+};
+/* Replaces the folder's best checkpoint. A failure leaves the old one in place. */
+ROTARY_CHECKED rotary_status checkpoint_write_best(const char *folder, const struct run_config *config,
+                                                   const struct parameters *parameters,
+                                                   const struct checkpoint_best *best, rotary_error *error);
+/* Reads step and loss of the folder's best checkpoint. A file that is damaged, of another configuration, or
+ * no best checkpoint is ROTARY_BAD_FILE. */
+ROTARY_CHECKED rotary_status checkpoint_read_best(const char *folder, const struct run_config *config,
+                                                  struct checkpoint_best *best, rotary_error *error);
+
+enum checkpoint_kind { CHECKPOINT_LAST, CHECKPOINT_BEST };
+extern const char *const checkpoint_names[]; /* NULL-terminated, in the order of checkpoint_kind */
+/* Copies the values alone, for inference. `config` must be the configuration of the run. A folder without
+ * such a checkpoint is ROTARY_INVALID_ARGUMENT; a file of the other kind under its name is ROTARY_BAD_FILE.
+ * Changes nothing in the folder. */
+ROTARY_CHECKED rotary_status checkpoint_load_model(const char *folder, enum checkpoint_kind kind,
+                                                   const struct run_config *config,
                                                    struct parameters *parameters, rotary_error *error);
 
 #endif

@@ -12,9 +12,10 @@
 
 rotary_status folder_inspect(const char *folder, enum folder_state *state, rotary_error *error)
 {
-    static const char *const names[] = {FOLDER_CONFIG, FOLDER_METRICS, FOLDER_MODEL, FOLDER_OPTIMIZER};
+    static const char *const names[] = {FOLDER_CONFIG, FOLDER_METRICS, FOLDER_MODEL, FOLDER_OPTIMIZER,
+                                        FOLDER_BEST};
     *state = FOLDER_EMPTY;
-    for (int i = 0; i < 4 && *state == FOLDER_EMPTY; i++) {
+    for (int i = 0; i < (int)(sizeof names / sizeof *names) && *state == FOLDER_EMPTY; i++) {
         char path[FILE_PATH_BYTES];
         rotary_status status = file_path(path, folder, names[i], error);
         if (status != ROTARY_OK)

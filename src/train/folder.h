@@ -11,6 +11,7 @@
 #define FOLDER_METRICS   "metrics.jsonl"
 #define FOLDER_MODEL     "model.safetensors"
 #define FOLDER_OPTIMIZER "optimizer.safetensors"
+#define FOLDER_BEST      "best.safetensors"
 #define FOLDER_NEXT      ".next" /* suffix of a file that will replace the one named without it */
 
 enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */

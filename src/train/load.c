@@ -6,10 +6,11 @@
 #include "train/memory.h"
 #include "train/train.h"
 
-static rotary_status create_model(const char *folder, const struct backend *backend,
-                                  struct decoder_limits limits, const struct run_config *config,
+static rotary_status create_model(const struct train_load_call *call, const struct run_config *config,
                                   struct decoder **decoder, rotary_error *error)
 {
+    const struct backend *backend = call->backend;
+    struct decoder_limits limits = call->limits;
     size_t bytes;
     rotary_status status = decoder_bytes(backend, &config->model, limits, &bytes, error);
     if (status == ROTARY_OK)
@@ -19,7 +20,8 @@ static rotary_status create_model(const char *folder, const struct backend *back
             decoder_create(decoder, backend, &config->model, limits, (uint64_t)config->train.seed, error);
     if (status != ROTARY_OK)
         return status;
-    status = checkpoint_load_model(folder, config, decoder_parameters(*decoder), error);
+    status =
+        checkpoint_load_model(call->folder, call->checkpoint, config, decoder_parameters(*decoder), error);
     if (status == ROTARY_OK)
         status = decoder_prepare(*decoder, error);
     if (status != ROTARY_OK)
@@ -27,16 +29,15 @@ static rotary_status create_model(const char *folder, const struct backend *back
     return status;
 }
 
-rotary_status train_load(const char *folder, const struct backend *backend, struct decoder_limits limits,
-                         struct trained_model *model, rotary_error *error)
+rotary_status train_load(const struct train_load_call *call, struct trained_model *model, rotary_error *error)
 {
     struct trained_model loaded;
-    rotary_status status = run_read_config(folder, &loaded.config, error);
+    rotary_status status = run_read_config(call->folder, &loaded.config, error);
     if (status == ROTARY_OK)
         status = task_create(&loaded.task, &loaded.config.task, error);
     if (status != ROTARY_OK)
         return status;
-    status = create_model(folder, backend, limits, &loaded.config, &loaded.decoder, error);
+    status = create_model(call, &loaded.config, &loaded.decoder, error);
     if (status == ROTARY_OK)
         *model = loaded;
     else

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { DIGITS = 9 }; /* of the numbers of an evaluation */
+
 /* The values of one line. */
 struct line {
     int64_t step;
@@ -89,6 +91,7 @@ static rotary_status count_lines(struct metrics *metrics, const char *text, size
         } else if (line.evaluated) {
             metrics->evaluated = line.step;
             metrics->evaluation = line.evaluation;
+            metrics->lowest_loss = fmin(metrics->lowest_loss, line.evaluation.loss);
         } else {
             metrics->logged = line.step;
             metrics->loss = line.loss;
@@ -99,7 +102,7 @@ static rotary_status count_lines(struct metrics *metrics, const char *text, size
 
 rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step, rotary_error *error)
 {
-    *metrics = (struct metrics){.file = -1, .loss = NAN};
+    *metrics = (struct metrics){.file = -1, .loss = NAN, .lowest_loss = INFINITY};
     rotary_status status = file_path(metrics->path, folder, FOLDER_METRICS, error);
     if (status != ROTARY_OK || !file_exists(metrics->path))
         return status;
@@ -196,7 +199,7 @@ rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
                                        const struct evaluation *evaluation, rotary_error *error)
 {
     json_t *object = evaluation_object(step, evaluation);
-    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS)) : NULL;
     json_decref(object);
     if (!text)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write an evaluation");
@@ -209,8 +212,16 @@ rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
         metrics->evaluation = *evaluation;
         metrics->evaluation.samples = NULL;
         metrics->evaluation.sample_count = 0;
+        metrics->lowest_loss = fmin(metrics->lowest_loss, evaluation->loss);
     }
     return status;
+}
+
+double metrics_rounded(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.*g", DIGITS, value);
+    return strtod(text, NULL);
 }
 
 rotary_status metrics_sync(struct metrics *metrics, rotary_error *error)

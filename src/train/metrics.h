@@ -18,6 +18,7 @@ struct metrics {
     double loss;                  /* of that line; NaN: none */
     int64_t evaluated;            /* step of the last evaluation; 0: none */
     struct evaluation evaluation; /* without its samples */
+    double lowest_loss;           /* the lowest validation loss of any evaluation; infinity: none */
     int64_t diverged;             /* step at which training diverged; 0: it did not */
 };
 
@@ -45,6 +46,8 @@ ROTARY_CHECKED rotary_status metrics_write_evaluation(struct metrics *metrics, i
 /* Writes that `what`, such as "loss", is not finite at step `step`: the last line of a run that diverged. */
 ROTARY_CHECKED rotary_status metrics_write_divergence(struct metrics *metrics, int64_t step, const char *what,
                                                       rotary_error *error);
+/* The number as a line has it, which rounds to nine digits. */
+double metrics_rounded(double value);
 /* Waits until the lines written are on the disk. */
 ROTARY_CHECKED rotary_status metrics_sync(struct metrics *metrics, rotary_error *error);
 

@@ -6,7 +6,9 @@
  *     metrics.jsonl          one JSON object per line, see below
  *     model.safetensors      the parameters by name, in f32
  *     optimizer.safetensors  the optimizer state: moments and step; with the model, all that resuming needs
- *     report.html            made by `rotary report`
+ *     best.safetensors       the parameters at the evaluation with the lowest validation loss so far, the
+ * first of equal ones; its metadata has "step" and "validation_loss" report.html            made by `rotary
+ * report`
  *
  * Lines of metrics.jsonl, in order of time; steps are counted from 1:
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}

@@ -25,6 +25,7 @@ struct session {
     struct metrics metrics;
 
     struct checkpoint_state state; /* current */
+    struct checkpoint_best best;   /* the lowest validation loss so far */
     int64_t first_step;            /* steps done before this call */
     int64_t saved_step;            /* of the checkpoint in the folder; 0: none */
     double start;                  /* time at which the first step began, for seconds_left */
@@ -136,6 +137,7 @@ static rotary_status take_step(struct session *session, struct train_progress *p
     session->state.step = step;
     session->state.loss_total += taken.loss.total;
     session->state.loss_counted += taken.loss.counted;
+    session->state.loss_steps++;
     session->state.gradient_norm = taken.gradient_norm;
     session->tokens += taken.loss.counted;
     double end = rotary_clock();
@@ -161,6 +163,7 @@ static void reset_loss_mean(struct session *session)
 {
     session->state.loss_total = 0;
     session->state.loss_counted = 0;
+    session->state.loss_steps = 0;
 }
 
 static rotary_status write_line(struct session *session, const struct train_progress *progress,
@@ -191,6 +194,21 @@ static rotary_status save(struct session *session, rotary_error *error)
     return status;
 }
 
+/* Replaces the best checkpoint if the validation loss is lower than any before. This comes before the line of
+ * metrics: a run that is killed between the two evaluates again when it resumes, and finds the same loss in
+ * the best checkpoint. */
+static rotary_status keep_best(struct session *session, double loss, rotary_error *error)
+{
+    if (!(loss < session->best.loss))
+        return ROTARY_OK;
+    const struct checkpoint_best best = {.step = session->state.step, .loss = loss};
+    rotary_status status = checkpoint_write_best(session->call->folder, &session->config,
+                                                 decoder_parameters(session->trainer.decoder), &best, error);
+    if (status == ROTARY_OK)
+        session->best = best;
+    return status;
+}
+
 static rotary_status evaluate(struct session *session, struct evaluation *evaluation, rotary_error *error)
 {
     const struct run_config *config = &session->config;
@@ -212,7 +230,10 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
         return status;
     if (!isfinite(evaluation->loss))
         return fail_diverged(session, "validation loss", evaluation->loss, session->state.step, error);
-    return metrics_write_evaluation(&session->metrics, session->state.step, evaluation, error);
+    status = keep_best(session, evaluation->loss, error);
+    if (status == ROTARY_OK)
+        status = metrics_write_evaluation(&session->metrics, session->state.step, evaluation, error);
+    return status;
 }
 
 /* ---- the loop ---- */
@@ -319,14 +340,11 @@ static rotary_status run(struct session *session, rotary_error *error)
 
 /* ---- train() ---- */
 
-/* Checks that metrics.jsonl ends where the checkpoint expects it: at the line before loss_counted tokens, or,
- * if catch_up() wrote one, at a line of the checkpoint's own step. */
+/* Checks that metrics.jsonl ends where the checkpoint expects it: at the line before loss_steps steps, or, if
+ * catch_up() wrote one, at a line of the checkpoint's own step. */
 static rotary_status check_metrics(struct session *session, rotary_error *error)
 {
-    const struct run_config *config = &session->config;
-    int64_t tokens = config->train.batch_size * config->train.gradient_accumulation_steps *
-                     config->task.sequence_length,
-            step = session->state.step, wanted = step - session->state.loss_counted / tokens;
+    int64_t step = session->state.step, wanted = step - session->state.loss_steps;
     if (session->metrics.diverged)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "training diverged at step %lld in %s and would again; try a lower learning_rate "
@@ -345,7 +363,28 @@ static rotary_status check_metrics(struct session *session, rotary_error *error)
                        (long long)wanted);
 }
 
-/* Reads checkpoint and metrics, changing nothing except to finish an interrupted rename of a checkpoint. */
+/* Finds the best validation loss so far. Without a best checkpoint it is the lowest in metrics.jsonl, so that
+ * a model is only ever called the best of its run if it is. */
+static rotary_status find_best(struct session *session, rotary_error *error)
+{
+    struct checkpoint_best *best = &session->best;
+    double lowest = session->metrics.lowest_loss;
+    rotary_status status = checkpoint_read_best(session->call->folder, &session->config, best, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (best->step == 0)
+        best->loss = lowest;
+    if (metrics_rounded(best->loss) <= lowest)
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_BAD_FILE,
+        "%s/" FOLDER_BEST
+        " is of step %lld and validation loss %.9g, but %s has an evaluation with a loss of %.9g: "
+        "it is not the best checkpoint of this run",
+        session->call->folder, (long long)best->step, best->loss, session->metrics.path, lowest);
+}
+
+/* Reads checkpoints and metrics, changing nothing except to finish an interrupted rename of a checkpoint. */
 static rotary_status find_state(struct session *session, struct checkpoint *checkpoint, rotary_error *error)
 {
     const char *folder = session->call->folder;
@@ -359,7 +398,9 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
                            "%s is at step %lld already, past the %lld steps wanted", folder,
                            (long long)session->state.step, (long long)session->config.train.steps);
     status = metrics_read(&session->metrics, folder, session->state.step, error);
-    return status == ROTARY_OK ? check_metrics(session, error) : status;
+    if (status == ROTARY_OK)
+        status = check_metrics(session, error);
+    return status == ROTARY_OK ? find_best(session, error) : status;
 }
 
 /* Allocates everything, before anything in the folder changes. */
@@ -400,8 +441,11 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
 rotary_status train(const struct train_call *call, struct train_result *result, rotary_error *error)
 {
     double begin = rotary_clock();
-    struct session session = {
-        .call = call, .config = *call->config, .lock = -1, .metrics = {.file = -1, .loss = NAN}};
+    struct session session = {.call = call,
+                              .config = *call->config,
+                              .lock = -1,
+                              .metrics = {.file = -1, .loss = NAN},
+                              .best = {.loss = INFINITY}};
     rotary_status status = begin_and_run(&session, error);
     *result = (struct train_result){
         .steps_done = session.state.step,

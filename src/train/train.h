@@ -5,8 +5,8 @@
 #ifndef ROTARY_TRAIN_TRAIN_H
 #define ROTARY_TRAIN_TRAIN_H
 
+#include "train/checkpoint.h"
 #include "train/evaluation.h"
-#include "train/run.h"
 
 struct train_progress {
     int64_t step, steps;
@@ -44,14 +44,18 @@ struct train_result {
  * (run_config_check_steps). A metrics.jsonl that is damaged, or ends before the checkpoint's step, is
  * ROTARY_BAD_FILE. A folder in which another process trains is refused.
  *
+ * An evaluation whose validation loss is lower than that of any before replaces best.safetensors. The best
+ * checkpoint is what `rotary evaluate --checkpoint best` uses; resuming, comparisons and reports use the
+ * last.
+ *
  * If the loss or a gradient is not finite, the run has diverged: metrics.jsonl records it, the last
  * checkpoint stays, result->diverged is the step, and the status is ROTARY_INVALID_ARGUMENT. Resuming such a
  * run is refused too, since the same steps would diverge again.
  *
  * Resuming is bit-exact: a run stopped at any moment and resumed ends with the same bytes in
- * model.safetensors, and the same lines in metrics.jsonl except for times. The problems of evaluations depend
- * on the run's seed alone, so runs of one seed have the same ones. Precision `auto` becomes that of
- * backend->storage, also in config.json. */
+ * model.safetensors and best.safetensors, and the same lines in metrics.jsonl except for times. The problems
+ * of evaluations depend on the run's seed alone, so runs of one seed have the same ones. Precision `auto`
+ * becomes that of backend->storage, also in config.json. */
 ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,
                                    rotary_error *error);
 
@@ -61,9 +65,14 @@ struct trained_model {
     struct decoder *decoder;
     struct task *task;
 };
-/* Loads a folder's trained model for inference. `limits` is the largest batch it will compute. */
-ROTARY_CHECKED rotary_status train_load(const char *folder, const struct backend *backend,
-                                        struct decoder_limits limits, struct trained_model *model,
+struct train_load_call {
+    const char *folder;
+    enum checkpoint_kind checkpoint;
+    const struct backend *backend; /* borrowed by the model */
+    struct decoder_limits limits;  /* the largest batch it will compute */
+};
+/* Loads a folder's trained model for inference. */
+ROTARY_CHECKED rotary_status train_load(const struct train_load_call *call, struct trained_model *model,
                                         rotary_error *error);
 
 #endif

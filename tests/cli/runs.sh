@@ -12,7 +12,7 @@ has steps 5
 has first_step 0
 has folder '"run"'
 has evaluation.problems 4
-for file in config.json metrics.jsonl model.safetensors optimizer.safetensors; do
+for file in config.json metrics.jsonl model.safetensors optimizer.safetensors best.safetensors; do
     [ -s run/$file ] || complain "the run has no $file"
 done
 grep -q 'step 5: .* of 4 correct' err || complain "the evaluation is not shown while training"
@@ -73,6 +73,17 @@ does 0 evaluate run --json --show 2 --problems 3
 has evaluation.problems 3
 has seed 3
 has evaluation.samples.1.correct false
+# The best checkpoint.
+does 0 evaluate run --checkpoint best --json
+has evaluation.problems 4
+does 0 evaluate run --json
+has evaluation.problems 4
+does 0 generate run --checkpoint best --prompt "?s='" --max-new-tokens 7
+refuses 2 "--checkpoint is \"worst\"" evaluate run --checkpoint worst
+cp -r run without-best
+rm without-best/best.safetensors
+refuses 1 "holds no best checkpoint" evaluate without-best --checkpoint best
+refuses 1 "holds no best checkpoint" generate without-best --checkpoint best --prompt "?s='"
 does 0 generate run --prompt "?s='" --max-new-tokens 7
 [ "$(wc -c <out)" = 12 ] || complain "not seven characters after four"
 does 0 generate run --prompt "?s='" --max-new-tokens 7 --json

@@ -60,6 +60,7 @@ static struct checkpoint_state state_at(int64_t step)
     return (struct checkpoint_state){.step = step,
                                      .loss_total = 1.0 / 3.0 + (double)step,
                                      .loss_counted = 7 * step,
+                                     .loss_steps = step / 3,
                                      .gradient_norm = 0.1 * (double)step};
 }
 
@@ -87,6 +88,7 @@ static void check_opens(const char *folder, int64_t step)
     CHECK_INT(checkpoint.state.step, step);
     CHECK_NEAR(checkpoint.state.loss_total, wanted.loss_total, 0.0);
     CHECK_INT(checkpoint.state.loss_counted, wanted.loss_counted);
+    CHECK_INT(checkpoint.state.loss_steps, wanted.loss_steps);
     CHECK_NEAR(checkpoint.state.gradient_norm, wanted.gradient_norm, 0.0);
     struct parameters parameters, written;
     make_parameters(&parameters, 0);
@@ -211,9 +213,9 @@ static void test_damage(void)
 static void write_metadata(const char *folder, const char *format, const char *step,
                            const char *configuration, const char *missing)
 {
-    json_t *metadata =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "format", format, "step", step, "configuration",
-                  configuration, "loss_total", "0x0p+0", "loss_counted", "0", "gradient_norm", "0x1p-1");
+    json_t *metadata = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "format", format, "step", step,
+                                 "configuration", configuration, "loss_total", "0x0p+0", "loss_counted", "0",
+                                 "loss_steps", "0", "gradient_norm", "0x1p-1");
     if (missing)
         json_object_del(metadata, missing);
     float value = 1.0f;
@@ -238,8 +240,8 @@ static void test_metadata(void)
     check_refused(folder, "has no valid \"configuration\" in its metadata");
     write_metadata(folder, "2", "5", "{\"hidden_size\":-3}", NULL);
     check_refused(folder, "hidden_size");
-    static const char *const keys[] = {"format",        "step", "configuration", "loss_total", "loss_counted",
-                                       "gradient_norm", NULL};
+    static const char *const keys[] = {"format",       "step",       "configuration", "loss_total",
+                                       "loss_counted", "loss_steps", "gradient_norm", NULL};
     for (int i = 0; keys[i]; i++) {
         char words[64];
         snprintf(words, sizeof words, "has no valid \"%s\" in its metadata: it is not a checkpoint", keys[i]);
@@ -292,10 +294,11 @@ static void test_other_model(void)
     struct parameters parameters, written;
     make_parameters(&parameters, 0);
     make_parameters(&written, 5);
-    CHECK(checkpoint_load_model(folder, &config, &parameters, NULL) == ROTARY_OK);
+    CHECK(checkpoint_load_model(folder, CHECKPOINT_LAST, &config, &parameters, NULL) == ROTARY_OK);
     CHECK(memcmp(parameters.values, written.values, (size_t)written.elements * sizeof(float)) == 0);
     rotary_error error = {0};
-    CHECK_INT(checkpoint_load_model(next_folder(), &config, &parameters, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(checkpoint_load_model(next_folder(), CHECKPOINT_LAST, &config, &parameters, &error),
+              ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "holds no trained model yet") != NULL);
     parameters_free(&parameters);
     parameters_free(&written);

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "file/safetensors.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,15 @@ static struct {
     _Atomic int64_t dies_at; /* moment at which the child kills itself; 0: none */
 } * shared;
 
+#define TURNING_LOSS 3.4 /* between the validation losses at steps 40 and 60 of the tiny run */
+
 /* The linker's --wrap redirects the library's calls to these. */
+rotary_status __real_evaluation_run(const struct task *task, struct decoder *decoder,
+                                    const struct evaluation_config *config, struct evaluation *evaluation,
+                                    rotary_error *error);
+rotary_status __wrap_evaluation_run(const struct task *task, struct decoder *decoder,
+                                    const struct evaluation_config *config, struct evaluation *evaluation,
+                                    rotary_error *error);
 rotary_status __real_file_rename(const char *from, const char *to, rotary_error *error);
 rotary_status __wrap_file_rename(const char *from, const char *to, rotary_error *error);
 rotary_status __real_safetensors_write(const char *path, const struct safetensor *tensors, int count,
@@ -66,6 +75,16 @@ rotary_status __wrap_safetensors_write(const char *path, const struct safetensor
     pass_moment();
     rotary_status status = __real_safetensors_write(path, tensors, count, metadata, error);
     pass_moment();
+    return status;
+}
+
+/* A validation loss that falls, then rises: the best checkpoint is not the last. */
+rotary_status __wrap_evaluation_run(const struct task *task, struct decoder *decoder,
+                                    const struct evaluation_config *config, struct evaluation *evaluation,
+                                    rotary_error *error)
+{
+    rotary_status status = __real_evaluation_run(task, decoder, config, evaluation, error);
+    evaluation->loss = fabs(evaluation->loss - TURNING_LOSS);
     return status;
 }
 
@@ -185,9 +204,11 @@ static void check_same(const char *folder, const char *reference)
 {
     CHECK(same_file(folder, reference, "model.safetensors"));
     CHECK(same_file(folder, reference, "optimizer.safetensors"));
+    CHECK(same_file(folder, reference, "best.safetensors"));
     CHECK(same_file(folder, reference, "config.json"));
     CHECK(!has_file(folder, "model.safetensors.next"));
     CHECK(!has_file(folder, "optimizer.safetensors.next"));
+    CHECK(!has_file(folder, "best.safetensors.next"));
     char *lines = timeless_metrics(folder), *wanted = timeless_metrics(reference);
     CHECK_TEXT(lines, wanted);
     free(lines);
@@ -214,11 +235,13 @@ static void test_stopped(const struct run_config *config, const char *reference,
 }
 
 /* Kills one run per moment, before and after every change of a checkpoint's files. */
-static void test_every_moment(const struct run_config *config, const char *reference, int64_t moments)
+static void test_moments(const struct run_config *config, const char *reference, int64_t first, int64_t last)
 {
-    for (int64_t moment = 1; moment <= moments; moment++) {
-        check_about("killed at moment %lld", (long long)moment);
-        const char *folder = folder_of("moment", (int)moment);
+    for (int64_t moment = first; moment <= last; moment++) {
+        check_about("killed at moment %lld, checkpoint_every %lld", (long long)moment,
+                    (long long)config->train.checkpoint_every);
+        static int runs;
+        const char *folder = folder_of("moment", runs++);
         int status = 0;
         atomic_store(&shared->dies_at, moment);
         pid_t child = start_child(config, folder);
@@ -231,14 +254,32 @@ static void test_every_moment(const struct run_config *config, const char *refer
     check_about("%s", "");
 }
 
+/* A checkpoint has eight moments, before and after writing and renaming two files; a best one has four. */
+enum { CHECKPOINT_MOMENTS = 8, BEST_MOMENTS = 4 };
+
+/* Best checkpoints are written at steps 20 and 40. Checkpoints come at their steps (every 5), or none does
+ * before them (every 25): then a killed run has a best checkpoint of a step that it has to take again. */
+static void test_best(const struct run_config *config, const char *reference)
+{
+    int64_t first = 4 * CHECKPOINT_MOMENTS, second = first + BEST_MOMENTS + 4 * CHECKPOINT_MOMENTS;
+    test_moments(config, reference, first + 1, first + BEST_MOMENTS);
+    test_moments(config, reference, second + 1, second + BEST_MOMENTS);
+    struct run_config rare = *config;
+    rare.train.checkpoint_every = 25;
+    char rare_reference[512]; /* its own copy: scratch_path's buffers are used again */
+    snprintf(rare_reference, sizeof rare_reference, "%s", scratch_path("rare"));
+    finish(&rare, rare_reference);
+    CHECK_INT(atomic_load(&shared->moments), 2 * BEST_MOMENTS + 3 * CHECKPOINT_MOMENTS);
+    test_moments(&rare, rare_reference, 1, 2 * BEST_MOMENTS + CHECKPOINT_MOMENTS + 1);
+}
+
 /* A run killed between the renames of a checkpoint, with a metrics.jsonl of later steps whose last line is
  * unfinished. */
 static void test_torn_metrics(const struct run_config *config, const char *reference)
 {
     const char *folder = scratch_path("torn");
     int status = 0;
-    /* A checkpoint has eight moments: before and after writing and renaming two files. */
-    atomic_store(&shared->dies_at, 8 + 6);
+    atomic_store(&shared->dies_at, CHECKPOINT_MOMENTS + 6);
     pid_t child = start_child(config, folder);
     CHECK(waitpid(child, &status, 0) == child);
     CHECK_INT(exit_of(status), -1);
@@ -261,7 +302,8 @@ int main(int count, char **arguments)
         return check_report();
     struct run_config config;
     tiny_config(&config);
-    const char *reference = scratch_path("reference");
+    char reference[512]; /* its own copy: scratch_path's buffers are used again */
+    snprintf(reference, sizeof reference, "%s", scratch_path("reference"));
     finish(&config, reference);
     int64_t moments = atomic_load(&shared->moments);
     for (int round = 0; round < rounds; round++) {
@@ -269,7 +311,8 @@ int main(int count, char **arguments)
         test_stopped(&config, reference, SIGTERM, CHILD_INTERRUPTED, round);
     }
     /* Two checkpoints and the start of a third; or all of them. */
-    test_every_moment(&config, reference, rounds > 1 ? moments : 18);
+    test_moments(&config, reference, 1, rounds > 1 ? moments : 2 * CHECKPOINT_MOMENTS + 2);
+    test_best(&config, reference);
     test_torn_metrics(&config, reference);
     return check_report();
 }

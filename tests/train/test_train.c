@@ -460,8 +460,8 @@ static void test_load(void)
     const char *folder = train_ten_steps("loaded", &config, &backend);
     struct trained_model model;
     rotary_error error = {0};
-    struct decoder_limits limits = {.batch = 4, .time = 48};
-    if (!CHECK(train_load(folder, &backend, limits, &model, &error) == ROTARY_OK)) {
+    struct train_load_call load = {.folder = folder, .backend = &backend, .limits = {.batch = 4, .time = 48}};
+    if (!CHECK(train_load(&load, &model, &error) == ROTARY_OK)) {
         printf("%s\n", error.message);
         return;
     }
@@ -478,9 +478,10 @@ static void test_load(void)
     task_destroy(model.task);
 
     CHECK(remove(scratch_path("loaded/model.safetensors")) == 0);
-    CHECK_INT(train_load(folder, &backend, limits, &model, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(train_load(&load, &model, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "holds no trained model yet") != NULL);
-    CHECK_INT(train_load(scratch_folder(), &backend, limits, &model, &error), ROTARY_INVALID_ARGUMENT);
+    load.folder = scratch_folder();
+    CHECK_INT(train_load(&load, &model, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "is not the folder of a run") != NULL);
     backend_destroy(&backend);
 }
