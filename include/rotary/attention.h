@@ -68,7 +68,7 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_create(rotary_attention
 ROTARY_API void rotary_attention_destroy(rotary_attention *attention); /* NULL is allowed */
 
 /* The sizes of one call, and the positions of its tokens: keys are at positions first_key ...
- * first_key + keys - 1, queries likewise. */
+ * first_key + keys - 1, queries likewise. causal and window compare these positions. */
 typedef struct rotary_attention_shape {
     int64_t batch, queries, keys;
     int64_t first_query, first_key;
@@ -113,6 +113,18 @@ ROTARY_API size_t rotary_attention_packed_sequences_backward_bytes(
     const rotary_attention *attention, rotary_attention_shape shape,
     const rotary_attention_packed_sequences *packed_sequences);
 
+/* Members that several calls have:
+ *
+ * key_lengths, [batch]: sequence b has the keys 0 ... key_lengths[b] - 1 only, 0 <= key_lengths[b] <= keys.
+ * Keys and values after them are neither read nor attended to, and their gradients are 0; a query without any
+ * key has output 0 and log-sum-exp -infinity. NULL: all keys. Packed sequences have starts instead.
+ *
+ * query_positions, [batch, queries], and key_positions, [batch, keys]: the positions of single tokens, for
+ * packed sequences those of all tokens, [1, total]. They replace those of the shape in the rotation only:
+ * what a query sees still follows from the shape. NULL: the positions of the shape. Rows of cosines and sines
+ * in the table of a rotation's plan are used where they are, so this is fast while positions are within
+ * table_positions and the plan has no magnitudes. */
+
 /* With causal, keys and values at positions after the last query are not read. */
 typedef struct rotary_attention_forward_call {
     size_t struct_size; /* sizeof(rotary_attention_forward_call) */
@@ -120,10 +132,20 @@ typedef struct rotary_attention_forward_call {
     rotary_attention_const_view query, key, value; /* not rotated: attention rotates them */
     rotary_attention_view output;                  /* may not overlap the inputs */
     float *log_sum_exp; /* [batch, heads, queries], for the backward pass; NULL: not wanted */
-    void *workspace;    /* rotary_attention_forward_bytes, or that for packed sequences */
+    /* rotary_attention_forward_bytes, that for packed sequences, or rotary_attention_forward_call_bytes */
+    void *workspace;
     rotary_attention_bias bias;
     rotary_attention_packed_sequences packed_sequences;
+    const int64_t *key_lengths;
+    const int32_t *query_positions, *key_positions;
 } rotary_attention_forward_call;
+
+/* Bytes of workspace that a call needs, whatever its members; 0 for an invalid one. Of arrays only the packed
+ * sequences' starts are read, so tensors, positions and lengths need not be there yet; but a pointer to
+ * positions must be NULL or not as in the call. Only calls with positions need more than the functions above
+ * say. */
+ROTARY_API size_t rotary_attention_forward_call_bytes(const rotary_attention *attention,
+                                                      const rotary_attention_forward_call *call);
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_forward(const rotary_attention *attention,
                                                                  const rotary_attention_forward_call *call,
@@ -136,10 +158,18 @@ typedef struct rotary_attention_backward_call {
     const float *log_sum_exp; /* from the forward pass */
     /* Overwritten; may not overlap the inputs. */
     rotary_attention_view query_gradient, key_gradient, value_gradient;
-    void *workspace;            /* rotary_attention_backward_bytes, or that for packed sequences */
+    /* rotary_attention_backward_bytes, that for packed sequences, or rotary_attention_backward_call_bytes */
+    void *workspace;
     rotary_attention_bias bias; /* as in the forward pass; its gradient is not computed */
+    /* As in the forward pass. */
     rotary_attention_packed_sequences packed_sequences;
+    const int64_t *key_lengths;
+    const int32_t *query_positions, *key_positions;
 } rotary_attention_backward_call;
+
+/* As rotary_attention_forward_call_bytes. */
+ROTARY_API size_t rotary_attention_backward_call_bytes(const rotary_attention *attention,
+                                                       const rotary_attention_backward_call *call);
 
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_attention *attention,
                                                                   const rotary_attention_backward_call *call,
@@ -161,6 +191,8 @@ typedef struct rotary_attention_decode_call {
     rotary_attention_view key_cache, value_cache, output; /* may not overlap the inputs or each other */
     void *workspace;                                      /* rotary_attention_decode_bytes */
     rotary_attention_bias bias; /* [batch, heads, queries, positions]: a key's entry is at its position */
+    const int32_t
+        *positions; /* [batch, queries]: of the new tokens, for their rotation; NULL: from lengths[b] */
 } rotary_attention_decode_call;
 
 ROTARY_API size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t batch,

@@ -43,7 +43,8 @@ static bool has_one_block(const struct backward *backward)
     return backward->query_blocks == 1 && backward->key_blocks == 1;
 }
 
-static void carve(struct backward *backward, rotary_attention_shape shape, struct rotary_arena *arena)
+static void carve(struct backward *backward, rotary_attention_shape shape,
+                  const struct attention_positions *positions, struct rotary_arena *arena)
 {
     const rotary_attention *attention = backward->pass.attention;
     int64_t group = attention->heads / attention->key_value_heads,
@@ -62,18 +63,25 @@ static void carve(struct backward *backward, rotary_attention_shape shape, struc
     backward->key_sums = rotary_arena_push(arena, key_sums, (size_t)backward->key_floats * sizeof(float));
     backward->value_sums = rotary_arena_push(arena, key_sums, (size_t)backward->key_floats * sizeof(float));
     rotary_attention_carve_pass(
-        &backward->pass, shape,
+        &backward->pass, shape, positions,
         attention->kernels->backward_bytes(&backward->pass.problem, backward->block_queries), arena);
+}
+
+static size_t bytes_of(const rotary_attention *attention, const struct attention_call *call,
+                       rotary_attention_shape shape)
+{
+    const struct attention_sequence sequence = {.shape = shape};
+    struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
+    struct backward backward = {.pass = rotary_attention_pass_of(attention)};
+    struct rotary_arena arena = {0};
+    carve(&backward, shape, &positions, &arena);
+    return arena.used;
 }
 
 size_t rotary_attention_backward_bytes(const rotary_attention *attention, rotary_attention_shape shape)
 {
-    struct backward backward = {.pass = rotary_attention_pass_of(attention)};
-    struct rotary_arena arena = {0};
-    if (rotary_attention_check_shape(shape, NULL))
-        return 0;
-    carve(&backward, shape, &arena);
-    return arena.used;
+    const struct attention_call call = {.shape = shape, .bytes = bytes_of};
+    return rotary_attention_workspace_bytes(attention, &call);
 }
 
 size_t
@@ -81,8 +89,9 @@ rotary_attention_packed_sequences_backward_bytes(const rotary_attention *attenti
                                                  rotary_attention_shape shape,
                                                  const rotary_attention_packed_sequences *packed_sequences)
 {
-    return rotary_attention_packed_sequences_bytes(attention, shape, packed_sequences,
-                                                   rotary_attention_backward_bytes);
+    const struct attention_call call = {
+        .shape = shape, .packed_sequences = *packed_sequences, .bytes = bytes_of};
+    return rotary_attention_workspace_bytes(attention, &call);
 }
 
 static rotary_attention_work work_item(const struct backward *backward, int64_t head, int64_t query_block,
@@ -116,8 +125,27 @@ static rotary_attention_sums sums_of(const struct backward *backward, int64_t qu
 static void add_gradients(const struct backward *backward, const rotary_attention_work *work,
                           const rotary_attention_sums *sums, int worker)
 {
+    rotary_attention_problem own;
     struct rotary_arena scratch = rotary_attention_scratch_of(&backward->pass.scratch, worker);
-    backward->pass.attention->kernels->backward(&backward->pass.problem, work, sums, &scratch);
+    backward->pass.attention->kernels->backward(
+        rotary_attention_problem_at(&backward->pass, work->sequence, &own), work, sums, &scratch);
+}
+
+/* Write the gradients of a work item's queries, or keys, from complete sums. */
+static void write_queries(const struct backward *backward, const rotary_attention_work *work,
+                          const rotary_attention_sums *sums)
+{
+    rotary_attention_problem own;
+    backward->pass.attention->kernels->finish_queries(
+        rotary_attention_problem_at(&backward->pass, work->sequence, &own), work, sums);
+}
+
+static void write_keys(const struct backward *backward, const rotary_attention_work *work,
+                       const rotary_attention_sums *sums)
+{
+    rotary_attention_problem own;
+    backward->pass.attention->kernels->finish_keys(
+        rotary_attention_problem_at(&backward->pass, work->sequence, &own), work, sums);
 }
 
 static void clear(float *sums, int64_t floats)
@@ -129,7 +157,6 @@ static void clear(float *sums, int64_t floats)
 static void backward_head(void *argument, int64_t index, int worker)
 {
     const struct backward *backward = argument;
-    const struct rotary_attention_kernels *kernels = backward->pass.attention->kernels;
     rotary_attention_work work = work_item(backward, index, 0, 0);
     rotary_attention_sums sums = sums_of(backward, worker, worker);
     clear(sums.query, backward->query_floats);
@@ -137,8 +164,8 @@ static void backward_head(void *argument, int64_t index, int worker)
     clear(sums.value, backward->key_floats);
     if (work.query_end > 0 && work.key_end > 0)
         add_gradients(backward, &work, &sums, worker);
-    kernels->finish_queries(&backward->pass.problem, &work, &sums);
-    kernels->finish_keys(&backward->pass.problem, &work, &sums);
+    write_queries(backward, &work, &sums);
+    write_keys(backward, &work, &sums);
 }
 
 static void clear_queries(void *argument, int64_t index, int worker)
@@ -175,7 +202,7 @@ static void finish_queries(void *argument, int64_t index, int worker)
     rotary_attention_work work =
         work_item(backward, index / backward->query_blocks, index % backward->query_blocks, 0);
     rotary_attention_sums sums = sums_of(backward, index, 0);
-    backward->pass.attention->kernels->finish_queries(&backward->pass.problem, &work, &sums);
+    write_queries(backward, &work, &sums);
 }
 
 static void finish_keys(void *argument, int64_t index, int worker)
@@ -187,7 +214,7 @@ static void finish_keys(void *argument, int64_t index, int worker)
         return;
     rotary_attention_work work = work_item(backward, index / backward->band, 0, key_block);
     rotary_attention_sums sums = sums_of(backward, 0, index);
-    backward->pass.attention->kernels->finish_keys(&backward->pass.problem, &work, &sums);
+    write_keys(backward, &work, &sums);
 }
 
 static void run_blocks(struct backward *backward, int64_t heads)
@@ -246,7 +273,8 @@ static void run(const rotary_attention *attention, const struct attention_call *
     if (shape.batch == 0)
         return;
     struct backward backward = {.pass = rotary_attention_pass_of(attention)};
-    carve(&backward, shape, workspace);
+    struct attention_positions positions = rotary_attention_positions_of(call, sequence);
+    carve(&backward, shape, &positions, workspace);
     rotary_attention_start_pass(&backward.pass, call, sequence, shape);
     rotary_attention_problem *problem = &backward.pass.problem;
     problem->saved_output = rotary_attention_skip(attention, given->output, query);
@@ -258,26 +286,47 @@ static void run(const rotary_attention *attention, const struct attention_call *
     run_blocks(&backward, shape.batch * attention->key_value_heads);
 }
 
+/* Copies what was given to `known`. */
+static rotary_status read_call(const rotary_attention_backward_call *given,
+                               rotary_attention_backward_call *known, struct attention_call *call,
+                               rotary_error *error)
+{
+    rotary_status status =
+        rotary_copy_sized(known, sizeof *known, given, "rotary_attention_backward_call", error);
+    *call = (struct attention_call){
+        .shape = known->shape,
+        .query = known->query,
+        .key = known->key,
+        .value = known->value,
+        .bias = known->bias,
+        .packed_sequences = known->packed_sequences,
+        .key_lengths = known->key_lengths,
+        .query_positions = known->query_positions,
+        .key_positions = known->key_positions,
+        .workspace = known->workspace,
+        .bytes = bytes_of,
+        .run = run,
+        .given = known,
+    };
+    return status;
+}
+
+size_t rotary_attention_backward_call_bytes(const rotary_attention *attention,
+                                            const rotary_attention_backward_call *given)
+{
+    rotary_attention_backward_call known = {0};
+    struct attention_call call;
+    return read_call(given, &known, &call, NULL) ? 0 : rotary_attention_workspace_bytes(attention, &call);
+}
+
 rotary_status rotary_attention_backward(const rotary_attention *attention,
                                         const rotary_attention_backward_call *given, rotary_error *error)
 {
     rotary_attention_backward_call known = {0};
-    rotary_status status =
-        rotary_copy_sized(&known, sizeof known, given, "rotary_attention_backward_call", error);
+    struct attention_call call;
+    rotary_status status = read_call(given, &known, &call, error);
     if (status)
         return status;
-    struct attention_call call = {
-        .shape = known.shape,
-        .query = known.query,
-        .key = known.key,
-        .value = known.value,
-        .bias = known.bias,
-        .packed_sequences = known.packed_sequences,
-        .workspace = known.workspace,
-        .bytes = rotary_attention_backward_bytes,
-        .run = run,
-        .given = &known,
-    };
     status = check(attention, &call, error);
     return status ? status : rotary_attention_run_call(attention, &call, error);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The start of every call: checks of its arguments, and tables of cosines and sines.
+ * The start of every call: checks of its arguments.
  */
 #include "attention/attention_plan.h"
 
 #include "base/fail.h"
 #include "base/strides.h"
-#include "base/threads.h"
 
-enum { ROWS_PER_WORK_ITEM = 64 };
 #define MAX_EXTENT ((int64_t)1 << 31)
 #define MAX_TOKENS ((int64_t)1 << 40) /* tokens: no size computed from them overflows */
 
@@ -99,6 +97,16 @@ rotary_status rotary_attention_check_bias(const rotary_attention *attention,
     return ROTARY_OK;
 }
 
+rotary_status rotary_attention_check_key_lengths(const int64_t *key_lengths, rotary_attention_shape shape,
+                                                 rotary_error *error)
+{
+    for (int64_t sequence = 0; sequence < shape.batch && key_lengths; sequence++)
+        if (key_lengths[sequence] < 0 || key_lengths[sequence] > shape.keys)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "key_lengths[%lld] is %lld; wanted 0 ... %lld",
+                               (long long)sequence, (long long)key_lengths[sequence], (long long)shape.keys);
+    return ROTARY_OK;
+}
+
 rotary_status rotary_attention_check_workspace(const void *workspace, size_t bytes, rotary_error *error)
 {
     if (bytes == SIZE_MAX)
@@ -111,116 +119,4 @@ rotary_status rotary_attention_check_workspace(const void *workspace, size_t byt
                            "the workspace, %p, is not aligned; wanted %zu bytes", workspace,
                            ROTARY_ALIGNMENT);
     return ROTARY_OK;
-}
-
-static const rotary_rope *rope_of(const rotary_attention *attention, int role)
-{
-    return role == ROTARY_ROLE_VALUE ? attention->value_rope : attention->rope;
-}
-
-static int64_t pairs_of(const rotary_attention *attention, int role)
-{
-    const rotary_rope *rope = rope_of(attention, role);
-    return rope ? rotary_rope_span(rope).dim / 2 : 0;
-}
-
-void rotary_attention_carve_tables(const rotary_attention *attention, struct attention_tables *tables,
-                                   int64_t first, int64_t count, struct rotary_arena *arena)
-{
-    *tables = (struct attention_tables){.first = first, .count = count};
-    for (int role = 0; role < ROTARY_ROLES; role++) {
-        bool own = (int)attention->rows[role] == role;
-        int64_t size = own ? count * pairs_of(attention, role) : 0;
-        float *cosine = rotary_arena_push(arena, size, sizeof(float));
-        float *sine = rotary_arena_push(arena, size, sizeof(float));
-        tables->cosine[role] = own ? cosine : tables->cosine[attention->rows[role]];
-        tables->sine[role] = own ? sine : tables->sine[attention->rows[role]];
-    }
-}
-
-void rotary_attention_fill_rows(const rotary_attention *attention, const struct attention_tables *tables,
-                                int64_t row, int64_t count)
-{
-    for (int role = 0; role < ROTARY_ROLES; role++) {
-        int64_t at = row * pairs_of(attention, role);
-        if (rope_of(attention, role) && (int)attention->rows[role] == role)
-            rotary_rope_role_rows(rope_of(attention, role), tables->first + row, count,
-                                  (enum rotary_rope_role)role, tables->cosine[role] + at,
-                                  tables->sine[role] + at);
-    }
-}
-
-struct filling {
-    const rotary_attention *attention;
-    const struct attention_tables *tables;
-};
-
-static void fill_work_item(void *argument, int64_t index, int worker)
-{
-    (void)worker;
-    const struct filling *filling = argument;
-    int64_t row = index * ROWS_PER_WORK_ITEM, count = filling->tables->count - row;
-    rotary_attention_fill_rows(filling->attention, filling->tables, row, min_i64(count, ROWS_PER_WORK_ITEM));
-}
-
-static void fill_tables(const rotary_attention *attention, const struct attention_tables *tables)
-{
-    struct filling filling = {attention, tables};
-    int64_t work_items = divide_up(tables->count, ROWS_PER_WORK_ITEM);
-    if (attention->rope || attention->value_rope)
-        rotary_parallel_for(attention->threads, work_items, fill_work_item, &filling);
-}
-
-struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_attention *attention,
-                                                              const struct attention_tables *tables,
-                                                              enum rotary_rope_role role, int64_t position)
-{
-    const rotary_rope *rope = rope_of(attention, role);
-    if (!rope)
-        return (struct rotary_attention_rotation){0};
-    struct rotary_span span = rotary_rope_span(rope);
-    int64_t at = (position - tables->first) * (span.dim / 2);
-    return (struct rotary_attention_rotation){
-        .cosine = tables->cosine[role] + at,
-        .sine = tables->sine[role] + at,
-        .start = span.start,
-        .dim = span.dim,
-        .interleaved = span.pairing == ROTARY_PAIRING_INTERLEAVED,
-    };
-}
-
-void rotary_attention_carve_shape_tables(const rotary_attention *attention,
-                                         struct attention_shape_tables *tables, rotary_attention_shape shape,
-                                         struct rotary_arena *arena)
-{
-    int64_t first = shape.first_key < shape.first_query ? shape.first_key : shape.first_query;
-    int64_t end_key = shape.first_key + shape.keys, end_query = shape.first_query + shape.queries;
-    int64_t count = (end_key > end_query ? end_key : end_query) - first;
-    *tables = (struct attention_shape_tables){0};
-    if (count <= shape.keys + shape.queries) {
-        rotary_attention_carve_tables(attention, &tables->keys, first, count, arena);
-    } else {
-        rotary_attention_carve_tables(attention, &tables->keys, shape.first_key, shape.keys, arena);
-        rotary_attention_carve_tables(attention, &tables->queries, shape.first_query, shape.queries, arena);
-    }
-}
-
-void rotary_attention_use_tables(const rotary_attention *attention,
-                                 const struct attention_shape_tables *tables, rotary_attention_shape shape,
-                                 rotary_attention_problem *problem)
-{
-    const struct attention_tables *queries = tables->queries.count ? &tables->queries : &tables->keys;
-    fill_tables(attention, &tables->keys);
-    if (tables->queries.count)
-        fill_tables(attention, &tables->queries);
-    problem->keys = shape.keys;
-    problem->query_offset = shape.first_query - shape.first_key;
-    problem->query_rotation =
-        rotary_attention_rotation_at(attention, queries, ROTARY_ROLE_QUERY, shape.first_query);
-    problem->output_rotation =
-        rotary_attention_rotation_at(attention, queries, ROTARY_ROLE_VALUE, shape.first_query);
-    problem->key_rotation =
-        rotary_attention_rotation_at(attention, &tables->keys, ROTARY_ROLE_KEY, shape.first_key);
-    problem->value_rotation =
-        rotary_attention_rotation_at(attention, &tables->keys, ROTARY_ROLE_VALUE, shape.first_key);
 }

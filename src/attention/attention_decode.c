@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Decoding: new keys and values are rotated and appended to the caches, then the new queries attend to the
- * caches. The caches hold rotated vectors, so cached tokens are not rotated again. Tables hold the positions
- * of the new tokens of each sequence.
+ * caches. The caches hold rotated vectors, so cached tokens are not rotated again. Tables hold the rows of
+ * the new tokens of each sequence.
  *
  * With few queries, keys and values are read in place, at the speed of memory: each cache is split along its
  * length into parts, which are combined when all are done. More queries use the forward pass's kernels.
  */
-#include "attention/attention_plan.h"
+#include "attention/attention_tables.h"
 
 #include "base/fail.h"
 #include "base/sized.h"
 #include "base/threads.h"
+#include "kernel/attention/visibility.h"
 
 /* Rows of queries of a work item, over all heads that share keys. Up to FEW_ROWS are few. */
 enum { WORK_ITEM_ROWS = 256, ROW_MULTIPLE = 32, FEW_ROWS = 8 };
@@ -70,7 +71,7 @@ static void carve(struct decode *decode, int64_t batch, int64_t queries, int64_t
     decode->few = queries <= few_queries(attention);
     size_t scratch_bytes =
         decode->few ? carve_few(decode, batch, queries, capacity, arena) : carve_many(decode, queries);
-    rotary_attention_carve_tables(attention, &decode->tables, 0, batch * queries, arena);
+    rotary_attention_carve_tables(attention, &decode->tables, batch * queries, arena);
     rotary_attention_carve_scratch(attention, &decode->scratch, scratch_bytes, arena);
 }
 
@@ -89,11 +90,16 @@ size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t 
     return arena.used > few.used ? arena.used : few.used;
 }
 
-/* The tables of one sequence: its rows begin at row sequence * queries, with position `length`. */
+/* The rows of the new tokens of one sequence. */
 static struct attention_tables tables_of(const struct decode *decode, int64_t sequence)
 {
     struct attention_tables tables = decode->tables;
-    tables.first = decode->call->lengths[sequence] - sequence * decode->call->queries;
+    int64_t queries = decode->call->queries;
+    const int32_t *positions = decode->call->positions;
+    struct attention_tokens tokens = {.first = decode->call->lengths[sequence],
+                                      .count = queries,
+                                      .positions = positions ? positions + sequence * queries : NULL};
+    rotary_attention_find_rows(decode->attention, &tables, tokens, sequence * queries);
     return tables;
 }
 
@@ -102,14 +108,15 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
 {
     const rotary_attention *attention = decode->attention;
     const rotary_attention_decode_call *call = decode->call;
-    int64_t length = call->lengths[sequence], first = 0;
-    if (attention->window > 0 && length - attention->window + 1 > 0)
-        first = length - attention->window + 1;
     struct attention_tables tables = tables_of(decode, sequence);
     rotary_attention_problem problem = decode->problem;
     problem.queries = call->queries;
-    problem.keys = length + call->queries - first;
-    problem.query_offset = length - first;
+    problem.keys = call->lengths[sequence] + call->queries;
+    problem.query_offset = call->lengths[sequence];
+    /* Keys are counted from the first that a query sees: those before it may be overwritten. */
+    int64_t first = first_key(&problem, 0);
+    problem.keys -= first;
+    problem.query_offset -= first;
     problem.ring_capacity = call->capacity;
     problem.ring_first = first % call->capacity;
     problem.query = call->query;
@@ -119,8 +126,8 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     problem.bias = call->bias;
     if (call->bias.data)
         problem.bias.data += first;
-    problem.query_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_QUERY, length);
-    problem.output_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, length);
+    problem.query_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_QUERY, 0);
+    problem.output_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, 0);
     return problem;
 }
 
@@ -128,9 +135,8 @@ static void fill(void *argument, int64_t sequence, int worker)
 {
     (void)worker;
     const struct decode *decode = argument;
-    int64_t queries = decode->call->queries;
     struct attention_tables tables = tables_of(decode, sequence);
-    rotary_attention_fill_rows(decode->attention, &tables, sequence * queries, queries);
+    rotary_attention_fill_rows(decode->attention, &tables, 0, decode->call->queries);
 }
 
 /* Appends the new keys and values of one head of one sequence, rotated, to the caches. */
@@ -144,9 +150,9 @@ static void append(void *argument, int64_t index, int worker)
     int64_t length = call->lengths[sequence];
     struct attention_tables tables = tables_of(decode, sequence);
     struct rotary_attention_rotation key_rotation =
-        rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_KEY, length);
+        rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_KEY, 0);
     struct rotary_attention_rotation value_rotation =
-        rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, length);
+        rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, 0);
     const rotary_attention_problem *problem = &decode->problem;
     for (int64_t token = 0; token < call->queries; token++) {
         int64_t row = (length + token) % call->capacity;

@@ -8,6 +8,7 @@
 
 #include "base/sized.h"
 #include "base/threads.h"
+#include "kernel/attention/visibility.h"
 
 /* Rows of queries of a work item, over all heads that share keys: few enough to stay in a second-level cache,
  * fewer where there would not be enough work items. */
@@ -30,7 +31,8 @@ static int64_t query_blocks_of(const rotary_attention *attention, rotary_attenti
     return divide_up(all_rows, rows);
 }
 
-static void carve(struct forward *forward, rotary_attention_shape shape, struct rotary_arena *arena)
+static void carve(struct forward *forward, rotary_attention_shape shape,
+                  const struct attention_positions *positions, struct rotary_arena *arena)
 {
     const rotary_attention *attention = forward->pass.attention;
     const struct rotary_attention_kernels *kernels = attention->kernels;
@@ -45,18 +47,26 @@ static void carve(struct forward *forward, rotary_attention_shape shape, struct 
     if (forward->query_blocks > 1 && heads < TARGET_WORK_ITEMS)
         forward->packed_keys_bytes = kernels->packed_keys_bytes(&forward->pass.problem);
     forward->packed_keys = rotary_arena_push(arena, heads * forward->key_blocks, forward->packed_keys_bytes);
-    rotary_attention_carve_pass(
-        &forward->pass, shape, kernels->forward_bytes(&forward->pass.problem, forward->block_queries), arena);
+    rotary_attention_carve_pass(&forward->pass, shape, positions,
+                                kernels->forward_bytes(&forward->pass.problem, forward->block_queries),
+                                arena);
+}
+
+static size_t bytes_of(const rotary_attention *attention, const struct attention_call *call,
+                       rotary_attention_shape shape)
+{
+    const struct attention_sequence sequence = {.shape = shape};
+    struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
+    struct forward forward = {.pass = rotary_attention_pass_of(attention)};
+    struct rotary_arena arena = {0};
+    carve(&forward, shape, &positions, &arena);
+    return arena.used;
 }
 
 size_t rotary_attention_forward_bytes(const rotary_attention *attention, rotary_attention_shape shape)
 {
-    struct forward forward = {.pass = rotary_attention_pass_of(attention)};
-    struct rotary_arena arena = {0};
-    if (rotary_attention_check_shape(shape, NULL))
-        return 0;
-    carve(&forward, shape, &arena);
-    return arena.used;
+    const struct attention_call call = {.shape = shape, .bytes = bytes_of};
+    return rotary_attention_workspace_bytes(attention, &call);
 }
 
 size_t
@@ -64,17 +74,20 @@ rotary_attention_packed_sequences_forward_bytes(const rotary_attention *attentio
                                                 rotary_attention_shape shape,
                                                 const rotary_attention_packed_sequences *packed_sequences)
 {
-    return rotary_attention_packed_sequences_bytes(attention, shape, packed_sequences,
-                                                   rotary_attention_forward_bytes);
+    const struct attention_call call = {
+        .shape = shape, .packed_sequences = *packed_sequences, .bytes = bytes_of};
+    return rotary_attention_workspace_bytes(attention, &call);
 }
 
 static void pack_key_block(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct forward *forward = argument;
-    const rotary_attention_problem *problem = &forward->pass.problem;
     const struct rotary_attention_kernels *kernels = forward->pass.attention->kernels;
     int64_t head = index / forward->key_blocks, block = index % forward->key_blocks;
+    rotary_attention_problem own;
+    const rotary_attention_problem *problem =
+        rotary_attention_problem_at(&forward->pass, head / forward->pass.problem.key_value_heads, &own);
     rotary_attention_work work = {
         .sequence = head / problem->key_value_heads,
         .key_value_head = head % problem->key_value_heads,
@@ -83,17 +96,20 @@ static void pack_key_block(void *argument, int64_t index, int worker)
     };
     if (work.key_end > problem->keys)
         work.key_end = problem->keys;
-    kernels->pack_keys(problem, &work, forward->packed_keys + (size_t)index * forward->packed_keys_bytes);
+    if (work.key_begin < work.key_end)
+        kernels->pack_keys(problem, &work, forward->packed_keys + (size_t)index * forward->packed_keys_bytes);
 }
 
 static void forward_query_block(void *argument, int64_t index, int worker)
 {
     const struct forward *forward = argument;
-    const rotary_attention_problem *problem = &forward->pass.problem;
     /* The last queries first: under a causal mask they see the most keys, and long work items should not be
      * left to the end. */
     int64_t head = index / forward->query_blocks;
     int64_t block = forward->query_blocks - 1 - index % forward->query_blocks;
+    rotary_attention_problem own;
+    const rotary_attention_problem *problem =
+        rotary_attention_problem_at(&forward->pass, head / forward->pass.problem.key_value_heads, &own);
     rotary_attention_work work = {
         .sequence = head / problem->key_value_heads,
         .key_value_head = head % problem->key_value_heads,
@@ -130,14 +146,15 @@ static void run(const rotary_attention *attention, const struct attention_call *
     rotary_attention_shape shape = sequence->shape;
     if (shape.batch == 0 || shape.queries == 0)
         return;
-    /* Keys after the last query may be uninitialised. */
-    int64_t visible_keys = shape.first_query + shape.queries - shape.first_key;
-    if (attention->causal && shape.keys > visible_keys)
-        shape.keys = visible_keys > 0 ? visible_keys : 0;
     struct forward forward = {.pass = rotary_attention_pass_of(attention)};
-    carve(&forward, shape, workspace);
-    rotary_attention_start_pass(&forward.pass, call, sequence, shape);
     rotary_attention_problem *problem = &forward.pass.problem;
+    struct attention_positions positions = rotary_attention_positions_of(call, sequence);
+    /* Keys that no query sees may be uninitialised. */
+    problem->keys = shape.keys;
+    problem->query_offset = shape.first_query - shape.first_key;
+    shape.keys = end_key(problem, shape.queries - 1);
+    carve(&forward, shape, &positions, workspace);
+    rotary_attention_start_pass(&forward.pass, call, sequence, shape);
     problem->output = rotary_attention_skip_written(attention, given->output, sequence->query);
     problem->log_sum_exp = given->log_sum_exp ? given->log_sum_exp + sequence->query : NULL;
     int64_t heads = shape.batch * attention->key_value_heads;
@@ -146,26 +163,47 @@ static void run(const rotary_attention *attention, const struct attention_call *
     rotary_parallel_for(attention->threads, heads * forward.query_blocks, forward_query_block, &forward);
 }
 
+/* Copies what was given to `known`. */
+static rotary_status read_call(const rotary_attention_forward_call *given,
+                               rotary_attention_forward_call *known, struct attention_call *call,
+                               rotary_error *error)
+{
+    rotary_status status =
+        rotary_copy_sized(known, sizeof *known, given, "rotary_attention_forward_call", error);
+    *call = (struct attention_call){
+        .shape = known->shape,
+        .query = known->query,
+        .key = known->key,
+        .value = known->value,
+        .bias = known->bias,
+        .packed_sequences = known->packed_sequences,
+        .key_lengths = known->key_lengths,
+        .query_positions = known->query_positions,
+        .key_positions = known->key_positions,
+        .workspace = known->workspace,
+        .bytes = bytes_of,
+        .run = run,
+        .given = known,
+    };
+    return status;
+}
+
+size_t rotary_attention_forward_call_bytes(const rotary_attention *attention,
+                                           const rotary_attention_forward_call *given)
+{
+    rotary_attention_forward_call known = {0};
+    struct attention_call call;
+    return read_call(given, &known, &call, NULL) ? 0 : rotary_attention_workspace_bytes(attention, &call);
+}
+
 rotary_status rotary_attention_forward(const rotary_attention *attention,
                                        const rotary_attention_forward_call *given, rotary_error *error)
 {
     rotary_attention_forward_call known = {0};
-    rotary_status status =
-        rotary_copy_sized(&known, sizeof known, given, "rotary_attention_forward_call", error);
+    struct attention_call call;
+    rotary_status status = read_call(given, &known, &call, error);
     if (status)
         return status;
-    struct attention_call call = {
-        .shape = known.shape,
-        .query = known.query,
-        .key = known.key,
-        .value = known.value,
-        .bias = known.bias,
-        .packed_sequences = known.packed_sequences,
-        .workspace = known.workspace,
-        .bytes = rotary_attention_forward_bytes,
-        .run = run,
-        .given = &known,
-    };
     status = check(attention, &call, known.output, error);
     return status ? status : rotary_attention_run_call(attention, &call, error);
 }

@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "attention/attention_pass.h"
 
+#include "base/fail.h"
+
 struct attention_pass rotary_attention_pass_of(const rotary_attention *attention)
 {
     return (struct attention_pass){.attention = attention, .problem = rotary_attention_problem_of(attention)};
 }
 
-void rotary_attention_carve_pass(struct attention_pass *pass, rotary_attention_shape shape,
-                                 size_t scratch_bytes, struct rotary_arena *arena)
+struct attention_positions rotary_attention_positions_of(const struct attention_call *call,
+                                                         const struct attention_sequence *sequence)
 {
-    rotary_attention_carve_shape_tables(pass->attention, &pass->tables, shape, arena);
+    return (struct attention_positions){
+        .queries = call->query_positions ? call->query_positions + sequence->query : NULL,
+        .keys = call->key_positions ? call->key_positions + sequence->key : NULL,
+        .query_stride = sequence->shape.queries,
+        .key_stride = sequence->shape.keys,
+    };
+}
+
+void rotary_attention_carve_pass(struct attention_pass *pass, rotary_attention_shape shape,
+                                 const struct attention_positions *positions, size_t scratch_bytes,
+                                 struct rotary_arena *arena)
+{
+    rotary_attention_carve_shape_tables(pass->attention, &pass->tables, shape, positions, arena);
     rotary_attention_carve_scratch(pass->attention, &pass->scratch, scratch_bytes, arena);
 }
 
@@ -23,7 +37,20 @@ void rotary_attention_start_pass(struct attention_pass *pass, const struct atten
     problem->bias = rotary_attention_skip_bias(call->bias, sequence);
     problem->queries = call->shape.queries;
     pass->queries = shape.queries;
+    pass->key_lengths = call->key_lengths;
     rotary_attention_use_tables(pass->attention, &pass->tables, shape, problem);
+}
+
+const rotary_attention_problem *rotary_attention_problem_at(const struct attention_pass *pass,
+                                                            int64_t sequence, rotary_attention_problem *own)
+{
+    if (!pass->key_lengths && !pass->tables.positions.queries && !pass->tables.positions.keys)
+        return &pass->problem;
+    *own = pass->problem;
+    if (pass->key_lengths)
+        own->keys = min_i64(own->keys, pass->key_lengths[sequence]);
+    rotary_attention_use_sequence(&pass->tables, sequence, own);
+    return own;
 }
 
 rotary_status rotary_attention_check_call(const rotary_attention *attention,
@@ -38,14 +65,16 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
         status = rotary_attention_check_bias(attention, &call->bias, call->shape, error);
     if (!status)
         status = rotary_attention_check_packed_sequences(call->shape, &call->packed_sequences, error);
-    return status;
+    if (!status && call->key_lengths && call->packed_sequences.query_starts)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "key_lengths are given for packed sequences; wanted their key_starts instead");
+    return status ? status : rotary_attention_check_key_lengths(call->key_lengths, call->shape, error);
 }
 
 rotary_status rotary_attention_run_call(const rotary_attention *attention, const struct attention_call *call,
                                         rotary_error *error)
 {
-    size_t bytes =
-        rotary_attention_packed_sequences_bytes(attention, call->shape, &call->packed_sequences, call->bytes);
+    size_t bytes = rotary_attention_workspace_bytes(attention, call);
     rotary_status status = rotary_attention_check_workspace(call->workspace, bytes, error);
     if (!status)
         rotary_attention_run_packed_sequences(attention, call);

@@ -5,6 +5,7 @@
 #ifndef ROTARY_ATTENTION_ATTENTION_PASS_H
 #define ROTARY_ATTENTION_ATTENTION_PASS_H
 
+#include "attention/attention_tables.h"
 #include "attention/packed_sequences.h"
 
 /* A pass over the batch of a call, or over one of its packed sequences. The heads of a pass are the key-value
@@ -16,21 +17,31 @@ struct attention_pass {
     int64_t queries; /* of the sequence; problem.queries are those of the call, the rows of log_sum_exp */
     struct attention_shape_tables tables;
     struct attention_scratch scratch;
+    const int64_t *key_lengths; /* [batch], or NULL */
 };
 
 /* A pass with only the plan's part of the problem set. */
 struct attention_pass rotary_attention_pass_of(const rotary_attention *attention);
 
+/* The positions of a call's tokens, for one sequence of it, or for a shape while measuring. */
+struct attention_positions rotary_attention_positions_of(const struct attention_call *call,
+                                                         const struct attention_sequence *sequence);
+
 /* Carves the tables and the workers' scratch, of scratch_bytes each. */
 void rotary_attention_carve_pass(struct attention_pass *pass, rotary_attention_shape shape,
-                                 size_t scratch_bytes, struct rotary_arena *arena);
+                                 const struct attention_positions *positions, size_t scratch_bytes,
+                                 struct rotary_arena *arena);
 
 /* Computes the tables and sets the inputs that both passes read. `shape` may have fewer keys than the
  * sequence. */
 void rotary_attention_start_pass(struct attention_pass *pass, const struct attention_call *call,
                                  const struct attention_sequence *sequence, rotary_attention_shape shape);
 
-/* Checks shape, operands, bias and packed sequences, in this order. */
+/* The problem of one batch entry: that of the pass, or a copy in `own` with its keys and rotations. */
+const rotary_attention_problem *rotary_attention_problem_at(const struct attention_pass *pass,
+                                                            int64_t sequence, rotary_attention_problem *own);
+
+/* Checks shape, operands, bias, packed sequences and key lengths, in this order. */
 rotary_status rotary_attention_check_call(const rotary_attention *attention,
                                           const struct attention_call *call,
                                           const struct attention_operand *operands, int count,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The contents of an attention plan, and the checks and tables that its calls share.
+ * The contents of an attention plan, and the checks that its calls share.
  */
 #ifndef ROTARY_ATTENTION_ATTENTION_PLAN_H
 #define ROTARY_ATTENTION_ATTENTION_PLAN_H
@@ -19,12 +19,6 @@ struct rotary_attention {
     int threads;                              /* never 0 */
     enum rotary_rope_role rows[ROTARY_ROLES]; /* the role whose rows of cosines and sines each role uses */
     const struct rotary_attention_kernels *kernels;
-};
-
-/* Cosines and sines of the positions of a call: first ... first + count - 1. */
-struct attention_tables {
-    int64_t first, count;
-    float *cosine[ROTARY_ROLES], *sine[ROTARY_ROLES];
 };
 
 rotary_status rotary_attention_check_shape(rotary_attention_shape shape, rotary_error *error);
@@ -46,6 +40,9 @@ static inline rotary_attention_const_view rotary_attention_as_const(rotary_atten
 rotary_status rotary_attention_check_bias(const rotary_attention *attention,
                                           const rotary_attention_bias *bias, rotary_attention_shape shape,
                                           rotary_error *error);
+/* Each of [batch] lengths, if any, must be 0 ... keys. */
+rotary_status rotary_attention_check_key_lengths(const int64_t *key_lengths, rotary_attention_shape shape,
+                                                 rotary_error *error);
 rotary_status rotary_attention_check_workspace(const void *workspace, size_t bytes, rotary_error *error);
 
 /* A problem with only the members set that the plan determines. */
@@ -71,26 +68,5 @@ static inline struct rotary_arena rotary_attention_scratch_of(const struct atten
 
 /* Positions are exact in double up to here. */
 #define ROTARY_ATTENTION_MAX_POSITION ((int64_t)1 << 52)
-
-/* Carves tables for `count` positions from `first`; rotary_attention_fill_rows computes their rows. */
-void rotary_attention_carve_tables(const rotary_attention *attention, struct attention_tables *tables,
-                                   int64_t first, int64_t count, struct rotary_arena *arena);
-void rotary_attention_fill_rows(const rotary_attention *attention, const struct attention_tables *tables,
-                                int64_t row, int64_t count);
-/* The rows of the tables from `position` on, for a role; outputs use that of values. */
-struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_attention *attention,
-                                                              const struct attention_tables *tables,
-                                                              enum rotary_rope_role role, int64_t position);
-/* Tables for the queries and keys of a shape: one if their positions overlap or adjoin, else two. */
-struct attention_shape_tables {
-    struct attention_tables keys, queries; /* queries.count is 0 where keys serves both */
-};
-void rotary_attention_carve_shape_tables(const rotary_attention *attention,
-                                         struct attention_shape_tables *tables, rotary_attention_shape shape,
-                                         struct rotary_arena *arena);
-/* Computes the tables, and sets the rotations and extents of `problem`. */
-void rotary_attention_use_tables(const rotary_attention *attention,
-                                 const struct attention_shape_tables *tables, rotary_attention_shape shape,
-                                 rotary_attention_problem *problem);
 
 #endif

@@ -59,10 +59,10 @@ struct schedule {
     size_t bytes; /* of a worker */
 };
 
-static struct schedule schedule_of(const rotary_attention *attention, rotary_attention_shape shape,
-                                   const rotary_attention_packed_sequences *packed_sequences,
-                                   attention_bytes *bytes)
+static struct schedule schedule_of(const rotary_attention *attention, const struct attention_call *call)
 {
+    const rotary_attention_packed_sequences *packed_sequences = &call->packed_sequences;
+    rotary_attention_shape shape = call->shape;
     struct schedule schedule = {.attention = *attention, .workers = 1};
     bool all_short = true;
     for (int64_t i = 0; i < packed_sequences->sequences; i++) {
@@ -74,23 +74,21 @@ static struct schedule schedule_of(const rotary_attention *attention, rotary_att
         schedule.attention.threads = 1;
     }
     for (int64_t i = 0; i < packed_sequences->sequences; i++) {
-        size_t needed = bytes(&schedule.attention, sequence_of(shape, packed_sequences, i).shape);
+        size_t needed = call->bytes(&schedule.attention, call, sequence_of(shape, packed_sequences, i).shape);
         schedule.bytes = needed > schedule.bytes ? needed : schedule.bytes;
     }
     return schedule;
 }
 
-size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
-                                               rotary_attention_shape shape,
-                                               const rotary_attention_packed_sequences *packed_sequences,
-                                               attention_bytes *bytes)
+size_t rotary_attention_workspace_bytes(const rotary_attention *attention, const struct attention_call *call)
 {
     struct rotary_arena arena = {0};
-    if (rotary_attention_check_packed_sequences(shape, packed_sequences, NULL))
+    if (rotary_attention_check_shape(call->shape, NULL) ||
+        rotary_attention_check_packed_sequences(call->shape, &call->packed_sequences, NULL))
         return 0;
-    if (!packed_sequences->query_starts)
-        return bytes(attention, shape);
-    struct schedule schedule = schedule_of(attention, shape, packed_sequences, bytes);
+    if (!call->packed_sequences.query_starts)
+        return call->bytes(attention, call, call->shape);
+    struct schedule schedule = schedule_of(attention, call);
     rotary_arena_push(&arena, schedule.workers, schedule.bytes);
     return arena.used;
 }
@@ -117,12 +115,11 @@ void rotary_attention_run_packed_sequences(const rotary_attention *attention,
     if (!call->packed_sequences.query_starts) {
         struct attention_sequence all = {.shape = call->shape};
         struct rotary_arena workspace =
-            rotary_arena_over(call->workspace, call->bytes(attention, call->shape));
+            rotary_arena_over(call->workspace, call->bytes(attention, call, call->shape));
         call->run(attention, call, &all, &workspace);
         return;
     }
-    struct sequences_run run = {
-        .schedule = schedule_of(attention, call->shape, &call->packed_sequences, call->bytes), .call = call};
+    struct sequences_run run = {.schedule = schedule_of(attention, call), .call = call};
     rotary_parallel_for(run.schedule.workers, call->packed_sequences.sequences, run_sequence, &run);
 }
 

@@ -15,8 +15,9 @@ struct attention_sequence {
 };
 
 struct attention_call;
-/* The bytes of workspace for a shape, and the work of `call` for one sequence. */
-typedef size_t attention_bytes(const rotary_attention *attention, rotary_attention_shape shape);
+/* The bytes of workspace of `call` for a sequence of a shape, and the work for one sequence. */
+typedef size_t attention_bytes(const rotary_attention *attention, const struct attention_call *call,
+                               rotary_attention_shape shape);
 typedef void attention_run(const rotary_attention *attention, const struct attention_call *call,
                            const struct attention_sequence *sequence, struct rotary_arena *workspace);
 
@@ -26,6 +27,8 @@ struct attention_call {
     rotary_attention_const_view query, key, value;
     rotary_attention_bias bias;
     rotary_attention_packed_sequences packed_sequences;
+    const int64_t *key_lengths;
+    const int32_t *query_positions, *key_positions;
     void *workspace;
     attention_bytes *bytes;
     attention_run *run;
@@ -36,11 +39,9 @@ rotary_status
 rotary_attention_check_packed_sequences(rotary_attention_shape shape,
                                         const rotary_attention_packed_sequences *packed_sequences,
                                         rotary_error *error);
-/* The bytes of workspace for all sequences; 0 for invalid packed sequences. */
-size_t rotary_attention_packed_sequences_bytes(const rotary_attention *attention,
-                                               rotary_attention_shape shape,
-                                               const rotary_attention_packed_sequences *packed_sequences,
-                                               attention_bytes *bytes);
+/* The bytes of workspace for all sequences of a call, of which shape, packed sequences, bytes and whether
+ * there are positions are read; 0 for an invalid shape or packed sequences. */
+size_t rotary_attention_workspace_bytes(const rotary_attention *attention, const struct attention_call *call);
 void rotary_attention_run_packed_sequences(const rotary_attention *attention,
                                            const struct attention_call *call);
 

@@ -26,6 +26,16 @@ enum rotary_rope_role { ROTARY_ROLE_QUERY, ROTARY_ROLE_KEY, ROTARY_ROLE_VALUE, R
 void rotary_rope_role_rows(const rotary_rope *rope, int64_t first, int64_t count, enum rotary_rope_role role,
                            float *cosine, float *sine);
 
+/* Rows of consecutive tokens, one after another: cosines and sines of pairs first ... first + count - 1. */
+struct rotary_rows {
+    int64_t first, count;
+    const float *cosine, *sine;
+};
+/* Finds rows in the plan's table that are complete for a forward rotation of a tensor of `role` at positions
+ * first ... first + count - 1, those of every axis; false if there are none. */
+bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count, enum rotary_rope_role role,
+                            struct rotary_rows *rows);
+
 /* Whether the rows of queries and keys differ. */
 bool rotary_rope_has_xpos(const rotary_rope *rope);
 

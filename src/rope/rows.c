@@ -122,7 +122,8 @@ bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count
 {
     bool unit =
         (role == ROTARY_ROLE_VALUE || rotary_rope_roles_alike(rope)) && rope->table_dtype == ROTARY_F32;
-    if (!unit || !in_table(rope, &first) || first + (double)count > (double)rope->table_positions)
+    const double position[ROTARY_MAX_AXES] = {first, first, first, first};
+    if (!unit || !in_table(rope, position) || first + (double)count > (double)rope->table_positions)
         return false;
     int64_t at = (int64_t)first * rope->pairs;
     *rows = (struct rotary_rows){0, rope->pairs, rope->cosine + at, rope->sine + at};

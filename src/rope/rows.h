@@ -13,23 +13,12 @@ struct rotary_row {
     float *cosine, *sine;
 };
 
-/* The same for consecutive tokens, one row after another. */
-struct rotary_rows {
-    int64_t first, count;
-    const float *cosine, *sine;
-};
-
 /* The angles, in radians, of pairs first ... first + count - 1 at a position (one number per axis). */
 void rotary_rope_angles(const rotary_rope *rope, const double *position, int64_t first, int64_t count,
                         double *angles);
 
 /* Cosines and sines of the angles, without magnitudes; from the plan's table where it has them. */
 void rotary_rope_unit_row(const rotary_rope *rope, const double *position, struct rotary_row row);
-
-/* Finds rows in the plan's table that are complete for a forward rotation of a tensor of `role` at positions
- * first ... first + count - 1; false if there are none. */
-bool rotary_rope_table_rows(const rotary_rope *rope, double first, int64_t count, enum rotary_rope_role role,
-                            struct rotary_rows *rows);
 
 /* Makes the row that rotates a tensor of `role` in `direction` from a unit row: with magnitudes, rounded to
  * the plan's table type. */

@@ -61,12 +61,17 @@ static double keep(const struct reference_case *c, bool naive, double value)
     return naive ? reference_round(c, value) : value;
 }
 
-void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
+void reference_each_pair(const struct reference_case *c, enum reference_side side,
                          const struct reference_rotation *how, reference_visit *visit, void *with)
 {
-    int64_t pairs = how->dim / 2;
+    bool of_keys = side == REFERENCE_KEYS;
+    int64_t pairs = how->dim / 2, time = of_keys ? c->keys : c->queries,
+            heads = of_keys ? c->key_value_heads : c->heads;
+    const int32_t *positions = of_keys ? c->key_positions : c->query_positions;
     for (int64_t vector = 0; how->present && vector < c->batch * time * heads; vector++) {
-        double position = (double)(first + vector / heads % time);
+        double position = (double)((of_keys ? c->first_key : c->first_query) + vector / heads % time);
+        if (positions)
+            position = positions[vector / heads];
         int64_t span = vector * c->head_dim + how->start;
         for (int64_t i = 0; i < pairs; i++) {
             double angle = position * pow(10000.0, -2.0 * (double)i / (double)how->dim);
@@ -91,12 +96,12 @@ static void rotate_pair(void *with, int64_t x, int64_t y, double cosine, double 
     rotation->vectors[y] = keep(rotation->c, rotation->naive, a * sine + b * cosine);
 }
 
-/* Rotates vectors [batch, time, heads, head_dim], the first of them at position `first`. */
-static void rotate(const struct reference_case *c, double *vectors, int64_t time, int64_t heads,
-                   int64_t first, const struct reference_rotation *how, double direction, bool naive)
+/* Rotates all vectors of a side. */
+static void rotate(const struct reference_case *c, double *vectors, enum reference_side side,
+                   const struct reference_rotation *how, double direction, bool naive)
 {
     struct rotation rotation = {c, vectors, direction, naive};
-    reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation);
+    reference_each_pair(c, side, how, rotate_pair, &rotation);
 }
 
 /* Sums of products, in double, or in float where a naive program would. */
@@ -117,9 +122,11 @@ static void add_scaled(double *to, double factor, const double *from, int64_t co
         to[i] = naive ? (double)((float)to[i] + (float)factor * (float)from[i]) : to[i] + factor * from[i];
 }
 
-bool reference_sees(const struct reference_case *c, int64_t query, int64_t key)
+bool reference_sees(const struct reference_case *c, int64_t sequence, int64_t query, int64_t key)
 {
     int64_t distance = (c->first_query + query) - (c->first_key + key);
+    if (c->key_lengths && key >= c->key_lengths[sequence])
+        return false;
     return !c->causal || (distance >= 0 && (c->window == 0 || distance < c->window));
 }
 
@@ -132,9 +139,13 @@ const double *reference_bias_row(const struct reference_case *c, int64_t sequenc
                       : NULL;
 }
 
+struct query_of {
+    int64_t sequence, query;
+};
+
 /* p of one query over all keys, and the derivative of the softcap; returns log-sum-exp. */
 static double softmax_row(const struct reference_case *c, const double *query, const double *keys,
-                          const double *bias, int64_t m, double *p, double *d_softcap, bool naive)
+                          const double *bias, struct query_of m, double *p, double *d_softcap, bool naive)
 {
     int64_t stride = c->key_value_heads * c->head_dim;
     double row_max = -HUGE_VAL, sum = 0;
@@ -149,7 +160,7 @@ static double softmax_row(const struct reference_case *c, const double *query, c
         if (bias)
             score = naive ? (double)(float)(score + bias[n]) : score + bias[n];
         bool masked = bias && bias[n] <= -1e30;
-        p[n] = reference_sees(c, m, n) && !masked ? score : -HUGE_VAL;
+        p[n] = reference_sees(c, m.sequence, m.query, n) && !masked ? score : -HUGE_VAL;
         row_max = fmax(row_max, p[n]);
     }
     if (row_max == -HUGE_VAL) {
@@ -178,7 +189,7 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
     const double *query = rows->query + at, *keys = rows->key + keys_at, *values = rows->value + keys_at;
     const double *bias = reference_bias_row(c, b, h, m);
     t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
-        softmax_row(c, query, keys, bias, m, rows->p, rows->d_softcap, naive);
+        softmax_row(c, query, keys, bias, (struct query_of){b, m}, rows->p, rows->d_softcap, naive);
     for (int64_t n = 0; n < c->keys; n++)
         add_scaled(t->output + at, rows->p[n], values + n * stride, d, naive);
     for (int64_t i = 0; i < d; i++)
@@ -220,10 +231,10 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
                         make(c->keys),
                         make(c->keys),
                         make(c->keys)};
-    rotate(c, rows.query, c->queries, c->heads, c->first_query, &c->rope, 1, naive);
-    rotate(c, rows.key, c->keys, c->key_value_heads, c->first_key, &c->rope, 1, naive);
-    rotate(c, rows.value, c->keys, c->key_value_heads, c->first_key, &c->value_rope, 1, naive);
-    rotate(c, rows.d_output, c->queries, c->heads, c->first_query, &c->value_rope, 1, naive);
+    rotate(c, rows.query, REFERENCE_QUERIES, &c->rope, 1, naive);
+    rotate(c, rows.key, REFERENCE_KEYS, &c->rope, 1, naive);
+    rotate(c, rows.value, REFERENCE_KEYS, &c->value_rope, 1, naive);
+    rotate(c, rows.d_output, REFERENCE_QUERIES, &c->value_rope, 1, naive);
     memset(t->output, 0, (size_t)query_size * sizeof(double));
     for (int64_t i = 0; i < query_size && backward; i++)
         t->query_gradient[i] = 0;
@@ -233,14 +244,14 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         for (int64_t h = 0; h < c->heads; h++)
             for (int64_t m = 0; m < c->queries; m++)
                 attend(c, t, &rows, b, h, m, backward, naive);
-    rotate(c, t->output, c->queries, c->heads, c->first_query, &c->value_rope, -1, naive);
+    rotate(c, t->output, REFERENCE_QUERIES, &c->value_rope, -1, naive);
     if (backward) {
         round_all(c, t->query_gradient, query_size, naive);
         round_all(c, t->key_gradient, key_size, naive);
         round_all(c, t->value_gradient, key_size, naive);
-        rotate(c, t->query_gradient, c->queries, c->heads, c->first_query, &c->rope, -1, naive);
-        rotate(c, t->key_gradient, c->keys, c->key_value_heads, c->first_key, &c->rope, -1, naive);
-        rotate(c, t->value_gradient, c->keys, c->key_value_heads, c->first_key, &c->value_rope, -1, naive);
+        rotate(c, t->query_gradient, REFERENCE_QUERIES, &c->rope, -1, naive);
+        rotate(c, t->key_gradient, REFERENCE_KEYS, &c->rope, -1, naive);
+        rotate(c, t->value_gradient, REFERENCE_KEYS, &c->value_rope, -1, naive);
     }
     double *all[] = {rows.query, rows.key, rows.value, rows.d_output, rows.p, rows.d_softcap, rows.dp};
     for (int i = 0; i < 7; i++)

@@ -28,7 +28,13 @@ struct reference_case {
     double scale, softcap; /* scale 0 is not a default; softcap 0: none */
     struct reference_rotation rope, value_rope;
     struct reference_bias bias;
+    const int64_t *key_lengths;                     /* [batch]; NULL: all keys */
+    const int32_t *query_positions, *key_positions; /* [batch, queries] and [batch, keys], of the rotation;
+                                                       NULL: from first_query and first_key */
 };
+
+/* The vectors of queries (and outputs), or those of keys (and values). */
+enum reference_side { REFERENCE_QUERIES, REFERENCE_KEYS };
 
 /* Contiguous [batch, time, heads, head_dim]; log_sum_exp [batch, heads, queries]. */
 struct reference_tensors {
@@ -47,15 +53,14 @@ void reference_tensors_free(struct reference_tensors *tensors);
 void reference_run(const struct reference_case *c, struct reference_tensors *tensors, bool backward,
                    bool naive);
 
-/* Calls `visit` for each pair of channels of vectors [batch, time, heads, head_dim] that `how` rotates, the
- * first vector at position `first`: with the indices of its elements, and the cosine and sine of its angle.
- */
+/* Calls `visit` for each pair of channels of all vectors of one side that `how` rotates: with the indices of
+ * its elements, and the cosine and sine of its angle. */
 typedef void reference_visit(void *with, int64_t x, int64_t y, double cosine, double sine);
-void reference_each_pair(const struct reference_case *c, int64_t time, int64_t heads, int64_t first,
+void reference_each_pair(const struct reference_case *c, enum reference_side side,
                          const struct reference_rotation *how, reference_visit *visit, void *with);
 
-/* Whether a query sees a key, by position. */
-bool reference_sees(const struct reference_case *c, int64_t query, int64_t key);
+/* Whether a query of a sequence sees a key, by their positions in the shape. */
+bool reference_sees(const struct reference_case *c, int64_t sequence, int64_t query, int64_t key);
 
 /* The biases of one query, or NULL where there are none. */
 const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,

@@ -79,11 +79,11 @@ static void rotate_pair(void *with, int64_t x, int64_t y, double cosine, double 
     error[y] = (1 + 4 * U) * (s * off_a + c * off_b) + 4 * U * (s * fabs(a) + c * fabs(b)) + spread;
 }
 
-static void rotate(const struct reference_case *c, struct carried *vectors, int64_t time, int64_t heads,
-                   int64_t first, const struct reference_rotation *how, double direction)
+static void rotate(const struct reference_case *c, struct carried *vectors, enum reference_side side,
+                   const struct reference_rotation *how, double direction)
 {
     struct rotation rotation = {vectors, direction};
-    reference_each_pair(c, time, heads, first, how, rotate_pair, &rotation);
+    reference_each_pair(c, side, how, rotate_pair, &rotation);
 }
 
 /* One more rounding of each element, relative. */
@@ -127,7 +127,7 @@ static double score(struct bounding *w, struct place place)
     const double *bias = reference_bias_row(c, place.sequence, place.head, place.query);
     double size = -1;
     for (int64_t n = 0; n < c->keys; n++) {
-        w->visible[n] = reference_sees(c, place.query, n) && !(bias && bias[n] <= -1e30);
+        w->visible[n] = reference_sees(c, place.sequence, place.query, n) && !(bias && bias[n] <= -1e30);
         if (!w->visible[n])
             continue;
         double error,
@@ -265,12 +265,12 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
 }
 
 /* Applies the transposed rotation to a result, rounds it as it is stored, and writes its bound. */
-static void finish(const struct bounding *w, struct carried *result, int64_t time, int64_t heads,
-                   int64_t first, const struct reference_rotation *how, double *to)
+static void finish(const struct bounding *w, struct carried *result, enum reference_side side,
+                   const struct reference_rotation *how, double *to)
 {
-    int64_t count = w->c->batch * time * heads * w->c->head_dim;
+    int64_t count = side == REFERENCE_KEYS ? reference_key_size(w->c) : reference_query_size(w->c);
     round_all(result, count, 4 * U);
-    rotate(w->c, result, time, heads, first, how, -1);
+    rotate(w->c, result, side, how, -1);
     round_all(result, count, w->stored);
     memcpy(to, result->error, (size_t)count * sizeof *to);
 }
@@ -305,7 +305,7 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
                struct reference_tensors *bound, bool backward)
 {
     int64_t queries = reference_query_size(c), keys = reference_key_size(c);
-    int64_t m = c->queries, n = c->keys, heads = c->heads, shared = c->key_value_heads;
+    int64_t n = c->keys;
     double unit = c->bf16 ? U_BF16 : 0;
     struct bounding w = {
         .c = c,
@@ -330,10 +330,10 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
     };
     if (!w.visible)
         abort();
-    rotate(c, &w.query, m, heads, c->first_query, &c->rope, 1);
-    rotate(c, &w.key, n, shared, c->first_key, &c->rope, 1);
-    rotate(c, &w.value, n, shared, c->first_key, &c->value_rope, 1);
-    rotate(c, &w.d_output, m, heads, c->first_query, &c->value_rope, 1);
+    rotate(c, &w.query, REFERENCE_QUERIES, &c->rope, 1);
+    rotate(c, &w.key, REFERENCE_KEYS, &c->rope, 1);
+    rotate(c, &w.value, REFERENCE_KEYS, &c->value_rope, 1);
+    rotate(c, &w.d_output, REFERENCE_QUERIES, &c->value_rope, 1);
     /* Queries include the scale; rotated vectors are rounded to bf16 where they are factors of bf16 matmuls.
      */
     round_all(&w.query, queries, unit + 4 * U);
@@ -342,12 +342,12 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
     round_all(&w.d_output, queries, unit);
     each_row(&w, given, bound, forward_row);
     memcpy(w.exact_output, w.output.value, (size_t)queries * sizeof(double));
-    finish(&w, &w.output, m, heads, c->first_query, &c->value_rope, bound->output);
+    finish(&w, &w.output, REFERENCE_QUERIES, &c->value_rope, bound->output);
     if (backward) {
         each_row(&w, given, bound, backward_row);
-        finish(&w, &w.query_gradient, m, heads, c->first_query, &c->rope, bound->query_gradient);
-        finish(&w, &w.key_gradient, n, shared, c->first_key, &c->rope, bound->key_gradient);
-        finish(&w, &w.value_gradient, n, shared, c->first_key, &c->value_rope, bound->value_gradient);
+        finish(&w, &w.query_gradient, REFERENCE_QUERIES, &c->rope, bound->query_gradient);
+        finish(&w, &w.key_gradient, REFERENCE_KEYS, &c->rope, bound->key_gradient);
+        finish(&w, &w.value_gradient, REFERENCE_KEYS, &c->value_rope, bound->value_gradient);
     }
     struct carried *all[] = {&w.query,          &w.key,          &w.value,         &w.d_output, &w.output,
                              &w.query_gradient, &w.key_gradient, &w.value_gradient};

@@ -20,7 +20,8 @@ struct scene {
     struct trial_results results[SEQUENCES];
     int64_t lengths[SEQUENCES]; /* tokens decoded so far */
     int64_t capacity;
-    double *bias;    /* [heads, MAX, MAX], the same for every sequence; NULL: none */
+    double *bias;             /* [heads, MAX, MAX], the same for every sequence; NULL: none */
+    const int32_t *positions; /* [MAX] of the tokens of every sequence; NULL: 0, 1, 2, ... */
     bool head_major; /* caches are [sequence, head, capacity, head_dim], with gaps between the vectors */
     size_t element;
     void *key_cache, *value_cache;
@@ -59,6 +60,17 @@ static rotary_attention_bias place_bias(const struct scene *scene, int64_t first
             to[row * MAX + n] = (float)from[n];
     }
     return (rotary_attention_bias){to, heads * queries * MAX, queries * MAX, MAX};
+}
+
+/* Positions of the next `queries` tokens. */
+static int32_t *place_positions(const struct scene *scene, int64_t first, int64_t batch, int64_t queries)
+{
+    if (!scene->positions)
+        return NULL;
+    int32_t *to = trial_memory((size_t)(batch * queries) * sizeof *to);
+    for (int64_t s = 0; s < batch; s++)
+        memcpy(to + s * queries, scene->positions + scene->lengths[first + s], (size_t)queries * sizeof *to);
+    return to;
 }
 
 /* Fills rows of a sequence's caches with NaN if no later query sees them. Rows without a token are NaN from
@@ -129,6 +141,7 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
         .workspace =
             trial_memory(rotary_attention_decode_bytes(scene->plan.attention, batch, queries, capacity)),
         .bias = place_bias(scene, first, batch, queries),
+        .positions = place_positions(scene, first, batch, queries),
     };
     rotary_error error = {0};
     if (!CHECK_INT(rotary_attention_decode(scene->plan.attention, &call, &error), ROTARY_OK))
@@ -143,6 +156,7 @@ static void step(struct scene *scene, int64_t first, int64_t batch, int64_t quer
     free(value);
     free(output);
     free((void *)(uintptr_t)call.bias.data);
+    free((void *)(uintptr_t)call.positions);
     free(call.workspace);
 }
 
@@ -238,6 +252,7 @@ static void try_scene(struct reference_case c, int64_t capacity, bool head_major
         }
         c.bias = (struct reference_bias){.data = scene.bias, .head_stride = MAX * MAX, .query_stride = MAX};
     }
+    scene.positions = c.query_positions;
     make_sequences(&scene, c);
     for (int i = 0; i < count; i++) {
         decode_all(&scene, isas[i], 1);
@@ -246,6 +261,16 @@ static void try_scene(struct reference_case c, int64_t capacity, bool head_major
     for (int s = 0; s < SEQUENCES; s++)
         trial_results_free(&scene.results[s]);
     free(scene.bias);
+}
+
+/* Positions in no order; in steps of one token, some are in the table of the rotation's plan. */
+static void try_positions(struct reference_case c, int64_t capacity, bool head_major)
+{
+    int32_t positions[MAX];
+    for (int32_t i = 0; i < MAX; i++)
+        positions[i] = 37 * i % 101 - 11;
+    c.query_positions = c.key_positions = positions;
+    try_scene(c, capacity, head_major, false);
 }
 
 /* The argument, if any, is the number of scenes to run. */
@@ -292,6 +317,8 @@ int main(int argc, char **argv)
             try_scene(c, scenes[i].capacity, scenes[i].head_major, false);
             if (scenes[i].biased)
                 try_scene(c, scenes[i].capacity, scenes[i].head_major, true);
+            if (i == 3 || i == 7)
+                try_positions(c, scenes[i].capacity, scenes[i].head_major);
         }
     return check_report();
 }

@@ -171,6 +171,22 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
     call = forward_call(b);
     call.bias = (rotary_attention_bias){b->query, 0, 0, -TIME};
     refuse_forward(attention, call, "bias has a query_stride of -6; wanted 0 (shared) or more");
+    call = forward_call(b);
+    call.key_lengths = (const int64_t[]){TIME, TIME + 1};
+    refuse_forward(attention, call, "key_lengths[1] is 7; wanted 0 ... 6");
+    call.key_lengths = (const int64_t[]){-1, 0};
+    refuse_forward(attention, call, "key_lengths[0] is -1; wanted 0 ... 6");
+    call.shape.batch = 1;
+    call.packed_sequences = (rotary_attention_packed_sequences){(const int32_t[]){0, TIME}, NULL, 1};
+    refuse_forward(attention, call, "key_lengths are given for packed sequences; wanted their key_starts");
+    call = forward_call(b);
+    CHECK_INT((int64_t)rotary_attention_forward_call_bytes(attention, &call),
+              (int64_t)rotary_attention_forward_bytes(attention, call.shape));
+    call.shape.batch = -1;
+    CHECK_INT((int64_t)rotary_attention_forward_call_bytes(attention, &call), 0);
+    call = forward_call(b);
+    call.struct_size = 0;
+    CHECK_INT((int64_t)rotary_attention_forward_call_bytes(attention, &call), 0);
     for (int i = 0; i < 2 * TIME * QUERY_TOKEN; i++)
         CHECK(b->output[i] == 0.0f);
     /* A program built before bias was added has none, whatever bytes follow its struct. */

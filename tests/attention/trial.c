@@ -272,6 +272,15 @@ static rotary_attention_bias place_bias(const struct reference_case *c)
     return (rotary_attention_bias){data, c->bias.batch_stride, c->bias.head_stride, c->bias.query_stride};
 }
 
+/* Fills keys that a sequence does not have with NaN: they may not be read. */
+static void spoil_missing_keys(const struct reference_case *c, const struct placed *placed)
+{
+    int64_t token = c->key_value_heads * c->head_dim;
+    for (int64_t i = 0; i < reference_key_size(c) && c->key_lengths; i++)
+        if (i / token % c->keys >= c->key_lengths[i / token / c->keys])
+            memset(element_at(c, placed, i), 0xff, c->bf16 ? 2 : 4);
+}
+
 static void run_backward(const struct reference_case *c, const struct trial_plan *plan,
                          struct reference_tensors *t, const struct placed input[3],
                          const struct placed *output, const float *log_sum_exp, rotary_attention_bias bias,
@@ -281,7 +290,6 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
     rotary_error error = {0};
     place_fused(c, gradient);
     put(c, &output_gradient, t->output_gradient, reference_query_size(c));
-    void *workspace = trial_memory(rotary_attention_backward_bytes(plan->attention, shape));
     rotary_attention_backward_call call = {
         .struct_size = sizeof call,
         .shape = shape,
@@ -294,9 +302,12 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .query_gradient = gradient[0].view,
         .key_gradient = gradient[1].view,
         .value_gradient = gradient[2].view,
-        .workspace = workspace,
         .bias = bias,
+        .key_lengths = c->key_lengths,
+        .query_positions = c->query_positions,
+        .key_positions = c->key_positions,
     };
+    call.workspace = trial_memory(rotary_attention_backward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_backward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     take(c, &gradient[0], t->query_gradient, reference_query_size(c));
@@ -305,7 +316,7 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
     check_gaps(c, "gradients", gradient[0].buffer, gradient[0].elements);
     free(gradient[0].buffer);
     free(output_gradient.buffer);
-    free(workspace);
+    free(call.workspace);
 }
 
 void trial_run(const struct reference_case *c, const struct trial_plan *plan, struct reference_tensors *t,
@@ -317,10 +328,11 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
     put(c, &input[0], t->query, reference_query_size(c));
     put(c, &input[1], t->key, reference_key_size(c));
     put(c, &input[2], t->value, reference_key_size(c));
+    spoil_missing_keys(c, &input[1]);
+    spoil_missing_keys(c, &input[2]);
     rotary_attention_shape shape = {c->batch, c->queries, c->keys, c->first_query, c->first_key};
     int64_t rows = c->batch * c->heads * c->queries;
     float *log_sum_exp = trial_memory((size_t)rows * sizeof(float));
-    void *workspace = trial_memory(rotary_attention_forward_bytes(plan->attention, shape));
     rotary_attention_bias bias = place_bias(c);
     rotary_attention_forward_call call = {
         .struct_size = sizeof call,
@@ -330,12 +342,15 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
         .value = as_const(input[2].view),
         .output = output.view,
         .log_sum_exp = log_sum_exp,
-        .workspace = workspace,
         .bias = bias,
+        .key_lengths = c->key_lengths,
+        .query_positions = c->query_positions,
+        .key_positions = c->key_positions,
     };
+    call.workspace = trial_memory(rotary_attention_forward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_forward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
-    free(workspace);
+    free(call.workspace);
     if (backward)
         run_backward(c, plan, t, input, &output, log_sum_exp, bias, shape);
     for (int64_t i = 0; i < rows; i++)
