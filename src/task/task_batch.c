@@ -38,19 +38,20 @@ void task_batch_fill(const struct task_batch *batch, int64_t row, const struct t
     task_fill(batch->task, place, &memory);
 }
 
-struct batch task_batch_view(const struct task_batch *batch, int64_t rows)
+struct batch task_batch_view(const struct task_batch *batch, int64_t first, int64_t rows)
 {
+    const struct task_shape *shape = &batch->shape;
     struct batch view = {
         .input = {.batch = rows,
-                  .time = batch->shape.time,
-                  .tokens = batch->tokens,
-                  .lengths = batch->lengths},
-        .classes = batch->classes,
+                  .time = shape->time,
+                  .tokens = batch->tokens + first * shape->time,
+                  .lengths = at(batch->lengths, first)},
+        .classes = batch->classes + first * shape->time,
     };
     if (batch->source)
         view.source = (struct token_sequences){.batch = rows,
-                                               .time = batch->shape.source_time,
-                                               .tokens = batch->source,
-                                               .lengths = batch->source_lengths};
+                                               .time = shape->source_time,
+                                               .tokens = batch->source + first * shape->source_time,
+                                               .lengths = at(batch->source_lengths, first)};
     return view;
 }

@@ -26,7 +26,7 @@ void task_batch_carve(struct task_batch *batch, const struct task *task, int64_t
 /* Fills row `row` of the batch. Different rows may be filled by different threads. */
 void task_batch_fill(const struct task_batch *batch, int64_t row, const struct task_place *place);
 
-/* The batch of the first `rows` rows, which points into the memory. */
-struct batch task_batch_view(const struct task_batch *batch, int64_t rows);
+/* The batch of rows first ... first + rows - 1, which points into the memory. */
+struct batch task_batch_view(const struct task_batch *batch, int64_t first, int64_t rows);
 
 #endif

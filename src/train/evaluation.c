@@ -101,7 +101,7 @@ static struct batch validation_batch(uint64_t seed, int64_t first, int64_t rows,
         const struct task_place place = {.validation = true, .seed = seed, .row = first + row};
         task_batch_fill(&workspace->batch, row, &place);
     }
-    return task_batch_view(&workspace->batch, rows);
+    return task_batch_view(&workspace->batch, 0, rows);
 }
 
 static rotary_status validation_loss(struct decoder *decoder, const struct evaluation_config *config,
@@ -124,11 +124,13 @@ static rotary_status validation_loss(struct decoder *decoder, const struct evalu
         sums.counted += loss.counted;
         sums.correct += loss.correct;
     }
-    if (sums.counted > 0) {
-        const struct token_scores scores = token_scores(sums);
-        evaluation->loss = scores.loss;
-        evaluation->accuracy = scores.accuracy;
-    }
+    if (sums.counted == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the %lld validation sequences have no targets: wanted at least one",
+                           (long long)config->validation_sequences);
+    const struct token_scores scores = token_scores(sums);
+    evaluation->loss = scores.loss;
+    evaluation->accuracy = scores.accuracy;
     return ROTARY_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "train/trainer.h"
 
 #include "backend/profile.h"
+#include "base/fail.h"
 #include "train/memory.h"
 
 #include <math.h>
@@ -31,20 +32,21 @@ static rotary_status create_model(struct trainer *trainer, rotary_error *error)
 {
     const struct run_config *config = trainer->config;
     struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
+    int64_t rows = limits.batch * config->train.gradient_accumulation_steps;
     rotary_status status = task_create(&trainer->task, &config->task, error);
     if (status != ROTARY_OK)
         return status;
-    task_batch_carve(&trainer->batch, trainer->task, limits.batch, &trainer->arena);
+    task_batch_carve(&trainer->batch, trainer->task, rows, &trainer->arena);
     size_t bytes;
     status = decoder_bytes(trainer->backend, &config->model, limits, &bytes, error);
     if (status == ROTARY_OK)
         status = memory_check(__builtin_add_overflow(bytes, trainer->arena.used, &bytes) ? SIZE_MAX : bytes,
                               "training", error);
     if (status == ROTARY_OK)
-        status = rotary_arena_allocate(&trainer->arena, "a batch", error);
+        status = rotary_arena_allocate(&trainer->arena, "the data of a step", error);
     if (status != ROTARY_OK)
         return status;
-    task_batch_carve(&trainer->batch, trainer->task, limits.batch, &trainer->arena);
+    task_batch_carve(&trainer->batch, trainer->task, rows, &trainer->arena);
     return decoder_create(&trainer->decoder, trainer->backend, &config->model, limits,
                           (uint64_t)config->train.seed, error);
 }
@@ -68,39 +70,49 @@ void trainer_destroy(struct trainer *trainer)
     *trainer = (struct trainer){0};
 }
 
+/* Fills the micro-batches of a step, and counts their targets. */
+static rotary_status fill_step(const struct trainer *trainer, int64_t step, int64_t *targets,
+                               rotary_error *error)
+{
+    const struct task_place first = {.seed = (uint64_t)trainer->config->train.seed,
+                                     .step = (uint32_t)step,
+                                     .rows_per_step = trainer->batch.rows};
+    double begin = profile_begin(trainer->backend->profile);
+    *targets = batch_fill(&trainer->batch, trainer->backend->threads, &first);
+    profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
+    if (*targets == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the %lld sequences of step %lld have no targets: wanted at least one",
+                           (long long)trainer->batch.rows, (long long)step);
+    return ROTARY_OK;
+}
+
+/* The loss is the mean over the targets of the step, however many of them a micro-batch has: so all are
+ * counted before the first backward pass, and every micro-batch has the same gradient_scale. */
 static rotary_status run_batches(struct trainer *trainer, int64_t step, struct loss_sums *sum,
                                  rotary_error *error)
 {
     const struct train_config *train = &trainer->config->train;
-    const struct task_batch *memory = &trainer->batch;
-    const struct batch batch = task_batch_view(memory, memory->rows);
-    int64_t rows = train->gradient_accumulation_steps * memory->rows;
-    double targets = (double)rows * (double)batch.input.time;
+    int64_t targets;
+    rotary_status status = fill_step(trainer, step, &targets, error);
     *sum = (struct loss_sums){0};
-    for (int64_t micro = 0; micro < train->gradient_accumulation_steps; micro++) {
-        double begin = profile_begin(trainer->backend->profile);
-        const struct task_place first = {.seed = (uint64_t)train->seed,
-                                         .step = (uint32_t)step,
-                                         .row = micro * memory->rows,
-                                         .rows_per_step = rows};
-        batch_fill(memory, trainer->backend->threads, &first);
-        profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
+    for (int64_t micro = 0; status == ROTARY_OK && micro < train->gradient_accumulation_steps; micro++) {
+        const struct batch batch =
+            task_batch_view(&trainer->batch, micro * train->batch_size, train->batch_size);
         const struct decoder_call call = {
             .batch = &batch,
             .backward = true,
-            .gradient_scale = (float)(1.0 / targets),
+            .gradient_scale = (float)(1.0 / (double)targets),
             .seed = (uint64_t)train->seed,
             .micro_step = (uint32_t)((step - 1) * train->gradient_accumulation_steps + micro),
         };
-        struct loss_sums loss;
-        rotary_status status = decoder_run(trainer->decoder, &call, &loss, error);
-        if (status != ROTARY_OK)
-            return status;
+        struct loss_sums loss = {0};
+        status = decoder_run(trainer->decoder, &call, &loss, error);
         sum->total += loss.total;
         sum->counted += loss.counted;
         sum->correct += loss.correct;
     }
-    return ROTARY_OK;
+    return status;
 }
 
 rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer_step *result,

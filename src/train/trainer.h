@@ -15,7 +15,7 @@ struct trainer {
     const struct backend *backend;   /* borrowed */
     struct task *task;
     struct decoder *decoder;
-    struct task_batch batch;
+    struct task_batch batch; /* of all micro-batches of a step, one after another */
     struct schedule schedule;
     struct optimizer optimizer;
     struct rotary_arena arena;
@@ -34,8 +34,9 @@ struct trainer_step {
     bool diverged; /* loss or norm is not finite; the model was not updated */
 };
 
-/* Step `step`, counted from 1: data, forward, backward, clipping, update. Allocates nothing after the first
- * step of each shape. */
+/* Step `step`, counted from 1: data, forward, backward, clipping, update. The loss is the mean over all
+ * targets of the step, and so are the gradients, however the step is cut into micro-batches. Allocates
+ * nothing after the first step of each shape. A step without targets is ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer_step *result,
                                           rotary_error *error);
 

@@ -17,8 +17,12 @@ static void fill_row(void *argument, int64_t row, int worker)
     task_batch_fill(job->batch, row, &place);
 }
 
-void batch_fill(const struct task_batch *batch, int threads, const struct task_place *first)
+int64_t batch_fill(const struct task_batch *batch, int threads, const struct task_place *first)
 {
     struct fill_job job = {batch, first};
     rotary_parallel_for(threads, batch->rows, fill_row, &job);
+    int64_t targets = 0;
+    for (int64_t i = 0; i < batch->rows * batch->shape.time; i++)
+        targets += batch->classes[i] != BATCH_IGNORED;
+    return targets;
 }
