@@ -40,17 +40,16 @@ static rotary_status create_attention(struct attention_job *job, const struct at
                                       const struct backend *backend, enum attention_rotation rotation,
                                       rotary_error *error)
 {
-    static const enum position positions[] = {[ATTENTION_NONE] = POSITION_NONE,
-                                              [ATTENTION_ROPE] = POSITION_ROPE,
-                                              [ATTENTION_ROPER] = POSITION_ROPER};
-    struct position_config config = {.position = positions[rotation],
-                                     .heads = benchmark->heads,
+    rotary_rope_config rope;
+    rotary_rope_config_default(&rope);
+    rope.head_dim = benchmark->head_dim;
+    rope.table_positions = benchmark->time;
+    struct position_config config = {.heads = benchmark->heads,
                                      .key_value_heads = benchmark->heads,
                                      .head_dim = benchmark->head_dim,
-                                     .base = 10000.0,
-                                     .query_key_fraction = 1.0,
-                                     .value_fraction = 1.0,
-                                     .table_positions = benchmark->time};
+                                     .causal = true,
+                                     .rope = rotation == ATTENTION_NONE ? NULL : &rope,
+                                     .value_rope = rotation == ATTENTION_ROPER ? &rope : NULL};
     return position_attention_create(&job->position, backend, &config, error);
 }
 

@@ -41,12 +41,15 @@ static rotary_status create_attention(struct position_attention *position,
                                       const struct decode_benchmark *benchmark, const struct backend *backend,
                                       rotary_error *error)
 {
-    struct position_config config = {.position = POSITION_ROPE,
-                                     .heads = benchmark->heads,
+    rotary_rope_config rope;
+    rotary_rope_config_default(&rope);
+    rope.head_dim = benchmark->head_dim;
+    rope.table_positions = 0;
+    struct position_config config = {.heads = benchmark->heads,
                                      .key_value_heads = benchmark->key_value_heads,
                                      .head_dim = benchmark->head_dim,
-                                     .base = 10000.0,
-                                     .query_key_fraction = 1.0};
+                                     .causal = true,
+                                     .rope = &rope};
     return position_attention_create(position, backend, &config, error);
 }
 

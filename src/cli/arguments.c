@@ -41,6 +41,8 @@ static bool read_value(const struct setting *option, const char *text, struct se
     case SETTING_BOOLEAN:
     case SETTING_TEXT:
     case SETTING_LIST:
+    case SETTING_OBJECT:
+    case SETTING_ARRAY:
         break;
     }
     return false;
@@ -83,6 +85,9 @@ static rotary_status take(const struct setting *option, const char *text, void *
         list->items[list->count++] = text;
         return ROTARY_OK;
     }
+    case SETTING_OBJECT: /* of configurations only */
+    case SETTING_ARRAY:
+        break;
     }
     return ROTARY_OK;
 }

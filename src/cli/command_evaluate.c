@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "layer/position.h"
+#include "layer/encoding.h"
 #include "train/train.h"
 
 #include <stdio.h>

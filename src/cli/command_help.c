@@ -34,6 +34,12 @@ static void describe_values(const struct setting *setting, char *text, size_t by
     case SETTING_LIST:
         snprintf(text, bytes, "text");
         return;
+    case SETTING_OBJECT:
+        snprintf(text, bytes, "object, null");
+        return;
+    case SETTING_ARRAY:
+        snprintf(text, bytes, "list, null");
+        return;
     }
 }
 

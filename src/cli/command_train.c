@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
-#include "layer/position.h"
+#include "layer/encoding.h"
 #include "study/collection.h"
 #include "train/folder.h"
 #include "train/train.h"

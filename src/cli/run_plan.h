@@ -7,7 +7,7 @@
 #define ROTARY_CLI_RUN_PLAN_H
 
 #include "cli/command.h"
-#include "layer/position.h"
+#include "layer/encoding.h"
 #include "train/train.h"
 
 struct plan_request {

@@ -137,6 +137,13 @@ static rotary_status read_fraction(const struct rope_reader *reader, double *fra
     return ROTARY_OK;
 }
 
+int64_t rope_config_channels(int64_t head_dim, double fraction)
+{
+    double product = (double)head_dim * fraction;
+    int64_t channels = (int64_t)product, above = (int64_t)(product + 1e-9);
+    return channels % 2 == 0 ? channels : above;
+}
+
 const char *const rope_config_spans[] = {"front", "back", NULL};
 
 /* Which channels of a head rotate. Their number is qk_rope_head_dim, rotary_dim, or a share of the head, in
@@ -160,7 +167,7 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t rotary_
     else if (rotary_dim > 0)
         plan->rotary_dim = rotary_dim;
     else if (fraction < 1)
-        plan->rotary_dim = (int64_t)((double)plan->head_dim * fraction);
+        plan->rotary_dim = rope_config_channels(plan->head_dim, fraction);
     if (!status && (plan->rotary_dim < 2 || plan->rotary_dim > plan->head_dim || plan->rotary_dim % 2 != 0))
         return rotary_fail(reader->error, ROTARY_BAD_FILE,
                            "%s: %lld of a head's %lld channels would rotate, wanted an even number of them",

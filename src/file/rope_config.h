@@ -35,6 +35,11 @@ extern const char *const rope_config_pairings[];
 extern const char *const rope_config_spans[];
 extern const char *const rope_config_axes[];
 
+/* The channels of a head that a partial_rotary_factor rotates: the product, rounded down as transformers
+ * does. (Where rounding leaves the product just below an even number, it is that number: 0.58 * 100 is 58.)
+ */
+int64_t rope_config_channels(int64_t head_dim, double fraction);
+
 /* Refuses a key that may change the angles and is neither known nor ignored: any key of the rotation's
  * parameters, and keys of the model with a word that begins with "rope" or "rotary".
  *

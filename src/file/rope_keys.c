@@ -110,12 +110,14 @@ static bool names_rotation(const char *key)
 static rotary_status refuse_key(const struct rope_reader *reader, const char *within, const char *key)
 {
     const char *nearest = settings_nearest(key, parameter_keys);
+    bool option = !reader->request->of_settings;
     return rotary_fail(
         reader->error, ROTARY_BAD_FILE,
         "%s: %s%s%s has the key \"%.60s\", which is not known and may change the angles%s%s%s; "
-        "wanted one that is known, or --ignore %.60s",
+        "wanted one that is known%s%.60s",
         reader->where, within ? "\"" : "the model", within ? within : "", within ? "\"" : "", key,
-        nearest ? " (did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?)" : "", key);
+        nearest ? " (did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?)" : "",
+        option ? ", or --ignore " : "", option ? key : "");
 }
 
 /* A key of `object` that is neither known nor ignored, other than null; NULL if there is none. */

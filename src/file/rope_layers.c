@@ -21,10 +21,17 @@ static const struct {
                    {"compress", "compress_rope_theta"}};
 enum { LOCAL_BASES = sizeof local_bases / sizeof local_bases[0] };
 
+/* 0 is how the settings of our models write that there is none. */
+static bool has_base(const json_t *object, const char *key)
+{
+    const json_t *value = rope_reader_value(object, key);
+    return value && !(json_is_number(value) && json_number_value(value) == 0);
+}
+
 const char *rope_layers_local_base(const struct rope_reader *reader, const char *layer_type)
 {
     for (size_t i = 0; i < LOCAL_BASES; i++)
-        if (rope_reader_value(reader->text_config, local_bases[i].key) &&
+        if (has_base(reader->text_config, local_bases[i].key) &&
             (!layer_type || strcmp(layer_type, local_bases[i].layer_type) == 0))
             return local_bases[i].key;
     return NULL;
@@ -154,7 +161,7 @@ static rotary_status choose_layer_type(struct rope_reader *reader)
     if (!in_file && !in_family && reader->parameters)
         narrow_family_parameters(reader, NULL);
     if (!in_file && !in_family)
-        return layer_type
+        return layer_type && !reader->request->of_settings
                    ? rotary_fail(reader->error, ROTARY_BAD_FILE,
                                  "%s has one rotation for all layer types, but \"%.60s\" was requested",
                                  reader->where, layer_type)

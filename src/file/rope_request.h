@@ -37,6 +37,9 @@ struct rope_config_request {
      * MLA's heads are meant with their unrotated channels or without. */
     int64_t head_dim;
     const char *const *ignored; /* unknown keys to accept, NULL-terminated; NULL: none */
+    /* The object is the settings of a model of ours: layer_type names layers also where all have one
+     * rotation, and messages do not speak of options. */
+    bool of_settings;
     /* Gives the defaults of a model type, all 0 if it is not known; the reader frees them. NULL: there are
      * none. */
     rotary_status (*find_family)(const char *model_type, struct rope_family *family, rotary_error *error);

@@ -116,7 +116,34 @@ static void describe_wanted(const struct setting *setting, char wanted[SETTINGS_
     case SETTING_LIST:
         snprintf(wanted, SETTINGS_NAMES_BYTES, "a text of at most %d bytes", SETTING_TEXT_BYTES - 1);
         return;
+    case SETTING_OBJECT:
+    case SETTING_ARRAY:
+        snprintf(wanted, SETTINGS_NAMES_BYTES, "%s of at most %d bytes, or null",
+                 setting->type == SETTING_OBJECT ? "an object" : "a list", SETTING_JSON_BYTES - 1);
+        return;
     }
+}
+
+json_t *settings_json(const char *text)
+{
+    return text[0] ? json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL) : json_null();
+}
+
+static bool is_json(enum setting_type type)
+{
+    return type == SETTING_OBJECT || type == SETTING_ARRAY;
+}
+
+/* Whether the text, which may be NULL, fits and is what the row wants. */
+static bool allows_json(const struct setting *setting, const char *text)
+{
+    if (!text || strlen(text) >= SETTING_JSON_BYTES)
+        return false;
+    json_t *json = settings_json(text);
+    bool allowed =
+        text[0] == 0 || (setting->type == SETTING_OBJECT ? json_is_object(json) : json_is_array(json));
+    json_decref(json);
+    return allowed;
 }
 
 int setting_choice(const struct setting *setting, const char *name)
@@ -145,6 +172,9 @@ bool setting_allows(const struct setting *setting, const struct setting_value *v
     case SETTING_TEXT:
     case SETTING_LIST:
         return value->text && strlen(value->text) < SETTING_TEXT_BYTES;
+    case SETTING_OBJECT:
+    case SETTING_ARRAY:
+        return allows_json(setting, value->text);
     }
     return false;
 }
@@ -175,7 +205,13 @@ static bool read_integer(const json_t *json, int64_t *integer)
     return whole;
 }
 
-/* False if it is of another type. */
+/* The caller frees it; NULL without memory. */
+static char *compact_text(const json_t *json)
+{
+    return json_is_null(json) ? strdup("") : file_json_text(json, JSON_ENCODE_ANY | JSON_COMPACT);
+}
+
+/* False if it is of another type. The caller frees value->owned. */
 static bool read_value(const struct setting *setting, const json_t *json, struct setting_value *value)
 {
     switch (setting->type) {
@@ -195,6 +231,12 @@ static bool read_value(const struct setting *setting, const json_t *json, struct
         return json_is_string(json);
     case SETTING_LIST:
         return false;
+    case SETTING_OBJECT:
+        value->text = value->owned = compact_text(json);
+        return value->text && (json_is_object(json) || json_is_null(json));
+    case SETTING_ARRAY:
+        value->text = value->owned = compact_text(json);
+        return value->text && (json_is_array(json) || json_is_null(json));
     }
     return false;
 }
@@ -215,6 +257,8 @@ static void store(const struct setting *setting, const struct setting_value *val
         *(int *)member = (int)value->integer;
         return;
     case SETTING_TEXT:
+    case SETTING_OBJECT:
+    case SETTING_ARRAY:
         memcpy(member, value->text, strlen(value->text) + 1);
         return;
     case SETTING_LIST:
@@ -237,11 +281,13 @@ static rotary_status take(const struct setting *setting, const json_t *json, voi
                           rotary_error *error)
 {
     struct setting_value value = {0};
+    rotary_status status = ROTARY_OK;
     if (!read_value(setting, json, &value) || !setting_allows(setting, &value))
-        return refuse_json(setting, json, where, error);
-    if (member)
+        status = refuse_json(setting, json, where, error);
+    else if (member)
         store(setting, &value, member);
-    return ROTARY_OK;
+    free(value.owned);
+    return status;
 }
 
 /* ---- tables ---- */
@@ -358,6 +404,9 @@ static json_t *member_value(const struct setting *setting, const void *member)
         return json_string(member);
     case SETTING_LIST:
         return NULL;
+    case SETTING_OBJECT:
+    case SETTING_ARRAY:
+        return settings_json(member);
     }
     return NULL;
 }
@@ -390,6 +439,9 @@ static struct setting_value load(const struct setting *setting, const void *memb
         return (struct setting_value){.integer = *(const int *)member};
     case SETTING_TEXT:
         return (struct setting_value){.text = memchr(member, 0, SETTING_TEXT_BYTES) ? member : NULL};
+    case SETTING_OBJECT:
+    case SETTING_ARRAY:
+        return (struct setting_value){.text = memchr(member, 0, SETTING_JSON_BYTES) ? member : NULL};
     case SETTING_LIST:
         break;
     }
@@ -405,7 +457,7 @@ static rotary_status check_member(const struct setting *setting, const void *mem
     json_t *json = NULL; /* also of an infinity and a NaN */
     if (setting->type == SETTING_CHOICE)
         json = json_integer(value.integer);
-    else if (setting->type != SETTING_TEXT)
+    else if (setting->type != SETTING_TEXT && !is_json(setting->type))
         json = member_value(setting, member);
     rotary_status status = refuse_json(setting, json, where, error);
     json_decref(json);

@@ -19,9 +19,13 @@ enum setting_type {
     SETTING_CHOICE,  /* int: index into `choices` */
     SETTING_TEXT,    /* char[SETTING_TEXT_BYTES] */
     SETTING_LIST,    /* of texts; of options only */
+    /* JSON kept as text, so that a configuration can be copied by value: char[SETTING_JSON_BYTES], compact;
+     * empty for null. Of configurations only. settings_json parses it. */
+    SETTING_OBJECT, /* an object or null */
+    SETTING_ARRAY,  /* a list or null */
 };
 
-enum { SETTING_TEXT_BYTES = 256 };
+enum { SETTING_TEXT_BYTES = 256, SETTING_JSON_BYTES = 8192 };
 
 struct setting {
     const char *name; /* "steps", a key of JSON and --set; or "--steps", an option */
@@ -57,6 +61,10 @@ ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int
 ROTARY_CHECKED rotary_status settings_check(const struct settings *settings, int count, const char *where,
                                             rotary_error *error);
 
+/* The value of a SETTING_OBJECT or SETTING_ARRAY, which the caller frees by json_decref: JSON's null for an
+ * empty text; NULL without memory, or for a text that is not JSON (settings_check refuses it). */
+json_t *settings_json(const char *text);
+
 /* The row whose name is the first `length` bytes of `name`, and its member; NULL if there is none. */
 const struct setting *settings_find(const struct settings *settings, int count, const char *name,
                                     size_t length, void **member);
@@ -67,7 +75,8 @@ const struct setting *settings_suggest(const struct settings *settings, int coun
 struct setting_value {
     int64_t integer; /* also 0 or 1 of a boolean, and the index of a choice, -1 for a name that is none */
     double real;
-    const char *text;
+    const char *text; /* also the JSON of an object or a list; empty for null */
+    char *owned;      /* what the reader allocated for it; NULL: nothing */
 };
 /* Whether the row's range, choices or length allow the value. */
 bool setting_allows(const struct setting *setting, const struct setting_value *value);

@@ -3,69 +3,48 @@
 
 #include <math.h>
 
-static const struct position_encoding encodings[POSITIONS] = {
-    [POSITION_NONE] = {EMBEDDING_POSITION_NONE, false, false},
-    [POSITION_LEARNED] = {EMBEDDING_POSITION_LEARNED, false, false},
-    [POSITION_SINUSOIDAL] = {EMBEDDING_POSITION_SINUSOIDAL, false, false},
-    [POSITION_ROPE] = {EMBEDDING_POSITION_NONE, true, false},
-    [POSITION_ROPER] = {EMBEDDING_POSITION_NONE, true, true},
-};
-
-const char *const position_names[] = {"none", "learned", "sinusoidal", "rope", "roper", NULL};
-
-const struct position_encoding *position_encoding(enum position position)
-{
-    return &encodings[position];
-}
-
-int64_t position_rotary_dim(int64_t head_dim, double fraction)
-{
-    return (int64_t)floor((double)head_dim * fraction + 1e-9);
-}
-
-/* *rope is not written where no channel is rotated. */
+/* *rope is not written without a configuration. */
 static rotary_status create_rope(rotary_rope **rope, const struct backend *backend,
-                                 const struct position_config *config, double fraction, rotary_error *error)
+                                 const rotary_rope_config *config, rotary_error *error)
 {
-    int64_t channels = position_rotary_dim(config->head_dim, fraction);
-    if (channels == 0) /* the plan reads 0 as all channels */
+    if (!config)
         return ROTARY_OK;
-    rotary_rope_config plan;
-    rotary_rope_config_default(&plan);
-    plan.head_dim = config->head_dim;
-    plan.rotary_dim = channels;
-    plan.pairing = config->pairing;
-    plan.base = config->base;
-    plan.table_positions = config->table_positions;
+    rotary_rope_config plan = *config;
     plan.threads = backend->threads;
     plan.isa = backend->isa;
     return rotary_rope_create(rope, &plan, error);
+}
+
+static rotary_status create_attention(struct position_attention *made, const struct backend *backend,
+                                      const struct position_config *config, rotary_error *error)
+{
+    rotary_attention_config plan;
+    rotary_attention_config_default(&plan);
+    plan.heads = config->heads;
+    plan.key_value_heads = config->key_value_heads;
+    plan.head_dim = config->head_dim;
+    plan.dtype = backend->storage;
+    plan.causal = config->causal;
+    plan.window = config->window;
+    plan.rope = made->rope;
+    plan.value_rope = made->value_rope;
+    plan.threads = backend->threads;
+    plan.isa = backend->isa;
+    double factor = made->rope ? rotary_rope_softmax_factor(made->rope) : 1.0;
+    if (factor != 1.0) /* else the plan's own default */
+        plan.scale = (float)(factor / sqrt((double)config->head_dim));
+    return rotary_attention_create(&made->attention, &plan, error);
 }
 
 rotary_status position_attention_create(struct position_attention *attention, const struct backend *backend,
                                         const struct position_config *config, rotary_error *error)
 {
     struct position_attention made = {0};
-    const struct position_encoding *encoding = position_encoding(config->position);
-    rotary_status status = ROTARY_OK;
-    if (encoding->rotate_query_key)
-        status = create_rope(&made.rope, backend, config, config->query_key_fraction, error);
-    if (status == ROTARY_OK && encoding->rotate_value)
-        status = create_rope(&made.value_rope, backend, config, config->value_fraction, error);
-    if (status == ROTARY_OK) {
-        rotary_attention_config plan;
-        rotary_attention_config_default(&plan);
-        plan.heads = config->heads;
-        plan.key_value_heads = config->key_value_heads;
-        plan.head_dim = config->head_dim;
-        plan.dtype = backend->storage;
-        plan.causal = true;
-        plan.rope = made.rope;
-        plan.value_rope = made.value_rope;
-        plan.threads = backend->threads;
-        plan.isa = backend->isa;
-        status = rotary_attention_create(&made.attention, &plan, error);
-    }
+    rotary_status status = create_rope(&made.rope, backend, config->rope, error);
+    if (status == ROTARY_OK)
+        status = create_rope(&made.value_rope, backend, config->value_rope, error);
+    if (status == ROTARY_OK)
+        status = create_attention(&made, backend, config, error);
     if (status == ROTARY_OK)
         *attention = made;
     else

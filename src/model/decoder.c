@@ -10,22 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static rotary_status create_position(struct position_attention *position, const struct backend *backend,
-                                     const struct decoder_config *config, int64_t table_positions,
-                                     rotary_error *error)
-{
-    struct position_config row = {.position = (enum position)config->position,
-                                  .heads = config->num_attention_heads,
-                                  .key_value_heads = config->num_key_value_heads,
-                                  .head_dim = config->head_dim,
-                                  .pairing = (rotary_pairing)config->pairing,
-                                  .base = config->rope_theta,
-                                  .query_key_fraction = config->partial_rotary_factor,
-                                  .value_fraction = config->value_fraction,
-                                  .table_positions = table_positions};
-    return position_attention_create(position, backend, &row, error);
-}
-
 static struct initial_config initial_of(const struct decoder_config *config)
 {
     return (struct initial_config){
@@ -37,7 +21,7 @@ static struct stack_part attention_part(const struct decoder *decoder)
     const struct decoder_config *config = &decoder->config;
     return (struct stack_part){.type = "self_attention",
                                .name = "attention",
-                               .plans = decoder->plans,
+                               .plans = decoder->plans.of_layer,
                                .config = {.initial = initial_of(config),
                                           .in_bias = config->bias,
                                           .out_bias = config->bias,
@@ -159,22 +143,16 @@ static rotary_status create_without_memory(struct decoder **decoder, const struc
                                            int64_t table_positions, bool measured, rotary_error *error)
 {
     struct decoder *made = calloc(1, sizeof *made);
-    if (made) {
-        *made = *given;
-        made->plans = calloc((size_t)given->config.num_hidden_layers, sizeof *made->plans);
-    }
-    if (!made || !made->plans) {
-        free(made);
+    if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a model of %lld layers",
                            (long long)given->config.num_hidden_layers);
-    }
+    *made = *given;
     rotary_status status = decoder_config_check(&made->config, error);
     if (status == ROTARY_OK)
         status = check_limits(made->limits, error);
     if (status == ROTARY_OK)
-        status = create_position(&made->position, made->backend, &made->config, table_positions, error);
-    for (int64_t layer = 0; layer < made->config.num_hidden_layers; layer++)
-        made->plans[layer] = made->position.attention;
+        status =
+            attention_plans_create(&made->plans, made->backend, &made->config, true, table_positions, error);
     if (status == ROTARY_OK)
         status = add_layers(made, measured, error);
     if (status == ROTARY_OK)
@@ -184,16 +162,15 @@ static rotary_status create_without_memory(struct decoder **decoder, const struc
     return status;
 }
 
-/* Elements of the position tables: cosines and sines of rotated channels, or the embedding's sinusoids. */
-static double count_table(const struct decoder_config *config)
+/* Bytes of the position tables: cosines and sines of rotated channels, or the embedding's sinusoids. */
+static double count_tables(const struct decoder *decoder)
 {
+    const struct decoder_config *config = &decoder->config;
     const struct position_encoding *encoding = position_encoding((enum position)config->position);
-    int64_t columns = encoding->embedding == EMBEDDING_POSITION_SINUSOIDAL ? config->hidden_size : 0;
-    if (encoding->rotate_query_key)
-        columns += position_rotary_dim(config->head_dim, config->partial_rotary_factor);
-    if (encoding->rotate_value)
-        columns += position_rotary_dim(config->head_dim, config->value_fraction);
-    return (double)config->max_position_embeddings * (double)columns;
+    double positions = (double)config->max_position_embeddings, bytes = 0;
+    if (encoding->embedding == EMBEDDING_POSITION_SINUSOIDAL)
+        bytes = positions * (double)config->hidden_size * sizeof(float);
+    return bytes + attention_plans_table_bytes(&decoder->plans, config->max_position_embeddings);
 }
 
 rotary_status decoder_bytes(const struct backend *backend, const struct decoder_config *config,
@@ -207,10 +184,10 @@ rotary_status decoder_bytes(const struct backend *backend, const struct decoder_
     carve(decoder);
     double copies = limits.training ? 4.0 : 1.0; /* values, gradients, two moments */
     struct loss_config loss = loss_config_of(decoder);
-    double total =
-        (double)decoder->arena.used + (double)loss_bytes(backend, decoder->config.vocab_size, &loss) +
-        ((double)decoder->parameters.elements * copies + count_table(&decoder->config)) * sizeof(float) +
-        (double)stack_weight_bytes(decoder->stack) + (double)linear_bytes(decoder->output);
+    double total = (double)decoder->arena.used +
+                   (double)loss_bytes(backend, decoder->config.vocab_size, &loss) +
+                   (double)decoder->parameters.elements * copies * sizeof(float) + count_tables(decoder) +
+                   (double)stack_weight_bytes(decoder->stack) + (double)linear_bytes(decoder->output);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
     decoder_destroy(decoder);
     return ROTARY_OK;
@@ -261,10 +238,9 @@ void decoder_destroy(struct decoder *decoder)
     loss_destroy(decoder->loss);
     linear_destroy(decoder->output);
     embedding_destroy(&decoder->embedding);
-    position_attention_destroy(&decoder->position);
+    attention_plans_destroy(&decoder->plans);
     parameters_free(&decoder->parameters);
     rotary_arena_free(&decoder->arena);
-    free(decoder->plans);
     free(decoder);
 }
 

@@ -9,35 +9,10 @@
 #include "backend/backend.h"
 #include "backend/parameters.h"
 #include "base/batch.h"
-#include "file/settings.h"
 #include "layer/loss.h"
+#include "model/config_check.h"
 
 struct decoder;
-
-/* Keys are Hugging Face's where it has one; decoder_settings() lists each with its range. */
-struct decoder_config {
-    int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim,
-        intermediate_size, max_position_embeddings;
-    int hidden_act;     /* relu, gelu, swiglu: enum activation */
-    int position;       /* none, learned, sinusoidal, rope, roper: layer/position.h */
-    int pairing;        /* half, interleaved */
-    int norm;           /* layer_norm, rms_norm */
-    int norm_position;  /* pre, post */
-    int initialisation; /* pytorch, normal */
-    double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, initializer_range,
-        label_smoothing;
-    bool bias, tie_word_embeddings, scale_embedding;
-};
-
-void decoder_config_default(struct decoder_config *config);
-/* The settings table of `config`. */
-struct settings decoder_settings(struct decoder_config *config);
-/* Checks that the members agree (heads divide width, rotary dimensions are even, ...) and replaces head_dim,
- * num_key_value_heads and intermediate_size of 0 by the values that follow from the others. */
-ROTARY_CHECKED rotary_status decoder_config_check(struct decoder_config *config, rotary_error *error);
-
-/* Whether the feed-forward layer has a gate (swiglu). */
-bool decoder_is_gated(const struct decoder_config *config);
 
 /* The maximum per call: `batch` sequences of `time` tokens. */
 struct decoder_limits {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The configuration of a decoder: defaults, settings table, validation.
+ * The configuration of a decoder: defaults, settings table.
  */
-#include "model/decoder.h"
+#include "model/decoder_config.h"
 
-#include "base/fail.h"
 #include "layer/activation.h"
-#include "layer/position.h"
+#include "layer/encoding.h"
 
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", NULL};
 static const char *const pairings[] = {"half", "interleaved", NULL};
@@ -28,8 +27,6 @@ void decoder_config_default(struct decoder_config *config)
                                       .bias = true};
 }
 
-enum { MAX_HEAD_DIM = 1024 };
-
 #define MEMBER(name) offsetof(struct decoder_config, name)
 
 static const struct setting table[] = {
@@ -42,7 +39,7 @@ static const struct setting table[] = {
      .help = "query heads"},
     {"num_key_value_heads", SETTING_INTEGER, MEMBER(num_key_value_heads), 0, 1024, NULL,
      .help = "key-value heads; 0: num_attention_heads"},
-    {"head_dim", SETTING_INTEGER, MEMBER(head_dim), 0, MAX_HEAD_DIM, NULL,
+    {"head_dim", SETTING_INTEGER, MEMBER(head_dim), 0, DECODER_MAX_HEAD_DIM, NULL,
      .help = "channels per head; 0: hidden_size / num_attention_heads"},
     {"intermediate_size", SETTING_INTEGER, MEMBER(intermediate_size), 0, 1 << 22, NULL,
      .help = "width of the feed-forward layer; 0: 4 hidden_size"},
@@ -66,6 +63,19 @@ static const struct setting table[] = {
      .help = "fraction of a head's query and key channels to rotate"},
     {"value_fraction", SETTING_REAL, MEMBER(value_fraction), 0.0, 1.0, NULL,
      .help = "fraction of a head's value channels to rotate (roper)"},
+    {"rope_scaling", SETTING_OBJECT, MEMBER(rope_scaling), 0, 0, NULL,
+     .help = "scaling of the rotation, as in config.json of transformers: {\"rope_type\":\"yarn\", ...}"},
+    {"rope_parameters", SETTING_OBJECT, MEMBER(rope_parameters), 0, 0, NULL,
+     .help = "all parameters of the rotation, once or for each layer type; null for a type: no rotation"},
+    {"rope_local_base_freq", SETTING_REAL, MEMBER(rope_local_base_freq), 0.0, 1e12, NULL,
+     .help = "base of layers of type sliding_attention; 0: that of all layers"},
+    {"layer_types", SETTING_ARRAY, MEMBER(layer_types), 0, 0, NULL,
+     .help = "full_attention or sliding_attention for each layer; null: all alike"},
+    {"sliding_window", SETTING_INTEGER, MEMBER(sliding_window), 0, 1 << 24, NULL,
+     .help = "last tokens that layers of type sliding_attention attend to (all layers without layer_types); "
+             "0: no such layer"},
+    {"no_rope_layers", SETTING_ARRAY, MEMBER(no_rope_layers), 0, 0, NULL,
+     .help = "1 or 0 for each layer: 0 does not rotate; null: all rotate"},
     {"dropout", SETTING_REAL, MEMBER(dropout), 0.0, 0.99, NULL,
      .help = "of the embedding and of every residual branch"},
     {"label_smoothing", SETTING_REAL, MEMBER(label_smoothing), 0.0, 0.99, NULL,
@@ -85,63 +95,4 @@ struct settings decoder_settings(struct decoder_config *config)
 bool decoder_is_gated(const struct decoder_config *config)
 {
     return config->hidden_act == ACTIVATION_SWIGLU;
-}
-
-static rotary_status check_rotary(const struct decoder_config *config, const char *key, double fraction,
-                                  rotary_error *error)
-{
-    int64_t channels = position_rotary_dim(config->head_dim, fraction);
-    if (channels % 2 != 0)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "%s %g of head_dim %lld rotates %lld channels: wanted an even number, as channels are "
-            "rotated in pairs",
-            key, fraction, (long long)config->head_dim, (long long)channels);
-    return ROTARY_OK;
-}
-
-rotary_status decoder_config_check(struct decoder_config *config, rotary_error *error)
-{
-    if (config->vocab_size < 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "vocab_size is %lld: a model needs at least 1 token",
-                           (long long)config->vocab_size);
-    if (config->max_position_embeddings < 1)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "max_position_embeddings is %lld: a model needs at least 1 position",
-                           (long long)config->max_position_embeddings);
-    if (config->head_dim == 0) {
-        if (config->hidden_size % config->num_attention_heads != 0)
-            return rotary_fail(
-                error, ROTARY_INVALID_ARGUMENT,
-                "hidden_size %lld is not a multiple of num_attention_heads %lld: choose a width that "
-                "the heads divide, or set head_dim",
-                (long long)config->hidden_size, (long long)config->num_attention_heads);
-        int64_t head_dim = config->hidden_size / config->num_attention_heads;
-        if (head_dim > MAX_HEAD_DIM)
-            return rotary_fail(
-                error, ROTARY_INVALID_ARGUMENT,
-                "hidden_size %lld over num_attention_heads %lld makes heads of %lld channels: wanted at most "
-                "%d; choose more heads, or set head_dim",
-                (long long)config->hidden_size, (long long)config->num_attention_heads, (long long)head_dim,
-                MAX_HEAD_DIM);
-        config->head_dim = head_dim;
-    }
-    if (config->num_key_value_heads == 0)
-        config->num_key_value_heads = config->num_attention_heads;
-    if (config->num_attention_heads % config->num_key_value_heads != 0)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "num_attention_heads %lld is not a multiple of num_key_value_heads %lld: each key-value "
-            "head serves equally many query heads",
-            (long long)config->num_attention_heads, (long long)config->num_key_value_heads);
-    if (config->intermediate_size == 0)
-        config->intermediate_size = 4 * config->hidden_size;
-    const struct position_encoding *encoding = position_encoding((enum position)config->position);
-    rotary_status status = ROTARY_OK;
-    if (encoding->rotate_query_key)
-        status = check_rotary(config, "partial_rotary_factor", config->partial_rotary_factor, error);
-    if (status == ROTARY_OK && encoding->rotate_value)
-        status = check_rotary(config, "value_fraction", config->value_fraction, error);
-    return status;
 }

@@ -8,7 +8,7 @@
 
 #include "layer/embedding.h"
 #include "layer/loss.h"
-#include "layer/position.h"
+#include "model/attention_plans.h"
 #include "model/decoder.h"
 #include "model/stack.h"
 
@@ -21,8 +21,7 @@ struct decoder {
     struct parameters parameters;
     struct rotary_arena arena; /* of the activations */
 
-    struct position_attention position;
-    const rotary_attention **plans; /* [layers] */
+    struct attention_plans plans;
     struct embedding embedding;
     struct stack *stack;
     struct linear *output;

@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
-#include "layer/position.h"
+#include "layer/encoding.h"
 #include "study/collection.h"
 #include "train/folder.h"
 

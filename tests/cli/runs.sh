@@ -28,6 +28,17 @@ cmp run/model.safetensors parts/model.safetensors || complain "a resumed run has
 does 0 train index --resume --out parts
 says "5 steps"
 
+# A rotation as transformers describe it, in --set, in config.json, and for the other commands that read it.
+yarn='{"rope_type":"yarn","factor":4,"original_max_position_embeddings":16}'
+# shellcheck disable=SC2086
+does 0 train index --position roper $tiny --set "rope_scaling=$yarn" --steps 2 --out yarn
+does 0 train index --steps 3 --set "rope_scaling=$yarn" --resume --out yarn --json
+has steps 3
+does 0 frequencies --config yarn/config.json
+has rope_type '"yarn"'
+refuses 1 'rope_scaling is {"rope_type": "yarn", "factor": 4' train index --steps 4 --set rope_scaling=null --resume --out yarn
+does 0 generate yarn --prompt '?s=' --json
+
 # Options are checked against the configuration of the run that is resumed: six heads of 96 channels, which 128 have no place for.
 six="--set num_attention_heads=6 --set num_key_value_heads=6"
 # shellcheck disable=SC2086

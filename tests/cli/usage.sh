@@ -52,7 +52,11 @@ refuses 2 'the configuration has task prefix, wanted index' train index --set ta
 refuses 2 'generate wants --prompt TEXT' generate absent
 
 # Members that do not fit together.
-refuses 2 'rotary' train index --set hidden_size=36 --set num_attention_heads=4 --set num_key_value_heads=4
+refuses 2 'channels would rotate' train index --set hidden_size=36 --set num_attention_heads=4 --set num_key_value_heads=4
+refuses 2 '"rope_scaling" is "yarn", wanted an object' train index --set rope_scaling=yarn
+refuses 2 'did you mean "factor"?' train index --set 'rope_scaling={"rope_type":"linear","factr":2}'
+refuses 2 'has no "factor", which rope_type linear needs' train index --set 'rope_scaling={"rope_type":"linear"}'
+refuses 2 'layer_types has 1 entries' train index --set 'layer_types=["full_attention"]'
 refuses 2 'num_attention_heads' train index --set hidden_size=130 --set num_attention_heads=4
 refuses 2 'num_key_value_heads' train index --set num_key_value_heads=3
 refuses 2 'sequence_length' train index --set sequence_length=16

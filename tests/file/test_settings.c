@@ -17,6 +17,7 @@ struct sample {
     bool bias;
     int act;
     char name[SETTING_TEXT_BYTES];
+    char scaling[SETTING_JSON_BYTES], types[SETTING_JSON_BYTES];
 };
 
 static const struct setting sample_table[] = {
@@ -29,8 +30,14 @@ static const struct setting name_table[] = {
     {"run_name", SETTING_TEXT, offsetof(struct sample, name), 0, 0, NULL, .help = "name"},
 };
 
+static const struct setting json_table[] = {
+    {"rope_scaling", SETTING_OBJECT, offsetof(struct sample, scaling), 0, 0, NULL, .help = "scaling"},
+    {"layer_types", SETTING_ARRAY, offsetof(struct sample, types), 0, 0, NULL, .help = "types"},
+};
+
 static struct sample sample;
 static const struct settings both[2] = {{sample_table, 4, &sample}, {name_table, 1, &sample}};
+static const struct settings nested[1] = {{json_table, 2, &sample}};
 static rotary_error error;
 
 static void reset(void)
@@ -175,6 +182,89 @@ static void test_write(void)
     json_decref(object);
 }
 
+/* JSON in a configuration: kept as text, written as it was read. */
+static void test_json(void)
+{
+    reset();
+    CHECK_INT(settings_assign(nested, 1, "rope_scaling={ \"type\": \"yarn\",\n\"factor\": 0.1 }", &error),
+              ROTARY_OK);
+    CHECK_TEXT(sample.scaling, "{\"type\":\"yarn\",\"factor\":0.1}");
+    CHECK_INT(settings_assign(nested, 1, "layer_types=[\"a\", [1e300, null]]", &error), ROTARY_OK);
+    CHECK_TEXT(sample.types, "[\"a\",[1e300,null]]");
+    json_t *object = json_object(), *list = settings_json(sample.types);
+    CHECK_INT((int64_t)json_array_size(list), 2);
+    json_decref(list);
+    CHECK_INT(settings_write(nested, 1, object, &error), ROTARY_OK);
+    CHECK(json_real_value(json_object_get(json_object_get(object, "rope_scaling"), "factor")) == 0.1);
+    struct sample before = sample;
+    CHECK_INT(settings_assign(nested, 1, "rope_scaling=null", &error), ROTARY_OK);
+    CHECK_TEXT(sample.scaling, "");
+    CHECK_INT(settings_read(nested, 1, object, "here", &error), ROTARY_OK);
+    CHECK_TEXT(sample.scaling, before.scaling);
+    CHECK_INT(settings_check(nested, 1, "here", &error), ROTARY_OK);
+    json_decref(object);
+    sample = (struct sample){0};
+    object = json_object();
+    CHECK_INT(settings_write(nested, 1, object, &error), ROTARY_OK);
+    CHECK(json_is_null(json_object_get(object, "rope_scaling")));
+    json_decref(object);
+}
+
+/* An object of exactly `bytes` bytes. */
+static json_t *object_of(size_t bytes)
+{
+    json_t *object = json_object();
+    char *text = malloc(bytes);
+    memset(text, 'x', bytes);
+    text[bytes - strlen("{\"a\":\"\"}")] = 0;
+    json_object_set_new(object, "a", json_string(text));
+    free(text);
+    return json_pack("{s:o}", "rope_scaling", object);
+}
+
+static void test_json_refused(void)
+{
+    static const struct {
+        const char *text, *wanted;
+    } wrong[] = {
+        {"rope_scaling=yarn",
+         "--set: \"rope_scaling\" is \"yarn\", wanted an object of at most 8191 bytes, or null"},
+        {"rope_scaling=[]", "--set: \"rope_scaling\" is [], wanted an object of at most 8191 bytes, or null"},
+        {"rope_scaling=", "--set: \"rope_scaling\" is \"\", wanted an object of at most 8191 bytes, or null"},
+        {"rope_scaling={\"a\":1,\"a\":2}",
+         "--set: \"rope_scaling\" is \"{\\\"a\\\":1,\\\"a\\\":2}\", wanted an object"},
+        {"layer_types={}", "--set: \"layer_types\" is {}, wanted a list of at most 8191 bytes, or null"},
+        {"layer_types=3", "--set: \"layer_types\" is 3, wanted a list of at most 8191 bytes, or null"},
+        {"layer_type=[]", "--set: there is no key \"layer_type\"; did you mean \"layer_types\"?"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        reset();
+        struct sample before = sample;
+        CHECK_INT(settings_assign(nested, 1, wrong[i].text, &error), ROTARY_INVALID_ARGUMENT);
+        check_about("%s", error.message);
+        CHECK(strncmp(error.message, wrong[i].wanted, strlen(wrong[i].wanted)) == 0);
+        CHECK(memcmp(&before, &sample, sizeof sample) == 0);
+    }
+    check_about("%s", "");
+    for (size_t more = 0; more < 2; more++) { /* the longest text, and one byte more */
+        json_t *object = object_of(SETTING_JSON_BYTES - 1 + more);
+        CHECK_INT(settings_read(nested, 1, object, "here", &error),
+                  more ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
+        json_decref(object);
+    }
+    CHECK_INT((int64_t)strlen(sample.scaling), SETTING_JSON_BYTES - 1);
+    /* Members that were filled in by other means. */
+    strcpy(sample.scaling, "{\"a\":");
+    CHECK_INT(settings_check(nested, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message,
+               "here: \"rope_scaling\" is not printable, wanted an object of at most 8191 bytes, or null");
+    memset(sample.scaling, ' ', sizeof sample.scaling);
+    CHECK_INT(settings_check(nested, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
+    sample.scaling[0] = 0;
+    strcpy(sample.types, "{}");
+    CHECK_INT(settings_check(nested, 1, "here", &error), ROTARY_INVALID_ARGUMENT);
+}
+
 static void test_nearest(void)
 {
     static const char *const names[] = {"none", "learned", "sinusoidal", "rope", "roper", NULL};
@@ -202,6 +292,8 @@ int main(void)
     test_refused();
     test_assign();
     test_write();
+    test_json();
+    test_json_refused();
     test_nearest();
     return check_report();
 }

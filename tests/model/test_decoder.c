@@ -222,9 +222,11 @@ static void test_bytes(const struct backend *backend)
         double allocated = (double)decoder->parameters.arena.capacity + (double)decoder->arena.capacity +
                            (double)linear_bytes(decoder->output) + (double)stack_weight_bytes(decoder->stack);
         double positions = (double)config.max_position_embeddings;
-        const rotary_rope *ropes[] = {decoder->position.rope, decoder->position.value_rope};
-        for (int i = 0; i < 2; i++)
-            allocated += ropes[i] ? positions * (double)rotary_rope_span(ropes[i]).dim * sizeof(float) : 0.0;
+        const struct position_attention *plans = decoder->plans.plans;
+        for (int i = 0; i < 2 * MAX_ATTENTION_PLANS; i++) {
+            const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
+            allocated += rope ? positions * (double)rotary_rope_span(rope).dim * sizeof(float) : 0.0;
+        }
         if (decoder->embedding.sinusoids)
             allocated += positions * (double)config.hidden_size * sizeof(float);
         check_about("%s", cases[c].position);
@@ -317,7 +319,7 @@ static void test_refusals(const struct backend *backend)
     bad = good;
     bad.position = POSITION_ROPER;
     bad.head_dim = 9;
-    refuse(backend, bad, "rotates 9 channels");
+    refuse(backend, bad, "9 of a head's 9 channels would rotate, wanted an even number");
     bad = good;
     bad.vocab_size = 0;
     refuse(backend, bad, "vocab_size is 0");

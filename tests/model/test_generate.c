@@ -6,7 +6,7 @@
 #include "support/check.h"
 
 #include "base/random.h"
-#include "layer/position.h"
+#include "layer/encoding.h"
 #include "model/generation.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "train/runs.h"
 
 #include "file/file.h"
-#include "layer/position.h"
+#include "layer/encoding.h"
 #include "study/collection.h"
 #include "study/comparison_run.h"
 #include "train/checkpoint.h"

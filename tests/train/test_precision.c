@@ -20,7 +20,7 @@
 
 #include "base/half.h"
 #include "file/file.h"
-#include "layer/position.h"
+#include "layer/encoding.h"
 #include "train/trainer.h"
 
 #include <math.h>

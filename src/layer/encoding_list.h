@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list of position encodings: ENCODING(NAME, name) is POSITION_NAME, called "name" in configurations, and
+ * described by encoding_name in a file of its family.
+ */
+#ifndef ROTARY_LAYER_ENCODING_LIST_H
+#define ROTARY_LAYER_ENCODING_LIST_H
+
+#define ROTARY_ENCODINGS(ENCODING)                                                                           \
+    ENCODING(NONE, none)                                                                                     \
+    ENCODING(LEARNED, learned)                                                                               \
+    ENCODING(SINUSOIDAL, sinusoidal)                                                                         \
+    ENCODING(ROPE, rope)                                                                                     \
+    ENCODING(ROPER, roper)
+
+#endif

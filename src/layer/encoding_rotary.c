@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Encodings that rotate within attention.
+ */
+#include "layer/encoding.h"
+
+/* Queries and keys (Su et al. 2021). */
+const struct position_encoding encoding_rope = {.embedding = EMBEDDING_POSITION_NONE,
+                                                .rotate_query_key = true};
+
+/* Also values, and outputs inversely (Harik and Jayasiri 2022). */
+const struct position_encoding encoding_roper = {
+    .embedding = EMBEDDING_POSITION_NONE, .rotate_query_key = true, .rotate_value = true};

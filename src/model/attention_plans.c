@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/attention_plans.h"
+
+#include "base/fail.h"
+#include "model/rotation_config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the kinds of the layers ---- */
+
+enum layer_type { LAYER_FULL, LAYER_SLIDING };
+static const char *const layer_types[] = {"full_attention", "sliding_attention", NULL};
+
+/* The index of the plan of layers of this kind. */
+static int plan_index(enum layer_type type, bool rotated)
+{
+    return 2 * (int)type + rotated;
+}
+
+static enum layer_type type_of_plan(int index)
+{
+    return (enum layer_type)(index / 2);
+}
+
+static bool is_rotated_plan(int index)
+{
+    return index % 2 == 1;
+}
+
+/* A list of the configuration, which must have an entry for each layer; NULL: there is none. The caller frees
+ * it. */
+static rotary_status read_list(const struct decoder_config *config, const char *key, const char *text,
+                               json_t **list, rotary_error *error)
+{
+    *list = NULL;
+    if (text[0] == 0)
+        return ROTARY_OK;
+    json_t *read = settings_json(text);
+    if (!json_is_array(read) || (int64_t)json_array_size(read) != config->num_hidden_layers) {
+        long long entries = (long long)json_array_size(read);
+        json_decref(read);
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s has %lld entries, wanted %lld, one for each layer of num_hidden_layers", key,
+                           entries, (long long)config->num_hidden_layers);
+    }
+    *list = read;
+    return ROTARY_OK;
+}
+
+static rotary_status read_type(const json_t *entry, size_t layer, enum layer_type *type, rotary_error *error)
+{
+    const char *text = json_string_value(entry);
+    for (int i = 0; text && layer_types[i]; i++)
+        if (strcmp(text, layer_types[i]) == 0) {
+            *type = (enum layer_type)i;
+            return ROTARY_OK;
+        }
+    char hint[SETTINGS_HINT_BYTES] = "", names[SETTINGS_NAMES_BYTES];
+    if (text)
+        settings_hint(text, layer_types, hint);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "layer_types[%zu] is %.60s, wanted %s%s", layer,
+                       text ? text : "no text", settings_names(layer_types, names), hint);
+}
+
+/* Whether entry `layer` of no_rope_layers says that the layer rotates. */
+static rotary_status read_rotated(const json_t *entry, size_t layer, bool *rotated, rotary_error *error)
+{
+    json_int_t number = json_integer_value(entry);
+    if (!json_is_integer(entry) || (number != 0 && number != 1))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "no_rope_layers[%zu] is not valid: wanted 1 for a layer that rotates, or 0",
+                           layer);
+    *rotated = number == 1;
+    return ROTARY_OK;
+}
+
+/* The plan of each layer, [num_hidden_layers], from its lists, either of which may be NULL. */
+static rotary_status assign_plans(const struct decoder_config *config, const json_t *types,
+                                  const json_t *rotated, int *plan_of_layer, rotary_error *error)
+{
+    enum layer_type all = config->sliding_window > 0 ? LAYER_SLIDING : LAYER_FULL;
+    rotary_status status = ROTARY_OK;
+    for (size_t layer = 0; status == ROTARY_OK && layer < (size_t)config->num_hidden_layers; layer++) {
+        enum layer_type type = all;
+        bool rotates = true;
+        if (types)
+            status = read_type(json_array_get(types, layer), layer, &type, error);
+        if (status == ROTARY_OK && rotated)
+            status = read_rotated(json_array_get(rotated, layer), layer, &rotates, error);
+        plan_of_layer[layer] = plan_index(type, rotates);
+    }
+    return status;
+}
+
+static rotary_status check_window(const struct decoder_config *config, const int *plan_of_layer,
+                                  rotary_error *error)
+{
+    int64_t sliding = 0;
+    for (int64_t layer = 0; layer < config->num_hidden_layers; layer++)
+        sliding += type_of_plan(plan_of_layer[layer]) == LAYER_SLIDING;
+    if (sliding > 0 && config->sliding_window == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "sliding_window is 0, wanted at least 1, as layer_types has sliding_attention");
+    if (sliding == 0 && config->rope_local_base_freq > 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "rope_local_base_freq is %g, wanted 0, as no layer has the type sliding_attention",
+                           config->rope_local_base_freq);
+    return ROTARY_OK;
+}
+
+/* The plan of each layer; the caller frees *plan_of_layer, [num_hidden_layers]. */
+static rotary_status read_layers(const struct decoder_config *config, int **plan_of_layer,
+                                 rotary_error *error)
+{
+    json_t *types = NULL, *rotated = NULL;
+    int *made = calloc((size_t)config->num_hidden_layers, sizeof *made);
+    rotary_status status =
+        made ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the plans of a model");
+    if (status == ROTARY_OK)
+        status = read_list(config, "layer_types", config->layer_types, &types, error);
+    if (status == ROTARY_OK)
+        status = read_list(config, "no_rope_layers", config->no_rope_layers, &rotated, error);
+    if (status == ROTARY_OK)
+        status = assign_plans(config, types, rotated, made, error);
+    if (status == ROTARY_OK)
+        status = check_window(config, made, error);
+    json_decref(types);
+    json_decref(rotated);
+    if (status == ROTARY_OK)
+        *plan_of_layer = made;
+    else
+        free(made);
+    return status;
+}
+
+/* ---- plans ---- */
+
+/* What the plan of this index rotates. */
+static rotary_status read_rotation(const struct decoder_config *config, int index,
+                                   struct rotation_config *rotation, rotary_error *error)
+{
+    *rotation = (struct rotation_config){0};
+    if (!is_rotated_plan(index))
+        return ROTARY_OK;
+    return rotation_config_read(config, layer_types[type_of_plan(index)], rotation, error);
+}
+
+/* What every plan of a model has in common. */
+struct plan_request {
+    const struct backend *backend;
+    const struct decoder_config *config;
+    bool causal;
+    int64_t table_positions;
+};
+
+static rotary_status create_plan(struct position_attention *plan, const struct plan_request *request,
+                                 int index, rotary_error *error)
+{
+    const struct decoder_config *config = request->config;
+    struct rotation_config rotation;
+    rotary_status status = read_rotation(config, index, &rotation, error);
+    if (status != ROTARY_OK)
+        return status;
+    rotation.rope.plan.table_positions = rotation.value_rope.table_positions = request->table_positions;
+    const struct position_config attention = {
+        .heads = config->num_attention_heads,
+        .key_value_heads = config->num_key_value_heads,
+        .head_dim = config->head_dim,
+        .causal = request->causal,
+        .window = type_of_plan(index) == LAYER_SLIDING ? config->sliding_window : 0,
+        .rope = rotation.rotate_query_key ? &rotation.rope.plan : NULL,
+        .value_rope = rotation.rotate_value ? &rotation.value_rope : NULL};
+    status = position_attention_create(plan, request->backend, &attention, error);
+    rotation_config_free(&rotation);
+    return status;
+}
+
+static rotary_status create_plans(struct attention_plans *plans, const struct plan_request *request,
+                                  const int *plan_of_layer, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int64_t layer = 0; status == ROTARY_OK && layer < plans->layers; layer++) {
+        struct position_attention *plan = &plans->plans[plan_of_layer[layer]];
+        if (!plan->attention)
+            status = create_plan(plan, request, plan_of_layer[layer], error);
+        plans->of_layer[layer] = plan->attention;
+    }
+    return status;
+}
+
+rotary_status attention_plans_create(struct attention_plans *plans, const struct backend *backend,
+                                     const struct decoder_config *config, bool causal,
+                                     int64_t table_positions, rotary_error *error)
+{
+    int *plan_of_layer;
+    rotary_status status = read_layers(config, &plan_of_layer, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct attention_plans made = {.layers = config->num_hidden_layers};
+    made.of_layer = calloc((size_t)made.layers, sizeof *made.of_layer);
+    const struct plan_request request = {backend, config, causal, table_positions};
+    status = made.of_layer ? create_plans(&made, &request, plan_of_layer, error)
+                           : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                         "no memory for the plans of %lld layers", (long long)made.layers);
+    free(plan_of_layer);
+    if (status == ROTARY_OK)
+        *plans = made;
+    else
+        attention_plans_destroy(&made);
+    return status;
+}
+
+void attention_plans_destroy(struct attention_plans *plans)
+{
+    for (int i = 0; i < MAX_ATTENTION_PLANS; i++)
+        position_attention_destroy(&plans->plans[i]);
+    free(plans->of_layer);
+    *plans = (struct attention_plans){0};
+}
+
+double attention_plans_table_bytes(const struct attention_plans *plans, int64_t table_positions)
+{
+    int64_t pairs = 0;
+    for (int i = 0; i < MAX_ATTENTION_PLANS; i++) {
+        const struct position_attention *plan = &plans->plans[i];
+        pairs += plan->rope ? rotary_rope_pairs(plan->rope) : 0;
+        pairs += plan->value_rope ? rotary_rope_pairs(plan->value_rope) : 0;
+    }
+    return (double)table_positions * 2.0 * (double)pairs * sizeof(float); /* a cosine and a sine each */
+}
+
+/* ---- checking ---- */
+
+static rotary_status check_rope(const rotary_rope_config *config, rotary_error *error)
+{
+    rotary_rope_config small = *config;
+    rotary_rope *rope;
+    small.table_positions = 0;
+    small.threads = 1;
+    rotary_status status = rotary_rope_create(&rope, &small, error);
+    if (status == ROTARY_OK)
+        rotary_rope_destroy(rope);
+    return status;
+}
+
+static rotary_status check_rotation(const struct decoder_config *config, int index, rotary_error *error)
+{
+    struct rotation_config rotation;
+    rotary_status status = read_rotation(config, index, &rotation, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (rotation.rotate_query_key)
+        status = check_rope(&rotation.rope.plan, error);
+    if (status == ROTARY_OK && rotation.rotate_value)
+        status = check_rope(&rotation.value_rope, error);
+    rotation_config_free(&rotation);
+    return status;
+}
+
+rotary_status attention_plans_check(const struct decoder_config *config, rotary_error *error)
+{
+    int *plan_of_layer;
+    rotary_status status = read_layers(config, &plan_of_layer, error);
+    if (status != ROTARY_OK)
+        return status;
+    bool checked[MAX_ATTENTION_PLANS] = {false};
+    for (int64_t layer = 0; status == ROTARY_OK && layer < config->num_hidden_layers; layer++) {
+        int index = plan_of_layer[layer];
+        if (!checked[index])
+            status = check_rotation(config, index, error);
+        checked[index] = true;
+    }
+    free(plan_of_layer);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The attention plans of a stack of layers: full or within a sliding window, rotated or not, with the base of
+ * the layer's type. Layers that are alike share a plan.
+ */
+#ifndef ROTARY_MODEL_ATTENTION_PLANS_H
+#define ROTARY_MODEL_ATTENTION_PLANS_H
+
+#include "layer/position.h"
+#include "model/decoder_config.h"
+
+/* Two layer types, each with and without rotation. */
+enum { MAX_ATTENTION_PLANS = 4 };
+
+struct attention_plans {
+    struct position_attention plans[MAX_ATTENTION_PLANS]; /* the distinct ones; the others are empty */
+    const rotary_attention **of_layer;                    /* [layers], borrowed from `plans` */
+    int64_t layers;
+};
+
+/* The plans of a configuration that decoder_config_check accepted. Their tables of cosines and sines have
+ * table_positions positions. */
+ROTARY_CHECKED rotary_status attention_plans_create(struct attention_plans *plans,
+                                                    const struct backend *backend,
+                                                    const struct decoder_config *config, bool causal,
+                                                    int64_t table_positions, rotary_error *error);
+void attention_plans_destroy(struct attention_plans *plans);
+
+/* Checks layer_types, no_rope_layers, sliding_window and the rotation of every layer, as for
+ * attention_plans_create. head_dim, num_key_value_heads and max_position_embeddings are set. */
+ROTARY_CHECKED rotary_status attention_plans_check(const struct decoder_config *config, rotary_error *error);
+
+/* Bytes of the plans' tables with this number of positions, whatever number they were made with. */
+double attention_plans_table_bytes(const struct attention_plans *plans, int64_t table_positions);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/config_check.h"
+
+#include "base/fail.h"
+#include "model/attention_plans.h"
+
+rotary_status decoder_config_check(struct decoder_config *config, rotary_error *error)
+{
+    if (config->vocab_size < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "vocab_size is %lld: a model needs at least 1 token",
+                           (long long)config->vocab_size);
+    if (config->max_position_embeddings < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "max_position_embeddings is %lld: a model needs at least 1 position",
+                           (long long)config->max_position_embeddings);
+    if (config->head_dim == 0) {
+        if (config->hidden_size % config->num_attention_heads != 0)
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "hidden_size %lld is not a multiple of num_attention_heads %lld: choose a width that "
+                "the heads divide, or set head_dim",
+                (long long)config->hidden_size, (long long)config->num_attention_heads);
+        int64_t head_dim = config->hidden_size / config->num_attention_heads;
+        if (head_dim > DECODER_MAX_HEAD_DIM)
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "hidden_size %lld over num_attention_heads %lld makes heads of %lld channels: wanted at most "
+                "%d; choose more heads, or set head_dim",
+                (long long)config->hidden_size, (long long)config->num_attention_heads, (long long)head_dim,
+                DECODER_MAX_HEAD_DIM);
+        config->head_dim = head_dim;
+    }
+    if (config->num_key_value_heads == 0)
+        config->num_key_value_heads = config->num_attention_heads;
+    if (config->num_attention_heads % config->num_key_value_heads != 0)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "num_attention_heads %lld is not a multiple of num_key_value_heads %lld: each key-value "
+            "head serves equally many query heads",
+            (long long)config->num_attention_heads, (long long)config->num_key_value_heads);
+    if (config->intermediate_size == 0)
+        config->intermediate_size = 4 * config->hidden_size;
+    return attention_plans_check(config, error);
+}

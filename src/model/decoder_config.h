@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The configuration of a decoder.
+ */
+#ifndef ROTARY_MODEL_DECODER_CONFIG_H
+#define ROTARY_MODEL_DECODER_CONFIG_H
+
+#include "file/settings.h"
+
+enum { DECODER_MAX_HEAD_DIM = 1024 };
+
+/* Keys are Hugging Face's where it has one; decoder_settings() lists each with its range. */
+struct decoder_config {
+    int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim,
+        intermediate_size, max_position_embeddings;
+    int hidden_act;     /* relu, gelu, swiglu: enum activation */
+    int position;       /* enum position: layer/encoding.h */
+    int pairing;        /* half, interleaved */
+    int norm;           /* layer_norm, rms_norm */
+    int norm_position;  /* pre, post */
+    int initialisation; /* pytorch, normal */
+    double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, initializer_range,
+        label_smoothing;
+    bool bias, tie_word_embeddings, scale_embedding;
+    /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
+     * (model/rotation_config.h, model/attention_plans.h). */
+    char rope_scaling[SETTING_JSON_BYTES];    /* {"rope_type": ..., "factor": ..., ...} */
+    char rope_parameters[SETTING_JSON_BYTES]; /* likewise, with rope_theta, once or by layer type */
+    char layer_types[SETTING_JSON_BYTES];     /* [layers] "full_attention" or "sliding_attention" */
+    char no_rope_layers[SETTING_JSON_BYTES];  /* [layers] 1: rotated, 0: not */
+    double rope_local_base_freq;              /* base of sliding_attention; 0: rope_theta */
+    int64_t sliding_window; /* keys that a query of sliding_attention sees; 0: no such layer */
+};
+
+void decoder_config_default(struct decoder_config *config);
+/* The settings table of `config`. */
+struct settings decoder_settings(struct decoder_config *config);
+/* Whether the feed-forward layer has a gate (swiglu). */
+bool decoder_is_gated(const struct decoder_config *config);
+
+#endif

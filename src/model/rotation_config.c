@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/rotation_config.h"
+
+#include "base/fail.h"
+#include "layer/encoding.h"
+
+/* The configuration's keys as the object that the reader of rotations reads; the caller frees it. */
+static rotary_status make_object(const struct decoder_config *config, bool query_key, json_t **object,
+                                 rotary_error *error)
+{
+    json_t *made =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:o, s:o}", "head_dim",
+                  (json_int_t)config->head_dim, "hidden_size", (json_int_t)config->hidden_size,
+                  "num_attention_heads", (json_int_t)config->num_attention_heads, "num_key_value_heads",
+                  (json_int_t)config->num_key_value_heads, "max_position_embeddings",
+                  (json_int_t)config->max_position_embeddings, "rope_theta", config->rope_theta,
+                  "rope_local_base_freq", config->rope_local_base_freq, "partial_rotary_factor",
+                  query_key ? config->partial_rotary_factor : 1.0, "pairing",
+                  rope_config_pairings[config->pairing], "rope_scaling", settings_json(config->rope_scaling),
+                  "rope_parameters", settings_json(config->rope_parameters));
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read the rotation of a model");
+    *object = made;
+    return ROTARY_OK;
+}
+
+/* Whether rope_parameters has null for the layer type. */
+static bool is_unrotated(const json_t *object, const char *layer_type)
+{
+    const json_t *parameters = json_object_get(object, "rope_parameters");
+    return json_is_null(json_object_get(parameters, layer_type));
+}
+
+/* The rotation of values has the frequencies of queries and keys, on its own share of a head. */
+static rotary_status derive_value_rope(const struct decoder_config *config, struct rotation_config *rotation,
+                                       rotary_error *error)
+{
+    const rotary_rope_config *rope = &rotation->rope.plan;
+    rotary_rope_config *value = &rotation->value_rope;
+    int64_t channels = rope_config_channels(config->head_dim, config->value_fraction);
+    *value = *rope;
+    rotation->rotate_value = channels > 0;
+    if (channels % 2 != 0)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "value_fraction %g of head_dim %lld rotates %lld channels: wanted an even number, as "
+            "channels are rotated in pairs",
+            config->value_fraction, (long long)config->head_dim, (long long)channels);
+    if (rope->scaling == ROTARY_SCALING_PROPORTIONAL) {
+        value->rotary_fraction = config->value_fraction;
+        return ROTARY_OK;
+    }
+    bool by_pair = rope->short_factors || rope->long_factors || rope->pair_factors ||
+                   rope->inverse_frequencies || rope->axes != ROTARY_AXES_ONE;
+    if (by_pair && channels > 0 && channels != rope->rotary_dim)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "value_fraction %g of head_dim %lld rotates %lld channels: wanted %lld, as of "
+                           "queries and keys, whose rotation has a list with a number for each pair",
+                           config->value_fraction, (long long)config->head_dim, (long long)channels,
+                           (long long)rope->rotary_dim);
+    value->rotary_dim = channels;
+    if (rope->rotary_start > 0) /* "span": "back" */
+        value->rotary_start = config->head_dim - channels;
+    return ROTARY_OK;
+}
+
+static rotary_status read_rotation(const struct decoder_config *config, const json_t *object,
+                                   const char *layer_type, struct rotation_config *rotation,
+                                   rotary_error *error)
+{
+    const struct rope_config_request request = {.layer_type = layer_type, .of_settings = true};
+    rotary_error wrong = {0};
+    rotary_status status = rope_config_parse(object, "the configuration", &request, &rotation->rope, &wrong);
+    if (status != ROTARY_OK)
+        return rotary_fail(error, status == ROTARY_BAD_FILE ? ROTARY_INVALID_ARGUMENT : status, "%s",
+                           wrong.message);
+    rotation->rope.plan.sequence_length = config->max_position_embeddings;
+    const struct position_encoding *encoding = position_encoding((enum position)config->position);
+    status = encoding->rotate_value ? derive_value_rope(config, rotation, error) : ROTARY_OK;
+    if (status != ROTARY_OK)
+        rope_config_free(&rotation->rope);
+    return status;
+}
+
+rotary_status rotation_config_read(const struct decoder_config *config, const char *layer_type,
+                                   struct rotation_config *rotation, rotary_error *error)
+{
+    const struct position_encoding *encoding = position_encoding((enum position)config->position);
+    struct rotation_config made = {0};
+    bool plain = config->rope_scaling[0] == 0 && config->rope_parameters[0] == 0;
+    bool no_channel = plain && rope_config_channels(config->head_dim, config->partial_rotary_factor) == 0;
+    json_t *object = NULL;
+    rotary_status status = ROTARY_OK;
+    if (encoding->rotate_query_key || encoding->rotate_value)
+        status = make_object(config, !no_channel, &object, error);
+    if (status == ROTARY_OK && object && !is_unrotated(object, layer_type)) {
+        made.rotate_query_key = encoding->rotate_query_key && !no_channel;
+        status = read_rotation(config, object, layer_type, &made, error);
+    }
+    json_decref(object);
+    if (status == ROTARY_OK)
+        *rotation = made;
+    return status;
+}
+
+void rotation_config_free(struct rotation_config *rotation)
+{
+    rope_config_free(&rotation->rope);
+    *rotation = (struct rotation_config){0};
+}

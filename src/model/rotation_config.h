@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rotation of a model's layers: what the keys of its configuration say, read as Hugging Face's are
+ * (file/rope_config.h).
+ */
+#ifndef ROTARY_MODEL_ROTATION_CONFIG_H
+#define ROTARY_MODEL_ROTATION_CONFIG_H
+
+#include "file/rope_config.h"
+#include "model/decoder_config.h"
+
+struct rotation_config {
+    struct rope_config rope; /* of queries and keys; value_rope shares its lists */
+    rotary_rope_config value_rope;
+    bool rotate_query_key, rotate_value;
+};
+
+/* Reads the rotation of the layers of `layer_type` of a configuration whose head_dim and
+ * max_position_embeddings are set. Scalings that depend on the length of the sequences (dynamic, longrope)
+ * are those of max_position_embeddings, the longest: a plan never changes, so that cached keys stay valid.
+ * Nothing is rotated where the encoding does not, where rope_parameters has null for the layer type, and
+ * where the fraction of a head is less than a channel. ROTARY_INVALID_ARGUMENT if the keys are wrong.
+ * rotation_config_free frees what a success allocated. */
+ROTARY_CHECKED rotary_status rotation_config_read(const struct decoder_config *config, const char *layer_type,
+                                                  struct rotation_config *rotation, rotary_error *error);
+void rotation_config_free(struct rotation_config *rotation);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The attention plans of a model's layers: rotations as config.json of transformers describes them, sliding
+ * windows, layers without rotation, bases by layer type; what they compute, and refusals.
+ */
+#include "support/check.h"
+
+#include "model/decoder_parts.h"
+#include "model/rotation_config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAYERS = 4, HEAD_DIM = 8, VOCABULARY = 11, TIME = 12 };
+
+static struct decoder_config configuration(const char *settings)
+{
+    struct decoder_config config;
+    decoder_config_default(&config);
+    config.vocab_size = VOCABULARY;
+    config.hidden_size = 32;
+    config.num_hidden_layers = LAYERS;
+    config.num_attention_heads = 4;
+    config.max_position_embeddings = 64;
+    config.initializer_range = 0.5;
+    config.initialisation = 1;
+    json_t *object = json_loads(settings, 0, NULL);
+    struct settings table = decoder_settings(&config);
+    rotary_error error = {0};
+    if (!CHECK(object) || !CHECK_INT(settings_read(&table, 1, object, "test", &error), ROTARY_OK))
+        printf("%s: %s\n", settings, error.message);
+    json_decref(object);
+    return config;
+}
+
+static struct decoder *create(const struct backend *backend, const struct decoder_config *config)
+{
+    struct decoder *decoder = NULL;
+    rotary_error error = {0};
+    const struct decoder_limits limits = {.batch = 2, .time = TIME};
+    if (!CHECK_INT(decoder_create(&decoder, backend, config, limits, 5, &error), ROTARY_OK)) {
+        printf("%s\n", error.message);
+        exit(1);
+    }
+    return decoder;
+}
+
+/* ---- rotations ---- */
+
+/* The plan that `rotary frequencies --length 64` makes of a config.json. */
+static rotary_rope *rope_of_file(const char *text, const char *layer_type)
+{
+    json_t *object = json_loads(text, 0, NULL);
+    const struct rope_config_request request = {.layer_type = layer_type};
+    struct rope_config read;
+    rotary_rope *rope = NULL;
+    rotary_error error = {0};
+    if (!CHECK(object) || !CHECK_INT(rope_config_parse(object, "file", &request, &read, &error), ROTARY_OK)) {
+        printf("%s: %s\n", text, error.message);
+        exit(1);
+    }
+    read.plan.sequence_length = 64;
+    CHECK_INT(rotary_rope_create(&rope, &read.plan, &error), ROTARY_OK);
+    rope_config_free(&read);
+    json_decref(object);
+    return rope;
+}
+
+static void check_same_rope(const rotary_rope *rope, const rotary_rope *wanted)
+{
+    CHECK(rope != NULL);
+    CHECK_INT(rotary_rope_pairs(rope), rotary_rope_pairs(wanted));
+    for (int64_t pair = 0; pair < rotary_rope_pairs(wanted); pair++)
+        CHECK_NEAR(rotary_rope_inverse_frequencies(rope)[pair], rotary_rope_inverse_frequencies(wanted)[pair],
+                   0);
+    CHECK_NEAR(rotary_rope_attention_factor(rope), rotary_rope_attention_factor(wanted), 0);
+    CHECK_NEAR(rotary_rope_softmax_factor(rope), rotary_rope_softmax_factor(wanted), 0);
+}
+
+static bool same_frequencies(const rotary_rope *rope, const rotary_rope *other)
+{
+    size_t bytes = (size_t)rotary_rope_pairs(rope) * sizeof(double);
+    return rotary_rope_pairs(rope) == rotary_rope_pairs(other) &&
+           memcmp(rotary_rope_inverse_frequencies(rope), rotary_rope_inverse_frequencies(other), bytes) == 0;
+}
+
+#define FILE_SIZES "\"head_dim\": 8, \"num_attention_heads\": 4, \"max_position_embeddings\": 64"
+
+static const char *const rotations[] = {
+    "\"rope_theta\": 500.0, \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4}",
+    "\"rope_theta\": 500.0, \"rope_scaling\": {\"rope_type\": \"ntk\", \"factor\": 4}",
+    "\"rope_scaling\": {\"rope_type\": \"dynamic\", \"factor\": 3, \"original_max_position_embeddings\": 16}",
+    "\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4, \"original_max_position_embeddings\": 16}",
+    "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4, \"original_max_position_embeddings\": 16, "
+    "\"mscale\": 0.7, \"mscale_all_dim\": 0.9, \"beta_fast\": 8, \"truncate\": false}",
+    "\"rope_scaling\": {\"rope_type\": \"longrope\", \"short_factor\": [1, 1.5, 2, 3], \"long_factor\": [2, "
+    "3, "
+    "5.5, 9], \"original_max_position_embeddings\": 16}",
+    "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 1, "
+    "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 16}",
+    "\"rope_parameters\": {\"rope_type\": \"proportional\", \"partial_rotary_factor\": 0.5, \"factor\": 2}",
+    "\"rope_parameters\": {\"rope_theta\": 77, \"rope_type\": \"default\", \"attention_factor\": 1.5, "
+    "\"angles\": \"f32\"}",
+    "\"rope_parameters\": {\"rope_theta\": 77, \"partial_rotary_factor\": 0.5, \"span\": \"back\"}",
+    "\"rope_parameters\": {\"inverse_frequencies\": [1, -0.25, 0.125, 0]}",
+};
+
+/* Every scaling of the library reaches the plans of a model. */
+static void test_rotations(const struct backend *backend)
+{
+    rotary_rope *plain = rope_of_file("{" FILE_SIZES "}", NULL);
+    for (size_t i = 0; i < sizeof rotations / sizeof *rotations; i++) {
+        char file[512], settings[512];
+        snprintf(file, sizeof file, "{" FILE_SIZES ", %s}", rotations[i]);
+        snprintf(settings, sizeof settings, "{\"position\": \"roper\", %s}", rotations[i]);
+        check_about("%s", rotations[i]);
+        struct decoder_config config = configuration(settings);
+        if (strstr(rotations[i], "partial_rotary_factor"))
+            config.value_fraction = 0.5;
+        struct decoder *decoder = create(backend, &config);
+        rotary_rope *wanted = rope_of_file(file, NULL);
+        const struct position_attention *plan = &decoder->plans.plans[1];
+        for (int64_t layer = 0; layer < LAYERS; layer++)
+            CHECK(decoder->plans.of_layer[layer] == plan->attention);
+        check_same_rope(plan->rope, wanted);
+        CHECK(same_frequencies(plan->value_rope, wanted));
+        CHECK(!same_frequencies(plan->rope, plain) ||
+              rotary_rope_attention_factor(plan->rope) > 1.4); /* only the ninth has those of no scaling */
+        rotary_rope_destroy(wanted);
+        decoder_destroy(decoder);
+    }
+    rotary_rope_destroy(plain);
+    check_about("%s", "");
+}
+
+/* By the formula: base^(-2i / d), divided by a linear factor. */
+static void test_formula(const struct backend *backend)
+{
+    struct decoder_config config =
+        configuration("{\"rope_theta\": 500.0, \"partial_rotary_factor\": 0.75, \"rope_scaling\": "
+                      "{\"rope_type\": \"linear\", \"factor\": 4}}");
+    struct decoder *decoder = create(backend, &config);
+    const rotary_rope *rope = decoder->plans.plans[1].rope;
+    CHECK_INT(rotary_rope_pairs(rope), 3);
+    for (int pair = 0; pair < 3; pair++)
+        CHECK_NEAR(rotary_rope_inverse_frequencies(rope)[pair], pow(500.0, -2.0 * pair / 6.0) / 4, 1e-15);
+    CHECK(!decoder->plans.plans[1].value_rope);
+    decoder_destroy(decoder);
+}
+
+/* A product that rounding leaves below an even number is that number, in the rotations of values too. */
+static void test_channels(void)
+{
+    CHECK_INT(rope_config_channels(100, 0.58), 58); /* 57.99999999999999 */
+    CHECK_INT(rope_config_channels(100, 0.29), 28); /* 28.999999999999996, as transformers has it */
+    CHECK_INT(rope_config_channels(64, 0.25), 16);
+    CHECK_INT(rope_config_channels(64, 1.0), 64);
+    CHECK_INT(rope_config_channels(9, 1.0), 9);
+    CHECK_INT(rope_config_channels(8, 0.1), 0);
+}
+
+/* ---- layers ---- */
+
+static const char gemma[] =
+    "{\"layer_types\": [\"sliding_attention\", \"full_attention\", \"sliding_attention\", "
+    "\"full_attention\"], \"sliding_window\": 3, \"no_rope_layers\": [1, 1, 1, 0], \"rope_theta\": 1e6, "
+    "\"rope_local_base_freq\": 100, \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 8}}";
+
+static void test_layers(const struct backend *backend)
+{
+    struct decoder_config config = configuration(gemma);
+    struct decoder *decoder = create(backend, &config);
+    const struct attention_plans *plans = &decoder->plans;
+    CHECK(plans->of_layer[0] == plans->of_layer[2]);
+    for (int layer = 1; layer < LAYERS; layer++)
+        CHECK(plans->of_layer[layer] != plans->of_layer[(layer + 1) % LAYERS]);
+    CHECK(plans->of_layer[1] != plans->of_layer[3]);
+    const struct position_attention *of[LAYERS] = {NULL};
+    for (int layer = 0; layer < LAYERS; layer++)
+        for (int i = 0; i < MAX_ATTENTION_PLANS; i++)
+            if (plans->plans[i].attention == plans->of_layer[layer])
+                of[layer] = &plans->plans[i];
+    const char file[] = "{" FILE_SIZES ", \"rope_theta\": 1e6, \"rope_local_base_freq\": 100, "
+                        "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 8}}";
+    rotary_rope *full = rope_of_file(file, "full_attention"),
+                *local = rope_of_file(file, "sliding_attention");
+    CHECK(!same_frequencies(full, local));
+    CHECK_NEAR(rotary_rope_inverse_frequencies(local)[0], 1.0, 0);
+    check_same_rope(of[0]->rope, local);
+    check_same_rope(of[1]->rope, full);
+    CHECK(!of[3]->rope);
+    /* Two rotated plans of 4 pairs. */
+    CHECK_NEAR(attention_plans_table_bytes(plans, 10), 10.0 * 2 * (4 + 4) * sizeof(float), 0);
+    rotary_rope_destroy(full);
+    rotary_rope_destroy(local);
+    decoder_destroy(decoder);
+
+    config = configuration("{\"rope_parameters\": {\"full_attention\": null, \"sliding_attention\": "
+                           "{\"rope_theta\": 100}}, \"sliding_window\": 3, \"layer_types\": "
+                           "[\"full_attention\", \"sliding_attention\", \"full_attention\", "
+                           "\"sliding_attention\"]}");
+    decoder = create(backend, &config);
+    CHECK(!decoder->plans.plans[1].rope && decoder->plans.plans[1].attention);
+    CHECK_NEAR(rotary_rope_inverse_frequencies(decoder->plans.plans[3].rope)[1], pow(100, -0.25), 1e-15);
+    decoder_destroy(decoder);
+}
+
+static const int32_t tokens[2 * TIME] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8,
+                                         9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4};
+
+static void run(struct decoder *decoder, const int32_t *input, float logits[2 * TIME * VOCABULARY])
+{
+    rotary_error error = {0};
+    const struct token_sequences sequences = {.batch = 2, .time = TIME, .tokens = input};
+    CHECK_INT(decoder_logits(decoder, &sequences, logits, &error), ROTARY_OK);
+}
+
+/* With one layer and a window of 3, logits depend on the last 3 tokens. */
+static void test_window(const struct backend *backend)
+{
+    struct decoder_config config = configuration("{\"num_hidden_layers\": 1, \"sliding_window\": 3}");
+    struct decoder *decoder = create(backend, &config);
+    static float logits[2][2 * TIME * VOCABULARY];
+    int32_t changed[2 * TIME];
+    memcpy(changed, tokens, sizeof changed);
+    changed[4] = 0;
+    run(decoder, tokens, logits[0]);
+    run(decoder, changed, logits[1]);
+    for (int t = 0; t < TIME; t++) {
+        bool same =
+            memcmp(logits[0] + t * VOCABULARY, logits[1] + t * VOCABULARY, VOCABULARY * sizeof(float)) == 0;
+        check_about("token %d", t);
+        CHECK_INT(same, t < 4 || t >= 7);
+    }
+    check_about("%s", "");
+    decoder_destroy(decoder);
+}
+
+/* Layers that do not rotate are those of the encoding none. */
+static void test_no_rope(const struct backend *backend)
+{
+    static float logits[3][2 * TIME * VOCABULARY];
+    static const char *const settings[] = {"{\"position\": \"none\"}",
+                                           "{\"position\": \"roper\", \"no_rope_layers\": [0, 0, 0, 0]}",
+                                           "{\"position\": \"roper\", \"no_rope_layers\": [0, 1, 0, 0]}"};
+    for (int i = 0; i < 3; i++) {
+        struct decoder_config config = configuration(settings[i]);
+        struct decoder *decoder = create(backend, &config);
+        run(decoder, tokens, logits[i]);
+        decoder_destroy(decoder);
+    }
+    CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
+    CHECK(memcmp(logits[0], logits[2], sizeof logits[0]) != 0);
+}
+
+/* YaRN's factor of the softmax multiplies the scale, as the square of the same attention factor does. */
+static void test_softmax_factor(const struct backend *backend)
+{
+    static float logits[3][2 * TIME * VOCABULARY];
+    static const char *const keys[] = {"\"mscale_all_dim\": 2", "\"attention_factor\": 1.2772588722239782",
+                                       "\"attention_factor\": 1"};
+    for (int i = 0; i < 3; i++) {
+        char settings[256];
+        snprintf(settings, sizeof settings,
+                 "{\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4, %s%s, "
+                 "\"original_max_position_embeddings\": 16}}",
+                 i == 0 ? "\"attention_factor\": 1, " : "", keys[i]);
+        struct decoder_config config = configuration(settings);
+        struct decoder *decoder = create(backend, &config);
+        run(decoder, tokens, logits[i]);
+        decoder_destroy(decoder);
+    }
+    double change = 0;
+    for (int i = 0; i < 2 * TIME * VOCABULARY; i++) {
+        double wanted = (double)logits[1][i];
+        CHECK_NEAR((double)logits[0][i], wanted, 1e-4 * (1 + fabs(wanted)));
+        change = fmax(change, fabs(wanted - (double)logits[2][i]));
+    }
+    CHECK(change > 1e-2);
+}
+
+/* Decoding token by token gives the logits of the forward pass. */
+static void test_decode(const struct backend *backend, const char *settings)
+{
+    struct decoder_config config = configuration(settings);
+    struct decoder *decoder = create(backend, &config);
+    static float logits[2 * TIME * VOCABULARY];
+    run(decoder, tokens, logits);
+    struct decoder_cache *cache = NULL;
+    rotary_error error = {0};
+    CHECK_INT(decoder_cache_create(&cache, decoder, 2, TIME, &error), ROTARY_OK);
+    double max = 0;
+    for (int t = 0; t < TIME; t++) {
+        float last[2 * VOCABULARY];
+        int32_t next[2] = {tokens[t], tokens[TIME + t]};
+        const struct decoder_decode_call call = {.time = 1, .tokens = next, .logits = last};
+        CHECK_INT(decoder_decode(decoder, cache, &call, &error), ROTARY_OK);
+        for (int i = 0; i < 2 * VOCABULARY; i++) {
+            double wanted = (double)logits[(i / VOCABULARY * TIME + t) * VOCABULARY + i % VOCABULARY];
+            max = fmax(max, fabs(wanted));
+            check_about("%s, token %d", settings, t);
+            CHECK_NEAR((double)last[i], wanted, 1e-4 * (1 + fabs(wanted)));
+        }
+    }
+    CHECK(max > 0.1);
+    check_about("%s", "");
+    decoder_cache_destroy(cache);
+    decoder_destroy(decoder);
+}
+
+/* ---- refusals ---- */
+
+static void test_refusals(void)
+{
+    static const struct {
+        const char *settings, *message;
+    } wrong[] = {
+        {"{\"layer_types\": [\"full_attention\"]}",
+         "layer_types has 1 entries, wanted 4, one for each layer of num_hidden_layers"},
+        {"{\"layer_types\": [\"full_attention\", \"sliding_atention\", \"full_attention\", "
+         "\"full_attention\"], \"sliding_window\": 3}",
+         "layer_types[1] is sliding_atention, wanted full_attention or sliding_attention; did you mean "
+         "\"sliding_attention\"?"},
+        {"{\"layer_types\": [\"full_attention\", 7, \"full_attention\", \"full_attention\"]}",
+         "layer_types[1] is no text, wanted"},
+        {"{\"layer_types\": [\"sliding_attention\", \"full_attention\", \"full_attention\", "
+         "\"full_attention\"]}",
+         "sliding_window is 0, wanted at least 1"},
+        {"{\"no_rope_layers\": [1, 1]}", "no_rope_layers has 2 entries, wanted 4"},
+        {"{\"no_rope_layers\": [1, 1, 2, 0]}", "no_rope_layers[2] is not valid"},
+        {"{\"rope_local_base_freq\": 100}", "rope_local_base_freq is 100, wanted 0"},
+        {"{\"rope_scaling\": {\"rope_type\": \"yarn\", \"factr\": 2}}",
+         "the configuration: \"rope_scaling\" has the key \"factr\", which is not known and may change the "
+         "angles (did you mean \"factor\"?); wanted one that is known"},
+        {"{\"rope_scaling\": {\"rope_type\": \"yarm\", \"factor\": 2}}",
+         "the configuration: \"rope_type\" is \"yarm\", wanted"},
+        {"{\"rope_scaling\": {\"rope_type\": \"linear\"}}",
+         "the configuration has no \"factor\", which rope_type linear needs"},
+        {"{\"position\": \"roper\", \"value_fraction\": 0.4}",
+         "value_fraction 0.4 of head_dim 8 rotates 3 channels: wanted an even number"},
+        {"{\"position\": \"roper\", \"value_fraction\": 0.5, \"rope_parameters\": {\"pair_factors\": [1, 2, "
+         "3, "
+         "4]}}",
+         "value_fraction 0.5 of head_dim 8 rotates 4 channels: wanted 8"},
+        {"{\"partial_rotary_factor\": 0.4, \"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2}}",
+         "3 of a head's 8 channels would rotate, wanted an even number"},
+        {"{\"rope_parameters\": {\"sliding_attention\": {}}}",
+         "the configuration has no layer type \"full_attention\", wanted one of sliding_attention"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct decoder_config config = configuration(wrong[i].settings);
+        rotary_error error = {0};
+        check_about("%s", wrong[i].settings);
+        CHECK_INT(decoder_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+        if (!CHECK(strstr(error.message, wrong[i].message)))
+            printf("%s\n", error.message);
+    }
+    check_about("%s", "");
+}
+
+int main(void)
+{
+    struct backend backend;
+    rotary_error error = {0};
+    CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
+    test_rotations(&backend);
+    test_formula(&backend);
+    test_channels();
+    test_layers(&backend);
+    test_window(&backend);
+    test_no_rope(&backend);
+    test_softmax_factor(&backend);
+    test_decode(&backend, gemma);
+    test_decode(&backend, "{\"position\": \"roper\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": "
+                          "4, \"original_max_position_embeddings\": 16, \"mscale\": 0.5, "
+                          "\"mscale_all_dim\": 2}}");
+    test_refusals();
+    return check_report();
+}
