@@ -22,9 +22,10 @@ struct rotary_random_key {
 enum rotary_random_stream {
     ROTARY_STREAM_INITIAL = 1, /* initial parameters; step is a hash of the parameter's name */
     ROTARY_STREAM_DROPOUT = 2,
-    ROTARY_STREAM_TASK = 3,     /* training data */
-    ROTARY_STREAM_EVALUATE = 4, /* validation data */
-    ROTARY_STREAM_SAMPLE = 5,   /* sampling in generation */
+    ROTARY_STREAM_TASK = 3,        /* training data */
+    ROTARY_STREAM_EVALUATE = 4,    /* validation data */
+    ROTARY_STREAM_SAMPLE = 5,      /* sampling in generation */
+    ROTARY_STREAM_PERMUTATION = 6, /* the order of a finite corpus; step is the epoch */
     ROTARY_STREAM_TEST = 8,
 };
 
