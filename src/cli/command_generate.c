@@ -36,18 +36,41 @@ static const struct setting generate_table[] = {
 struct text {
     int32_t *tokens;                /* of the prompt, [length] */
     int32_t *generated;             /* [max_new_tokens] */
-    char *characters;               /* [max_new_tokens + 1], ends with a zero byte */
+    char *continuation;             /* ends with a zero byte */
     int64_t length, max_new_tokens; /* of the prompt; of the continuation, at most */
     int32_t stop;
 };
 
-/* Checks the options against the positions and the characters of the model. */
+static rotary_status fail_memory(rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a prompt and its continuation");
+}
+
+static rotary_status encode_prompt(const struct generate_options *options, const struct tokenizer *tokenizer,
+                                   struct text *text, rotary_error *error)
+{
+    int64_t bytes = (int64_t)strlen(options->prompt);
+    struct token_list counted = {0};
+    rotary_status status = tokenizer_encode(tokenizer, options->prompt, bytes, &counted, error);
+    if (status != ROTARY_OK)
+        return status;
+    text->length = counted.left_out;
+    text->tokens = calloc((size_t)text->length + 1, sizeof *text->tokens);
+    if (!text->tokens)
+        return fail_memory(error);
+    struct token_list list = {.tokens = text->tokens, .capacity = text->length};
+    return tokenizer_encode(tokenizer, options->prompt, bytes, &list, error);
+}
+
+/* Checks the options against the positions and the tokens of the model. */
 static rotary_status fit(const struct generate_options *options, const struct loaded_model *model,
                          struct text *text, rotary_error *error)
 {
-    const struct characters *characters = task_characters(model->task);
+    const struct tokenizer *tokenizer = task_tokenizer(model->task);
+    rotary_status status = encode_prompt(options, tokenizer, text, error);
+    if (status != ROTARY_OK)
+        return status;
     int64_t positions = model->config.model.max_position_embeddings;
-    text->length = (int64_t)strlen(options->prompt);
     int64_t room = positions - text->length;
     int64_t max_new_tokens = options->max_new_tokens.given ? options->max_new_tokens.value
                              : room < DEFAULT_NEW_TOKENS   ? room
@@ -55,17 +78,31 @@ static rotary_status fit(const struct generate_options *options, const struct lo
     if (room < 1 || max_new_tokens > room)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "a prompt of %lld characters and %lld new ones need %lld positions, the model has %lld",
+            "a prompt of %lld tokens and %lld new ones need %lld positions, the model has %lld",
             (long long)text->length, (long long)(max_new_tokens > 1 ? max_new_tokens : 1),
             (long long)(text->length + (max_new_tokens > 1 ? max_new_tokens : 1)), (long long)positions);
     text->max_new_tokens = max_new_tokens;
     text->stop = -1;
     if (!options->stop)
         return ROTARY_OK;
-    text->stop = characters->token[(unsigned char)options->stop[0]];
-    if (strlen(options->stop) != 1 || text->stop < 0)
+    struct token_list stop = {.tokens = &text->stop, .capacity = 1};
+    if (tokenizer_encode(tokenizer, options->stop, (int64_t)strlen(options->stop), &stop, NULL) !=
+            ROTARY_OK ||
+        stop.count != 1 || stop.left_out > 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "--stop is \"%.80s\", wanted one character of the task", options->stop);
+                           "--stop is \"%.80s\", wanted one token of the task", options->stop);
+    return ROTARY_OK;
+}
+
+/* The text of the tokens generated, which ends with a zero byte. */
+static rotary_status decode_continuation(const struct tokenizer *tokenizer, struct text *text,
+                                         int64_t generated, rotary_error *error)
+{
+    int64_t bytes = tokenizer_decode(tokenizer, text->generated, generated, NULL, 0) + 1;
+    text->continuation = calloc((size_t)bytes, 1);
+    if (!text->continuation)
+        return fail_memory(error);
+    tokenizer_decode(tokenizer, text->generated, generated, text->continuation, bytes);
     return ROTARY_OK;
 }
 
@@ -75,10 +112,10 @@ static rotary_status print_result(const struct invocation *invocation, const str
     const struct generate_options *options = invocation->options;
     if (invocation->common.json)
         return result_print_json(json_pack("{s:s, s:s, s:s, s:I}", "folder", invocation->operands.items[0],
-                                           "prompt", options->prompt, "generated", text->characters, "tokens",
-                                           (json_int_t)generated),
+                                           "prompt", options->prompt, "generated", text->continuation,
+                                           "tokens", (json_int_t)generated),
                                  error);
-    printf("%s%s\n", options->prompt, text->characters);
+    printf("%s%s\n", options->prompt, text->continuation);
     return ROTARY_OK;
 }
 
@@ -87,16 +124,9 @@ static rotary_status continue_prompt(const struct invocation *invocation, const 
 {
     const struct generate_options *options = invocation->options;
     const struct option_integer *seed = &invocation->common.seed;
-    const struct characters *characters = task_characters(model->task);
-    text->tokens = calloc((size_t)text->length + 1, sizeof *text->tokens);
     text->generated = calloc((size_t)text->max_new_tokens, sizeof *text->generated);
-    text->characters = calloc((size_t)text->max_new_tokens + 1, 1);
-    if (!text->tokens || !text->generated || !text->characters)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %lld characters",
-                           (long long)text->max_new_tokens);
-    rotary_status status = characters_encode(characters, options->prompt, text->length, text->tokens, error);
-    if (status != ROTARY_OK)
-        return status;
+    if (!text->generated)
+        return fail_memory(error);
     struct generate_config config = {.max_new_tokens = text->max_new_tokens,
                                      .stop = text->stop,
                                      .temperature = (float)options->temperature.value,
@@ -109,11 +139,10 @@ static rotary_status continue_prompt(const struct invocation *invocation, const 
                                        .lengths = &text->length,
                                        .outputs = &text->generated,
                                        .generated = &generated};
-    status = generate(model->decoder, &config, &call, error);
-    if (status != ROTARY_OK)
-        return status;
-    characters_decode(characters, text->generated, generated, text->characters);
-    return print_result(invocation, text, generated, error);
+    rotary_status status = generate(model->decoder, &config, &call, error);
+    if (status == ROTARY_OK)
+        status = decode_continuation(task_tokenizer(model->task), text, generated, error);
+    return status == ROTARY_OK ? print_result(invocation, text, generated, error) : status;
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -137,7 +166,7 @@ static enum exit_status run(const struct invocation *invocation)
         status = continue_prompt(invocation, &model, &text, &error);
     free(text.tokens);
     free(text.generated);
-    free(text.characters);
+    free(text.continuation);
     plan_unload(&model);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }

@@ -67,14 +67,24 @@ static rotary_status check_size(const struct task *task, rotary_error *error)
     return ROTARY_OK;
 }
 
+/* The # ends a completion. */
+static rotary_status find_stop(struct task *task, rotary_error *error)
+{
+    struct token_list list = {.tokens = &task->stop, .capacity = 1};
+    return tokenizer_encode(task->tokenizer, "#", 1, &list, error);
+}
+
 rotary_status generated_create(struct task *task, rotary_error *error)
 {
+    const struct generator *generator = task->kind->generator;
     char alphabet[GENERATED_ALPHABET_BYTES];
-    task->kind->generator->alphabet(&task->config, alphabet);
-    characters_create(&task->characters, alphabet);
-    task->stop = task->characters.token['#'];
+    generator->alphabet(&task->config, alphabet);
     task->shape.scratch = task->config.sequence_length + 1;
-    rotary_status status = check_size(task, error);
+    rotary_status status = characters_create(&task->tokenizer, alphabet, error);
+    if (status == ROTARY_OK && generator->random_example)
+        status = find_stop(task, error);
+    if (status == ROTARY_OK)
+        status = check_size(task, error);
     return status == ROTARY_OK ? check_variety(task, error) : status;
 }
 
@@ -90,11 +100,11 @@ static struct rotary_random sample_split(const struct task *task, struct rotary_
     return before;
 }
 
-/* Appends `text` to the *length tokens, truncated so that they are at most `count`. */
-static void append(const struct task *task, const char *text, int32_t *tokens, int64_t *length, int64_t count)
+/* Appends `text` as far as there is room. */
+static void append(const struct task *task, const char *text, struct token_list *list)
 {
-    for (const char *at = text; *at && *length < count; at++)
-        tokens[(*length)++] = task->characters.token[(unsigned char)*at];
+    /* This cannot fail: the alphabet has every character of the task's text. */
+    (void)!tokenizer_encode(task->tokenizer, text, (int64_t)strlen(text), list, NULL);
 }
 
 static void fill_sequence(const struct task *task, struct rotary_random random, bool held_out,
@@ -107,10 +117,11 @@ static void fill_sequence(const struct task *task, struct rotary_random random, 
         task->kind->generator->random_sequence(&task->config, &accepted, count, tokens);
         return;
     }
-    for (int64_t length = 0; length < count;) {
+    struct token_list list = {.tokens = tokens, .capacity = count};
+    while (list.count < count) {
         sample_split(task, &random, held_out, &example);
-        append(task, example.prompt, tokens, &length, count);
-        append(task, example.completion, tokens, &length, count);
+        append(task, example.prompt, &list);
+        append(task, example.completion, &list);
     }
 }
 

@@ -12,10 +12,10 @@ struct task {
     struct task_config config;
     const struct kind *kind;
     /* Set by kind->create. */
-    struct task_shape shape; /* before: sequence_length tokens, nothing else */
-    struct characters characters;
-    int32_t stop; /* before: -1 */
-    void *data;   /* the kind's own; before: NULL */
+    struct task_shape shape;     /* before: sequence_length tokens, nothing else */
+    struct tokenizer *tokenizer; /* destroyed with the task */
+    int32_t stop;                /* before: -1 */
+    void *data;                  /* the kind's own; before: NULL */
 };
 
 struct kind {

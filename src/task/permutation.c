@@ -31,7 +31,7 @@ static uint64_t random_shift(struct rotary_random_key key, uint64_t round, uint6
     return ((uint64_t)words[1] << 32 | words[0]) % bound;
 }
 
-/* Shifts every column by a random number of rows and every row by a random number of columns, in turn. */
+/* Shifts every column by a random number of rows and every row by a random number of columns, alternately. */
 static uint64_t permute(struct rotary_random_key key, struct rectangle rectangle, uint64_t number)
 {
     uint64_t row = number / rectangle.columns, column = number % rectangle.columns;

@@ -61,8 +61,11 @@ rotary_status task_create(struct task **out, const struct task_config *config, r
 
 void task_destroy(struct task *task)
 {
-    if (task && task->kind->destroy)
+    if (!task)
+        return;
+    if (task->kind->destroy)
         task->kind->destroy(task);
+    tokenizer_destroy(task->tokenizer);
     free(task);
 }
 
@@ -71,9 +74,9 @@ const struct task_config *task_configuration(const struct task *task)
     return &task->config;
 }
 
-const struct characters *task_characters(const struct task *task)
+const struct tokenizer *task_tokenizer(const struct task *task)
 {
-    return &task->characters;
+    return task->tokenizer;
 }
 
 int32_t task_stop(const struct task *task)

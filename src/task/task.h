@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "file/settings.h"
 #include "task/task_list.h"
-#include "text/characters.h"
+#include "text/tokenizer.h"
 
 #include <stdbool.h>
 
@@ -44,7 +44,8 @@ ROTARY_CHECKED rotary_status task_create(struct task **task, const struct task_c
                                          rotary_error *error);
 void task_destroy(struct task *task);
 const struct task_config *task_configuration(const struct task *task);
-const struct characters *task_characters(const struct task *task);
+/* How the task's text becomes tokens; owned by the task. */
+const struct tokenizer *task_tokenizer(const struct task *task);
 /* The token that ends a completion; -1: none does. */
 int32_t task_stop(const struct task *task);
 

@@ -55,7 +55,8 @@ static void score_problems(const struct task *task, const struct workspace *work
 {
     for (int64_t i = 0; i < evaluation->problems; i++) {
         char generated[TASK_TEXT_BYTES] = "", answer[TASK_TEXT_BYTES] = "";
-        characters_decode(task_characters(task), workspace->outputs[i], workspace->generated[i], generated);
+        tokenizer_decode(task_tokenizer(task), workspace->outputs[i], workspace->generated[i], generated,
+                         sizeof generated);
         bool correct = task_score(task, &workspace->problems[i], generated, answer);
         evaluation->correct += correct;
         keep_sample(evaluation, i, &workspace->problems[i], generated, answer, correct);
@@ -69,11 +70,13 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
     for (int64_t i = 0; i < evaluation->problems; i++) {
         task_problem(task, config->seed, i, &workspace->problems[i]);
         int32_t *prompt = workspace->prompt_tokens + i * workspace->size.prompt;
-        workspace->lengths[i] = (int64_t)strlen(workspace->problems[i].prompt);
-        rotary_status status = characters_encode(task_characters(task), workspace->problems[i].prompt,
-                                                 workspace->lengths[i], prompt, error);
+        const char *text = workspace->problems[i].prompt;
+        struct token_list list = {.tokens = prompt, .capacity = workspace->size.prompt};
+        rotary_status status =
+            tokenizer_encode(task_tokenizer(task), text, (int64_t)strlen(text), &list, error);
         if (status != ROTARY_OK)
             return status;
+        workspace->lengths[i] = list.count;
         workspace->prompts[i] = prompt;
         workspace->outputs[i] = workspace->generated_tokens + i * workspace->size.completion;
     }

@@ -131,14 +131,14 @@ static rotary_status fit_model_to_task(struct run_config *config, rotary_error *
     rotary_status status = task_create(&task, &config->task, error);
     if (status != ROTARY_OK)
         return status;
-    int64_t tokens = task_characters(task)->count, positions = config->task.sequence_length;
+    int64_t tokens = tokenizer_size(task_tokenizer(task)), positions = config->task.sequence_length;
     task_destroy(task);
     struct decoder_config *model = &config->model;
     if (model->vocab_size == 0)
         model->vocab_size = tokens;
     if (model->vocab_size != tokens)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "vocab_size is %lld, but the task %s has %lld characters: leave it out",
+                           "vocab_size is %lld, but the task %s has %lld tokens: leave it out",
                            (long long)model->vocab_size, task_names[config->task.task], (long long)tokens);
     if (model->max_position_embeddings == 0)
         model->max_position_embeddings = positions;

@@ -79,10 +79,10 @@ static inline void text_of(const struct task *task, uint64_t seed, int64_t step,
         .validation = step < 0, .seed = seed, .step = (uint32_t)step, .row = row};
     sequence_of(task, &place, tokens);
     for (int64_t i = 0; i < count; i++) {
-        if (tokens[i] < 0 || tokens[i] >= task_characters(task)->count)
-            CHECK(tokens[i] >= 0 && tokens[i] < task_characters(task)->count);
+        if (tokens[i] < 0 || tokens[i] >= tokenizer_size(task_tokenizer(task)))
+            CHECK(tokens[i] >= 0 && tokens[i] < tokenizer_size(task_tokenizer(task)));
     }
-    characters_decode(task_characters(task), tokens, count, text);
+    CHECK_INT(tokenizer_decode(task_tokenizer(task), tokens, count, text, TEXT_TOKENS + 1), count);
 }
 
 /* Generated text, and the answer within it. */

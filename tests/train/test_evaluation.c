@@ -49,18 +49,19 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
     stub.received = *config;
     if (stub.status != ROTARY_OK)
         return rotary_fail(error, stub.status, "the stub fails");
-    const struct characters *characters = task_characters(stub.task);
+    const struct tokenizer *tokenizer = task_tokenizer(stub.task);
     for (int64_t i = 0; i < call->count; i++, stub.prompts++) {
         char prompt[TASK_TEXT_BYTES], text[TASK_TEXT_BYTES];
-        characters_decode(characters, call->prompts[i], call->lengths[i], prompt);
+        tokenizer_decode(tokenizer, call->prompts[i], call->lengths[i], prompt, sizeof prompt);
         struct problem problem;
         task_problem(stub.task, SEED, i, &problem);
         CHECK_TEXT(prompt, problem.prompt);
         stub_answer(i, prompt, text);
         int64_t length = (int64_t)strlen(text);
-        call->generated[i] = length;
-        CHECK(length <= config->max_new_tokens);
-        CHECK_INT(characters_encode(characters, text, length, call->outputs[i], NULL), ROTARY_OK);
+        struct token_list list = {.tokens = call->outputs[i], .capacity = config->max_new_tokens};
+        CHECK_INT(tokenizer_encode(tokenizer, text, length, &list, NULL), ROTARY_OK);
+        CHECK_INT(list.left_out, 0);
+        call->generated[i] = list.count;
     }
     return ROTARY_OK;
 }

@@ -32,7 +32,7 @@ static void test_derived(void)
 
     struct task *task;
     CHECK(task_create(&task, &config.task, NULL) == ROTARY_OK);
-    CHECK_INT(config.model.vocab_size, task_characters(task)->count);
+    CHECK_INT(config.model.vocab_size, tokenizer_size(task_tokenizer(task)));
     task_destroy(task);
 }
 

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/tokenizer.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "file/settings.h"
+#include "text/tokenizer_type.h"
+
+#include <string.h>
+
+enum { FORMAT = 1 };
+
+#define ROTARY_TOKENIZER_NAME(NAME, name) #name,
+const char *const tokenizer_names[] = {ROTARY_TOKENIZERS(ROTARY_TOKENIZER_NAME) NULL};
+
+#define ROTARY_TOKENIZER_ROW(NAME, name) &tokenizer_##name,
+static const struct tokenizer_type *const types[TOKENIZERS] = {ROTARY_TOKENIZERS(ROTARY_TOKENIZER_ROW)};
+
+void tokenizer_destroy(struct tokenizer *tokenizer)
+{
+    if (tokenizer)
+        tokenizer->type->destroy(tokenizer);
+}
+
+enum tokenizer_kind tokenizer_kind(const struct tokenizer *tokenizer)
+{
+    int kind = 0;
+    while (types[kind] != tokenizer->type)
+        kind++;
+    return (enum tokenizer_kind)kind;
+}
+
+int64_t tokenizer_size(const struct tokenizer *tokenizer)
+{
+    return tokenizer->size;
+}
+
+struct special_tokens tokenizer_special(const struct tokenizer *tokenizer)
+{
+    return tokenizer->special;
+}
+
+struct token_text tokenizer_text(const struct tokenizer *tokenizer, int32_t token)
+{
+    return tokenizer->type->text(tokenizer, token);
+}
+
+rotary_status tokenizer_encode(const struct tokenizer *tokenizer, const char *text, int64_t bytes,
+                               struct token_list *list, rotary_error *error)
+{
+    return tokenizer->type->encode(tokenizer, text, bytes, list, error);
+}
+
+int64_t tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count, char *text,
+                         int64_t capacity)
+{
+    return tokenizer->type->decode(tokenizer, tokens, count, text, capacity);
+}
+
+/* ---- joining ---- */
+
+/* A text of which only what fits is kept. */
+struct joined {
+    char *text;
+    int64_t capacity, bytes;
+};
+
+static void add(struct joined *joined, const char *bytes, int64_t count)
+{
+    int64_t room = joined->capacity - 1 - joined->bytes;
+    if (room > 0)
+        memcpy(joined->text + joined->bytes, bytes, (size_t)(count < room ? count : room));
+    joined->bytes += count;
+}
+
+static bool has_text(const struct special_tokens *special, int32_t token)
+{
+    return token != special->padding && token != special->begin && token != special->end;
+}
+
+int64_t tokenizer_join(const struct tokenizer *tokenizer, const char *separator, const int32_t *tokens,
+                       int64_t count, char *text, int64_t capacity)
+{
+    struct joined joined = {.text = text, .capacity = capacity};
+    bool first = true;
+    for (int64_t i = 0; i < count; i++) {
+        if (!has_text(&tokenizer->special, tokens[i]))
+            continue;
+        const struct token_text token = tokenizer_text(tokenizer, tokens[i]);
+        if (!first)
+            add(&joined, separator, (int64_t)strlen(separator));
+        add(&joined, token.bytes, token.count);
+        first = false;
+    }
+    if (capacity > 0)
+        text[joined.bytes < capacity ? joined.bytes : capacity - 1] = '\0';
+    return joined.bytes;
+}
+
+/* ---- files ---- */
+
+rotary_status tokenizer_save(const struct tokenizer *tokenizer, const char *path, rotary_error *error)
+{
+    json_t *object =
+        json_pack("{s:i, s:s}", "format", FORMAT, "tokenizer", tokenizer_names[tokenizer_kind(tokenizer)]);
+    rotary_status status;
+    if (!object || !tokenizer->type->save(tokenizer, object))
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
+    else
+        status = file_replace_json(path, object, error);
+    json_decref(object);
+    return status;
+}
+
+static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,
+                          rotary_error *error)
+{
+    rotary_status status = file_check_format(path, object, FORMAT, error);
+    if (status != ROTARY_OK)
+        return status;
+    const char *name = json_string_value(json_object_get(object, "tokenizer"));
+    for (int kind = 0; name && kind < TOKENIZERS; kind++)
+        if (strcmp(name, tokenizer_names[kind]) == 0)
+            return types[kind]->load(tokenizer, object, path, error);
+    char names[SETTINGS_NAMES_BYTES], hint[SETTINGS_HINT_BYTES];
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s: \"tokenizer\" is \"%.80s\", wanted %s%s", path,
+                       name ? name : "", settings_names(tokenizer_names, names),
+                       settings_hint(name ? name : "", tokenizer_names, hint));
+}
+
+rotary_status tokenizer_load(struct tokenizer **tokenizer, const char *path, rotary_error *error)
+{
+    json_t *object;
+    rotary_status status = file_read_json(path, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = load(tokenizer, object, path, error);
+    json_decref(object);
+    return status;
+}
