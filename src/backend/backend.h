@@ -1,35 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The backend: threads, instruction set, precision.
+ * A backend: one table of the operations that layers are made of, and what they run on. Layers and models
+ * compute through this table alone, so a second backend only fills another one.
+ *
+ * Memory of a backend is a plain pointer, which its user may offset and pass on but never dereference: it may
+ * not be the host's. Activations, parameters, gradients, tokens and targets live there. Operations run in the
+ * order in which they are called; they may return before they are done, except `read`. What fails then is the
+ * status of a later call.
  */
 #ifndef ROTARY_BACKEND_BACKEND_H
 #define ROTARY_BACKEND_BACKEND_H
 
-#include <rotary/types.h>
+#include "backend/operation_calls.h"
+#include "backend/operation_list.h"
+#include "base/arena.h"
 
-struct layer_kernels; /* kernel/layer/layer_kernels.h */
-struct matmul;        /* backend/matmul.h */
-struct profile;       /* backend/profile.h */
+struct profile; /* backend/profile.h */
+struct backend_operations;
 
 /* Created once, passed down by pointer, never changed. Models may share one, but not run at the same time:
- * they would share the scratch memory of the matmuls. */
+ * they would share the scratch memory of its operations. */
 struct backend {
-    int threads;          /* at least 1 */
-    rotary_isa isa;       /* never ROTARY_ISA_AUTO */
-    rotary_dtype storage; /* type of matmul operands and of stored activations: f32 or bf16 */
-    const struct layer_kernels *kernels;
-    struct matmul *matmul;   /* owned */
+    const struct backend_operations *operations;
+    void *state;             /* of the backend, owned: threads' scratch memory, planned matmuls, ... */
+    int threads;             /* at least 1, of the host; the cpu backend computes on them */
+    rotary_isa isa;          /* never ROTARY_ISA_AUTO; of the host */
+    rotary_dtype storage;    /* type of matmul operands and of stored activations: f32 or bf16 */
     struct profile *profile; /* borrowed; where times are recorded. NULL: no profiling */
+};
+
+#define BACKEND_DECLARE_OPERATION(name) struct backend_##name;
+BACKEND_OPERATIONS(BACKEND_DECLARE_OPERATION)
+#undef BACKEND_DECLARE_OPERATION
+
+struct backend_operations {
+    const char *name; /* "cpu" */
+    void (*destroy)(struct backend *backend);
+
+    /* Memory, zeroed, aligned to ROTARY_ALIGNMENT; `what` it is for is part of the message of
+     * ROTARY_OUT_OF_MEMORY. release(NULL) is allowed. */
+    rotary_status (*allocate)(const struct backend *backend, void **memory, size_t bytes, const char *what,
+                              rotary_error *error);
+    void (*release)(const struct backend *backend, void *memory);
+    /* From and to the host, and from memory to memory that does not overlap. */
+    rotary_status (*write)(const struct backend *backend, void *to, const void *host, size_t bytes,
+                           rotary_error *error);
+    rotary_status (*read)(const struct backend *backend, void *host, const void *from, size_t bytes,
+                          rotary_error *error);
+    rotary_status (*copy)(const struct backend *backend, void *to, const void *from, size_t bytes,
+                          rotary_error *error);
+    rotary_status (*clear)(const struct backend *backend, void *memory, size_t bytes, rotary_error *error);
+
+    /* A packed weight is zero until pack_weight. */
+    rotary_status (*packed_weight_create)(const struct backend *backend, struct packed_weight **weight,
+                                          const struct packed_weight_config *config, rotary_error *error);
+    void (*packed_weight_destroy)(const struct backend *backend, struct packed_weight *weight);
+    size_t (*packed_weight_bytes)(const struct backend *backend, const struct packed_weight *weight);
+
+    /* A plan of attention. The rotations in `config` are librotary's plans: a backend may use them as they
+     * are or read their frequencies. dtype, threads and isa of `config` are not read: they are the backend's.
+     * Bytes of workspace: as librotary's functions of these names. `packed` NULL: sequences are not packed.
+     */
+    rotary_status (*attention_create)(const struct backend *backend, struct attention_plan **plan,
+                                      const rotary_attention_config *config, rotary_error *error);
+    void (*attention_destroy)(const struct backend *backend, struct attention_plan *plan);
+    size_t (*attention_forward_bytes)(const struct attention_plan *plan, rotary_attention_shape shape,
+                                      const rotary_attention_packed_sequences *packed);
+    size_t (*attention_backward_bytes)(const struct attention_plan *plan, rotary_attention_shape shape,
+                                       const rotary_attention_packed_sequences *packed);
+    size_t (*attention_decode_bytes)(const struct attention_plan *plan, int64_t batch, int64_t queries,
+                                     int64_t capacity);
+
+#define BACKEND_MEMBER(name)                                                                                 \
+    rotary_status (*name)(const struct backend *backend, const struct backend_##name *call,                  \
+                          rotary_error *error);
+    BACKEND_OPERATIONS(BACKEND_MEMBER)
+#undef BACKEND_MEMBER
 };
 
 enum precision { PRECISION_AUTO, PRECISION_F32, PRECISION_BF16 };
 
-/* threads 0: all processors; isa ROTARY_ISA_AUTO: the best available. PRECISION_AUTO selects bf16 where `isa`
- * has bf16 instructions, else f32. ROTARY_UNSUPPORTED if `isa` cannot run here. Also caps the instruction set
- * of oneDNN; the first call in a process decides (backend/matmul.h). */
+/* The cpu backend. threads 0: all processors; isa ROTARY_ISA_AUTO: the best available. PRECISION_AUTO selects
+ * bf16 where `isa` has bf16 instructions, else f32. ROTARY_UNSUPPORTED if `isa` cannot run here. Also caps
+ * the instruction set of oneDNN; the first call in a process decides (backend/matmul.h). */
 ROTARY_CHECKED rotary_status backend_create(struct backend *backend, int threads, rotary_isa isa,
                                             enum precision precision, rotary_error *error);
-
+/* Of any backend. One that is all zero is allowed. */
 void backend_destroy(struct backend *backend);
+
+/* rotary_arena_allocate (base/arena.h) with memory of the backend, and its counterpart. */
+ROTARY_CHECKED rotary_status backend_arena_allocate(const struct backend *backend, struct rotary_arena *arena,
+                                                    const char *what, rotary_error *error);
+void backend_arena_free(const struct backend *backend, struct rotary_arena *arena);
 
 #endif

@@ -116,7 +116,7 @@ struct matrix matmul_contiguous(struct matrix m, void *memory)
 
 struct run {
     const struct matmul *matmul;
-    struct matmul_call call;
+    struct backend_matmul call;
     const struct gemm *gemms[2][2]; /* [last block of rows][last panel] */
     int64_t blocks, block_rows;
     bool nontemporal; /* results are stored past the caches */
@@ -190,7 +190,7 @@ static int find_gemms(struct run *run)
     return status;
 }
 
-rotary_status matmul_run(struct matmul *matmul, const struct matmul_call *call, rotary_error *error)
+rotary_status matmul_run(struct matmul *matmul, const struct backend_matmul *call, rotary_error *error)
 {
     struct matrix in = call->in, out = call->out;
     if (in.rows == 0)

@@ -9,7 +9,7 @@
 #ifndef ROTARY_BACKEND_MATMUL_H
 #define ROTARY_BACKEND_MATMUL_H
 
-#include "backend/matrix.h"
+#include "backend/operation_calls.h"
 
 struct layer_kernels; /* kernel/layer/layer_kernels.h */
 
@@ -28,16 +28,7 @@ bool matmul_bf16_is_fast(void);
  */
 bool matmul_prepare_bf16(struct matmul *matmul);
 
-/* A weight [inner, columns] in the layout that its matmuls read, cut into panels of columns. */
-struct packed_weight;
-
-struct packed_weight_config {
-    rotary_dtype dtype; /* of the packed weight: f32 or bf16 */
-    int64_t inner, columns;
-    bool transposed; /* the f32 source is [columns, inner], else [inner, columns] */
-};
-
-/* Zero until packed_weight_fill. */
+/* A packed weight is cut into panels of columns. It is zero until packed_weight_fill. */
 ROTARY_CHECKED rotary_status packed_weight_create(struct packed_weight **weight, const struct matmul *matmul,
                                                   const struct packed_weight_config *config,
                                                   rotary_error *error);
@@ -46,22 +37,11 @@ size_t packed_weight_bytes(const struct packed_weight *weight);
 ROTARY_CHECKED rotary_status packed_weight_fill(struct packed_weight *weight, struct matmul *matmul,
                                                 const float *source, rotary_error *error);
 
-enum matmul_epilogue { MATMUL_EPILOGUE_NONE, MATMUL_EPILOGUE_RELU };
-
-/* out[rows, columns] = epilogue(in[rows, inner] weight + bias). Sums are f32. */
-struct matmul_call {
-    struct matrix out, in; /* in has the type of the weight, out that type or f32 */
-    const struct packed_weight *weight;
-    const float *bias; /* [columns] f32; NULL: none */
-    enum matmul_epilogue epilogue;
-};
-ROTARY_CHECKED rotary_status matmul_run(struct matmul *matmul, const struct matmul_call *call,
+/* backend/operation_calls.h says what these compute. */
+ROTARY_CHECKED rotary_status matmul_run(struct matmul *matmul, const struct backend_matmul *call,
                                         rotary_error *error);
-
-/* gradient[a.columns, b.columns] += a^T b, f32; a and b are [rows, ...] of the same type. Also
- * sums[a.columns] += the column sums of a, f32; NULL: not wanted. */
-ROTARY_CHECKED rotary_status matmul_gradient(struct matmul *matmul, float *gradient, float *sums,
-                                             struct matrix a, struct matrix b, rotary_error *error);
+ROTARY_CHECKED rotary_status matmul_gradient(struct matmul *matmul,
+                                             const struct backend_weight_gradient *call, rotary_error *error);
 
 /* How many planned GEMMs run oneDNN's reference implementation, which is very slow. */
 int64_t matmul_reference_gemms(const struct matmul *matmul);

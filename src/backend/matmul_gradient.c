@@ -247,17 +247,37 @@ static rotary_status reserve(const struct run *run, rotary_error *error)
     return ROTARY_OK;
 }
 
-rotary_status matmul_gradient(struct matmul *matmul, float *gradient, float *sums, struct matrix a,
-                              struct matrix b, rotary_error *error)
+/* The column sums of `a` alone: chunks of rows are summed as in sum_chunk. */
+static rotary_status sum_all_columns(struct run *run, rotary_error *error)
 {
-    if (a.rows == 0)
+    rotary_status status =
+        matmul_reserve_workspace(run->matmul, matmul_bytes(run->a.columns, ROTARY_F32), error);
+    if (status != ROTARY_OK)
+        return status;
+    run->a_tile = run->a.columns;
+    run->groups = 1;
+    for (int64_t row = 0; row < run->a.rows; row += CHUNK_ROWS) {
+        const struct item item = {.first = row};
+        sum_columns(run, &item, matrix_rows(run->a, row, min_i64(CHUNK_ROWS, run->a.rows - row)),
+                    (float *)(void *)matmul_workspace(run->matmul, 0), true);
+    }
+    return ROTARY_OK;
+}
+
+rotary_status matmul_gradient(struct matmul *matmul, const struct backend_weight_gradient *call,
+                              rotary_error *error)
+{
+    struct matrix a = call->a, b = call->b;
+    if (a.rows == 0 || (!call->gradient && !call->sums))
         return ROTARY_OK;
     struct run run = {.matmul = matmul,
                       .a = a,
                       .b = b,
-                      .gradient = gradient,
-                      .sums = sums,
+                      .gradient = call->gradient,
+                      .sums = call->sums,
                       .vnni = matmul->vnni && a.dtype == ROTARY_BF16};
+    if (!run.gradient)
+        return sum_all_columns(&run, error);
     choose_tiles(&run);
     rotary_status reserved = reserve(&run, error);
     if (reserved != ROTARY_OK)

@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OFFSET_MULTIPLE = (int)(ROTARY_ALIGNMENT / sizeof(float)), BLOCK_ELEMENTS = 1 << 15 };
+enum {
+    OFFSET_MULTIPLE = (int)(ROTARY_ALIGNMENT / sizeof(float)),
+    BLOCK_ELEMENTS = 1 << 15,
+    MAX_HOST_ELEMENTS = 1 << 20, /* initialised on the host at once */
+};
 
 int64_t parameter_elements(const struct parameter *row)
 {
@@ -42,35 +46,51 @@ rotary_status parameters_add(struct parameters *parameters, const struct paramet
     struct parameter *added = &parameters->rows[parameters->count];
     *added = *row;
     added->offset = parameters->elements;
+    added->version = 0;
     int64_t elements = parameter_elements(added);
     parameters->elements += round_up(elements, OFFSET_MULTIPLE);
     *index = parameters->count++;
     return ROTARY_OK;
 }
 
+int parameters_find(const struct parameters *parameters, const char *name)
+{
+    for (int i = 0; i < parameters->count; i++)
+        if (strcmp(parameters->rows[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
 static void carve(struct parameters *parameters, bool training)
 {
-    parameters->values = rotary_arena_push(&parameters->arena, parameters->elements, sizeof(float));
-    if (training) {
-        parameters->gradients = rotary_arena_push(&parameters->arena, parameters->elements, sizeof(float));
-        parameters->moment1 = rotary_arena_push(&parameters->arena, parameters->elements, sizeof(float));
-        parameters->moment2 = rotary_arena_push(&parameters->arena, parameters->elements, sizeof(float));
-    }
+    struct rotary_arena *arena = &parameters->arena;
+    parameters->values = rotary_arena_push(arena, parameters->elements, sizeof(float));
+    if (!training)
+        return;
+    parameters->gradients = rotary_arena_push(arena, parameters->elements, sizeof(float));
+    parameters->moment1 = rotary_arena_push(arena, parameters->elements, sizeof(float));
+    parameters->moment2 = rotary_arena_push(arena, parameters->elements, sizeof(float));
+    parameters->statistics = rotary_arena_push(arena, 1, sizeof *parameters->statistics);
 }
 
 rotary_status parameters_allocate(struct parameters *parameters, bool training, rotary_error *error)
 {
     carve(parameters, training);
-    rotary_status status = rotary_arena_allocate(&parameters->arena, "the parameter table", error);
-    if (status == ROTARY_OK)
-        carve(parameters, training);
-    return status;
+    rotary_status status =
+        backend_arena_allocate(parameters->backend, &parameters->arena, "the parameter table", error);
+    if (status != ROTARY_OK)
+        return status;
+    carve(parameters, training);
+    for (int i = 0; i < parameters->count; i++)
+        parameters->rows[i].version = 1;
+    return ROTARY_OK;
 }
 
-/* The initialisation of one parameter, in blocks. */
+/* The initialisation of elements first ... first + count - 1 of a parameter, in blocks. */
 struct initialise_work {
     const struct parameter *row;
-    float *value;
+    int64_t first, count;
+    float *host; /* [count] */
     struct rotary_random_key key;
 };
 
@@ -79,11 +99,10 @@ static void initialise_block(void *argument, int64_t index, int worker)
     (void)worker;
     const struct initialise_work *work = argument;
     const struct parameter *row = work->row;
-    int64_t elements = parameter_elements(row), begin = index * BLOCK_ELEMENTS,
-            end = min_i64(begin + BLOCK_ELEMENTS, elements);
-    float *value = work->value;
+    int64_t begin = index * BLOCK_ELEMENTS, end = min_i64(begin + BLOCK_ELEMENTS, work->count);
+    float *value = work->host;
     if (row->initial == INITIAL_UNIFORM)
-        rotary_random_uniforms(work->key, (uint64_t)begin, end - begin, value + begin);
+        rotary_random_uniforms(work->key, (uint64_t)(work->first + begin), end - begin, value + begin);
     for (int64_t j = begin; j < end; j++)
         switch (row->initial) {
         case INITIAL_ZERO:
@@ -93,7 +112,7 @@ static void initialise_block(void *argument, int64_t index, int worker)
             value[j] = 1.0f;
             break;
         case INITIAL_NORMAL:
-            value[j] = row->scale * rotary_random_normal(work->key, (uint64_t)j);
+            value[j] = row->scale * rotary_random_normal(work->key, (uint64_t)(work->first + j));
             break;
         case INITIAL_UNIFORM:
             value[j] = row->scale * (2.0f * value[j] - 1.0f);
@@ -101,23 +120,124 @@ static void initialise_block(void *argument, int64_t index, int worker)
         }
 }
 
-void parameters_initialise(struct parameters *parameters, int threads, uint64_t seed)
+static rotary_status initialise_row(struct parameters *parameters, int index, float *host, uint64_t seed,
+                                    rotary_error *error)
 {
-    for (int i = 0; i < parameters->count; i++) {
-        const struct parameter *row = &parameters->rows[i];
-        uint64_t hash = rotary_hash(row->name, strlen(row->name));
+    const struct parameter *row = &parameters->rows[index];
+    uint64_t hash = rotary_hash(row->name, strlen(row->name));
+    int64_t elements = parameter_elements(row);
+    rotary_status status = ROTARY_OK;
+    for (int64_t first = 0; first < elements && status == ROTARY_OK; first += MAX_HOST_ELEMENTS) {
         struct initialise_work work = {
             .row = row,
-            .value = parameter_value(parameters, i),
+            .first = first,
+            .count = min_i64(elements - first, MAX_HOST_ELEMENTS),
+            .host = host,
             .key = {.seed = seed, .stream = ROTARY_STREAM_INITIAL, .step = (uint32_t)(hash ^ hash >> 32)}};
-        rotary_parallel_for(threads, divide_up(parameter_elements(row), BLOCK_ELEMENTS), initialise_block,
-                            &work);
+        rotary_parallel_for(parameters->backend->threads, divide_up(work.count, BLOCK_ELEMENTS),
+                            initialise_block, &work);
+        const struct parameter_range range = {
+            .array = PARAMETER_VALUES, .index = index, .first = first, .count = work.count};
+        status = parameters_write(parameters, range, host, error);
     }
+    return status;
+}
+
+rotary_status parameters_initialise(struct parameters *parameters, uint64_t seed, rotary_error *error)
+{
+    float *host = malloc(MAX_HOST_ELEMENTS * sizeof *host);
+    if (!host)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to initialise parameters");
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < parameters->count && status == ROTARY_OK; i++)
+        status = initialise_row(parameters, i, host, seed, error);
+    free(host);
+    return status;
 }
 
 void parameters_free(struct parameters *parameters)
 {
-    rotary_arena_free(&parameters->arena);
+    backend_arena_free(parameters->backend, &parameters->arena);
     free(parameters->rows);
     *parameters = (struct parameters){0};
+}
+
+struct parameter_range parameter_range(const struct parameters *parameters, enum parameter_array array,
+                                       int index)
+{
+    return (struct parameter_range){
+        .array = array, .index = index, .count = parameter_elements(&parameters->rows[index])};
+}
+
+static float *range_start(const struct parameters *parameters, struct parameter_range range)
+{
+    float *const arrays[PARAMETER_ARRAYS] = {[PARAMETER_VALUES] = parameters->values,
+                                             [PARAMETER_GRADIENTS] = parameters->gradients,
+                                             [PARAMETER_MOMENT1] = parameters->moment1,
+                                             [PARAMETER_MOMENT2] = parameters->moment2};
+    return arrays[range.array] + parameters->rows[range.index].offset + range.first;
+}
+
+static rotary_status check_range(const struct parameters *parameters, struct parameter_range range,
+                                 rotary_error *error)
+{
+    if (range.index < 0 || range.index >= parameters->count)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "parameter %d: the table has %d", range.index,
+                           parameters->count);
+    const struct parameter *row = &parameters->rows[range.index];
+    int64_t elements = parameter_elements(row);
+    if (range.first < 0 || range.count < 0 || range.first > elements || range.count > elements - range.first)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "elements %lld ... %lld of parameter %s, which has %lld", (long long)range.first,
+                           (long long)range.first + range.count - 1, row->name, (long long)elements);
+    if (range.array != PARAMETER_VALUES && !parameters->gradients)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "parameter %s has values only: the model was created for inference", row->name);
+    return ROTARY_OK;
+}
+
+rotary_status parameters_write(struct parameters *parameters, struct parameter_range range, const float *host,
+                               rotary_error *error)
+{
+    rotary_status status = check_range(parameters, range, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (range.array == PARAMETER_VALUES)
+        parameters->rows[range.index].version++;
+    return parameters->backend->operations->write(parameters->backend, range_start(parameters, range), host,
+                                                  (size_t)range.count * sizeof *host, error);
+}
+
+rotary_status parameters_read(const struct parameters *parameters, struct parameter_range range, float *host,
+                              rotary_error *error)
+{
+    rotary_status status = check_range(parameters, range, error);
+    if (status != ROTARY_OK)
+        return status;
+    return parameters->backend->operations->read(parameters->backend, host, range_start(parameters, range),
+                                                 (size_t)range.count * sizeof *host, error);
+}
+
+rotary_status parameters_update(struct parameters *parameters, const struct adam *adam, double max_grad_norm,
+                                rotary_error *error)
+{
+    const struct backend_update call = {
+        .parameters = parameters, .adam = *adam, .max_grad_norm = max_grad_norm};
+    for (int i = 0; i < parameters->count; i++)
+        if (!parameters->rows[i].frozen)
+            parameters->rows[i].version++;
+    return parameters->backend->operations->update(parameters->backend, &call, error);
+}
+
+rotary_status parameters_clear_statistics(struct parameters *parameters, rotary_error *error)
+{
+    return parameters->backend->operations->clear(parameters->backend, parameters->statistics,
+                                                  sizeof *parameters->statistics, error);
+}
+
+rotary_status parameters_read_statistics(const struct parameters *parameters,
+                                         struct step_statistics *statistics, rotary_error *error)
+{
+    return parameters->backend->operations->read(parameters->backend, statistics, parameters->statistics,
+                                                 sizeof *statistics, error);
 }

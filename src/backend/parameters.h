@@ -2,12 +2,15 @@
  *
  * The parameter table. It drives allocation, initialisation, the optimizer, checkpoints and the gradient
  * tests. Layers add rows while a model is created; parameters_allocate then allocates four flat f32 arrays in
- * which every row has its range: values, gradients and Adam's two moments.
+ * backend memory, in which every row has its range: values, gradients and Adam's two moments.
+ *
+ * Every write of values raises the versions of the rows it writes, and only functions of this header write
+ * them: what was made from a value (packed weights) is stale exactly if its version is older.
  */
 #ifndef ROTARY_BACKEND_PARAMETERS_H
 #define ROTARY_BACKEND_PARAMETERS_H
 
-#include "base/arena.h"
+#include "backend/backend.h"
 
 enum initialisation {
     INITIAL_ZERO,
@@ -21,20 +24,24 @@ struct parameter {
     int64_t rows, columns; /* columns is 0 for a vector */
     enum initialisation initial;
     float scale;
-    bool decay;     /* whether weight decay applies: to matrices, not to biases and gains */
-    int64_t offset; /* of its first element in the flat arrays; a multiple of 16 */
+    bool decay;       /* whether weight decay applies: to matrices, not to biases and gains */
+    bool frozen;      /* not trained: without gradient, moments and update */
+    int64_t offset;   /* of its first element in the flat arrays; a multiple of 16 */
+    uint64_t version; /* of its values: 1 after parameters_allocate */
 };
 
 struct parameters {
+    const struct backend *backend; /* borrowed; to be set before rows are added, all else being zero */
     struct parameter *rows;
     int count, capacity;
-    int64_t elements;          /* of each flat array, with the gaps for alignment, which stay zero */
-    float *values, *gradients; /* gradients is NULL without training */
-    float *moment1, *moment2;  /* Adam's first and second moments; NULL without training */
+    int64_t elements;                   /* of each flat array, with the gaps for alignment, which stay zero */
+    float *values, *gradients;          /* gradients is NULL without training */
+    float *moment1, *moment2;           /* Adam's first and second moments; NULL without training */
+    struct step_statistics *statistics; /* NULL without training */
     struct rotary_arena arena;
 };
 
-/* Adds a copy of `row`, whose offset is not read, and writes its index to `index`. */
+/* Adds a copy of `row`, whose offset and version are not read, and writes its index to `index`. */
 ROTARY_CHECKED rotary_status parameters_add(struct parameters *parameters, const struct parameter *row,
                                             int *index, rotary_error *error);
 /* Allocates the flat arrays, zeroed. */
@@ -42,21 +49,63 @@ ROTARY_CHECKED rotary_status parameters_allocate(struct parameters *parameters, 
                                                  rotary_error *error);
 /* Initialises every value from the seed and the parameter's name alone: models with a parameter of the same
  * name and shape initialise it equally. The number of threads does not matter. */
-void parameters_initialise(struct parameters *parameters, int threads, uint64_t seed);
+ROTARY_CHECKED rotary_status parameters_initialise(struct parameters *parameters, uint64_t seed,
+                                                   rotary_error *error);
 void parameters_free(struct parameters *parameters);
+
+/* The flat arrays, for parameters_write and parameters_read. */
+enum parameter_array {
+    PARAMETER_VALUES,
+    PARAMETER_GRADIENTS,
+    PARAMETER_MOMENT1,
+    PARAMETER_MOMENT2,
+    PARAMETER_ARRAYS
+};
+
+/* Copies elements first ... first + count - 1 of row `index` of an array from and to the host. */
+struct parameter_range {
+    enum parameter_array array;
+    int index;
+    int64_t first, count;
+};
+ROTARY_CHECKED rotary_status parameters_write(struct parameters *parameters, struct parameter_range range,
+                                              const float *host, rotary_error *error);
+ROTARY_CHECKED rotary_status parameters_read(const struct parameters *parameters,
+                                             struct parameter_range range, float *host, rotary_error *error);
+/* All of row `index` of an array. */
+struct parameter_range parameter_range(const struct parameters *parameters, enum parameter_array array,
+                                       int index);
+
+/* One step of the optimizer (struct backend_update), after which the versions of all trained rows are raised.
+ */
+ROTARY_CHECKED rotary_status parameters_update(struct parameters *parameters, const struct adam *adam,
+                                               double max_grad_norm, rotary_error *error);
+/* The statistics of a step, in backend memory: set to zero before its first micro-batch; losses add to them
+ * (layer/loss.h), parameters_update completes them, and this is the step's one read. */
+ROTARY_CHECKED rotary_status parameters_clear_statistics(struct parameters *parameters, rotary_error *error);
+ROTARY_CHECKED rotary_status parameters_read_statistics(const struct parameters *parameters,
+                                                        struct step_statistics *statistics,
+                                                        rotary_error *error);
 
 /* Number of elements of a row, and of all rows without the gaps. */
 int64_t parameter_elements(const struct parameter *row);
 int64_t parameters_total(const struct parameters *parameters);
 
-static inline float *parameter_value(const struct parameters *parameters, int index)
+/* The index of the row of that name; -1: none. */
+int parameters_find(const struct parameters *parameters, const char *name);
+
+/* Backend memory of the values of row `index`; NULL for index -1. Not for writing. */
+static inline const float *parameter_value(const struct parameters *parameters, int index)
 {
     return index < 0 ? NULL : parameters->values + parameters->rows[index].offset;
 }
 
+/* Backend memory to which the gradient of row `index` is added; NULL for index -1 and for frozen rows. */
 static inline float *parameter_gradient(const struct parameters *parameters, int index)
 {
-    return index < 0 ? NULL : parameters->gradients + parameters->rows[index].offset;
+    return index < 0 || parameters->rows[index].frozen
+               ? NULL
+               : parameters->gradients + parameters->rows[index].offset;
 }
 
 #endif

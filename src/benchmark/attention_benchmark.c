@@ -25,15 +25,20 @@ struct attention_job {
 static rotary_status run_forward(void *argument, rotary_error *error)
 {
     const struct attention_job *job = argument;
-    return rotary_attention_forward(job->position.attention, &job->forward, error);
+    const struct backend_attention_forward call = {job->position.attention, &job->forward};
+    const struct backend *backend = job->position.backend;
+    return backend->operations->attention_forward(backend, &call, error);
 }
 
 static rotary_status run_forward_backward(void *argument, rotary_error *error)
 {
     const struct attention_job *job = argument;
     rotary_status status = run_forward(argument, error);
-    return status == ROTARY_OK ? rotary_attention_backward(job->position.attention, &job->backward, error)
-                               : status;
+    if (status != ROTARY_OK)
+        return status;
+    const struct backend_attention_backward call = {job->position.attention, &job->backward};
+    const struct backend *backend = job->position.backend;
+    return backend->operations->attention_backward(backend, &call, error);
 }
 
 static rotary_status create_attention(struct attention_job *job, const struct attention_benchmark *benchmark,
@@ -145,8 +150,10 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
     rotary_attention_shape shape = {
         .batch = benchmark->batch, .queries = benchmark->time, .keys = benchmark->time};
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
-        size_t forward = rotary_attention_forward_bytes(jobs[i].position.attention, shape),
-               backward = rotary_attention_backward_bytes(jobs[i].position.attention, shape),
+        const struct backend_operations *operations = jobs[i].position.backend->operations;
+        const struct attention_plan *plan = jobs[i].position.attention;
+        size_t forward = operations->attention_forward_bytes(plan, shape, NULL),
+               backward = operations->attention_backward_bytes(plan, shape, NULL),
                larger = forward > backward ? forward : backward;
         if (larger > tensors->workspace_bytes)
             tensors->workspace_bytes = larger;

@@ -22,7 +22,9 @@ struct tensors {
 static rotary_status run_decode(void *argument, rotary_error *error)
 {
     const struct decode_job *job = argument;
-    return rotary_attention_decode(job->position.attention, &job->call, error);
+    const struct backend_attention_decode call = {job->position.attention, &job->call};
+    const struct backend *backend = job->position.backend;
+    return backend->operations->attention_decode(backend, &call, error);
 }
 
 static void carve(struct tensors *tensors, int64_t batch, rotary_dtype dtype, struct rotary_arena *arena)
@@ -54,14 +56,16 @@ static rotary_status create_attention(struct position_attention *position,
 }
 
 static rotary_status allocate(struct tensors *tensors, const struct decode_benchmark *benchmark,
-                              const rotary_attention *attention, rotary_dtype dtype,
-                              struct rotary_arena *arena, rotary_error *error)
+                              const struct position_attention *position, struct rotary_arena *arena,
+                              rotary_error *error)
 {
+    rotary_dtype dtype = position->backend->storage;
     int64_t batch = benchmark->batch, capacity = benchmark->length + 1;
     tensors->key_elements = batch * benchmark->key_value_heads * benchmark->head_dim;
     tensors->query_elements = batch * benchmark->heads * benchmark->head_dim;
     tensors->cache_elements = capacity * tensors->key_elements;
-    tensors->workspace_bytes = rotary_attention_decode_bytes(attention, batch, 1, capacity);
+    tensors->workspace_bytes =
+        position->backend->operations->attention_decode_bytes(position->attention, batch, 1, capacity);
     carve(tensors, batch, dtype, arena);
     rotary_status status = rotary_arena_allocate(arena, "the KV caches of the decode benchmark", error);
     if (status != ROTARY_OK)
@@ -106,7 +110,7 @@ rotary_status benchmark_decode(struct decode_benchmark *benchmark, const struct 
     struct rotary_arena arena = {0};
     rotary_status status = create_attention(&job.position, benchmark, backend, error);
     if (status == ROTARY_OK)
-        status = allocate(&tensors, benchmark, job.position.attention, backend->storage, &arena, error);
+        status = allocate(&tensors, benchmark, &job.position, &arena, error);
     if (status == ROTARY_OK) {
         int64_t size = (int64_t)rotary_dtype_size(backend->storage);
         job.call = plan_call(benchmark, &tensors, backend->storage);

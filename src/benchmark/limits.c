@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "benchmark/limits.h"
 
-#include "backend/matmul.h"
+#include "backend/backend.h"
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/integer.h"
@@ -52,10 +52,12 @@ rotary_status matmul_limit_create(struct matmul_limit **limit, const struct back
         benchmark_fill(made->source, ROTARY_F32, MATMUL_INNER * MATMUL_COLUMNS, 2);
         const struct packed_weight_config config = {
             .dtype = backend->storage, .inner = MATMUL_INNER, .columns = MATMUL_COLUMNS};
-        status = packed_weight_create(&made->weight, backend->matmul, &config, error);
+        status = backend->operations->packed_weight_create(backend, &made->weight, &config, error);
     }
-    if (status == ROTARY_OK)
-        status = packed_weight_fill(made->weight, backend->matmul, made->source, error);
+    if (status == ROTARY_OK) {
+        const struct backend_pack_weight call = {.weight = made->weight, .source = made->source};
+        status = backend->operations->pack_weight(backend, &call, error);
+    }
     if (status == ROTARY_OK)
         *limit = made;
     else
@@ -67,7 +69,7 @@ void matmul_limit_destroy(struct matmul_limit *limit)
 {
     if (!limit)
         return;
-    packed_weight_destroy(limit->weight);
+    limit->backend->operations->packed_weight_destroy(limit->backend, limit->weight);
     rotary_arena_free(&limit->arena);
     free(limit);
 }
@@ -80,8 +82,9 @@ double matmul_limit_operations(void)
 rotary_status matmul_limit_run(void *limit, rotary_error *error)
 {
     const struct matmul_limit *measured = limit;
-    const struct matmul_call call = {.out = measured->out, .in = measured->in, .weight = measured->weight};
-    return matmul_run(measured->backend->matmul, &call, error);
+    const struct backend *backend = measured->backend;
+    const struct backend_matmul call = {.out = measured->out, .in = measured->in, .weight = measured->weight};
+    return backend->operations->matmul(backend, &call, error);
 }
 
 /* ---- memory ---- */

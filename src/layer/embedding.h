@@ -2,21 +2,20 @@
  *
  * Token embedding, plus absolute position embeddings where a model has them:
  *
- *     out[b, t] = dropout(scale * table[token[b, t]] + position[p[b, t]])
+ *     out[b, t] = dropout(scale * table[token[b, t]] + position_table[p[b, t]])
  */
 #ifndef ROTARY_LAYER_EMBEDDING_H
 #define ROTARY_LAYER_EMBEDDING_H
 
-#include "backend/backend.h"
 #include "backend/parameters.h"
-#include "layer/dropout.h"
 
 struct embedding {
     int64_t width;
     float scale;
     int table;          /* "<name>.weight" [vocabulary, width] */
     int position_table; /* learned: "<name>.position.weight" [positions, width]; -1: none */
-    float *sinusoids;   /* fixed: [positions, width], owned; NULL: none */
+    const struct backend *backend;
+    void *sinusoids; /* fixed: f32 [positions, width], owned; NULL: none */
 };
 
 enum embedding_position {
@@ -38,7 +37,8 @@ ROTARY_CHECKED rotary_status embedding_create(struct embedding *embedding,
                                               struct parameters *parameters, rotary_error *error);
 void embedding_destroy(struct embedding *embedding);
 
-/* The caller has checked that tokens are in the vocabulary and positions in the table. */
+/* tokens and positions are backend memory. The caller has checked that tokens are in the vocabulary and
+ * positions in the table. */
 struct embedding_call {
     int64_t batch, time;
     const int32_t *tokens;    /* [batch, time] */
@@ -46,10 +46,14 @@ struct embedding_call {
     struct dropout dropout;
 };
 /* out [batch * time, width] f32. */
-void embedding_forward(const struct embedding *embedding, const struct backend *backend,
-                       const struct parameters *parameters, const struct embedding_call *call, float *out);
+ROTARY_CHECKED rotary_status embedding_forward(const struct embedding *embedding,
+                                               const struct parameters *parameters,
+                                               const struct embedding_call *call, float *out,
+                                               rotary_error *error);
 /* Accumulates the gradients of the tables, in row order for any number of threads. */
-void embedding_backward(const struct embedding *embedding, const struct backend *backend,
-                        struct parameters *parameters, const struct embedding_call *call, const float *d_out);
+ROTARY_CHECKED rotary_status embedding_backward(const struct embedding *embedding,
+                                                struct parameters *parameters,
+                                                const struct embedding_call *call, const float *d_out,
+                                                rotary_error *error);
 
 #endif

@@ -72,13 +72,6 @@ static size_t weight_bytes(const struct sublayer *sublayer)
     return linear_bytes(layer->up) + linear_bytes(layer->down);
 }
 
-static rotary_status prepare(struct sublayer *sublayer, const struct parameters *parameters,
-                             rotary_error *error)
-{
-    rotary_status status = linear_prepare(of(sublayer)->up, parameters, error);
-    return status == ROTARY_OK ? linear_prepare(of(sublayer)->down, parameters, error) : status;
-}
-
 static void carve_saved(struct sublayer *sublayer, struct rotary_arena *arena)
 {
     struct feed_forward *layer = of(sublayer);
@@ -116,9 +109,11 @@ static rotary_status run(struct feed_forward *layer, const struct parameters *pa
         status = linear_forward(layer->up, parameters, hidden, in, MATMUL_EPILOGUE_RELU, error);
     } else {
         status = linear_forward(layer->up, parameters, pre_activation, in, MATMUL_EPILOGUE_NONE, error);
+        const struct backend_activation_forward call = {
+            .kind = layer->activation, .out = hidden, .pre = pre_activation};
         double begin = profile_begin(backend->profile);
         if (status == ROTARY_OK)
-            activation_forward(backend, layer->activation, hidden, pre_activation);
+            status = backend->operations->activation_forward(backend, &call, error);
         record_profile(layer, begin, "forward", pre_activation, hidden);
     }
     if (status != ROTARY_OK)
@@ -151,9 +146,14 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     struct matrix d_up = gated ? first_rows(layer->d_pre_activation, rows) : d_hidden;
     struct matrix saved =
         layer->activation == ACTIVATION_RELU ? hidden : first_rows(layer->pre_activation, rows);
-    double begin = profile_begin(sublayer->backend->profile);
-    activation_backward(sublayer->backend, layer->activation, d_up, d_hidden, saved);
+    const struct backend *backend = sublayer->backend;
+    const struct backend_activation_backward activation = {
+        .kind = layer->activation, .d_pre = d_up, .d_out = d_hidden, .saved = saved};
+    double begin = profile_begin(backend->profile);
+    status = backend->operations->activation_backward(backend, &activation, error);
     record_profile(layer, begin, "backward", saved, d_hidden);
+    if (status != ROTARY_OK)
+        return status;
     return linear_backward(layer->up, parameters, call->d_in, d_up, call->in, error);
 }
 
@@ -161,7 +161,6 @@ const struct sublayer_type feed_forward_sublayer = {.name = "feed_forward",
                                                     .create = create,
                                                     .destroy = destroy,
                                                     .weight_bytes = weight_bytes,
-                                                    .prepare = prepare,
                                                     .carve_saved = carve_saved,
                                                     .carve_scratch = carve_scratch,
                                                     .forward = forward,

@@ -8,14 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct packed {
+    struct packed_weight *weight;
+    uint64_t version; /* of the parameter that was packed; 0: none was */
+};
+
 struct linear {
     const struct backend *backend;
     int64_t inputs, outputs, rows;
     bool training;
-    int weight, bias;               /* rows of the table; bias is -1 for none */
-    struct packed_weight *forward;  /* [inputs, outputs] */
-    struct packed_weight *backward; /* [outputs, inputs]; NULL unless training */
-    char role[64];                  /* the name without the number of the layer, for profiles */
+    int weight, bias;       /* rows of the table; bias is -1 for none */
+    struct packed forward;  /* [inputs, outputs] */
+    struct packed backward; /* [outputs, inputs]; weight is NULL unless training */
+    char role[64];          /* the name without the number of the layer, for profiles */
 };
 
 static rotary_status add_parameters(struct linear *linear, const struct linear_config *config,
@@ -58,10 +63,11 @@ static rotary_status create_packed_weights(struct linear *linear, bool training,
         .dtype = backend->storage, .inner = linear->inputs, .columns = linear->outputs, .transposed = true};
     const struct packed_weight_config backward = {
         .dtype = backend->storage, .inner = linear->outputs, .columns = linear->inputs};
-    rotary_status status = packed_weight_create(&linear->forward, backend->matmul, &forward, error);
+    rotary_status status =
+        backend->operations->packed_weight_create(backend, &linear->forward.weight, &forward, error);
     if (status != ROTARY_OK || !training)
         return status;
-    return packed_weight_create(&linear->backward, backend->matmul, &backward, error);
+    return backend->operations->packed_weight_create(backend, &linear->backward.weight, &backward, error);
 }
 
 rotary_status linear_create(struct linear **linear, const struct backend *backend,
@@ -97,33 +103,27 @@ void linear_destroy(struct linear *linear)
 {
     if (!linear)
         return;
-    packed_weight_destroy(linear->forward);
-    packed_weight_destroy(linear->backward);
+    const struct backend *backend = linear->backend;
+    backend->operations->packed_weight_destroy(backend, linear->forward.weight);
+    backend->operations->packed_weight_destroy(backend, linear->backward.weight);
     free(linear);
 }
 
 size_t linear_bytes(const struct linear *linear)
 {
-    if (!linear->forward) /* measured */
+    const struct backend *backend = linear->backend;
+    if (!linear->forward.weight) /* measured */
         return (size_t)linear->inputs * (size_t)linear->outputs * (linear->training ? 2 : 1) *
-               rotary_dtype_size(linear->backend->storage);
-    return packed_weight_bytes(linear->forward) +
-           (linear->backward ? packed_weight_bytes(linear->backward) : 0);
+               rotary_dtype_size(backend->storage);
+    size_t bytes = backend->operations->packed_weight_bytes(backend, linear->forward.weight);
+    if (linear->backward.weight)
+        bytes += backend->operations->packed_weight_bytes(backend, linear->backward.weight);
+    return bytes;
 }
 
 int64_t linear_outputs(const struct linear *linear)
 {
     return linear->outputs;
-}
-
-rotary_status linear_prepare(struct linear *linear, const struct parameters *parameters, rotary_error *error)
-{
-    const float *weight = parameter_value(parameters, linear->weight);
-    struct matmul *matmul = linear->backend->matmul;
-    rotary_status status = packed_weight_fill(linear->forward, matmul, weight, error);
-    if (status == ROTARY_OK && linear->backward)
-        status = packed_weight_fill(linear->backward, matmul, weight, error);
-    return status;
 }
 
 static rotary_status check_shapes(const struct linear *linear, struct matrix in, struct matrix out,
@@ -150,19 +150,39 @@ static void record_profile(const struct linear *linear, double begin, const char
                 size * (all * (ins + outs) + ins * outs));
 }
 
+/* Packs the weight unless its current version is packed already. */
+static rotary_status pack(const struct linear *linear, struct packed *packed,
+                          const struct parameters *parameters, rotary_error *error)
+{
+    uint64_t version = parameters->rows[linear->weight].version;
+    if (packed->version == version)
+        return ROTARY_OK;
+    const struct backend *backend = linear->backend;
+    const struct backend_pack_weight call = {.weight = packed->weight,
+                                             .source = parameter_value(parameters, linear->weight)};
+    double begin = profile_begin(backend->profile);
+    rotary_status status = backend->operations->pack_weight(backend, &call, error);
+    profile_end(backend->profile, begin, "update", "packed weights for matmul", 0.0, 0.0);
+    if (status == ROTARY_OK)
+        packed->version = version;
+    return status;
+}
+
 rotary_status linear_forward(struct linear *linear, const struct parameters *parameters, struct matrix out,
                              struct matrix in, enum matmul_epilogue epilogue, rotary_error *error)
 {
     rotary_status status = check_shapes(linear, in, out, error);
+    if (status == ROTARY_OK)
+        status = pack(linear, &linear->forward, parameters, error);
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(linear->backend->profile);
-    const struct matmul_call call = {.out = out,
-                                     .in = in,
-                                     .weight = linear->forward,
-                                     .bias = parameter_value(parameters, linear->bias),
-                                     .epilogue = epilogue};
-    status = matmul_run(linear->backend->matmul, &call, error);
+    const struct backend_matmul call = {.out = out,
+                                        .in = in,
+                                        .weight = linear->forward.weight,
+                                        .bias = parameter_value(parameters, linear->bias),
+                                        .epilogue = epilogue};
+    status = linear->backend->operations->matmul(linear->backend, &call, error);
     record_profile(linear, begin, "forward", in.rows);
     return status;
 }
@@ -171,20 +191,27 @@ rotary_status linear_backward(struct linear *linear, struct parameters *paramete
                               struct matrix d_out, struct matrix in, rotary_error *error)
 {
     rotary_status status = check_shapes(linear, in, d_out, error);
-    if (status == ROTARY_OK && !linear->backward)
+    if (status == ROTARY_OK && !linear->backward.weight)
         status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                              "a linear layer created for inference has no backward pass");
     if (status != ROTARY_OK)
         return status;
+    const struct backend_weight_gradient gradient = {.gradient =
+                                                         parameter_gradient(parameters, linear->weight),
+                                                     .sums = parameter_gradient(parameters, linear->bias),
+                                                     .a = d_out,
+                                                     .b = in};
     double begin = profile_begin(linear->backend->profile);
-    status = matmul_gradient(linear->backend->matmul, parameter_gradient(parameters, linear->weight),
-                             parameter_gradient(parameters, linear->bias), d_out, in, error);
+    status = linear->backend->operations->weight_gradient(linear->backend, &gradient, error);
     record_profile(linear, begin, "gradient of weight and bias", in.rows);
     if (status != ROTARY_OK || !d_in.data)
         return status;
+    status = pack(linear, &linear->backward, parameters, error);
+    if (status != ROTARY_OK)
+        return status;
     begin = profile_begin(linear->backend->profile);
-    const struct matmul_call call = {.out = d_in, .in = d_out, .weight = linear->backward};
-    status = matmul_run(linear->backend->matmul, &call, error);
+    const struct backend_matmul call = {.out = d_in, .in = d_out, .weight = linear->backward.weight};
+    status = linear->backend->operations->matmul(linear->backend, &call, error);
     record_profile(linear, begin, "gradient of the input", in.rows);
     return status;
 }

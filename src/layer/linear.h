@@ -6,7 +6,6 @@
 #define ROTARY_LAYER_LINEAR_H
 
 #include "backend/backend.h"
-#include "backend/matmul.h"
 #include "backend/parameters.h"
 
 struct linear;
@@ -32,11 +31,9 @@ size_t linear_bytes(const struct linear *linear);
 
 int64_t linear_outputs(const struct linear *linear);
 
-/* Packs the weights for the matmuls. To be called after the parameters changed: once per step. */
-ROTARY_CHECKED rotary_status linear_prepare(struct linear *linear, const struct parameters *parameters,
-                                            rotary_error *error);
-
-/* out[rows, outputs] = epilogue(in[rows, inputs] W^T + b). in has the storage type, out that type or f32;
+/* Both passes pack the weight for their matmul first, if its version is not the packed one.
+ *
+ * out[rows, outputs] = epilogue(in[rows, inputs] W^T + b). in has the storage type, out that type or f32;
  * rows may be fewer than configured. The first call with a new number of rows may allocate; later ones do
  * not. */
 ROTARY_CHECKED rotary_status linear_forward(struct linear *linear, const struct parameters *parameters,

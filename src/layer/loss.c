@@ -5,8 +5,6 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/integer.h"
-#include "base/threads.h"
-#include "kernel/layer/layer_kernels.h"
 
 #include <stdlib.h>
 
@@ -14,7 +12,6 @@ enum {
     MAX_LOGITS = 1 << 25, /* elements of a block, unless those are fewer than MIN_ROWS rows */
     MIN_ROWS = 256,
     STRIDE_MULTIPLE = 32, /* rows of logits start on a cache line in either type */
-    ITEM_ROWS = 64,       /* of a work item */
 };
 
 struct loss {
@@ -24,15 +21,10 @@ struct loss {
     float smoothing;
     bool training;
     struct rotary_arena arena;
-    float *logits;                     /* [block_rows, stride] */
-    void *d_logits;                    /* [block_rows, stride], storage type */
-    struct layer_cross_entropy *items; /* [block_rows / ITEM_ROWS] */
+    float *logits;          /* [block_rows, stride] */
+    void *d_logits;         /* [block_rows, stride], storage type */
+    struct loss_sums *sums; /* of a call */
 };
-
-static int64_t items_of(int64_t rows)
-{
-    return divide_up(rows, ITEM_ROWS);
-}
 
 static int64_t choose_block_rows(int64_t rows, int64_t stride)
 {
@@ -46,7 +38,7 @@ static void carve(struct loss *loss)
     if (loss->training)
         loss->d_logits = rotary_arena_push(&loss->arena, loss->block_rows * loss->stride,
                                            rotary_dtype_size(loss->backend->storage));
-    loss->items = rotary_arena_push(&loss->arena, items_of(loss->block_rows), sizeof *loss->items);
+    loss->sums = rotary_arena_push(&loss->arena, 1, sizeof *loss->sums);
 }
 
 /* A loss without memory, whose arena is measured. */
@@ -83,7 +75,7 @@ rotary_status loss_create(struct loss **loss, const struct backend *backend, str
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the loss");
     *made = measure(backend, linear_outputs(output), config);
     made->output = output;
-    rotary_status status = rotary_arena_allocate(&made->arena, "the logits", error);
+    rotary_status status = backend_arena_allocate(backend, &made->arena, "the logits", error);
     if (status != ROTARY_OK) {
         free(made);
         return status;
@@ -96,7 +88,7 @@ rotary_status loss_create(struct loss **loss, const struct backend *backend, str
 void loss_destroy(struct loss *loss)
 {
     if (loss)
-        rotary_arena_free(&loss->arena);
+        backend_arena_free(loss->backend, &loss->arena);
     free(loss);
 }
 
@@ -107,73 +99,97 @@ struct loss_block {
     int64_t first, rows;
 };
 
-static void softmax_item(void *argument, int64_t index, int worker)
+static struct matrix block_matrix(const struct loss_block *block, void *data, rotary_dtype dtype)
 {
-    (void)worker;
-    const struct loss_block *block = argument;
-    struct loss *loss = block->loss;
-    int64_t first = index * ITEM_ROWS;
-    struct matrix d_logits = matrix_of(loss->d_logits, loss->backend->storage, block->rows, loss->stride);
-    struct layer_cross_entropy *item = &loss->items[index];
-    *item = (struct layer_cross_entropy){
-        .rows = min_i64(block->rows - first, ITEM_ROWS),
-        .classes = loss->classes,
-        .logits = loss->logits + first * loss->stride,
-        .logits_stride = loss->stride,
-        .targets = block->call->targets + block->first + first,
-        .gradient_scale = block->call->gradient_scale,
-        .smoothing = loss->smoothing,
-        .storage = loss->backend->storage,
-        .gradient = block->call->d_hidden.data ? matrix_rows(d_logits, first, 1).data : NULL,
-        .gradient_stride = loss->stride};
-    loss->backend->kernels->cross_entropy(item);
+    struct matrix matrix = matrix_of(data, dtype, block->rows, block->loss->classes);
+    matrix.stride = block->loss->stride;
+    return matrix;
 }
 
-static rotary_status run_block(struct loss_block *block, struct parameters *parameters,
-                               struct loss_sums *sums, rotary_error *error)
+static rotary_status cross_entropy(const struct loss_block *block, struct matrix logits,
+                                   struct matrix d_logits, rotary_error *error)
+{
+    const struct loss *loss = block->loss;
+    const struct backend *backend = loss->backend;
+    const struct backend_cross_entropy call = {.logits = logits,
+                                               .targets = block->call->targets + block->first,
+                                               .gradient_scale = block->call->gradient_scale,
+                                               .smoothing = loss->smoothing,
+                                               .gradient = d_logits,
+                                               .sums = loss->sums};
+    double begin = profile_begin(backend->profile);
+    rotary_status status = backend->operations->cross_entropy(backend, &call, error);
+    profile_end(backend->profile, begin, "softmax and cross-entropy", "with its gradient", 0.0,
+                (double)(block->rows * loss->stride) *
+                    (sizeof(float) + (double)rotary_dtype_size(backend->storage)));
+    return status;
+}
+
+static rotary_status run_block(const struct loss_block *block, struct parameters *parameters,
+                               rotary_error *error)
 {
     struct loss *loss = block->loss;
     const struct loss_call *call = block->call;
-    int64_t first = block->first, rows = block->rows;
-    struct matrix hidden = matrix_rows(call->hidden, first, rows);
-    struct matrix logits = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
-    logits.stride = loss->stride;
+    struct matrix hidden = matrix_rows(call->hidden, block->first, block->rows);
+    struct matrix logits = block_matrix(block, loss->logits, ROTARY_F32), d_logits = {0};
+    if (call->d_hidden.data)
+        d_logits = block_matrix(block, loss->d_logits, loss->backend->storage);
     rotary_status status =
         linear_forward(loss->output, parameters, logits, hidden, MATMUL_EPILOGUE_NONE, error);
-    if (status != ROTARY_OK)
+    if (status == ROTARY_OK)
+        status = cross_entropy(block, logits, d_logits, error);
+    if (status != ROTARY_OK || !call->d_hidden.data)
         return status;
-    double begin = profile_begin(loss->backend->profile);
-    rotary_parallel_for(loss->backend->threads, items_of(rows), softmax_item, block);
-    profile_end(loss->backend->profile, begin, "softmax and cross-entropy", "with its gradient", 0.0,
-                (double)(rows * loss->stride) *
-                    (sizeof(float) + (double)rotary_dtype_size(loss->backend->storage)));
-    for (int64_t i = 0; i < items_of(rows); i++) {
-        sums->total += loss->items[i].loss;
-        sums->counted += loss->items[i].counted;
-        sums->correct += loss->items[i].correct;
+    return linear_backward(loss->output, parameters, matrix_rows(call->d_hidden, block->first, block->rows),
+                           d_logits, hidden, error);
+}
+
+/* Adds the sums of a call to those of the step, and reads them if they are wanted. */
+static rotary_status finish(const struct loss *loss, struct parameters *parameters, bool add,
+                            struct loss_sums *sums, rotary_error *error)
+{
+    const struct backend *backend = loss->backend;
+    rotary_status status = ROTARY_OK;
+    if (add) {
+        const struct backend_add_sums call = {.to = &parameters->statistics->loss, .from = loss->sums};
+        status = backend->operations->add_sums(backend, &call, error);
     }
-    if (!call->d_hidden.data)
-        return ROTARY_OK;
-    struct matrix d_logits = matrix_of(loss->d_logits, loss->backend->storage, rows, loss->classes);
-    d_logits.stride = loss->stride;
-    return linear_backward(loss->output, parameters, matrix_rows(call->d_hidden, first, rows), d_logits,
-                           hidden, error);
+    if (status == ROTARY_OK && sums)
+        status = backend->operations->read(backend, sums, loss->sums, sizeof *sums, error);
+    return status;
 }
 
 rotary_status loss_run(struct loss *loss, struct parameters *parameters, const struct loss_call *call,
                        struct loss_sums *sums, rotary_error *error)
 {
+    const struct backend *backend = loss->backend;
     if (call->d_hidden.data && !loss->training)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "a loss created for inference has no backward pass");
-    rotary_status status = ROTARY_OK;
-    *sums = (struct loss_sums){0};
+    rotary_status status = backend->operations->clear(backend, loss->sums, sizeof *loss->sums, error);
     for (int64_t first = 0; first < call->hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
-        struct loss_block block = {.loss = loss,
-                                   .call = call,
-                                   .first = first,
-                                   .rows = min_i64(call->hidden.rows - first, loss->block_rows)};
-        status = run_block(&block, parameters, sums, error);
+        const struct loss_block block = {.loss = loss,
+                                         .call = call,
+                                         .first = first,
+                                         .rows = min_i64(call->hidden.rows - first, loss->block_rows)};
+        status = run_block(&block, parameters, error);
+    }
+    return status == ROTARY_OK ? finish(loss, parameters, call->d_hidden.data != NULL, sums, error) : status;
+}
+
+rotary_status loss_logits(struct loss *loss, const struct parameters *parameters, struct matrix hidden,
+                          float *logits, rotary_error *error)
+{
+    const struct backend *backend = loss->backend;
+    rotary_status status = ROTARY_OK;
+    for (int64_t first = 0; first < hidden.rows && status == ROTARY_OK; first += loss->block_rows) {
+        int64_t rows = min_i64(hidden.rows - first, loss->block_rows), elements = rows * loss->classes;
+        struct matrix block = matrix_of(loss->logits, ROTARY_F32, rows, loss->classes);
+        status = linear_forward(loss->output, parameters, block, matrix_rows(hidden, first, rows),
+                                MATMUL_EPILOGUE_NONE, error);
+        if (status == ROTARY_OK)
+            status = backend->operations->read(backend, logits + first * loss->classes, loss->logits,
+                                               (size_t)elements * sizeof *logits, error);
     }
     return status;
 }

@@ -26,21 +26,21 @@ ROTARY_CHECKED rotary_status loss_create(struct loss **loss, const struct backen
                                          rotary_error *error);
 void loss_destroy(struct loss *loss);
 
-struct loss_sums {
-    double total;    /* of -log p(target), in nats, without label smoothing */
-    int64_t counted; /* targets that are not LOSS_IGNORED */
-    int64_t correct; /* of those, targets with the largest logit (argmax; the first of equals) */
-};
-
 struct loss_call {
     struct matrix hidden;   /* [rows, width], storage type */
-    const int32_t *targets; /* [rows] */
+    const int32_t *targets; /* [rows], backend memory */
     float gradient_scale;   /* of the summed loss: 1 / (targets counted in the step) */
     struct matrix d_hidden; /* storage type, overwritten; data NULL: no backward pass */
 };
-/* Also accumulates the gradients of the output projection, unless d_hidden.data is NULL. */
+/* With a backward pass also accumulates the gradients of the output projection, and adds the sums of the call
+ * to the step's statistics (backend/parameters.h). `sums`: where they are read to, which waits for the
+ * backend; NULL: they are not. */
 ROTARY_CHECKED rotary_status loss_run(struct loss *loss, struct parameters *parameters,
                                       const struct loss_call *call, struct loss_sums *sums,
                                       rotary_error *error);
+
+/* The output projection alone: logits [hidden.rows, classes] on the host. */
+ROTARY_CHECKED rotary_status loss_logits(struct loss *loss, const struct parameters *parameters,
+                                         struct matrix hidden, float *logits, rotary_error *error);
 
 #endif

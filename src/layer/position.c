@@ -23,23 +23,20 @@ static rotary_status create_attention(struct position_attention *made, const str
     plan.heads = config->heads;
     plan.key_value_heads = config->key_value_heads;
     plan.head_dim = config->head_dim;
-    plan.dtype = backend->storage;
     plan.causal = config->causal;
     plan.window = config->window;
     plan.rope = made->rope;
     plan.value_rope = made->value_rope;
-    plan.threads = backend->threads;
-    plan.isa = backend->isa;
     double factor = made->rope ? rotary_rope_softmax_factor(made->rope) : 1.0;
     if (factor != 1.0) /* else the plan's own default */
         plan.scale = (float)(factor / sqrt((double)config->head_dim));
-    return rotary_attention_create(&made->attention, &plan, error);
+    return backend->operations->attention_create(backend, &made->attention, &plan, error);
 }
 
 rotary_status position_attention_create(struct position_attention *attention, const struct backend *backend,
                                         const struct position_config *config, rotary_error *error)
 {
-    struct position_attention made = {0};
+    struct position_attention made = {.backend = backend};
     rotary_status status = create_rope(&made.rope, backend, config->rope, error);
     if (status == ROTARY_OK)
         status = create_rope(&made.value_rope, backend, config->value_rope, error);
@@ -54,7 +51,8 @@ rotary_status position_attention_create(struct position_attention *attention, co
 
 void position_attention_destroy(struct position_attention *attention)
 {
-    rotary_attention_destroy(attention->attention);
+    if (attention->backend)
+        attention->backend->operations->attention_destroy(attention->backend, attention->attention);
     rotary_rope_destroy(attention->value_rope);
     rotary_rope_destroy(attention->rope);
     *attention = (struct position_attention){0};

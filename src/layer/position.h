@@ -8,8 +8,6 @@
 #include "backend/backend.h"
 #include "layer/encoding.h"
 
-#include <rotary/attention.h>
-
 struct position_config {
     int64_t heads, key_value_heads, head_dim;
     bool causal;
@@ -21,7 +19,8 @@ struct position_config {
 /* Attention with its rotations. Layers that are alike share one. */
 struct position_attention {
     rotary_rope *rope, *value_rope; /* NULL: no rotation */
-    rotary_attention *attention;
+    struct attention_plan *attention;
+    const struct backend *backend;
 };
 /* Threads and instruction set of the rotations are the backend's, whatever the configurations say. YaRN's
  * softmax factor (rotary_rope_softmax_factor) multiplies the scale of the scores. */

@@ -77,13 +77,6 @@ static size_t weight_bytes(const struct sublayer *sublayer)
     return linear_bytes(layer->query_key_value) + linear_bytes(layer->output);
 }
 
-static rotary_status prepare(struct sublayer *sublayer, const struct parameters *parameters,
-                             rotary_error *error)
-{
-    rotary_status status = linear_prepare(of(sublayer)->query_key_value, parameters, error);
-    return status == ROTARY_OK ? linear_prepare(of(sublayer)->output, parameters, error) : status;
-}
-
 static void carve_saved(struct sublayer *sublayer, struct rotary_arena *arena)
 {
     struct self_attention *layer = of(sublayer);
@@ -110,29 +103,31 @@ static rotary_attention_packed_sequences packed_of(const struct sublayer_tokens 
                                                .sequences = tokens->sequences};
 }
 
-static size_t workspace_bytes(const struct sublayer_config *config, const struct sublayer_tokens *tokens)
+static size_t workspace_bytes(const struct sublayer *sublayer, const struct sublayer_tokens *tokens)
 {
+    const struct sublayer_config *config = &sublayer->config;
+    const struct backend_operations *operations = sublayer->backend->operations;
     rotary_attention_shape shape = shape_of(tokens);
     const rotary_attention_packed_sequences packed = packed_of(tokens);
-    size_t bytes = rotary_attention_packed_sequences_forward_bytes(config->attention, shape, &packed);
+    size_t bytes = operations->attention_forward_bytes(config->attention, shape, &packed);
     if (config->training)
-        bytes = larger(bytes,
-                       rotary_attention_packed_sequences_backward_bytes(config->attention, shape, &packed));
+        bytes = larger(bytes, operations->attention_backward_bytes(config->attention, shape, &packed));
     return bytes;
 }
 
 /* The workspace of every call that the configuration allows. Packed sequences need as much as the longest of
  * them, and short ones run side by side: so lengths from 1 to all rows are tried, doubling. */
-static size_t max_workspace_bytes(const struct sublayer_config *config)
+static size_t max_workspace_bytes(const struct sublayer *sublayer)
 {
+    const struct sublayer_config *config = &sublayer->config;
     const struct sublayer_tokens padded = {.batch = config->batch, .time = config->time};
-    size_t bytes = workspace_bytes(config, &padded);
+    size_t bytes = workspace_bytes(sublayer, &padded);
     int64_t rows = sublayer_rows(&padded);
     for (int64_t length = 1; config->packed && length < 2 * rows; length *= 2) {
         int32_t starts[2] = {0, (int32_t)min_i64(length, rows)};
         const struct sublayer_tokens packed = {
             .batch = 1, .time = starts[1], .starts = starts, .sequences = 1};
-        bytes = larger(bytes, workspace_bytes(config, &packed));
+        bytes = larger(bytes, workspace_bytes(sublayer, &packed));
     }
     return bytes;
 }
@@ -140,7 +135,7 @@ static size_t max_workspace_bytes(const struct sublayer_config *config)
 static rotary_status check_workspace(const struct self_attention *layer, const struct sublayer_tokens *tokens,
                                      rotary_error *error)
 {
-    if (tokens->starts && workspace_bytes(&layer->sublayer.config, tokens) > layer->workspace_bytes)
+    if (tokens->starts && workspace_bytes(&layer->sublayer, tokens) > layer->workspace_bytes)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%lld packed sequences of %lld tokens: the model was created for fewer tokens, or "
                            "not for packed sequences",
@@ -151,7 +146,7 @@ static rotary_status check_workspace(const struct self_attention *layer, const s
 static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
 {
     struct self_attention *layer = of(sublayer);
-    layer->workspace_bytes = max_workspace_bytes(&sublayer->config);
+    layer->workspace_bytes = max_workspace_bytes(sublayer);
     layer->workspace = rotary_arena_push(arena, (int64_t)layer->workspace_bytes, 1);
     if (!sublayer->config.training)
         return;
@@ -212,7 +207,8 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .workspace = layer->workspace,
                                                .packed_sequences = packed_of(&call->tokens)};
     double begin = profile_begin(sublayer->backend->profile);
-    status = rotary_attention_forward(config->attention, &attention, error);
+    status = sublayer->backend->operations->attention_forward(
+        sublayer->backend, &(struct backend_attention_forward){config->attention, &attention}, error);
     record_profile(sublayer, begin, "forward", &call->tokens, 2.0);
     if (status != ROTARY_OK)
         return status;
@@ -247,7 +243,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .workspace = layer->workspace,
                                                 .packed_sequences = packed_of(&call->tokens)};
     double begin = profile_begin(sublayer->backend->profile);
-    status = rotary_attention_backward(config->attention, &attention, error);
+    status = sublayer->backend->operations->attention_backward(
+        sublayer->backend, &(struct backend_attention_backward){config->attention, &attention}, error);
     record_profile(sublayer, begin, "backward", &call->tokens, 5.0);
     if (status != ROTARY_OK)
         return status;
@@ -311,7 +308,9 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
         .value_cache = heads_of(values, cache->capacity, 0, config->head_dim),
         .output = heads_of(context, count, 0, config->head_dim),
         .workspace = call->workspace};
-    return rotary_attention_decode(config->attention, &attention, error);
+    const struct backend *backend = layer->sublayer.backend;
+    return backend->operations->attention_decode(
+        backend, &(struct backend_attention_decode){config->attention, &attention}, error);
 }
 
 /* The library's decode takes equally many new tokens of each sequence: neighbours that have are one call. */
@@ -367,15 +366,14 @@ static struct sublayer_cache carve_cache(const struct sublayer *sublayer, struct
 
 static size_t decode_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
 {
-    return rotary_attention_decode_bytes(sublayer->config.attention, shape.batch, shape.count,
-                                         shape.capacity);
+    return sublayer->backend->operations->attention_decode_bytes(sublayer->config.attention, shape.batch,
+                                                                 shape.count, shape.capacity);
 }
 
 const struct sublayer_type self_attention_sublayer = {.name = "self_attention",
                                                       .create = create,
                                                       .destroy = destroy,
                                                       .weight_bytes = weight_bytes,
-                                                      .prepare = prepare,
                                                       .carve_saved = carve_saved,
                                                       .carve_scratch = carve_scratch,
                                                       .forward = forward,

@@ -10,11 +10,8 @@
 #ifndef ROTARY_LAYER_SUBLAYER_H
 #define ROTARY_LAYER_SUBLAYER_H
 
-#include "layer/activation.h"
 #include "layer/linear.h"
 #include "layer/norm.h"
-
-#include <rotary/attention.h>
 
 /* PyTorch draws weight and bias of a linear layer uniformly within 1 / sqrt(inputs). GPT-2 draws the weight
  * from a normal distribution, whose variance is divided by `depth` where the output joins the residual
@@ -40,7 +37,7 @@ struct sublayer_config {
     bool in_bias, out_bias; /* of the projections from and back to the residual stream */
 
     int64_t heads, key_value_heads, head_dim;
-    const rotary_attention *attention; /* the plan of heads, visibility and rotation; borrowed */
+    const struct attention_plan *attention; /* the plan of heads, visibility and rotation; borrowed */
 
     int64_t hidden;
     enum activation activation;
@@ -105,8 +102,6 @@ struct sublayer_type {
     void (*destroy)(struct sublayer *sublayer);
     /* Of packed weights. */
     size_t (*weight_bytes)(const struct sublayer *sublayer);
-    rotary_status (*prepare)(struct sublayer *sublayer, const struct parameters *parameters,
-                             rotary_error *error);
 
     /* Both are called twice, first to measure (base/arena.h). carve_saved: what the forward pass stores for
      * the backward pass. carve_scratch: what is used within one call; all sublayers share that memory.

@@ -14,7 +14,7 @@ enum { MAX_ATTENTION_PLANS = 4 };
 
 struct attention_plans {
     struct position_attention plans[MAX_ATTENTION_PLANS]; /* the distinct ones; the others are empty */
-    const rotary_attention **of_layer;                    /* [layers], borrowed from `plans` */
+    const struct attention_plan **of_layer;               /* [layers], borrowed from `plans` */
     int64_t layers;
 };
 

@@ -125,6 +125,8 @@ static void carve(struct decoder *decoder)
     stack_carve(decoder->stack, &decoder->arena);
     decoder->tokens = rotary_arena_push(&decoder->arena, rows, sizeof *decoder->tokens);
     decoder->positions = rotary_arena_push(&decoder->arena, rows, sizeof *decoder->positions);
+    decoder->targets = rotary_arena_push(&decoder->arena, rows, sizeof *decoder->targets);
+    decoder->host_positions = rotary_arena_push(&decoder->host_arena, rows, sizeof *decoder->host_positions);
 }
 
 static rotary_status check_limits(struct decoder_limits limits, rotary_error *error)
@@ -176,7 +178,8 @@ static double count_tables(const struct decoder *decoder)
 rotary_status decoder_bytes(const struct backend *backend, const struct decoder_config *config,
                             struct decoder_limits limits, size_t *bytes, rotary_error *error)
 {
-    const struct decoder given = {.config = *config, .limits = limits, .backend = backend};
+    const struct decoder given = {
+        .config = *config, .limits = limits, .backend = backend, .parameters.backend = backend};
     struct decoder *decoder;
     rotary_status status = create_without_memory(&decoder, &given, 0, true, error);
     if (status != ROTARY_OK)
@@ -202,7 +205,9 @@ static rotary_status allocate(struct decoder *decoder, rotary_error *error)
     if (status != ROTARY_OK)
         return status;
     carve(decoder);
-    status = rotary_arena_allocate(&decoder->arena, "the activations of the model", error);
+    status = backend_arena_allocate(decoder->backend, &decoder->arena, "the activations of the model", error);
+    if (status == ROTARY_OK)
+        status = rotary_arena_allocate(&decoder->host_arena, "the positions of a batch", error);
     if (status == ROTARY_OK)
         carve(decoder);
     return status;
@@ -212,17 +217,16 @@ rotary_status decoder_create(struct decoder **decoder, const struct backend *bac
                              const struct decoder_config *config, struct decoder_limits limits, uint64_t seed,
                              rotary_error *error)
 {
-    const struct decoder given = {.config = *config, .limits = limits, .backend = backend};
+    const struct decoder given = {
+        .config = *config, .limits = limits, .backend = backend, .parameters.backend = backend};
     struct decoder *made;
     rotary_status status =
         create_without_memory(&made, &given, config->max_position_embeddings, false, error);
     if (status != ROTARY_OK)
         return status;
     status = allocate(made, error);
-    if (status == ROTARY_OK) {
-        parameters_initialise(&made->parameters, backend->threads, seed);
-        status = decoder_prepare(made, error);
-    }
+    if (status == ROTARY_OK)
+        status = parameters_initialise(&made->parameters, seed, error);
     if (status == ROTARY_OK)
         *decoder = made;
     else
@@ -240,7 +244,8 @@ void decoder_destroy(struct decoder *decoder)
     embedding_destroy(&decoder->embedding);
     attention_plans_destroy(&decoder->plans);
     parameters_free(&decoder->parameters);
-    rotary_arena_free(&decoder->arena);
+    backend_arena_free(decoder->backend, &decoder->arena);
+    rotary_arena_free(&decoder->host_arena);
     free(decoder);
 }
 
@@ -257,12 +262,6 @@ int64_t decoder_max_batch(const struct decoder *decoder)
 struct parameters *decoder_parameters(struct decoder *decoder)
 {
     return &decoder->parameters;
-}
-
-rotary_status decoder_prepare(struct decoder *decoder, rotary_error *error)
-{
-    rotary_status status = linear_prepare(decoder->output, &decoder->parameters, error);
-    return status == ROTARY_OK ? stack_prepare(decoder->stack, &decoder->parameters, error) : status;
 }
 
 rotary_status decoder_check_tokens(const struct decoder *decoder, const int32_t *tokens, int64_t count,

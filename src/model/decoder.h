@@ -32,9 +32,6 @@ void decoder_destroy(struct decoder *decoder);
 
 const struct decoder_config *decoder_configuration(const struct decoder *decoder);
 struct parameters *decoder_parameters(struct decoder *decoder);
-/* Packs the weights: to be called after the parameters changed, before the next forward pass. */
-ROTARY_CHECKED rotary_status decoder_prepare(struct decoder *decoder, rotary_error *error);
-
 struct decoder_call {
     const struct batch *batch; /* input and classes: padded or packed sequences */
     bool backward;             /* accumulate gradients, with dropout */

@@ -27,10 +27,14 @@ static void carve(struct decoder_cache *cache, const struct decoder *decoder)
     void *last = rotary_arena_push(&cache->arena, cache->batch * width, rotary_dtype_size(storage));
     cache->last = matrix_of(last, storage, cache->batch, width);
     int64_t rows = shape.batch * shape.count;
-    cache->lengths = rotary_arena_push(&cache->arena, cache->batch, sizeof *cache->lengths);
-    cache->counts = rotary_arena_push(&cache->arena, cache->batch, sizeof *cache->counts);
     cache->tokens = rotary_arena_push(&cache->arena, rows, sizeof *cache->tokens);
     cache->positions = rotary_arena_push(&cache->arena, rows, sizeof *cache->positions);
+    struct rotary_arena *host = &cache->host_arena;
+    cache->lengths = rotary_arena_push(host, cache->batch, sizeof *cache->lengths);
+    cache->counts = rotary_arena_push(host, cache->batch, sizeof *cache->counts);
+    cache->ends = rotary_arena_push(host, cache->batch, sizeof *cache->ends);
+    cache->host_tokens = rotary_arena_push(host, rows, sizeof *cache->host_tokens);
+    cache->host_positions = rotary_arena_push(host, rows, sizeof *cache->host_positions);
 }
 
 rotary_status decoder_cache_create(struct decoder_cache **cache, const struct decoder *decoder, int64_t batch,
@@ -47,10 +51,13 @@ rotary_status decoder_cache_create(struct decoder_cache **cache, const struct de
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a KV cache");
     made->batch = batch;
     made->capacity = capacity;
+    made->backend = decoder->backend;
     rotary_status status = stack_cache_create(&made->stack, decoder->stack, error);
     if (status == ROTARY_OK) {
         carve(made, decoder);
-        status = rotary_arena_allocate(&made->arena, "the KV cache", error);
+        status = backend_arena_allocate(made->backend, &made->arena, "the KV cache", error);
+        if (status == ROTARY_OK)
+            status = rotary_arena_allocate(&made->host_arena, "the KV cache", error);
     }
     if (status != ROTARY_OK) {
         decoder_cache_destroy(made);
@@ -66,7 +73,8 @@ void decoder_cache_destroy(struct decoder_cache *cache)
     if (!cache)
         return;
     stack_cache_destroy(&cache->stack);
-    rotary_arena_free(&cache->arena);
+    backend_arena_free(cache->backend, &cache->arena);
+    rotary_arena_free(&cache->host_arena);
     free(cache);
 }
 
@@ -106,13 +114,19 @@ static rotary_status read_call(const struct decoder *decoder, struct decoder_cac
         rotary_status status = check_count(decoder, cache, call, b, error);
         if (status != ROTARY_OK)
             return status;
-        memcpy(cache->tokens + *rows, call->tokens + b * call->time,
+        memcpy(cache->host_tokens + *rows, call->tokens + b * call->time,
                (size_t)cache->counts[b] * sizeof *cache->tokens);
         for (int64_t t = 0; t < cache->counts[b]; t++)
-            cache->positions[*rows + t] = (int32_t)(cache->lengths[b] + t);
+            cache->host_positions[*rows + t] = (int32_t)(cache->lengths[b] + t);
         *rows += cache->counts[b];
+        cache->ends[b] = max_i64(*rows - 1, 0);
     }
-    return ROTARY_OK;
+    const struct backend_operations *operations = cache->backend->operations;
+    size_t bytes = (size_t)*rows * sizeof *cache->tokens;
+    rotary_status status = operations->write(cache->backend, cache->tokens, cache->host_tokens, bytes, error);
+    if (status != ROTARY_OK)
+        return status;
+    return operations->write(cache->backend, cache->positions, cache->host_positions, bytes, error);
 }
 
 static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, int64_t rows,
@@ -121,10 +135,12 @@ static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, i
     const struct embedding_call embedding = {
         .batch = 1, .time = rows, .tokens = cache->tokens, .positions = cache->positions};
     double begin = profile_begin(decoder->backend->profile);
-    embedding_forward(&decoder->embedding, decoder->backend, &decoder->parameters, &embedding,
-                      stack_input(decoder->stack));
+    rotary_status status = embedding_forward(&decoder->embedding, &decoder->parameters, &embedding,
+                                             stack_input(decoder->stack), error);
     profile_end(decoder->backend->profile, begin, "embedding", "forward", 0.0,
                 (double)rows * (double)decoder->config.hidden_size * sizeof(float));
+    if (status != ROTARY_OK)
+        return status;
     const struct stack_decode_call call = {.batch = cache->batch,
                                            .rows = rows,
                                            .counts = cache->counts,
@@ -135,7 +151,8 @@ static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, i
 
 /* The last token of every sequence. With equally many new tokens it is every time-th row; else rows are
  * copied, and a sequence without new tokens gets the row before its place. */
-static struct matrix last_rows(const struct decoder *decoder, struct decoder_cache *cache, int64_t rows)
+static rotary_status last_rows(const struct decoder *decoder, struct decoder_cache *cache, int64_t rows,
+                               struct matrix *last, rotary_error *error)
 {
     struct matrix hidden = stack_output(decoder->stack, rows);
     int64_t batch = cache->batch, count = cache->counts[0];
@@ -143,17 +160,13 @@ static struct matrix last_rows(const struct decoder *decoder, struct decoder_cac
     for (int64_t b = 1; b < batch; b++)
         equal = equal && cache->counts[b] == count;
     if (equal) {
-        struct matrix last = matrix_rows(hidden, count - 1, batch);
-        last.stride = count * hidden.stride;
-        return last;
+        *last = matrix_rows(hidden, count - 1, batch);
+        last->stride = count * hidden.stride;
+        return ROTARY_OK;
     }
-    int64_t end = 0;
-    for (int64_t b = 0; b < batch; b++) {
-        end += cache->counts[b];
-        memcpy(matrix_rows(cache->last, b, 1).data, matrix_rows(hidden, max_i64(end - 1, 0), 1).data,
-               (size_t)hidden.columns * rotary_dtype_size(hidden.dtype));
-    }
-    return cache->last;
+    *last = cache->last;
+    const struct backend_copy_rows call = {.out = cache->last, .in = hidden, .index = cache->ends};
+    return decoder->backend->operations->copy_rows(decoder->backend, &call, error);
 }
 
 rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache,
@@ -168,7 +181,9 @@ rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cach
         return status;
     for (int64_t b = 0; b < cache->batch; b++)
         cache->lengths[b] += cache->counts[b];
-    return linear_forward(decoder->output, &decoder->parameters,
-                          matrix_of(call->logits, ROTARY_F32, cache->batch, decoder->config.vocab_size),
-                          last_rows(decoder, cache, rows), MATMUL_EPILOGUE_NONE, error);
+    struct matrix last;
+    status = last_rows(decoder, cache, rows, &last, error);
+    if (status != ROTARY_OK)
+        return status;
+    return loss_logits(decoder->loss, &decoder->parameters, last, call->logits, error);
 }

@@ -4,7 +4,6 @@
  */
 #include "model/decoder_config.h"
 
-#include "layer/activation.h"
 #include "layer/encoding.h"
 
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", NULL};

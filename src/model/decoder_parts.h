@@ -19,14 +19,16 @@ struct decoder {
     struct decoder_limits limits;
     const struct backend *backend;
     struct parameters parameters;
-    struct rotary_arena arena; /* of the activations */
+    struct rotary_arena arena; /* backend memory: of the activations, and of the tokens of a call */
 
     struct attention_plans plans;
     struct embedding embedding;
     struct stack *stack;
     struct linear *output;
     struct loss *loss;
-    int32_t *tokens, *positions; /* [rows] of the call; positions where they are not 0, 1, 2, ... */
+    int32_t *tokens, *positions, *targets; /* [rows] of a call; positions where they are not 0, 1, 2, ... */
+    int32_t *host_positions;               /* [rows] on the host */
+    struct rotary_arena host_arena;
 };
 
 /* The maximum number of rows per call. */
@@ -37,12 +39,16 @@ static inline int64_t decoder_rows(struct decoder_limits limits)
 
 struct decoder_cache {
     int64_t batch, capacity;
-    int64_t *lengths;            /* [batch] tokens in the cache */
-    int64_t *counts;             /* [batch] new tokens of a call */
     int32_t *tokens, *positions; /* [rows] of a call, without padding */
-    struct matrix last;          /* [batch, width]: the last rows of the sequences */
+    /* On the host: */
+    int64_t *lengths; /* [batch] tokens in the cache */
+    int64_t *counts;  /* [batch] new tokens of a call */
+    int64_t *ends;    /* [batch] the last row of each sequence in a call */
+    int32_t *host_tokens, *host_positions;
+    struct matrix last; /* [batch, width]: the last rows of the sequences */
     struct stack_cache stack;
-    struct rotary_arena arena;
+    struct rotary_arena arena, host_arena;
+    const struct backend *backend;
 };
 
 /* Checks that the tokens are in the vocabulary. */

@@ -7,8 +7,6 @@
 #include "base/integer.h"
 #include "model/decoder_parts.h"
 
-#include <string.h>
-
 static void record_embedding_profile(const struct decoder *decoder, double begin, const char *what,
                                      int64_t rows)
 {
@@ -27,12 +25,24 @@ static struct embedding_call embedding_call_of(struct decoder *decoder, const st
     return call;
 }
 
-static void write_tokens(struct decoder *decoder, const struct token_sequences *input)
+static rotary_status write_rows(const struct decoder *decoder, int32_t *to, const int32_t *host, int64_t rows,
+                                rotary_error *error)
 {
-    memcpy(decoder->tokens, input->tokens, (size_t)token_rows(input) * sizeof *decoder->tokens);
-    for (int64_t s = 0; input->starts && s < input->sequences; s++)
+    const struct backend *backend = decoder->backend;
+    return backend->operations->write(backend, to, host, (size_t)rows * sizeof *to, error);
+}
+
+static rotary_status write_tokens(struct decoder *decoder, const struct token_sequences *input,
+                                  rotary_error *error)
+{
+    int64_t rows = token_rows(input);
+    rotary_status status = write_rows(decoder, decoder->tokens, input->tokens, rows, error);
+    if (status != ROTARY_OK || !input->starts)
+        return status;
+    for (int64_t s = 0; s < input->sequences; s++)
         for (int32_t row = input->starts[s]; row < input->starts[s + 1]; row++)
-            decoder->positions[row] = row - input->starts[s];
+            decoder->host_positions[row] = row - input->starts[s];
+    return write_rows(decoder, decoder->positions, decoder->host_positions, rows, error);
 }
 
 /* One call: its sequences and dropout (of probability 0 when not training). */
@@ -59,12 +69,16 @@ static struct pass pass_of(struct decoder *decoder, const struct token_sequences
 static rotary_status forward(const struct pass *pass, rotary_error *error)
 {
     struct decoder *decoder = pass->decoder;
-    write_tokens(decoder, pass->input);
+    rotary_status status = write_tokens(decoder, pass->input, error);
+    if (status != ROTARY_OK)
+        return status;
     const struct embedding_call call = embedding_call_of(decoder, pass->input, pass->stack.dropout);
     double begin = profile_begin(decoder->backend->profile);
-    embedding_forward(&decoder->embedding, decoder->backend, &decoder->parameters, &call,
-                      stack_input(decoder->stack));
+    status = embedding_forward(&decoder->embedding, &decoder->parameters, &call, stack_input(decoder->stack),
+                               error);
     record_embedding_profile(decoder, begin, "forward", pass->rows);
+    if (status != ROTARY_OK)
+        return status;
     return stack_forward(decoder->stack, &decoder->parameters, &pass->stack, error);
 }
 
@@ -76,10 +90,10 @@ static rotary_status backward(const struct pass *pass, rotary_error *error)
         return status;
     const struct embedding_call call = embedding_call_of(decoder, pass->input, pass->stack.dropout);
     double begin = profile_begin(decoder->backend->profile);
-    embedding_backward(&decoder->embedding, decoder->backend, &decoder->parameters, &call,
-                       stack_input_gradient(decoder->stack));
+    status = embedding_backward(&decoder->embedding, &decoder->parameters, &call,
+                                stack_input_gradient(decoder->stack), error);
     record_embedding_profile(decoder, begin, "backward", pass->rows);
-    return ROTARY_OK;
+    return status;
 }
 
 static rotary_status check_starts(const struct decoder *decoder, const struct token_sequences *input,
@@ -162,10 +176,12 @@ rotary_status decoder_run(struct decoder *decoder, const struct decoder_call *ca
             .probability = (float)decoder->config.dropout, .seed = call->seed, .step = call->micro_step};
     const struct pass pass = pass_of(decoder, &call->batch->input, dropout);
     status = forward(&pass, error);
+    if (status == ROTARY_OK)
+        status = write_rows(decoder, decoder->targets, call->batch->classes, pass.rows, error);
     if (status != ROTARY_OK)
         return status;
     struct loss_call loss_call = {.hidden = stack_output(decoder->stack, pass.rows),
-                                  .targets = call->batch->classes,
+                                  .targets = decoder->targets,
                                   .gradient_scale = call->gradient_scale};
     if (call->backward)
         loss_call.d_hidden = stack_output_gradient(decoder->stack, pass.rows);
@@ -185,7 +201,6 @@ rotary_status decoder_logits(struct decoder *decoder, const struct token_sequenc
     status = forward(&pass, error);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(decoder->output, &decoder->parameters,
-                          matrix_of(logits, ROTARY_F32, pass.rows, decoder->config.vocab_size),
-                          stack_output(decoder->stack, pass.rows), MATMUL_EPILOGUE_NONE, error);
+    return loss_logits(decoder->loss, &decoder->parameters, stack_output(decoder->stack, pass.rows), logits,
+                       error);
 }

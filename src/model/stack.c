@@ -197,8 +197,6 @@ void stack_carve(struct stack *stack, struct rotary_arena *arena)
         return;
     stack->d_normalised = push_rows(stack, arena);
     stack->d_stream = push_stream(stack, arena);
-    struct norm widest = {.width = stack->config.width};
-    stack->norm_scratch = rotary_arena_push(arena, norm_scratch(&widest, max_rows(stack)), sizeof(float));
 }
 
 size_t stack_weight_bytes(const struct stack *stack)
@@ -207,16 +205,6 @@ size_t stack_weight_bytes(const struct stack *stack)
     for (int64_t k = 0; k < stack->count; k++)
         bytes += stack->sublayers[k].sublayer->type->weight_bytes(stack->sublayers[k].sublayer);
     return bytes;
-}
-
-rotary_status stack_prepare(struct stack *stack, const struct parameters *parameters, rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    for (int64_t k = 0; status == ROTARY_OK && k < stack->count; k++) {
-        struct sublayer *sublayer = stack->sublayers[k].sublayer;
-        status = sublayer->type->prepare(sublayer, parameters, error);
-    }
-    return status;
 }
 
 float *stack_input(struct stack *stack)

@@ -14,7 +14,6 @@
 #ifndef ROTARY_MODEL_STACK_H
 #define ROTARY_MODEL_STACK_H
 
-#include "layer/dropout.h"
 #include "layer/sublayer.h"
 
 struct sublayer_wiring {
@@ -26,7 +25,7 @@ struct stack_part {
     const char *type; /* of layer/sublayer_list.h */
     const char *name; /* parameters are "<prefix>layers.<layer>.<name>.<...>"; norms append to the name */
     struct sublayer_config config; /* without name, sizes of calls, and `attention` where `plans` has it */
-    const rotary_attention *const *plans; /* [layers], borrowed; NULL: config.attention for all layers */
+    const struct attention_plan *const *plans; /* [layers], borrowed; NULL: config.attention for all layers */
     struct sublayer_wiring wiring;
 };
 
@@ -58,8 +57,6 @@ void stack_destroy(struct stack *stack); /* NULL is allowed */
 void stack_carve(struct stack *stack, struct rotary_arena *arena);
 /* Bytes of packed weights. */
 size_t stack_weight_bytes(const struct stack *stack);
-ROTARY_CHECKED rotary_status stack_prepare(struct stack *stack, const struct parameters *parameters,
-                                           rotary_error *error);
 
 /* x_0, f32 [rows, width], which the caller writes before stack_forward and stack_decode. */
 float *stack_input(struct stack *stack);

@@ -34,7 +34,6 @@ struct stack {
     struct matrix sublayer_output; /* of sublayer k; in the backward pass its gradient */
     struct matrix d_normalised;
     float *d_stream;
-    float *norm_scratch;
 };
 
 #endif

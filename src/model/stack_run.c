@@ -4,7 +4,6 @@
  */
 #include "backend/profile.h"
 #include "base/arena.h"
-#include "layer/residual.h"
 #include "model/stack_parts.h"
 
 struct pass;
@@ -41,29 +40,29 @@ static void record_norm_profile(const struct pass *pass, double begin, const cha
 }
 
 /* x_0 and what the first sublayer reads, from the input. */
-static void start_stream(const struct pass *pass)
+static rotary_status start_stream(const struct pass *pass)
 {
     struct stack *stack = pass->stack;
     const struct stream_point *point = &stack->points[0];
     struct matrix normalised = first_rows(point->normalised, pass->rows);
     if (!point->has_norm) {
-        residual_cast(stack->backend, normalised, point->stream);
-        return;
+        const struct backend_cast cast = {.out = normalised, .in = point->stream};
+        return stack->backend->operations->cast(stack->backend, &cast, pass->error);
     }
-    const struct norm_forward_call call = {.rows = pass->rows,
-                                           .residual = point->stream,
-                                           .normalised = normalised,
-                                           .mean = point->mean,
-                                           .rstd = point->rstd};
-    norm_forward(&point->norm, stack->backend, pass->parameters, &call);
+    const struct backend_norm_forward call = {.rows = pass->rows,
+                                              .residual = point->stream,
+                                              .normalised = normalised,
+                                              .mean = point->mean,
+                                              .rstd = point->rstd};
+    return norm_forward(&point->norm, pass->parameters, &call, pass->error);
 }
 
 /* x_k and what the next sublayer reads, from the output of sublayer k. */
-static void point_forward(const struct pass *pass, int64_t k)
+static rotary_status point_forward(const struct pass *pass, int64_t k)
 {
     struct stack *stack = pass->stack;
     const struct stream_point *point = &stack->points[k];
-    const struct norm_forward_call call = {
+    const struct backend_norm_forward call = {
         .rows = pass->rows,
         .residual = stack->points[k - 1].stream,
         .sublayer_output = first_rows(stack->sublayer_output, pass->rows),
@@ -75,19 +74,20 @@ static void point_forward(const struct pass *pass, int64_t k)
         .rstd = point->rstd,
     };
     double begin = profile_begin(stack->backend->profile);
-    norm_forward(&point->norm, stack->backend, pass->parameters, &call);
+    rotary_status status = norm_forward(&point->norm, pass->parameters, &call, pass->error);
     record_norm_profile(pass, begin, "forward");
+    return status;
 }
 
 /* The gradients of the sum and of the output of sublayer k, from that of what the next sublayer reads.
  * d_stream holds the gradient along the stream: where the norm is the stream, that of the normalised sum;
  * else that of the sum, and this adds to it. `last`: the first in the backward pass, where d_stream is
  * unset. */
-static void point_backward(const struct pass *pass, int64_t k, bool last)
+static rotary_status point_backward(const struct pass *pass, int64_t k, bool last)
 {
     struct stack *stack = pass->stack;
     const struct stream_point *point = &stack->points[k];
-    struct norm_backward_call call = {
+    struct backend_norm_backward call = {
         .rows = pass->rows,
         .residual_sum = point->sum,
         .mean = point->mean,
@@ -97,28 +97,27 @@ static void point_backward(const struct pass *pass, int64_t k, bool last)
         .d_normalised_f32 = point->norm_is_stream && !last ? stack->d_stream : NULL,
         .d_residual = stack->d_stream,
         .dropout = dropout_at(pass, k),
-        .scratch = stack->norm_scratch,
     };
     if (k > 0)
         call.d_sublayer_output = first_rows(stack->sublayer_output, pass->rows);
     double begin = profile_begin(stack->backend->profile);
-    norm_backward(&point->norm, stack->backend, pass->gradients, &call);
+    rotary_status status = norm_backward(&point->norm, pass->gradients, &call, pass->error);
     record_norm_profile(pass, begin, "backward");
+    return status;
 }
 
 static rotary_status run(const struct pass *pass)
 {
     struct stack *stack = pass->stack;
-    start_stream(pass);
-    for (int64_t k = 1; k <= stack->count; k++) {
+    rotary_status status = start_stream(pass);
+    for (int64_t k = 1; status == ROTARY_OK && k <= stack->count; k++) {
         struct matrix in = first_rows(stack->points[k - 1].normalised, pass->rows),
                       out = first_rows(stack->sublayer_output, pass->rows);
-        rotary_status status = pass->run(pass, stack->sublayers[k - 1].sublayer, out, in, k - 1);
-        if (status != ROTARY_OK)
-            return status;
-        point_forward(pass, k);
+        status = pass->run(pass, stack->sublayers[k - 1].sublayer, out, in, k - 1);
+        if (status == ROTARY_OK)
+            status = point_forward(pass, k);
     }
-    return ROTARY_OK;
+    return status;
 }
 
 static rotary_status run_forward(const struct pass *pass, struct sublayer *sublayer, struct matrix out,
@@ -178,20 +177,21 @@ rotary_status stack_backward(struct stack *stack, struct parameters *parameters,
                         .dropout = call->dropout,
                         .error = error};
     for (int64_t k = stack->count; k >= 1; k--) {
-        point_backward(&pass, k, k == stack->count);
+        rotary_status status = point_backward(&pass, k, k == stack->count);
+        if (status != ROTARY_OK)
+            return status;
         struct sublayer *sublayer = stack->sublayers[k - 1].sublayer;
         const struct sublayer_backward_call backward = {
             .tokens = call->tokens,
             .d_in = first_rows(stack->d_normalised, pass.rows),
             .d_out = first_rows(stack->sublayer_output, pass.rows),
             .in = first_rows(stack->points[k - 1].normalised, pass.rows)};
-        rotary_status status = sublayer->type->backward(sublayer, parameters, &backward, error);
+        status = sublayer->type->backward(sublayer, parameters, &backward, error);
         if (status != ROTARY_OK)
             return status;
     }
     if (stack->points[0].has_norm)
-        point_backward(&pass, 0, false);
-    else
-        residual_add(stack->backend, stack->d_stream, first_rows(stack->d_normalised, pass.rows));
-    return ROTARY_OK;
+        return point_backward(&pass, 0, false);
+    const struct backend_add add = {.to = stack->d_stream, .in = first_rows(stack->d_normalised, pass.rows)};
+    return stack->backend->operations->add(stack->backend, &add, error);
 }

@@ -19,35 +19,36 @@ const char *const checkpoint_names[] = {"last", "best", NULL};
 /* An array of the table of parameters, and the prefix of its tensors' names in a file. */
 struct array {
     const char *prefix;
-    float *values;
+    enum parameter_array array;
 };
 enum { MOMENTS = 2, TENSOR_NAME_BYTES = 128, TENSOR_TEXT_BYTES = 32 + 24 * SAFETENSORS_DIMENSIONS };
 
-static struct array values_of(const struct parameters *parameters)
-{
-    return (struct array){"", parameters->values};
-}
-
-static void moments_of(const struct parameters *parameters, struct array moments[MOMENTS])
-{
-    moments[0] = (struct array){"moment1.", parameters->moment1};
-    moments[1] = (struct array){"moment2.", parameters->moment2};
-}
+static const struct array values_array = {"", PARAMETER_VALUES},
+                          moment_arrays[MOMENTS] = {{"moment1.", PARAMETER_MOMENT1},
+                                                    {"moment2.", PARAMETER_MOMENT2}};
 
 static void tensor_name(char name[TENSOR_NAME_BYTES], const char *prefix, const struct parameter *row)
 {
     snprintf(name, TENSOR_NAME_BYTES, "%s%s", prefix, row->name);
 }
 
-static struct safetensor tensor_of(const struct parameter *row, const char *name, const float *array)
+static struct safetensor tensor_of(const struct parameter *row, const char *name)
 {
     return (struct safetensor){
         .name = name,
         .dtype = ROTARY_F32,
         .dimensions = row->columns ? 2 : 1,
         .shape = {row->rows, row->columns},
-        .data = array + row->offset,
     };
+}
+
+static const void *parameter_data(const struct parameters *parameters, enum parameter_array array,
+                                  const struct parameter *row)
+{
+    const float *const arrays[] = {[PARAMETER_VALUES] = parameters->values,
+                                   [PARAMETER_MOMENT1] = parameters->moment1,
+                                   [PARAMETER_MOMENT2] = parameters->moment2};
+    return arrays[array] + row->offset;
 }
 
 static rotary_status write_arrays(const char *path, const struct parameters *parameters,
@@ -64,7 +65,8 @@ static rotary_status write_arrays(const char *path, const struct parameters *par
         const struct array *array = &arrays[i / parameters->count];
         const struct parameter *row = &parameters->rows[i % parameters->count];
         tensor_name(names[i], array->prefix, row);
-        tensors[i] = tensor_of(row, names[i], array->values);
+        tensors[i] = tensor_of(row, names[i]);
+        tensors[i].data = parameter_data(parameters, array->array, row);
     }
     if (status == ROTARY_OK)
         status = safetensors_write(path, tensors, count, metadata, error);
@@ -141,13 +143,11 @@ rotary_status checkpoint_write(const char *folder, const struct run_config *conf
     status = describe(&metadata, config, state->step, error);
     if (status != ROTARY_OK)
         return status;
-    struct array values = values_of(parameters), moments[MOMENTS];
-    moments_of(parameters, moments);
-    status = write_arrays(paths.model_next, parameters, &values, 1, metadata, error);
+    status = write_arrays(paths.model_next, parameters, &values_array, 1, metadata, error);
     if (status == ROTARY_OK)
         status = describe_loss(metadata, state, error);
     if (status == ROTARY_OK)
-        status = write_arrays(paths.optimizer_next, parameters, moments, MOMENTS, metadata, error);
+        status = write_arrays(paths.optimizer_next, parameters, moment_arrays, MOMENTS, metadata, error);
     /* A model alone is no checkpoint; if the disk is full, its space is needed. */
     if (status != ROTARY_OK)
         unlink(paths.model_next);
@@ -355,23 +355,26 @@ static rotary_status fail_tensor(const char *path, const struct safetensor *tens
                        needed);
 }
 
-static rotary_status load_tensor(const struct safetensors *file, const struct parameter *row,
-                                 const char *name, float *array, rotary_error *error)
+static rotary_status load_tensor(const struct safetensors *file, struct parameters *parameters,
+                                 const struct array *array, int index, rotary_error *error)
 {
+    const struct parameter *row = &parameters->rows[index];
+    char name[TENSOR_NAME_BYTES];
+    tensor_name(name, array->prefix, row);
     const struct safetensor *tensor = safetensors_find(file, name);
     if (!tensor)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor %s", safetensors_path(file), name);
-    struct safetensor wanted = tensor_of(row, name, array);
+    struct safetensor wanted = tensor_of(row, name);
     bool same = tensor->dtype == wanted.dtype && tensor->dimensions == wanted.dimensions;
     for (int i = 0; same && i < wanted.dimensions; i++)
         same = tensor->shape[i] == wanted.shape[i];
     if (!same)
         return fail_tensor(safetensors_path(file), tensor, &wanted, error);
-    memcpy(array + row->offset, tensor->data, (size_t)parameter_elements(row) * sizeof(float));
-    return ROTARY_OK;
+    return parameters_write(parameters, parameter_range(parameters, array->array, index), tensor->data,
+                            error);
 }
 
-static rotary_status load_arrays(const struct safetensors *file, const struct parameters *parameters,
+static rotary_status load_arrays(const struct safetensors *file, struct parameters *parameters,
                                  const struct array *arrays, int array_count, rotary_error *error)
 {
     int count = array_count * parameters->count;
@@ -379,24 +382,17 @@ static rotary_status load_arrays(const struct safetensors *file, const struct pa
         return rotary_fail(error, ROTARY_BAD_FILE, "%s has %d tensors, wanted the model's %d",
                            safetensors_path(file), safetensors_count(file), count);
     rotary_status status = ROTARY_OK;
-    for (int i = 0; status == ROTARY_OK && i < count; i++) {
-        const struct array *array = &arrays[i / parameters->count];
-        const struct parameter *row = &parameters->rows[i % parameters->count];
-        char name[TENSOR_NAME_BYTES];
-        tensor_name(name, array->prefix, row);
-        status = load_tensor(file, row, name, array->values, error);
-    }
+    for (int i = 0; status == ROTARY_OK && i < count; i++)
+        status = load_tensor(file, parameters, &arrays[i / parameters->count], i % parameters->count, error);
     return status;
 }
 
 rotary_status checkpoint_load(const struct checkpoint *checkpoint, struct parameters *parameters,
                               rotary_error *error)
 {
-    struct array values = values_of(parameters), moments[MOMENTS];
-    moments_of(parameters, moments);
-    rotary_status status = load_arrays(checkpoint->model, parameters, &values, 1, error);
+    rotary_status status = load_arrays(checkpoint->model, parameters, &values_array, 1, error);
     if (status == ROTARY_OK)
-        status = load_arrays(checkpoint->optimizer, parameters, moments, MOMENTS, error);
+        status = load_arrays(checkpoint->optimizer, parameters, moment_arrays, MOMENTS, error);
     return status;
 }
 
@@ -418,9 +414,8 @@ rotary_status checkpoint_write_best(const char *folder, const struct run_config 
     snprintf(loss, sizeof loss, "%.17g", best->loss); /* 17 digits keep every bit */
     if (json_object_set_new(metadata, BEST_LOSS, json_string(loss)) != 0)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
-    struct array values = values_of(parameters);
     if (status == ROTARY_OK)
-        status = write_arrays(next, parameters, &values, 1, metadata, error);
+        status = write_arrays(next, parameters, &values_array, 1, metadata, error);
     json_decref(metadata);
     return status == ROTARY_OK ? file_rename(next, path, error) : status;
 }
@@ -493,8 +488,7 @@ rotary_status checkpoint_load_model(const char *folder, enum checkpoint_kind kin
     status = open_kind(&file, path, kind, config, &ignored, error);
     if (status != ROTARY_OK)
         return status;
-    struct array values = values_of(parameters);
-    status = load_arrays(file, parameters, &values, 1, error);
+    status = load_arrays(file, parameters, &values_array, 1, error);
     safetensors_close(file);
     return status;
 }

@@ -22,8 +22,6 @@ static rotary_status create_model(const struct train_load_call *call, const stru
         return status;
     status =
         checkpoint_load_model(call->folder, call->checkpoint, config, decoder_parameters(*decoder), error);
-    if (status == ROTARY_OK)
-        status = decoder_prepare(*decoder, error);
     if (status != ROTARY_OK)
         decoder_destroy(*decoder);
     return status;

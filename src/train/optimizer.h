@@ -5,7 +5,6 @@
 #ifndef ROTARY_TRAIN_OPTIMIZER_H
 #define ROTARY_TRAIN_OPTIMIZER_H
 
-#include "backend/backend.h"
 #include "backend/parameters.h"
 
 enum optimizer_kind {
@@ -20,13 +19,10 @@ struct optimizer {
     double max_grad_norm; /* maximum norm of all gradients together; 0: gradients are not clipped */
 };
 
-/* The factor by which gradients of norm `norm` are multiplied: min(1, max_grad_norm / (norm + 1e-6)), as in
- * torch.nn.utils.clip_grad_norm_; 1 if max_grad_norm is 0. */
-double optimizer_clip_scale(double norm, double max_grad_norm);
-
-/* Step `step`, counted from 1: clips the gradients, updates the parameters and zeroes the gradients. *norm is
- * the norm before clipping; if it is not finite, nothing is changed and the result is false. */
-bool optimizer_step(const struct optimizer *optimizer, const struct backend *backend,
-                    struct parameters *parameters, int64_t step, double learning_rate, double *norm);
+/* Step `step`, counted from 1: clips the gradients, updates the parameters and zeroes the gradients, unless
+ * the loss or the norm is not finite: struct backend_update (backend/operation_calls.h).
+ * parameters_read_statistics tells. */
+ROTARY_CHECKED rotary_status optimizer_step(const struct optimizer *optimizer, struct parameters *parameters,
+                                            int64_t step, double learning_rate, rotary_error *error);
 
 #endif

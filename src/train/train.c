@@ -409,8 +409,6 @@ static rotary_status set_up(struct session *session, const struct checkpoint *ch
     rotary_status status = trainer_create(&session->trainer, &session->config, session->call->backend, error);
     if (status == ROTARY_OK && checkpoint->model)
         status = checkpoint_load(checkpoint, decoder_parameters(session->trainer.decoder), error);
-    if (status == ROTARY_OK)
-        status = decoder_prepare(session->trainer.decoder, error);
     return status;
 }
 

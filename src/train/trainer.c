@@ -89,13 +89,11 @@ static rotary_status fill_step(const struct trainer *trainer, int64_t step, int6
 
 /* The loss is the mean over the targets of the step, however many of them a micro-batch has: so all are
  * counted before the first backward pass, and every micro-batch has the same gradient_scale. */
-static rotary_status run_batches(struct trainer *trainer, int64_t step, struct loss_sums *sum,
-                                 rotary_error *error)
+static rotary_status run_batches(struct trainer *trainer, int64_t step, rotary_error *error)
 {
     const struct train_config *train = &trainer->config->train;
     int64_t targets;
     rotary_status status = fill_step(trainer, step, &targets, error);
-    *sum = (struct loss_sums){0};
     for (int64_t micro = 0; status == ROTARY_OK && micro < train->gradient_accumulation_steps; micro++) {
         const struct batch batch =
             task_batch_view(&trainer->batch, micro * train->batch_size, train->batch_size);
@@ -106,11 +104,7 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, struct l
             .seed = (uint64_t)train->seed,
             .micro_step = (uint32_t)((step - 1) * train->gradient_accumulation_steps + micro),
         };
-        struct loss_sums loss = {0};
-        status = decoder_run(trainer->decoder, &call, &loss, error);
-        sum->total += loss.total;
-        sum->counted += loss.counted;
-        sum->correct += loss.correct;
+        status = decoder_run(trainer->decoder, &call, NULL, error);
     }
     return status;
 }
@@ -119,21 +113,24 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
                            rotary_error *error)
 {
     *result = (struct trainer_step){.learning_rate = schedule_rate(&trainer->schedule, step)};
-    rotary_status status = run_batches(trainer, step, &result->loss, error);
+    struct parameters *parameters = decoder_parameters(trainer->decoder);
+    rotary_status status = parameters_clear_statistics(parameters, error);
+    if (status == ROTARY_OK)
+        status = run_batches(trainer, step, error);
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(trainer->backend->profile);
-    result->diverged =
-        !isfinite(result->loss.total) ||
-        !optimizer_step(&trainer->optimizer, trainer->backend, decoder_parameters(trainer->decoder), step,
-                        result->learning_rate, &result->gradient_norm);
+    struct step_statistics statistics;
+    status = optimizer_step(&trainer->optimizer, parameters, step, result->learning_rate, error);
+    if (status == ROTARY_OK)
+        status = parameters_read_statistics(parameters, &statistics, error);
     /* Bytes: the norm reads the gradients; the update reads and writes values, gradients and two moments. */
     profile_end(trainer->backend->profile, begin, "update", "gradient norm, Adam", 0.0,
-                9.0 * sizeof(float) * (double)decoder_parameters(trainer->decoder)->elements);
-    if (result->diverged)
-        return ROTARY_OK;
-    begin = profile_begin(trainer->backend->profile);
-    status = decoder_prepare(trainer->decoder, error);
-    profile_end(trainer->backend->profile, begin, "update", "packed weights for matmul", 0.0, 0.0);
-    return status;
+                9.0 * sizeof(float) * (double)parameters->elements);
+    if (status != ROTARY_OK)
+        return status;
+    result->loss = statistics.loss;
+    result->gradient_norm = statistics.gradient_norm;
+    result->diverged = statistics.diverged != 0;
+    return ROTARY_OK;
 }

@@ -2,8 +2,7 @@
  *
  * Matmuls against sums in double of the same operands, rounded to the storage type, on one instruction set.
  */
-#include "backend/backend.h"
-#include "backend/matmul.h"
+#include "backend/cpu.h"
 #include "base/element.h"
 #include "support/allocations.h"
 #include "support/check.h"
@@ -91,11 +90,12 @@ static void test_matmul(struct backend *backend, struct sizes sizes, bool transp
                 (int)epilogue);
     const struct packed_weight_config config = {
         .dtype = backend->storage, .inner = sizes.inner, .columns = sizes.columns, .transposed = transposed};
-    if (!CHECK(packed_weight_create(&weight, backend->matmul, &config, &error) == ROTARY_OK) ||
-        !CHECK(packed_weight_fill(weight, backend->matmul, w, &error) == ROTARY_OK))
+    if (!CHECK(packed_weight_create(&weight, cpu_of(backend)->matmul, &config, &error) == ROTARY_OK) ||
+        !CHECK(packed_weight_fill(weight, cpu_of(backend)->matmul, w, &error) == ROTARY_OK))
         return;
-    const struct matmul_call call = {.out = out, .in = in, .weight = weight, .bias = b, .epilogue = epilogue};
-    if (!CHECK(matmul_run(backend->matmul, &call, &error) == ROTARY_OK))
+    const struct backend_matmul call = {
+        .out = out, .in = in, .weight = weight, .bias = b, .epilogue = epilogue};
+    if (!CHECK(backend->operations->matmul(backend, &call, &error) == ROTARY_OK))
         return;
     for (int64_t row = 0; row<sizes.rows; row += sizes.rows> 64 ? 13 : 1)
         for (int64_t column = 0; column < out.stride; column++) {
@@ -135,7 +135,8 @@ static void test_gradient(struct backend *backend, struct sizes sizes)
                 (long long)sizes.inner);
     struct matrix sums = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
     struct matrix sums_before = random_matrix(11, ROTARY_F32, 1, sizes.columns, sizes.columns);
-    CHECK(matmul_gradient(backend->matmul, gradient.data, sums.data, a, b, &error) == ROTARY_OK);
+    struct backend_weight_gradient call = {.gradient = gradient.data, .sums = sums.data, .a = a, .b = b};
+    CHECK(backend->operations->weight_gradient(backend, &call, &error) == ROTARY_OK);
     for (int64_t i = 0; i < sizes.columns; i++) {
         double sum = element(sums_before, 0, i), magnitude = fabs(sum);
         for (int64_t row = 0; row < sizes.rows; row++) {
@@ -144,6 +145,12 @@ static void test_gradient(struct backend *backend, struct sizes sizes)
         }
         CHECK_NEAR(element(sums, 0, i), sum, bound_of(ROTARY_F32, sum, magnitude));
     }
+    /* The sums alone, of a frozen weight with a bias that is trained. */
+    call.gradient = NULL;
+    call.sums = sums_before.data;
+    CHECK(backend->operations->weight_gradient(backend, &call, &error) == ROTARY_OK);
+    for (int64_t i = 0; i < sizes.columns; i++)
+        CHECK_NEAR(element(sums_before, 0, i), element(sums, 0, i), 1e-5 * (1.0 + fabs(element(sums, 0, i))));
     free(sums.data);
     free(sums_before.data);
     int64_t step = sizes.rows * sizes.columns * sizes.inner > 5000000 ? 17 : 1;
@@ -177,17 +184,18 @@ static void run_twice(const char *isa, enum precision precision, int threads, fl
     check_about("%s %s %d threads", isa, rotary_dtype_name(backend.storage), threads);
     const struct packed_weight_config config = {
         .dtype = backend.storage, .inner = sizes.inner, .columns = sizes.columns};
-    CHECK(packed_weight_create(&weight, backend.matmul, &config, &error) == ROTARY_OK);
-    const struct matmul_call product = {
+    CHECK(packed_weight_create(&weight, cpu_of(&backend)->matmul, &config, &error) == ROTARY_OK);
+    const struct backend_matmul product = {
         .out = matrix_of(out, ROTARY_F32, sizes.rows, sizes.columns), .in = in, .weight = weight};
     int64_t before = 0;
     for (int call = 0; call < 2; call++) {
         before = allocations_counted();
         memset(gradient, 0, (size_t)(sizes.columns * (sizes.inner + 1)) * sizeof(float));
-        CHECK(packed_weight_fill(weight, backend.matmul, source.data, &error) == ROTARY_OK);
-        CHECK(matmul_run(backend.matmul, &product, &error) == ROTARY_OK);
-        CHECK(matmul_gradient(backend.matmul, gradient, gradient + sizes.columns * sizes.inner, a, in,
-                              &error) == ROTARY_OK);
+        CHECK(packed_weight_fill(weight, cpu_of(&backend)->matmul, source.data, &error) == ROTARY_OK);
+        CHECK(backend.operations->matmul(&backend, &product, &error) == ROTARY_OK);
+        const struct backend_weight_gradient sum = {
+            .gradient = gradient, .sums = gradient + sizes.columns * sizes.inner, .a = a, .b = in};
+        CHECK(backend.operations->weight_gradient(&backend, &sum, &error) == ROTARY_OK);
         if (call == 0)
             CHECK(allocations_counted() > before);
     }
@@ -240,7 +248,7 @@ int main(int count, char **arguments)
         test_gradient(&backend, (struct sizes){5000, 40, 300, 0});
         test_gradient(&backend, (struct sizes){600, 530, 50, 4});
         check_about("%s %s", rotary_isa_name(backend.isa), rotary_dtype_name(backend.storage));
-        CHECK_INT(matmul_reference_gemms(backend.matmul), 0);
+        CHECK_INT(matmul_reference_gemms(cpu_of(&backend)->matmul), 0);
         backend_destroy(&backend);
         test_threads(isa, (enum precision)precision);
     }

@@ -3,10 +3,10 @@
  * Adam and AdamW against double precision over several steps, and the sum of squares, on every instruction
  * set and several numbers of threads.
  */
-#include "backend/parameter_update.h"
+#include "backend/cpu.h"
 #include "base/isa.h"
-#include "kernel/layer/layer_kernels.h"
 #include "support/check.h"
+#include "support/parameter_copy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +14,18 @@
 
 enum { STEPS = 5, BIG = 50001 };
 
-static struct parameters make_table(void)
+static void draw(struct parameters *table, enum parameter_array array, int64_t seed, int exponents)
 {
-    struct parameters table = {0};
+    float *drawn = calloc((size_t)table->elements, sizeof *drawn);
+    for (int i = 0; i < table->count; i++)
+        for (int64_t j = 0; j < parameter_elements(&table->rows[i]); j++)
+            drawn[table->rows[i].offset + j] = check_random((uint64_t)(seed + i), (uint64_t)j, exponents);
+    parameter_give(table, array, drawn);
+}
+
+static struct parameters make_table(const struct backend *backend)
+{
+    struct parameters table = {.backend = backend};
     const struct parameter rows[] = {{.name = "a.weight", .rows = BIG, .columns = 1, .decay = true},
                                      {.name = "a.bias", .rows = 5},
                                      {.name = "b.weight", .rows = 17, .columns = 3, .decay = true},
@@ -26,17 +35,8 @@ static struct parameters make_table(void)
     for (int i = 0; i < 4; i++)
         CHECK(parameters_add(&table, &rows[i], &index, &error) == ROTARY_OK);
     CHECK(parameters_allocate(&table, true, &error) == ROTARY_OK);
-    for (int i = 0; i < table.count; i++)
-        for (int64_t j = 0; j < parameter_elements(&table.rows[i]); j++)
-            parameter_value(&table, i)[j] = check_random((uint64_t)i, (uint64_t)j, 4);
+    draw(&table, PARAMETER_VALUES, 0, 4);
     return table;
-}
-
-static void draw_gradients(struct parameters *table, int step)
-{
-    for (int i = 0; i < table->count; i++)
-        for (int64_t j = 0; j < parameter_elements(&table->rows[i]); j++)
-            parameter_gradient(table, i)[j] = check_random((uint64_t)(100 + 10 * step + i), (uint64_t)j, 6);
 }
 
 static struct adam settings(bool decoupled, int step)
@@ -47,43 +47,56 @@ static struct adam settings(bool decoupled, int step)
                          .epsilon = 1e-8f,
                          .weight_decay = 0.1f,
                          .decoupled = decoupled,
-                         .gradient_scale = 0.5f,
                          .correction1 = (float)(1.0 - pow(0.9, step)),
                          .correction2 = (float)(1.0 - pow(0.98, step))};
 }
 
 static void test_adam(const struct backend *backend, bool decoupled)
 {
-    struct parameters table = make_table();
+    struct parameters table = make_table(backend);
+    float *values = parameter_copy(&table, PARAMETER_VALUES);
     double *value = calloc((size_t)table.elements, sizeof(double)),
            *m = calloc((size_t)table.elements, sizeof(double)),
            *v = calloc((size_t)table.elements, sizeof(double));
     for (int64_t i = 0; i < table.elements; i++)
-        value[i] = (double)table.values[i];
+        value[i] = (double)values[i];
     for (int step = 1; step <= STEPS; step++) {
-        draw_gradients(&table, step);
+        draw(&table, PARAMETER_GRADIENTS, 100 + 10 * step, 6);
+        float *gradients = parameter_copy(&table, PARAMETER_GRADIENTS);
         const struct adam adam = settings(decoupled, step);
         double square = 0.0;
         for (int64_t i = 0; i < table.elements; i++)
-            square += (double)table.gradients[i] * (double)table.gradients[i];
-        CHECK_NEAR(update_gradient_square(backend, &table), square, 1e-6 * square);
+            square += (double)gradients[i] * (double)gradients[i];
+        CHECK_NEAR(cpu_gradient_square(backend, &table), square, 1e-6 * square);
         for (int i = 0; i < table.count; i++)
             for (int64_t j = 0; j < parameter_elements(&table.rows[i]); j++) {
                 int64_t at = table.rows[i].offset + j;
                 double decay = table.rows[i].decay ? 0.1 : 0.0, old = value[at];
-                double g = 0.5 * (double)table.gradients[at] + (decoupled ? 0.0 : decay * old);
+                double g = 0.5 * (double)gradients[at] + (decoupled ? 0.0 : decay * old);
                 m[at] = 0.9 * m[at] + 0.1 * g;
                 v[at] = 0.98 * v[at] + 0.02 * g * g;
                 value[at] -=
                     1e-2 * (m[at] / (1.0 - pow(0.9, step))) / (sqrt(v[at] / (1.0 - pow(0.98, step))) + 1e-8);
                 value[at] -= decoupled ? 1e-2 * decay * old : 0.0;
             }
-        update_adam(backend, &table, &adam);
+        free(gradients);
+        /* Half of the norm: the gradients are scaled by 1/2. */
+        CHECK(parameters_update(&table, &adam, 0.5 * sqrt(square), NULL) == ROTARY_OK);
+        struct step_statistics statistics;
+        CHECK(parameters_read_statistics(&table, &statistics, NULL) == ROTARY_OK);
+        CHECK_NEAR(statistics.gradient_norm, sqrt(square), 1e-6 * sqrt(square));
+        CHECK_NEAR(statistics.clip_scale, 0.5, 1e-6);
+        CHECK_INT(statistics.diverged, 0);
     }
+    free(values);
+    values = parameter_copy(&table, PARAMETER_VALUES);
+    float *zeros = parameter_copy(&table, PARAMETER_GRADIENTS);
     for (int64_t i = 0; i < table.elements; i++) {
-        CHECK_NEAR((double)table.values[i], value[i], 2e-6 * fabs(value[i]) + 2e-6);
-        CHECK(table.gradients[i] == 0.0f);
+        CHECK_NEAR((double)values[i], value[i], 2e-6 * fabs(value[i]) + 2e-6);
+        CHECK(zeros[i] == 0.0f);
     }
+    free(values);
+    free(zeros);
     free(value);
     free(m);
     free(v);
@@ -92,27 +105,64 @@ static void test_adam(const struct backend *backend, bool decoupled)
 
 static void test_threads(struct backend backend)
 {
-    struct parameters one = make_table(), many = make_table();
+    struct parameters one = make_table(&backend), many = make_table(&backend);
     const int threads[] = {1, 2, 3, 7};
     double square = 0.0;
     for (int i = 0; i < 4; i++) {
         struct parameters *table = i ? &many : &one;
-        memset(table->moment1, 0, (size_t)table->elements * sizeof(float));
-        memset(table->moment2, 0, (size_t)table->elements * sizeof(float));
-        for (int j = 0; j < table->count; j++)
-            for (int64_t k = 0; k < parameter_elements(&table->rows[j]); k++)
-                parameter_value(table, j)[k] = check_random((uint64_t)j, (uint64_t)k, 4);
-        draw_gradients(table, 1);
+        parameter_clear(table, PARAMETER_MOMENT1);
+        parameter_clear(table, PARAMETER_MOMENT2);
+        draw(table, PARAMETER_VALUES, 0, 4);
+        draw(table, PARAMETER_GRADIENTS, 110, 6);
         backend.threads = threads[i];
-        double got = update_gradient_square(&backend, table);
+        double got = cpu_gradient_square(&backend, table);
         square = i ? square : got;
         CHECK(got == square);
         const struct adam adam = settings(true, 1);
-        update_adam(&backend, table, &adam);
-        CHECK(memcmp(table->values, one.values, (size_t)one.elements * sizeof(float)) == 0);
+        CHECK(parameters_update(table, &adam, 1.0, NULL) == ROTARY_OK);
+        CHECK(parameter_same(table, &one, PARAMETER_VALUES));
     }
     parameters_free(&one);
     parameters_free(&many);
+}
+
+/* A frozen row keeps values, moments and version; the others are updated as without it. */
+static void test_frozen(const struct backend *backend)
+{
+    enum { FROZEN = 2 };
+    struct parameters all = make_table(backend), some = make_table(backend);
+    some.rows[FROZEN].frozen = true;
+    CHECK(parameter_gradient(&some, FROZEN) == NULL && parameter_gradient(&all, FROZEN) != NULL);
+    for (int i = 0; i < 2; i++) {
+        struct parameters *table = i ? &some : &all;
+        draw(table, PARAMETER_GRADIENTS, 50, 6);
+        uint64_t versions[] = {table->rows[0].version, table->rows[FROZEN].version};
+        const struct adam adam = settings(true, 1);
+        CHECK(parameters_update(table, &adam, 0.0, NULL) == ROTARY_OK);
+        CHECK(table->rows[0].version > versions[0]);
+        CHECK((table->rows[FROZEN].version > versions[1]) == !table->rows[FROZEN].frozen);
+    }
+    struct parameters before = make_table(backend);
+    for (int array = PARAMETER_VALUES; array < PARAMETER_ARRAYS; array++) {
+        if (array == PARAMETER_GRADIENTS)
+            continue;
+        float *a = parameter_copy(&all, (enum parameter_array)array),
+              *b = parameter_copy(&some, (enum parameter_array)array),
+              *old = parameter_copy(&before, (enum parameter_array)array);
+        for (int i = 0; i < all.count; i++) {
+            const struct parameter *row = &all.rows[i];
+            const float *wanted = (i == FROZEN ? old : a) + row->offset;
+            CHECK(memcmp(b + row->offset, wanted, (size_t)parameter_elements(row) * sizeof *b) == 0);
+            CHECK(memcmp(a + row->offset, old + row->offset, (size_t)parameter_elements(row) * sizeof *b) !=
+                  0);
+        }
+        free(a);
+        free(b);
+        free(old);
+    }
+    parameters_free(&all);
+    parameters_free(&some);
+    parameters_free(&before);
 }
 
 int main(void)
@@ -120,12 +170,14 @@ int main(void)
     for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
         if (!rotary_isa_available((rotary_isa)isa))
             continue;
-        struct backend backend = {
-            .threads = 2, .isa = (rotary_isa)isa, .kernels = layer_kernels_for((rotary_isa)isa)};
+        struct backend backend;
+        CHECK(backend_create(&backend, 2, (rotary_isa)isa, PRECISION_F32, NULL) == ROTARY_OK);
         check_about("%s", rotary_isa_name((rotary_isa)isa));
         test_adam(&backend, false);
         test_adam(&backend, true);
         test_threads(backend);
+        test_frozen(&backend);
+        backend_destroy(&backend);
     }
     return check_report();
 }

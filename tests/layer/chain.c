@@ -2,8 +2,10 @@
 #include "layer/chain.h"
 
 #include "support/check.h"
+#include "support/parameter_copy.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void must(rotary_status status, const rotary_error *error)
@@ -69,7 +71,6 @@ static void carve(struct chain *chain)
         chain->rstd[i] = rotary_arena_push(arena, chain->rows, sizeof(float));
         chain->normalised[i] = rotary_arena_push(arena, narrow, size);
     }
-    chain->scratch = rotary_arena_push(arena, norm_scratch(&chain->norm[0], chain->rows), sizeof(float));
     chain->sublayer_output = rotary_arena_push(arena, narrow, size);
     chain->d_narrow = rotary_arena_push(arena, narrow, size);
     chain->up = rotary_arena_push(arena, 2 * hidden, size);
@@ -80,29 +81,45 @@ static void carve(struct chain *chain)
     chain->targets = rotary_arena_push(arena, chain->rows, sizeof(int32_t));
 }
 
+static void write_batch(struct chain *chain)
+{
+    rotary_error error;
+    size_t bytes = (size_t)chain->rows * sizeof(int32_t);
+    int32_t *tokens = malloc(bytes), *targets = malloc(bytes);
+    for (int64_t i = 0; i < chain->rows; i++) {
+        tokens[i] = (int32_t)((3 * i + i * i / 4) % CHAIN_VOCABULARY);
+        targets[i] = i % 5 == 3 ? LOSS_IGNORED : (int32_t)((5 * i + i / 3) % CHAIN_VOCABULARY);
+    }
+    const struct backend *backend = &chain->backend;
+    must(backend->operations->write(backend, chain->tokens, tokens, bytes, &error), &error);
+    must(backend->operations->write(backend, chain->targets, targets, bytes, &error), &error);
+    free(tokens);
+    free(targets);
+}
+
 void chain_create(struct chain *chain, const struct chain_config *config, int threads, rotary_isa isa,
                   enum precision precision)
 {
     rotary_error error;
     *chain = (struct chain){.config = *config, .rows = config->batch * config->time};
     must(backend_create(&chain->backend, threads, isa, precision, &error), &error);
+    chain->parameters.backend = &chain->backend;
     create_layers(chain);
     must(parameters_allocate(&chain->parameters, true, &error), &error);
+    float *values = parameter_copy(&chain->parameters, PARAMETER_VALUES);
     for (int i = 0; i < chain->parameters.count; i++) {
         const struct parameter *row = &chain->parameters.rows[i];
         bool gain = strncmp(row->name, "norm", 4) == 0 && strstr(row->name, "weight");
         for (int64_t j = 0; j < parameter_elements(row); j++) {
             double angle = 0.7 * (double)j + 0.05 * (double)(j * j) + (double)strlen(row->name);
-            parameter_value(&chain->parameters, i)[j] = (float)(0.3 * sin(angle) + (gain ? 1.0 : 0.0));
+            values[row->offset + j] = (float)(0.3 * sin(angle) + (gain ? 1.0 : 0.0));
         }
     }
+    parameter_give(&chain->parameters, PARAMETER_VALUES, values);
     carve(chain);
-    must(rotary_arena_allocate(&chain->arena, "the chain", &error), &error);
+    must(backend_arena_allocate(&chain->backend, &chain->arena, "the chain", &error), &error);
     carve(chain);
-    for (int64_t i = 0; i < chain->rows; i++) {
-        chain->tokens[i] = (int32_t)((3 * i + i * i / 4) % CHAIN_VOCABULARY);
-        chain->targets[i] = i % 5 == 3 ? LOSS_IGNORED : (int32_t)((5 * i + i / 3) % CHAIN_VOCABULARY);
-    }
+    write_batch(chain);
 }
 
 void chain_destroy(struct chain *chain)
@@ -113,7 +130,7 @@ void chain_destroy(struct chain *chain)
     linear_destroy(chain->output);
     loss_destroy(chain->loss);
     parameters_free(&chain->parameters);
-    rotary_arena_free(&chain->arena);
+    backend_arena_free(&chain->backend, &chain->arena);
     backend_destroy(&chain->backend);
 }
 
@@ -143,18 +160,19 @@ static int64_t wide_of(const struct chain *chain)
 static void forward(struct chain *chain, const float *residual, int which, void *sublayer_output,
                     float *residual_sum, float *f32)
 {
-    struct norm_forward_call call = {.rows = chain->rows,
-                                     .residual = residual,
-                                     .residual_sum = residual_sum,
-                                     .normalised = storage(chain, chain->normalised[which], CHAIN_WIDTH),
-                                     .normalised_f32 = f32,
-                                     .mean = chain->mean[which],
-                                     .rstd = chain->rstd[which]};
+    rotary_error error;
+    struct backend_norm_forward call = {.rows = chain->rows,
+                                        .residual = residual,
+                                        .residual_sum = residual_sum,
+                                        .normalised = storage(chain, chain->normalised[which], CHAIN_WIDTH),
+                                        .normalised_f32 = f32,
+                                        .mean = chain->mean[which],
+                                        .rstd = chain->rstd[which]};
     if (sublayer_output) {
         call.sublayer_output = storage(chain, sublayer_output, CHAIN_WIDTH);
         call.dropout = dropout_at(chain, 1);
     }
-    norm_forward(&chain->norm[which], &chain->backend, &chain->parameters, &call);
+    must(norm_forward(&chain->norm[which], &chain->parameters, &call, &error), &error);
 }
 
 static void run_forward(struct chain *chain)
@@ -162,11 +180,8 @@ static void run_forward(struct chain *chain)
     rotary_error error;
     const struct backend *backend = &chain->backend;
     struct parameters *parameters = &chain->parameters;
-    struct linear *linears[] = {chain->first, chain->second, chain->output};
-    for (int i = 0; i < 3; i++)
-        must(linear_prepare(linears[i], parameters, &error), &error);
     const struct embedding_call embedding = embedding_call_of(chain);
-    embedding_forward(&chain->embedding, backend, parameters, &embedding, chain->stream);
+    must(embedding_forward(&chain->embedding, parameters, &embedding, chain->stream, &error), &error);
     forward(chain, chain->stream, 0, NULL, NULL, NULL);
     struct matrix in = storage(chain, chain->normalised[0], CHAIN_WIDTH);
     struct matrix up = storage(chain, chain->up, wide_of(chain)),
@@ -175,7 +190,9 @@ static void run_forward(struct chain *chain)
         must(linear_forward(chain->first, parameters, hidden, in, MATMUL_EPILOGUE_RELU, &error), &error);
     } else {
         must(linear_forward(chain->first, parameters, up, in, MATMUL_EPILOGUE_NONE, &error), &error);
-        activation_forward(backend, chain->config.activation, hidden, up);
+        const struct backend_activation_forward call = {
+            .kind = chain->config.activation, .out = hidden, .pre = up};
+        must(backend->operations->activation_forward(backend, &call, &error), &error);
     }
     must(linear_forward(chain->second, parameters, storage(chain, chain->sublayer_output, CHAIN_WIDTH),
                         hidden, MATMUL_EPILOGUE_NONE, &error),
@@ -187,21 +204,21 @@ static void run_forward(struct chain *chain)
 static void backward(struct chain *chain, int which, const float *residual_sum, void *d_normalised,
                      const float *d_f32, bool accumulate, void *d_sublayer_output)
 {
-    struct norm_backward_call call = {.rows = chain->rows,
-                                      .residual_sum = residual_sum,
-                                      .mean = chain->mean[which],
-                                      .rstd = chain->rstd[which],
-                                      .d_normalised_f32 = d_f32,
-                                      .accumulate = accumulate,
-                                      .d_residual = chain->d_stream,
-                                      .scratch = chain->scratch};
+    rotary_error error;
+    struct backend_norm_backward call = {.rows = chain->rows,
+                                         .residual_sum = residual_sum,
+                                         .mean = chain->mean[which],
+                                         .rstd = chain->rstd[which],
+                                         .d_normalised_f32 = d_f32,
+                                         .accumulate = accumulate,
+                                         .d_residual = chain->d_stream};
     if (d_normalised)
         call.d_normalised = storage(chain, d_normalised, CHAIN_WIDTH);
     if (d_sublayer_output) {
         call.d_sublayer_output = storage(chain, d_sublayer_output, CHAIN_WIDTH);
         call.dropout = dropout_at(chain, 1);
     }
-    norm_backward(&chain->norm[which], &chain->backend, &chain->parameters, &call);
+    must(norm_backward(&chain->norm[which], &chain->parameters, &call, &error), &error);
 }
 
 static void run_backward(struct chain *chain)
@@ -217,13 +234,15 @@ static void run_backward(struct chain *chain)
     backward(chain, 1, chain->residual_sum, NULL, chain->d_stream, false, chain->d_narrow);
     must(linear_backward(chain->second, parameters, d_hidden, narrow, hidden, &error), &error);
     enum activation kind = chain->config.activation;
-    activation_backward(&chain->backend, kind, d_wide, d_hidden, kind == ACTIVATION_RELU ? hidden : up);
+    const struct backend_activation_backward activation = {
+        .kind = kind, .d_pre = d_wide, .d_out = d_hidden, .saved = kind == ACTIVATION_RELU ? hidden : up};
+    must(chain->backend.operations->activation_backward(&chain->backend, &activation, &error), &error);
     must(linear_backward(chain->first, parameters, narrow, d_wide,
                          storage(chain, chain->normalised[0], CHAIN_WIDTH), &error),
          &error);
     backward(chain, 0, chain->stream, chain->d_narrow, NULL, true, NULL);
     const struct embedding_call embedding = embedding_call_of(chain);
-    embedding_backward(&chain->embedding, &chain->backend, parameters, &embedding, chain->d_stream);
+    must(embedding_backward(&chain->embedding, parameters, &embedding, chain->d_stream, &error), &error);
 }
 
 void chain_run(struct chain *chain, bool with_backward)

@@ -10,7 +10,6 @@
 #ifndef TESTS_LAYER_CHAIN_H
 #define TESTS_LAYER_CHAIN_H
 
-#include "layer/activation.h"
 #include "layer/embedding.h"
 #include "layer/loss.h"
 #include "layer/norm.h"
@@ -34,7 +33,7 @@ struct chain {
     int64_t rows;
     int32_t *tokens, *targets;
     struct rotary_arena arena;
-    float *stream, *residual_sum, *middle, *d_stream, *mean[3], *rstd[3], *scratch;
+    float *stream, *residual_sum, *middle, *d_stream, *mean[3], *rstd[3];
     void *normalised[3], *up, *hidden, *sublayer_output, *d_wide, *d_hidden, *d_narrow;
     struct loss_sums sums;
 };

@@ -3,11 +3,11 @@
  * The layers of this module in a chain (chain.h): against PyTorch and finite differences, on every
  * instruction set; the same bits on any number of threads; no allocation after the first run; dropout.
  */
-#include "backend/matmul.h"
-#include "backend/parameter_update.h"
+#include "backend/cpu.h"
 #include "layer/chain.h"
 #include "support/allocations.h"
 #include "support/check.h"
+#include "support/parameter_copy.h"
 
 #include "base/isa.h"
 #include "layer/layer_goldens.h"
@@ -32,15 +32,6 @@ static struct chain_config config_of(const struct golden *golden)
     return config;
 }
 
-static int row_named(const struct parameters *parameters, const char *name)
-{
-    for (int i = 0; i < parameters->count; i++)
-        if (strcmp(parameters->rows[i].name, name) == 0)
-            return i;
-    CHECK(false);
-    return 0;
-}
-
 static void test_golden(const struct golden *golden, rotary_isa isa, enum precision precision)
 {
     /* bf16: some ten roundings between a parameter and the loss, each off by up to 2^-9 with a sign of its
@@ -57,10 +48,13 @@ static void test_golden(const struct golden *golden, rotary_isa isa, enum precis
     if (precision == PRECISION_F32)
         CHECK_INT(chain.sums.correct, golden->correct);
     int rows = 0;
+    float *gradients = parameter_copy(&chain.parameters, PARAMETER_GRADIENTS);
     for (const struct golden_gradient *wanted = golden->gradients; rows < 13 && wanted->name;
          wanted++, rows++) {
-        int row = row_named(&chain.parameters, wanted->name);
-        const float *gradient = parameter_gradient(&chain.parameters, row);
+        int row = parameters_find(&chain.parameters, wanted->name);
+        if (!CHECK(row >= 0))
+            break;
+        const float *gradient = gradients + chain.parameters.rows[row].offset;
         int64_t count = parameter_elements(&chain.parameters.rows[row]);
         double along = 0.0, square = 0.0, direction = 0.0;
         for (int64_t j = 0; j < count; j++) {
@@ -72,8 +66,9 @@ static void test_golden(const struct golden *golden, rotary_isa isa, enum precis
         CHECK_NEAR(sqrt(square), wanted->norm, bound * wanted->norm);
         CHECK_NEAR(along, wanted->along, bound * wanted->norm * sqrt(direction));
     }
+    free(gradients);
     CHECK_INT(rows, chain.parameters.count);
-    CHECK_INT(matmul_reference_gemms(chain.backend.matmul), 0);
+    CHECK_INT(matmul_reference_gemms(cpu_of(&chain.backend)->matmul), 0);
     chain_destroy(&chain);
 }
 
@@ -85,10 +80,13 @@ static void test_finite_differences(const struct chain_config *config, rotary_is
     chain_create(&chain, config, 2, isa, PRECISION_F32);
     chain_run(&chain, true);
     struct parameters *parameters = &chain.parameters;
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS),
+          *values = parameter_copy(parameters, PARAMETER_VALUES);
     for (int i = 0; i < parameters->count; i++) {
         check_about("%s dropout %g, along %s", rotary_isa_name(isa), (double)config->dropout,
                     parameters->rows[i].name);
-        float *value = parameter_value(parameters, i);
+        const float *gradient = gradients + parameters->rows[i].offset;
+        float *value = values + parameters->rows[i].offset;
         int64_t count = parameter_elements(&parameters->rows[i]);
         double predicted = 0.0, size = 0.0, loss[2];
         float *saved = malloc((size_t)count * sizeof *saved);
@@ -96,18 +94,21 @@ static void test_finite_differences(const struct chain_config *config, rotary_is
         for (int sign = 0; sign < 2; sign++) {
             for (int64_t j = 0; j < count; j++)
                 value[j] = saved[j] + (sign ? -step : step) * check_random((uint64_t)i, (uint64_t)j, 0);
+            parameter_replace(parameters, PARAMETER_VALUES, values);
             chain_run(&chain, false);
             loss[sign] = chain.sums.total;
         }
         for (int64_t j = 0; j < count; j++) {
             double direction = (double)check_random((uint64_t)i, (uint64_t)j, 0);
-            predicted += direction * (double)parameter_gradient(parameters, i)[j];
-            size += pow((double)parameter_gradient(parameters, i)[j], 2.0);
+            predicted += direction * (double)gradient[j];
+            size += pow((double)gradient[j], 2.0);
         }
         memcpy(value, saved, (size_t)count * sizeof *saved);
         free(saved);
         CHECK_NEAR((loss[0] - loss[1]) / (2.0 * (double)step), predicted, 0.02 * sqrt(size) + 1e-2);
     }
+    free(gradients);
+    free(values);
     chain_destroy(&chain);
 }
 
@@ -125,17 +126,17 @@ static void test_threads(enum precision precision)
         size_t bytes = (size_t)chain.parameters.elements * sizeof(float);
         check_about("%d threads, %s", threads[i], rotary_dtype_name(chain.backend.storage));
         chain_run(&chain, true);
+        parameter_clear(&chain.parameters, PARAMETER_GRADIENTS);
         int64_t before = allocations_counted();
-        memset(chain.parameters.gradients, 0, bytes);
         chain_run(&chain, true);
         CHECK_INT(allocations_counted() - before, 0);
-        if (i == 0) {
-            gradients = malloc(bytes);
-            memcpy(gradients, chain.parameters.gradients, bytes);
+        float *got = parameter_copy(&chain.parameters, PARAMETER_GRADIENTS);
+        if (i == 0)
             total = chain.sums.total;
-        }
         CHECK(chain.sums.total == total);
-        CHECK(memcmp(gradients, chain.parameters.gradients, bytes) == 0);
+        CHECK(i == 0 || memcmp(gradients, got, bytes) == 0);
+        free(gradients);
+        gradients = got;
         chain_destroy(&chain);
     }
     free(gradients);
@@ -148,7 +149,7 @@ static double dropped(float residual_sum[DROPPED_ROWS][DROPPED_WIDTH], const str
                       struct dropout dropout)
 {
     static float ones[DROPPED_ROWS][DROPPED_WIDTH], out[DROPPED_ROWS][DROPPED_WIDTH];
-    struct parameters table = {0};
+    struct parameters table = {.backend = backend};
     struct norm norm;
     rotary_error error;
     const struct norm_config config = {
@@ -160,14 +161,14 @@ static double dropped(float residual_sum[DROPPED_ROWS][DROPPED_WIDTH], const str
             ones[i][j] = 1.0f;
             residual_sum[i][j] = 0.0f;
         }
-    const struct norm_forward_call call = {
+    const struct backend_norm_forward call = {
         .rows = DROPPED_ROWS,
         .residual = &residual_sum[0][0],
         .dropout = dropout,
         .residual_sum = &residual_sum[0][0],
         .sublayer_output = matrix_of(ones, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH),
         .normalised = matrix_of(out, ROTARY_F32, DROPPED_ROWS, DROPPED_WIDTH)};
-    norm_forward(&norm, backend, &table, &call);
+    CHECK(norm_forward(&norm, &table, &call, &error) == ROTARY_OK);
     parameters_free(&table);
     double total = 0.0;
     for (int i = 0; i < DROPPED_ROWS; i++)
@@ -208,16 +209,18 @@ static void test_dropout(void)
 
 static void test_adam(bool decoupled, const double *wanted)
 {
-    struct parameters table = {0};
     struct backend backend;
     rotary_error error;
     int index;
     const struct parameter row = {.name = "x.weight", .rows = 20, .columns = 1, .decay = true};
     CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error) == ROTARY_OK);
+    struct parameters table = {.backend = &backend};
     CHECK(parameters_add(&table, &row, &index, &error) == ROTARY_OK);
     CHECK(parameters_allocate(&table, true, &error) == ROTARY_OK);
+    float values[20], gradients[20];
     for (int i = 0; i < 20; i++)
-        table.values[i] = (float)sin(i);
+        values[i] = (float)sin(i);
+    parameter_replace(&table, PARAMETER_VALUES, values);
     for (int step = 1; step <= 10; step++) {
         const struct adam adam = {.learning_rate = 0.01f,
                                   .beta1 = 0.9f,
@@ -225,16 +228,18 @@ static void test_adam(bool decoupled, const double *wanted)
                                   .epsilon = 1e-6f,
                                   .weight_decay = 0.1f,
                                   .decoupled = decoupled,
-                                  .gradient_scale = 1.0f,
                                   .correction1 = (float)(1.0 - pow(0.9, step)),
                                   .correction2 = (float)(1.0 - pow(0.98, step))};
         for (int i = 0; i < 20; i++)
-            table.gradients[i] = (float)(cos(0.9 * i * step) * exp2(i % 7 - 3));
-        update_adam(&backend, &table, &adam);
+            gradients[i] = (float)(cos(0.9 * i * step) * exp2(i % 7 - 3));
+        parameter_replace(&table, PARAMETER_GRADIENTS, gradients);
+        CHECK(parameters_update(&table, &adam, 0.0, &error) == ROTARY_OK);
     }
+    float *got = parameter_copy(&table, PARAMETER_VALUES);
     check_about("%s of PyTorch", decoupled ? "AdamW" : "Adam");
     for (int i = 0; i < 20; i++)
-        CHECK_NEAR((double)table.values[i], wanted[i], 1e-6);
+        CHECK_NEAR((double)got[i], wanted[i], 1e-6);
+    free(got);
     parameters_free(&table);
     backend_destroy(&backend);
 }

@@ -11,12 +11,13 @@ status=0
 # A small tree that keeps every rule.
 good() {
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree/include/rotary" "$tree/src/base" "$tree/src/kernel" "$tree/src/backend" "$tree/src/task" \
+    mkdir -p "$tree/include/rotary" "$tree/src/base" "$tree/src/kernel" "$tree/src/backend" "$tree/src/layer" "$tree/src/task" \
         "$tree/src/study" "$tree/src/report" "$tree/tests"
     printf '#include <stdint.h>\nint32_t rotary_one(void);\n' >"$tree/include/rotary/one.h"
     printf 'int base_one(void);\n' >"$tree/src/base/one.h"
     printf '#include "base/one.h"\n' >"$tree/src/kernel/one.c"
     printf '#include "kernel/one.h"\n#include <dnnl.h>\n' >"$tree/src/backend/product.c"
+    printf '#include "backend/one.h"\n' >"$tree/src/layer/one.c"
     printf '#include "base/one.h"\n#include <jansson.h>\n' >"$tree/src/task/one.c"
     printf '#include "study/records.h"\n' >"$tree/src/report/one.c"
 }
@@ -44,6 +45,8 @@ good
 expect good "layers of a good tree" "$rules/modules.sh" "$tree"
 breaks modules.sh "an arrow upwards" src/base/one.h '#include "task/task.h"\n'
 breaks modules.sh "an arrow upwards, spaced" src/kernel/one.c '  #  include "backend/backend.h"\n'
+breaks modules.sh "a layer with threads of its own" src/layer/one.c '#include "base/threads.h"\n'
+breaks modules.sh "a layer that calls kernels" src/layer/one.c '#include "kernel/one.h"\n'
 breaks modules.sh "a page that can train" src/report/one.c '#include "study/comparison_run.h"\n'
 breaks modules.sh "a module nobody knows" src/one.c '#include <stdio.h>\n'
 breaks modules.sh "a header without a module" src/task/one.c '#include "one.h"\n'

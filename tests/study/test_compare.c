@@ -4,6 +4,7 @@
  */
 #include "study/synthetic.h"
 #include "support/check.h"
+#include "support/parameter_copy.h"
 #include "support/scratch.h"
 #include "train/runs.h"
 
@@ -196,8 +197,10 @@ static void poison(const struct run_config *config, const char *run)
     CHECK_INT(checkpoint_load(&checkpoint, parameters, &error), ROTARY_OK);
     struct checkpoint_state state = checkpoint.state;
     checkpoint_close(&checkpoint);
+    float *values = parameter_copy(parameters, PARAMETER_VALUES);
     for (int64_t i = 0; i < parameters->elements; i++)
-        parameters->values[i] = NAN;
+        values[i] = NAN;
+    parameter_give(parameters, PARAMETER_VALUES, values);
     CHECK_INT(checkpoint_write(run, &settled, parameters, &state, &error), ROTARY_OK);
     decoder_destroy(decoder);
 }

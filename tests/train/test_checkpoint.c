@@ -4,6 +4,7 @@
  * other programs and files of different steps are refused and stay unchanged.
  */
 #include "support/check.h"
+#include "support/parameter_copy.h"
 #include "support/scratch.h"
 #include "train/runs.h"
 
@@ -20,6 +21,7 @@
 #define OPTIMIZER "optimizer.safetensors"
 
 static struct run_config config;
+static struct backend backend;
 
 static const char *next_folder(void)
 {
@@ -35,24 +37,26 @@ static void make_parameters(struct parameters *parameters, int64_t step)
     static const struct parameter rows[] = {{.name = "matrix", .rows = 7, .columns = 9},
                                             {.name = "vector", .rows = 5},
                                             {.name = "wide", .rows = 1, .columns = 33}};
-    *parameters = (struct parameters){0};
+    *parameters = (struct parameters){.backend = &backend};
     int index;
     for (int i = 0; i < 3; i++)
         CHECK(parameters_add(parameters, &rows[i], &index, NULL) == ROTARY_OK);
     CHECK(parameters_allocate(parameters, true, NULL) == ROTARY_OK);
-    float *const arrays[] = {parameters->values, parameters->moment1, parameters->moment2};
-    for (int array = 0; step > 0 && array < 3; array++)
+    static const enum parameter_array arrays[] = {PARAMETER_VALUES, PARAMETER_MOMENT1, PARAMETER_MOMENT2};
+    for (int array = 0; step > 0 && array < 3; array++) {
+        float *drawn = parameter_copy(parameters, arrays[array]);
         for (int i = 0; i < 3; i++)
             for (int64_t j = 0; j < parameter_elements(&rows[i]); j++)
-                arrays[array][parameters->rows[i].offset + j] =
+                drawn[parameters->rows[i].offset + j] =
                     check_random((uint64_t)(10 * step + array), (uint64_t)(100 * i + j), 20);
+        parameter_give(parameters, arrays[array], drawn);
+    }
 }
 
 static bool same_parameters(const struct parameters *a, const struct parameters *b)
 {
-    size_t bytes = (size_t)a->elements * sizeof(float);
-    return memcmp(a->values, b->values, bytes) == 0 && memcmp(a->moment1, b->moment1, bytes) == 0 &&
-           memcmp(a->moment2, b->moment2, bytes) == 0;
+    return parameter_same(a, b, PARAMETER_VALUES) && parameter_same(a, b, PARAMETER_MOMENT1) &&
+           parameter_same(a, b, PARAMETER_MOMENT2);
 }
 
 static struct checkpoint_state state_at(int64_t step)
@@ -295,7 +299,7 @@ static void test_other_model(void)
     make_parameters(&parameters, 0);
     make_parameters(&written, 5);
     CHECK(checkpoint_load_model(folder, CHECKPOINT_LAST, &config, &parameters, NULL) == ROTARY_OK);
-    CHECK(memcmp(parameters.values, written.values, (size_t)written.elements * sizeof(float)) == 0);
+    CHECK(parameter_same(&parameters, &written, PARAMETER_VALUES));
     rotary_error error = {0};
     CHECK_INT(checkpoint_load_model(next_folder(), CHECKPOINT_LAST, &config, &parameters, &error),
               ROTARY_INVALID_ARGUMENT);
@@ -336,11 +340,13 @@ static void test_full_disk(void)
 int main(void)
 {
     tiny_config(&config);
+    CHECK(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
     test_killed();
     test_different_steps();
     test_damage();
     test_metadata();
     test_other_model();
     test_full_disk();
+    backend_destroy(&backend);
     return check_report();
 }

@@ -4,12 +4,13 @@
  * double.
  */
 #include "support/check.h"
+#include "support/parameter_copy.h"
 
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 static void check_rates(const struct schedule *schedule, const double (*wanted)[2], int count)
 {
@@ -54,15 +55,6 @@ static void test_schedules(void)
     check_rates(&schedule, (const double[][2]){{4, 0.25}, {8, 0.5}}, 2);
 }
 
-static void test_clip_scale(void)
-{
-    CHECK_NEAR(optimizer_clip_scale(10.0, 0.0), 1.0, 0.0);
-    CHECK_NEAR(optimizer_clip_scale(0.0, 1.0), 1.0, 0.0);
-    CHECK_NEAR(optimizer_clip_scale(0.5, 1.0), 1.0, 0.0);
-    CHECK_NEAR(optimizer_clip_scale(4.0, 1.0), 1.0 / 4.000001, 1e-15);
-    CHECK_NEAR(optimizer_clip_scale(1.0, 1.0), 1.0 / 1.000001, 1e-15); /* PyTorch scales at the bound too */
-}
-
 enum { ROWS = 3 };
 static const struct parameter rows[ROWS] = {
     {.name = "matrix", .rows = 37, .columns = 19, .decay = true},
@@ -70,28 +62,70 @@ static const struct parameter rows[ROWS] = {
     {.name = "table", .rows = 5, .columns = 64, .decay = true},
 };
 
-static void make_parameters(struct parameters *parameters)
+static void make_parameters(struct parameters *parameters, const struct backend *backend)
 {
-    *parameters = (struct parameters){0};
+    *parameters = (struct parameters){.backend = backend};
     int index;
     for (int i = 0; i < ROWS; i++)
         CHECK(parameters_add(parameters, &rows[i], &index, NULL) == ROTARY_OK);
     CHECK(parameters_allocate(parameters, true, NULL) == ROTARY_OK);
+    float *values = parameter_copy(parameters, PARAMETER_VALUES);
     for (int i = 0; i < ROWS; i++)
         for (int64_t j = 0; j < parameter_elements(&rows[i]); j++)
-            parameter_value(parameters, i)[j] = check_random(1, (uint64_t)(1000 * i + j), 4);
+            values[parameters->rows[i].offset + j] = check_random(1, (uint64_t)(1000 * i + j), 4);
+    parameter_give(parameters, PARAMETER_VALUES, values);
 }
 
 static void make_gradients(struct parameters *parameters, int64_t step, double *norm)
 {
     double square = 0;
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     for (int i = 0; i < ROWS; i++)
         for (int64_t j = 0; j < parameter_elements(&rows[i]); j++) {
             float gradient = check_random((uint64_t)(100 + step), (uint64_t)(1000 * i + j), 6);
-            parameter_gradient(parameters, i)[j] = gradient;
+            gradients[parameters->rows[i].offset + j] = gradient;
             square += (double)gradient * (double)gradient;
         }
     *norm = sqrt(square);
+    parameter_give(parameters, PARAMETER_GRADIENTS, gradients);
+}
+
+/* A step whose loss is `loss`. */
+static struct step_statistics take_step(const struct optimizer *optimizer, struct parameters *parameters,
+                                        int64_t step, double rate, double loss)
+{
+    struct step_statistics statistics = {.loss.total = loss};
+    const struct backend *backend = parameters->backend;
+    CHECK(backend->operations->write(backend, parameters->statistics, &statistics, sizeof statistics, NULL) ==
+          ROTARY_OK);
+    CHECK(optimizer_step(optimizer, parameters, step, rate, NULL) == ROTARY_OK);
+    CHECK(parameters_read_statistics(parameters, &statistics, NULL) == ROTARY_OK);
+    return statistics;
+}
+
+static double clip_scale_of(const struct backend *backend, double norm, double max_grad_norm)
+{
+    const struct optimizer optimizer = {
+        .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .max_grad_norm = max_grad_norm};
+    struct parameters parameters;
+    make_parameters(&parameters, backend);
+    float *gradients = parameter_copy(&parameters, PARAMETER_GRADIENTS);
+    gradients[parameters.rows[1].offset] = (float)norm;
+    parameter_give(&parameters, PARAMETER_GRADIENTS, gradients);
+    struct step_statistics statistics = take_step(&optimizer, &parameters, 1, 0.1, 1.0);
+    CHECK_NEAR(statistics.gradient_norm, norm, 0.0);
+    parameters_free(&parameters);
+    return statistics.clip_scale;
+}
+
+static void test_clip_scale(const struct backend *backend)
+{
+    CHECK_NEAR(clip_scale_of(backend, 10.0, 0.0), 1.0, 0.0);
+    CHECK_NEAR(clip_scale_of(backend, 0.0, 1.0), 1.0, 0.0);
+    CHECK_NEAR(clip_scale_of(backend, 0.5, 1.0), 1.0, 0.0);
+    CHECK_NEAR(clip_scale_of(backend, 4.0, 1.0), 1.0 / 4.000001, 1e-15);
+    /* PyTorch scales at the bound too. */
+    CHECK_NEAR(clip_scale_of(backend, 1.0, 1.0), 1.0 / 1.000001, 1e-15);
 }
 
 /* The formulas for one element, in double. */
@@ -118,36 +152,46 @@ static void test_steps(const struct optimizer *optimizer, const struct backend *
     check_about("%s, clip %g, decay %g", optimizer_names[optimizer->kind], optimizer->max_grad_norm,
                 optimizer->weight_decay);
     struct parameters parameters;
-    make_parameters(&parameters);
+    make_parameters(&parameters, backend);
     static struct element elements[ROWS][1024];
+    float *values = parameter_copy(&parameters, PARAMETER_VALUES);
     for (int i = 0; i < ROWS; i++)
         for (int64_t j = 0; j < parameter_elements(&rows[i]); j++)
-            elements[i][j] = (struct element){.value = (double)parameter_value(&parameters, i)[j]};
+            elements[i][j] = (struct element){.value = (double)values[parameters.rows[i].offset + j]};
+    free(values);
     const double rate = 0.01;
     for (int64_t step = 1; step <= 5; step++) {
-        double wanted_norm, norm;
+        double wanted_norm;
         make_gradients(&parameters, step, &wanted_norm);
         double scale =
             optimizer->max_grad_norm > 0.0 ? fmin(1.0, optimizer->max_grad_norm / (wanted_norm + 1e-6)) : 1.0;
+        float *drawn = parameter_copy(&parameters, PARAMETER_GRADIENTS);
         for (int i = 0; i < ROWS; i++)
             for (int64_t j = 0; j < parameter_elements(&rows[i]); j++)
                 reference_step(&elements[i][j], optimizer,
-                               scale * (double)parameter_gradient(&parameters, i)[j], rows[i].decay, rate,
+                               scale * (double)drawn[parameters.rows[i].offset + j], rows[i].decay, rate,
                                step);
-        CHECK(optimizer_step(optimizer, backend, &parameters, step, rate, &norm));
+        free(drawn);
+        struct step_statistics statistics = take_step(optimizer, &parameters, step, rate, 1.0);
+        CHECK_INT(statistics.diverged, 0);
         /* Sums of up to 1,024 squares in f32, in at least 4 lanes: at most 256 + 2 roundings, of which the
          * root halves the error. */
-        CHECK_NEAR(norm, wanted_norm, 129 * 0x1p-24 * wanted_norm);
+        CHECK_NEAR(statistics.gradient_norm, wanted_norm, 129 * 0x1p-24 * wanted_norm);
     }
     double largest = 0, gradients = 0;
+    float *zeros = parameter_copy(&parameters, PARAMETER_GRADIENTS);
+    values = parameter_copy(&parameters, PARAMETER_VALUES);
     for (int i = 0; i < ROWS; i++)
         for (int64_t j = 0; j < parameter_elements(&rows[i]); j++) {
-            double got = (double)parameter_value(&parameters, i)[j], wanted = elements[i][j].value;
+            int64_t at = parameters.rows[i].offset + j;
+            double got = (double)values[at], wanted = elements[i][j].value;
             /* Five steps of about `rate`; f32 keeps six digits of each, and of the value itself. */
             double error = fabs(got - wanted) / (rate + 0.1 * fabs(wanted));
             largest = error > largest || isnan(error) ? error : largest;
-            gradients += fabs((double)parameter_gradient(&parameters, i)[j]);
+            gradients += fabs((double)zeros[at]);
         }
+    free(zeros);
+    free(values);
     CHECK_NEAR(largest, 0.0, 2e-5);
     CHECK_NEAR(gradients, 0.0, 0.0);
     parameters_free(&parameters);
@@ -161,39 +205,46 @@ static void test_largest_betas(const struct backend *backend)
     check_about("largest betas");
     struct optimizer optimizer = {.beta1 = 0.9999999, .beta2 = 0.9999999, .epsilon = 1e-30};
     struct parameters parameters;
-    make_parameters(&parameters);
-    for (int64_t i = 0; i < parameters.elements; i++) {
-        parameters.values[i] = 0;
-        parameters.gradients[i] = i % 2 ? 0.5f : -3.0f;
-    }
-    double norm;
-    CHECK(optimizer_step(&optimizer, backend, &parameters, 1, 0.25, &norm));
+    make_parameters(&parameters, backend);
+    float *gradients = parameter_copy(&parameters, PARAMETER_GRADIENTS);
+    for (int64_t i = 0; i < parameters.elements; i++)
+        gradients[i] = i % 2 ? 0.5f : -3.0f;
+    parameter_give(&parameters, PARAMETER_GRADIENTS, gradients);
+    parameter_clear(&parameters, PARAMETER_VALUES);
+    CHECK_INT(take_step(&optimizer, &parameters, 1, 0.25, 1.0).diverged, 0);
+    float *values = parameter_copy(&parameters, PARAMETER_VALUES);
     for (int i = 0; i < ROWS; i++)
         for (int64_t j = 0; j < parameter_elements(&rows[i]); j++) {
-            float *value = parameter_value(&parameters, i) + j;
-            CHECK_NEAR((double)*value, (value - parameters.values) % 2 ? -0.25 : 0.25, 1e-6);
+            int64_t at = parameters.rows[i].offset + j;
+            CHECK_NEAR((double)values[at], at % 2 ? -0.25 : 0.25, 1e-6);
         }
+    free(values);
     parameters_free(&parameters);
     check_about("%s", "");
 }
 
-/* With a gradient that is not finite the parameters and moments stay unchanged. */
+/* With a gradient or a loss that is not finite the parameters and moments stay unchanged. */
 static void test_not_finite(const struct backend *backend)
 {
     struct optimizer optimizer = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .max_grad_norm = 1.0};
     const float bad[] = {NAN, INFINITY, -INFINITY};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         struct parameters parameters, before;
-        make_parameters(&parameters);
-        make_parameters(&before);
+        make_parameters(&parameters, backend);
+        make_parameters(&before, backend);
         double norm;
         make_gradients(&parameters, 1, &norm);
-        parameter_gradient(&parameters, 2)[17] = bad[i];
-        CHECK(!optimizer_step(&optimizer, backend, &parameters, 1, 0.1, &norm));
-        CHECK(!isfinite(norm));
-        CHECK(memcmp(parameters.values, before.values, (size_t)before.elements * sizeof(float)) == 0);
-        CHECK(memcmp(parameters.moment1, before.moment1, (size_t)before.elements * sizeof(float)) == 0);
-        CHECK(memcmp(parameters.moment2, before.moment2, (size_t)before.elements * sizeof(float)) == 0);
+        float *gradients = parameter_copy(&parameters, PARAMETER_GRADIENTS);
+        if (i < 3)
+            gradients[parameters.rows[2].offset + 17] = bad[i];
+        parameter_give(&parameters, PARAMETER_GRADIENTS, gradients);
+        struct step_statistics statistics =
+            take_step(&optimizer, &parameters, 1, 0.1, i < 3 ? 1.0 : (double)bad[i - 3]);
+        CHECK_INT(statistics.diverged, 1);
+        CHECK(i < 3 ? !isfinite(statistics.gradient_norm) : statistics.gradient_norm == 0.0);
+        CHECK(parameter_same(&parameters, &before, PARAMETER_VALUES));
+        CHECK(parameter_same(&parameters, &before, PARAMETER_MOMENT1));
+        CHECK(parameter_same(&parameters, &before, PARAMETER_MOMENT2));
         parameters_free(&parameters);
         parameters_free(&before);
     }
@@ -202,9 +253,9 @@ static void test_not_finite(const struct backend *backend)
 int main(void)
 {
     test_schedules();
-    test_clip_scale();
     struct backend backend;
     CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    test_clip_scale(&backend);
     for (int kind = OPTIMIZER_ADAM; kind <= OPTIMIZER_ADAMW; kind++)
         for (int variant = 0; variant < 4; variant++) {
             struct optimizer optimizer = {.kind = (enum optimizer_kind)kind,

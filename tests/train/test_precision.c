@@ -17,6 +17,7 @@
  * unstable.)
  */
 #include "support/check.h"
+#include "support/parameter_copy.h"
 
 #include "base/half.h"
 #include "file/file.h"
@@ -57,8 +58,10 @@ static void read_preset(struct run_config *config, const char *preset, int64_t b
 
 static void round_weights(struct parameters *parameters)
 {
+    float *values = parameter_copy(parameters, PARAMETER_VALUES);
     for (int64_t i = 0; i < parameters->elements; i++)
-        parameters->values[i] = rotary_bf16_to_float(rotary_bf16_from_float(parameters->values[i]));
+        values[i] = rotary_bf16_to_float(rotary_bf16_from_float(values[i]));
+    parameter_give(parameters, PARAMETER_VALUES, values);
 }
 
 /* The loss of each step. */
@@ -74,7 +77,6 @@ static void train_curve(const struct run_config *config, enum way way, int64_t s
         round_weights(decoder_parameters(trainer.decoder));
     for (int64_t step = 1; step <= steps; step++) {
         struct trainer_step taken;
-        must(decoder_prepare(trainer.decoder, &error), &error);
         must(trainer_step(&trainer, step, &taken, &error), &error);
         loss[step - 1] = taken.loss.total / (double)taken.loss.counted;
         if (way == ALL_IN_BF16)

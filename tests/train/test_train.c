@@ -5,6 +5,7 @@
  */
 #include "support/allocations.h"
 #include "support/check.h"
+#include "support/parameter_copy.h"
 #include "support/scratch.h"
 #include "train/runs.h"
 
@@ -376,8 +377,11 @@ static void test_diverged(void)
     CHECK(checkpoint_load(&checkpoint, decoder_parameters(decoder), NULL) == ROTARY_OK);
     struct checkpoint_state state = checkpoint.state;
     checkpoint_close(&checkpoint);
-    for (int64_t i = 0; i < parameter_elements(decoder_parameters(decoder)->rows); i++)
-        parameter_value(decoder_parameters(decoder), 0)[i] = NAN;
+    struct parameters *parameters = decoder_parameters(decoder);
+    float *values = parameter_copy(parameters, PARAMETER_VALUES);
+    for (int64_t i = 0; i < parameter_elements(parameters->rows); i++)
+        values[parameters->rows[0].offset + i] = NAN;
+    parameter_give(parameters, PARAMETER_VALUES, values);
     CHECK(checkpoint_write(folder, &config, decoder_parameters(decoder), &state, NULL) == ROTARY_OK);
     decoder_destroy(decoder);
     backend_destroy(&backend);

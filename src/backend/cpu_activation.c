@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "layer/activation.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Activations of the cpu backend.
+ */
+#include "backend/cpu.h"
 
 #include "base/integer.h"
 #include "base/threads.h"
-#include "kernel/layer/layer_kernels.h"
 
 enum { BLOCK_ELEMENTS = 1 << 15 };
 
@@ -65,24 +67,27 @@ static void run_block(void *argument, int64_t index, int worker)
             forward_row(rows, row);
 }
 
-static void run(const struct backend *backend, struct rows *rows, struct matrix shape)
+static rotary_status run(const struct backend *backend, struct rows *rows, struct matrix shape)
 {
-    rows->kernels = backend->kernels;
+    rows->kernels = cpu_of(backend)->kernels;
     rows->count = shape.rows;
     rows->block = max_i64(BLOCK_ELEMENTS / shape.columns, 1);
     rotary_parallel_for(backend->threads, divide_up(rows->count, rows->block), run_block, rows);
+    return ROTARY_OK;
 }
 
-void activation_forward(const struct backend *backend, enum activation kind, struct matrix out,
-                        struct matrix pre)
+rotary_status cpu_activation_forward(const struct backend *backend,
+                                     const struct backend_activation_forward *call, rotary_error *error)
 {
-    struct rows rows = {.kind = kind, .out = out, .pre = pre};
-    run(backend, &rows, out);
+    (void)error;
+    struct rows rows = {.kind = call->kind, .out = call->out, .pre = call->pre};
+    return run(backend, &rows, call->out);
 }
 
-void activation_backward(const struct backend *backend, enum activation kind, struct matrix d_pre,
-                         struct matrix d_out, struct matrix saved)
+rotary_status cpu_activation_backward(const struct backend *backend,
+                                      const struct backend_activation_backward *call, rotary_error *error)
 {
-    struct rows rows = {.kind = kind, .d_pre = d_pre, .d_out = d_out, .saved = saved};
-    run(backend, &rows, d_out);
+    (void)error;
+    struct rows rows = {.kind = call->kind, .d_pre = call->d_pre, .d_out = call->d_out, .saved = call->saved};
+    return run(backend, &rows, call->d_out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "layer/dropout.h"
+#include "backend/cpu.h"
 
 #include <math.h>
 

@@ -1,9 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "backend/parameter_update.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The optimizer's passes of the cpu backend over the flat arrays of the parameter table.
+ */
+#include "backend/cpu.h"
 
+#include "backend/parameters.h"
 #include "base/integer.h"
 #include "base/threads.h"
-#include "kernel/layer/layer_kernels.h"
+
+#include <math.h>
 
 enum {
     MAX_CHUNKS = 1024,
@@ -14,6 +19,7 @@ struct chunks {
     const struct backend *backend;
     const struct parameters *parameters;
     const struct adam *adam;
+    float gradient_scale;
     int64_t elements;          /* of a chunk */
     double square[MAX_CHUNKS]; /* sums of squares */
 };
@@ -41,11 +47,12 @@ static void square_chunk(void *argument, int64_t index, int worker)
     (void)worker;
     struct chunks *chunks = argument;
     int64_t first = index * chunks->elements;
-    chunks->square[index] = chunks->backend->kernels->sum_of_squares(chunks->parameters->gradients + first,
-                                                                     chunk_end(chunks, index) - first);
+    chunks->square[index] = cpu_of(chunks->backend)
+                                ->kernels->sum_of_squares(chunks->parameters->gradients + first,
+                                                          chunk_end(chunks, index) - first);
 }
 
-double update_gradient_square(const struct backend *backend, const struct parameters *parameters)
+double cpu_gradient_square(const struct backend *backend, const struct parameters *parameters)
 {
     struct chunks chunks = {.backend = backend, .parameters = parameters};
     run_chunks(&chunks, square_chunk);
@@ -66,7 +73,7 @@ static void adam_chunk(void *argument, int64_t index, int worker)
         const struct parameter *row = &parameters->rows[i];
         int64_t from = max_i64(row->offset, first);
         int64_t to = min_i64(row->offset + parameter_elements(row), end);
-        if (from >= to)
+        if (from >= to || row->frozen)
             continue;
         float decay = row->decay ? adam->weight_decay : 0.0f;
         const struct layer_adam work = {.count = to - from,
@@ -81,15 +88,38 @@ static void adam_chunk(void *argument, int64_t index, int worker)
                                         .coupled_decay = adam->decoupled ? 0.0f : decay,
                                         .decoupled_decay =
                                             adam->decoupled ? adam->learning_rate * decay : 0.0f,
-                                        .gradient_scale = adam->gradient_scale,
+                                        .gradient_scale = chunks->gradient_scale,
                                         .inverse_correction1 = 1.0f / adam->correction1,
                                         .inverse_correction2 = 1.0f / adam->correction2};
-        chunks->backend->kernels->adam(&work);
+        cpu_of(chunks->backend)->kernels->adam(&work);
     }
 }
 
-void update_adam(const struct backend *backend, struct parameters *parameters, const struct adam *adam)
+static double clip_scale(double norm, double max_grad_norm)
 {
-    struct chunks chunks = {.backend = backend, .parameters = parameters, .adam = adam};
+    if (max_grad_norm == 0.0)
+        return 1.0;
+    double scale = max_grad_norm / (norm + 1e-6);
+    return scale < 1.0 ? scale : 1.0;
+}
+
+rotary_status cpu_update(const struct backend *backend, const struct backend_update *call,
+                         rotary_error *error)
+{
+    (void)error;
+    struct step_statistics *statistics = call->parameters->statistics;
+    statistics->diverged = !isfinite(statistics->loss.total);
+    if (statistics->diverged)
+        return ROTARY_OK;
+    statistics->gradient_norm = sqrt(cpu_gradient_square(backend, call->parameters));
+    statistics->diverged = !isfinite(statistics->gradient_norm);
+    if (statistics->diverged)
+        return ROTARY_OK;
+    statistics->clip_scale = clip_scale(statistics->gradient_norm, call->max_grad_norm);
+    struct chunks chunks = {.backend = backend,
+                            .parameters = call->parameters,
+                            .adam = &call->adam,
+                            .gradient_scale = (float)statistics->clip_scale};
     run_chunks(&chunks, adam_chunk);
+    return ROTARY_OK;
 }

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention of the cpu backend: librotary's, whose plans these are.
+ */
+#include "backend/cpu.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+struct attention_plan {
+    rotary_attention *attention;
+};
+
+rotary_status cpu_attention_create(const struct backend *backend, struct attention_plan **plan,
+                                   const rotary_attention_config *config, rotary_error *error)
+{
+    struct attention_plan *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a plan of attention");
+    rotary_attention_config own = *config;
+    own.dtype = backend->storage;
+    own.threads = backend->threads;
+    own.isa = backend->isa;
+    rotary_status status = rotary_attention_create(&made->attention, &own, error);
+    if (status == ROTARY_OK)
+        *plan = made;
+    else
+        free(made);
+    return status;
+}
+
+void cpu_attention_destroy(const struct backend *backend, struct attention_plan *plan)
+{
+    (void)backend;
+    if (plan)
+        rotary_attention_destroy(plan->attention);
+    free(plan);
+}
+
+size_t cpu_attention_forward_bytes(const struct attention_plan *plan, rotary_attention_shape shape,
+                                   const rotary_attention_packed_sequences *packed)
+{
+    return packed ? rotary_attention_packed_sequences_forward_bytes(plan->attention, shape, packed)
+                  : rotary_attention_forward_bytes(plan->attention, shape);
+}
+
+size_t cpu_attention_backward_bytes(const struct attention_plan *plan, rotary_attention_shape shape,
+                                    const rotary_attention_packed_sequences *packed)
+{
+    return packed ? rotary_attention_packed_sequences_backward_bytes(plan->attention, shape, packed)
+                  : rotary_attention_backward_bytes(plan->attention, shape);
+}
+
+size_t cpu_attention_decode_bytes(const struct attention_plan *plan, int64_t batch, int64_t queries,
+                                  int64_t capacity)
+{
+    return rotary_attention_decode_bytes(plan->attention, batch, queries, capacity);
+}
+
+rotary_status cpu_attention_forward(const struct backend *backend,
+                                    const struct backend_attention_forward *call, rotary_error *error)
+{
+    (void)backend;
+    return rotary_attention_forward(call->plan->attention, call->call, error);
+}
+
+rotary_status cpu_attention_backward(const struct backend *backend,
+                                     const struct backend_attention_backward *call, rotary_error *error)
+{
+    (void)backend;
+    return rotary_attention_backward(call->plan->attention, call->call, error);
+}
+
+rotary_status cpu_attention_decode(const struct backend *backend, const struct backend_attention_decode *call,
+                                   rotary_error *error)
+{
+    (void)backend;
+    return rotary_attention_decode(call->plan->attention, call->call, error);
+}

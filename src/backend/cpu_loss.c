@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cross-entropy of the cpu backend.
+ */
+#include "backend/cpu.h"
+
+#include "base/integer.h"
+#include "base/threads.h"
+
+enum { ITEM_ROWS = 64 }; /* of a work item */
+
+struct softmax {
+    const struct layer_kernels *kernels;
+    const struct backend_cross_entropy *call;
+    struct layer_cross_entropy *items;
+};
+
+static void softmax_item(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct softmax *softmax = argument;
+    const struct backend_cross_entropy *call = softmax->call;
+    int64_t first = index * ITEM_ROWS;
+    struct layer_cross_entropy *item = &softmax->items[index];
+    *item = (struct layer_cross_entropy){
+        .rows = min_i64(call->logits.rows - first, ITEM_ROWS),
+        .classes = call->logits.columns,
+        .logits = matrix_rows(call->logits, first, 1).data,
+        .logits_stride = call->logits.stride,
+        .targets = call->targets + first,
+        .gradient_scale = call->gradient_scale,
+        .smoothing = call->smoothing,
+        .storage = call->gradient.dtype,
+        .gradient = call->gradient.data ? matrix_rows(call->gradient, first, 1).data : NULL,
+        .gradient_stride = call->gradient.stride};
+    softmax->kernels->cross_entropy(item);
+}
+
+rotary_status cpu_cross_entropy(const struct backend *backend, const struct backend_cross_entropy *call,
+                                rotary_error *error)
+{
+    int64_t count = divide_up(call->logits.rows, ITEM_ROWS);
+    void *memory;
+    rotary_status status = cpu_scratch(backend, &memory, count, sizeof(struct layer_cross_entropy), error);
+    if (status != ROTARY_OK)
+        return status;
+    struct softmax softmax = {.kernels = cpu_of(backend)->kernels, .call = call, .items = memory};
+    rotary_parallel_for(backend->threads, count, softmax_item, &softmax);
+    for (int64_t i = 0; i < count; i++) {
+        call->sums->total += softmax.items[i].loss;
+        call->sums->counted += softmax.items[i].counted;
+        call->sums->correct += softmax.items[i].correct;
+    }
+    return ROTARY_OK;
+}
+
+rotary_status cpu_add_sums(const struct backend *backend, const struct backend_add_sums *call,
+                           rotary_error *error)
+{
+    (void)backend;
+    (void)error;
+    call->to->total += call->from->total;
+    call->to->counted += call->from->counted;
+    call->to->correct += call->from->correct;
+    return ROTARY_OK;
+}

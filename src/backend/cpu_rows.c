@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Conversions between the f32 residual stream and matrices of the storage type, and copies of rows, in the
+ * cpu backend.
+ */
+#include "backend/cpu.h"
+
+#include "base/integer.h"
+#include "base/threads.h"
+
+#include <string.h>
+
+enum { BLOCK_ROWS = 64 };
+
+struct work {
+    const struct layer_kernels *kernels;
+    const void *call;
+    int64_t rows;
+    void (*row)(const struct work *work, int64_t row);
+};
+
+static void run_block(void *argument, int64_t index, int worker)
+{
+    (void)worker;
+    const struct work *work = argument;
+    int64_t end = min_i64((index + 1) * BLOCK_ROWS, work->rows);
+    for (int64_t row = index * BLOCK_ROWS; row < end; row++)
+        work->row(work, row);
+}
+
+static rotary_status run(const struct backend *backend, struct work *work)
+{
+    work->kernels = cpu_of(backend)->kernels;
+    rotary_parallel_for(backend->threads, divide_up(work->rows, BLOCK_ROWS), run_block, work);
+    return ROTARY_OK;
+}
+
+static void cast_row(const struct work *work, int64_t row)
+{
+    const struct backend_cast *call = work->call;
+    struct matrix out = call->out;
+    work->kernels->to_storage(out.dtype, matrix_rows(out, row, 1).data, call->in + row * out.columns,
+                              out.columns);
+}
+
+rotary_status cpu_cast(const struct backend *backend, const struct backend_cast *call, rotary_error *error)
+{
+    (void)error;
+    struct work work = {.call = call, .rows = call->out.rows, .row = cast_row};
+    return run(backend, &work);
+}
+
+static void add_row(const struct work *work, int64_t row)
+{
+    const struct backend_add *call = work->call;
+    struct matrix in = call->in;
+    work->kernels->column_sums(call->to + row * in.columns, in.dtype, matrix_rows(in, row, 1).data, 1,
+                               in.columns, in.stride);
+}
+
+rotary_status cpu_add(const struct backend *backend, const struct backend_add *call, rotary_error *error)
+{
+    (void)error;
+    struct work work = {.call = call, .rows = call->in.rows, .row = add_row};
+    return run(backend, &work);
+}
+
+static void copy_row(const struct work *work, int64_t row)
+{
+    const struct backend_copy_rows *call = work->call;
+    memcpy(matrix_rows(call->out, row, 1).data,
+           matrix_rows(call->in, call->index ? call->index[row] : row, 1).data,
+           (size_t)call->out.columns * rotary_dtype_size(call->out.dtype));
+}
+
+rotary_status cpu_copy_rows(const struct backend *backend, const struct backend_copy_rows *call,
+                            rotary_error *error)
+{
+    (void)error;
+    struct work work = {.call = call, .rows = call->out.rows, .row = copy_row};
+    return run(backend, &work);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list of a backend's operations. A line OPERATION(name) declares
+ *
+ *     rotary_status (*name)(const struct backend *backend, const struct backend_name *call, rotary_error
+ * *error)
+ *
+ * as a member of struct backend_operations (backend/backend.h) and puts the function cpu_name into the table
+ * of the cpu backend (backend/cpu_backend.c). So a new operation is this line, its struct and one file for
+ * each backend.
+ */
+#ifndef ROTARY_BACKEND_OPERATION_LIST_H
+#define ROTARY_BACKEND_OPERATION_LIST_H
+
+#define BACKEND_OPERATIONS(OPERATION)                                                                        \
+    OPERATION(pack_weight)                                                                                   \
+    OPERATION(matmul)                                                                                        \
+    OPERATION(weight_gradient)                                                                               \
+    OPERATION(norm_forward)                                                                                  \
+    OPERATION(norm_backward)                                                                                 \
+    OPERATION(head_norm_forward)                                                                             \
+    OPERATION(head_norm_backward)                                                                            \
+    OPERATION(activation_forward)                                                                            \
+    OPERATION(activation_backward)                                                                           \
+    OPERATION(embedding_forward)                                                                             \
+    OPERATION(embedding_backward)                                                                            \
+    OPERATION(cast)                                                                                          \
+    OPERATION(add)                                                                                           \
+    OPERATION(copy_rows)                                                                                     \
+    OPERATION(cross_entropy)                                                                                 \
+    OPERATION(add_sums)                                                                                      \
+    OPERATION(update)                                                                                        \
+    OPERATION(attention_forward)                                                                             \
+    OPERATION(attention_backward)                                                                            \
+    OPERATION(attention_decode)
+
+#endif

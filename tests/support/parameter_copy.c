@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/parameter_copy.h"
+
+#include "support/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+float *parameter_copy(const struct parameters *parameters, enum parameter_array array)
+{
+    float *copy = calloc((size_t)parameters->elements + 1, sizeof *copy);
+    for (int i = 0; CHECK(copy != NULL) && i < parameters->count; i++)
+        CHECK(parameters_read(parameters, parameter_range(parameters, array, i),
+                              copy + parameters->rows[i].offset, NULL) == ROTARY_OK);
+    return copy;
+}
+
+void parameter_replace(struct parameters *parameters, enum parameter_array array, const float *from)
+{
+    for (int i = 0; i < parameters->count; i++)
+        CHECK(parameters_write(parameters, parameter_range(parameters, array, i),
+                               from + parameters->rows[i].offset, NULL) == ROTARY_OK);
+}
+
+void parameter_give(struct parameters *parameters, enum parameter_array array, float *from)
+{
+    parameter_replace(parameters, array, from);
+    free(from);
+}
+
+void parameter_clear(struct parameters *parameters, enum parameter_array array)
+{
+    parameter_give(parameters, array, calloc((size_t)parameters->elements + 1, sizeof(float)));
+}
+
+bool parameter_same(const struct parameters *a, const struct parameters *b, enum parameter_array array)
+{
+    float *first = parameter_copy(a, array), *second = parameter_copy(b, array);
+    bool same = a->elements == b->elements && a->elements > 0 &&
+                memcmp(first, second, (size_t)a->elements * sizeof *first) == 0;
+    free(first);
+    free(second);
+    return same;
+}
