@@ -22,8 +22,7 @@ enum { DEFAULT_BATCH_SIZE = 128, DEFAULT_NEW_TOKENS = 400, MAX = 1 << 20 };
 
 #define MEMBER(member) offsetof(struct generate_options, member)
 static const struct setting generate_table[] = {
-    {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME",
-     .help = "addition, index or prefix (default: addition)"},
+    {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME", .help = "{tasks} (default: addition)"},
     {"--batch-size", SETTING_INTEGER, MEMBER(batch_size), .metavar = "N", .min = 1, .max = MAX,
      .help = "prompts in the batch (default: 128)"},
     {"--max-new-tokens", SETTING_INTEGER, MEMBER(max_new_tokens), .metavar = "N", .min = 1, .max = MAX,

@@ -23,10 +23,9 @@ enum { STEPS = 10 };
 #define MEMBER(member) offsetof(struct train_options, member)
 static const struct setting train_table[] = {
     {"--position", SETTING_TEXT, MEMBER(position), .metavar = "A,B,...",
-     .help = "position encodings: none, learned, sinusoidal, rope, roper; of several, the first is the "
+     .help = "position encodings: {positions}; of several, the first is the "
              "baseline (default: rope)"},
-    {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME",
-     .help = "addition, index or prefix (default: prefix)"},
+    {"--task", SETTING_TEXT, MEMBER(task), .metavar = "NAME", .help = "{tasks} (default: prefix)"},
     {"--steps", SETTING_INTEGER, MEMBER(steps), .metavar = "N", .min = 1, .max = 1000000,
      .help = "steps to time with each encoding, after a warm-up step (default: 10)"},
     {"--profile", SETTING_BOOLEAN, MEMBER(profile), .help = "print the time of a step by operation"},

@@ -27,7 +27,7 @@ struct compare_options {
 #define MEMBER(member) offsetof(struct compare_options, member)
 static const struct setting compare_table[] = {
     {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "A,B,...",
-     .help = "position encodings, the first being the baseline: none, learned, sinusoidal, rope, roper "
+     .help = "position encodings, the first being the baseline: {positions} "
              "(default: rope,roper)"},
     {"--runs", SETTING_INTEGER, MEMBER(runs), .metavar = "N", .min = 1, .max = MAX_RUNS,
      .help = "seeds of each encoding (default: 5 for the preset quick, 10 for others)"},
@@ -172,7 +172,7 @@ const struct command command_compare = {
     .operands = "TASK",
     .summary = "trains position encodings side by side and says which is better",
     .more =
-        "TASK is addition, index or prefix. Runs of one seed have the same data and the same initial "
+        "TASK is {tasks}. Runs of one seed have the same data and the same initial "
         "weights. Prints a table of the results and the paired differences, and writes report.html. The same "
         "command resumes a comparison that was stopped, and may ask for more runs, encodings or steps.",
     .example = "rotary compare index --positions rope,roper --runs 5\n"

@@ -194,7 +194,7 @@ const struct command command_train = {
     .operands = "TASK",
     .summary = "trains one transformer on a task",
     .more =
-        "TASK is addition, index or prefix. The run's folder gets config.json, metrics.jsonl, "
+        "TASK is {tasks}. The run's folder gets config.json, metrics.jsonl, "
         "model.safetensors, optimizer.safetensors and best.safetensors, the model with the lowest validation "
         "loss; a folder that holds a run is never overwritten. "
         "Ctrl-C saves the run and stops; --resume continues it bit-exactly.",

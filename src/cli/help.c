@@ -2,12 +2,43 @@
 #include "cli/help.h"
 
 #include "cli/progress.h"
+#include "layer/encoding.h"
+#include "task/task.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MIN_WIDTH = 60, WIDTH = 100, COMMAND_COLUMN = 15 };
 
-void help_text(FILE *file, const char *text, int column)
+/* What a text may have in place of a list of names, so that a new name needs no edit of a text. */
+static const struct {
+    const char *written;
+    const char *const *names;
+} lists[] = {{"{positions}", position_names}, {"{tasks}", task_names}};
+
+/* The text with names in place of {...}, "a, b or c"; the caller frees it. NULL without memory. */
+static char *write_names(const char *text)
+{
+    enum { LISTS = sizeof lists / sizeof lists[0], MAX_LISTS = 4 };
+    char *written = calloc(strlen(text) + MAX_LISTS * SETTINGS_NAMES_BYTES, 1);
+    size_t used = 0;
+    for (int replaced = 0; written && *text;) {
+        size_t length = 0;
+        for (int i = 0; i < LISTS && length == 0 && replaced < MAX_LISTS; i++)
+            if (strncmp(text, lists[i].written, strlen(lists[i].written)) == 0) {
+                length = strlen(lists[i].written);
+                settings_names(lists[i].names, written + used);
+            }
+        replaced += length > 0;
+        if (length == 0)
+            written[used] = text[length++];
+        text += length;
+        used += strlen(written + used);
+    }
+    return written;
+}
+
+static void write_words(FILE *file, const char *text, int column)
 {
     int columns = terminal_columns(file, WIDTH), at = column;
     int width = columns < MIN_WIDTH ? MIN_WIDTH : columns < WIDTH ? columns : WIDTH;
@@ -26,6 +57,13 @@ void help_text(FILE *file, const char *text, int column)
         text += *text == ' ';
     }
     fputc('\n', file);
+}
+
+void help_text(FILE *file, const char *text, int column)
+{
+    char *written = write_names(text);
+    write_words(file, written ? written : text, column);
+    free(written);
 }
 
 void help_row(FILE *file, const char *left, const char *right, int column)

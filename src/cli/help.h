@@ -18,7 +18,8 @@ void help_command(FILE *file, const struct command *command);
 /* The line or lines of help of one option. */
 void help_option(FILE *file, const struct setting *option);
 
-/* Prints `text`, broken between words, with its lines at `column`, where the cursor is. */
+/* Prints `text`, broken between words, with its lines at `column`, where the cursor is. {positions} and
+ * {tasks} stand for the names of all encodings and tasks, in "a, b or c". */
 void help_text(FILE *file, const char *text, int column);
 /* "  left    right", with `right` at `column`. */
 void help_row(FILE *file, const char *left, const char *right, int column);
