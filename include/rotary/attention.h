@@ -136,6 +136,9 @@ typedef struct rotary_attention_forward_call {
     void *workspace;
     rotary_attention_bias bias;
     rotary_attention_packed_sequences packed_sequences;
+    /* Keys and values are already rotated, as in a cache: queries and outputs alone are. key_positions is
+     * NULL. */
+    bool keys_rotated;
     const int64_t *key_lengths;
     const int32_t *query_positions, *key_positions;
 } rotary_attention_forward_call;
@@ -175,14 +178,19 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_a
                                                                   const rotary_attention_backward_call *call,
                                                                   rotary_error *error);
 
-/* One decoding step: `queries` new tokens per sequence, the first of sequence b at position lengths[b].
- * Their keys and values are rotated and appended to the caches. Then they attend to all tokens in the cache
- * (without causal, new tokens also attend to later new tokens).
+/* One decoding step of self-attention: `queries` new tokens per sequence, the first of sequence b at position
+ * lengths[b]. Their keys and values are rotated and appended to the caches. Then they attend to all tokens in
+ * the cache (without causal, new tokens also attend to later new tokens).
  *
  * A cache is [batch, capacity, key_value_heads, head_dim] and holds rotated keys and values. It is a ring
  * buffer: position p is in row p % capacity. With a window, window + queries - 1 rows are enough. Rows
  * without a token, and rows before the window of the first new token, are not read. The caller adds queries
- * to lengths afterwards. */
+ * to lengths afterwards.
+ *
+ * Cross-attention: where key.data and value.data are NULL there are no new keys and values. The queries of
+ * sequence b attend to the lengths[b] tokens in its cache, which rotary_attention_append wrote, and nothing
+ * is appended. All beams of a sentence are its queries. The plan must not be causal, and must be given
+ * positions if it rotates. */
 typedef struct rotary_attention_decode_call {
     size_t struct_size; /* sizeof(rotary_attention_decode_call) */
     int64_t batch, queries, capacity;
@@ -195,11 +203,48 @@ typedef struct rotary_attention_decode_call {
         *positions; /* [batch, queries]: of the new tokens, for their rotation; NULL: from lengths[b] */
 } rotary_attention_decode_call;
 
+/* Bytes of workspace of a step, with or without new keys; it also suffices for a step with fewer queries. */
 ROTARY_API size_t rotary_attention_decode_bytes(const rotary_attention *attention, int64_t batch,
                                                 int64_t queries, int64_t capacity);
 ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_decode(const rotary_attention *attention,
                                                                 const rotary_attention_decode_call *call,
                                                                 rotary_error *error);
+
+/* Rotates the keys and values of `tokens` new tokens per sequence and appends them to caches, as a decoding
+ * step does, without attending: for the source of cross-attention. The caller adds tokens to lengths
+ * afterwards. */
+typedef struct rotary_attention_append_call {
+    size_t struct_size; /* sizeof(rotary_attention_append_call) */
+    int64_t batch, tokens, capacity;
+    const int64_t *lengths; /* [batch]: tokens in the cache before */
+    rotary_attention_const_view key, value;
+    rotary_attention_view key_cache, value_cache; /* may not overlap the inputs or each other */
+    const int32_t *positions; /* [batch, tokens]; NULL: sequence b's begin at lengths[b] */
+    void *workspace;          /* rotary_attention_append_bytes */
+} rotary_attention_append_call;
+
+ROTARY_API size_t rotary_attention_append_bytes(const rotary_attention *attention, int64_t batch,
+                                                int64_t tokens);
+ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_append(const rotary_attention *attention,
+                                                                const rotary_attention_append_call *call,
+                                                                rotary_error *error);
+
+/* Reorders the caches of a batch in place: afterwards the cache of sequence b holds what that of source[b]
+ * held before. Sources that appear several times fork; those that do not appear are dropped. Only rows that
+ * hold tokens of a source are copied, and only to other sequences. The caller reorders lengths likewise. */
+typedef struct rotary_attention_reorder_call {
+    size_t struct_size; /* sizeof(rotary_attention_reorder_call) */
+    int64_t batch, capacity;
+    const int64_t *lengths; /* [batch]: tokens of each sequence before; NULL: all rows hold tokens */
+    const int32_t *source;  /* [batch], each 0 ... batch - 1 */
+    rotary_attention_view key_cache, value_cache;
+    void *workspace; /* rotary_attention_reorder_bytes */
+} rotary_attention_reorder_call;
+
+ROTARY_API size_t rotary_attention_reorder_bytes(const rotary_attention *attention, int64_t batch);
+ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_reorder(const rotary_attention *attention,
+                                                                 const rotary_attention_reorder_call *call,
+                                                                 rotary_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Decoding: new keys and values are rotated and appended to the caches, then the new queries attend to the
- * caches. The caches hold rotated vectors, so cached tokens are not rotated again. Tables hold the rows of
- * the new tokens of each sequence.
+ * Decoding: new keys and values, if any, are rotated and appended to the caches, then the queries attend to
+ * the caches. The caches hold rotated vectors, so cached tokens are not rotated again. Tables hold the rows
+ * of the new tokens of each sequence.
  *
  * With few queries, keys and values are read in place, at the speed of memory: each cache is split along its
  * length into parts, which are combined when all are done. More queries use the forward pass's kernels.
@@ -23,6 +23,7 @@ struct decode {
     const rotary_attention *attention;
     const rotary_attention_decode_call *call;
     rotary_attention_problem problem;
+    int64_t new_keys; /* of a sequence: queries, or 0 */
     int64_t block_queries, query_blocks;
     bool few;
     int64_t part_keys, parts; /* keys in a part, parts of a sequence at most */
@@ -111,7 +112,7 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     struct attention_tables tables = tables_of(decode, sequence);
     rotary_attention_problem problem = decode->problem;
     problem.queries = call->queries;
-    problem.keys = call->lengths[sequence] + call->queries;
+    problem.keys = call->lengths[sequence] + decode->new_keys;
     problem.query_offset = call->lengths[sequence];
     /* Keys are counted from the first that a query sees: those before it may be overwritten. */
     int64_t first = first_key(&problem, 0);
@@ -154,7 +155,7 @@ static void append(void *argument, int64_t index, int worker)
     struct rotary_attention_rotation value_rotation =
         rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, 0);
     const rotary_attention_problem *problem = &decode->problem;
-    for (int64_t token = 0; token < call->queries; token++) {
+    for (int64_t token = 0; token < decode->new_keys; token++) {
         int64_t row = (length + token) % call->capacity;
         attention->kernels->rotate(problem, &key_rotation, token,
                                    mutable_vector_at(problem, call->key_cache, sequence, row, head),
@@ -241,8 +242,16 @@ static void attend_query_block(void *argument, int64_t index, int worker)
     decode->attention->kernels->forward(&problem, &work, NULL, &scratch);
 }
 
+/* Whether a call has new keys and values. */
+static bool has_new_keys(const rotary_attention_decode_call *call)
+{
+    return call->key.data || call->value.data;
+}
+
+/* `tokens` new tokens of each sequence must fit into the caches. */
 static rotary_status check_lengths(const rotary_attention *attention,
-                                   const rotary_attention_decode_call *call, rotary_error *error)
+                                   const rotary_attention_decode_call *call, int64_t tokens,
+                                   rotary_error *error)
 {
     if (!call->lengths && call->batch > 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -254,20 +263,39 @@ static rotary_status check_lengths(const rotary_attention *attention,
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "lengths[%lld] is %lld; wanted 0 ... %lld",
                                (long long)sequence, (long long)length,
                                (long long)ROTARY_ATTENTION_MAX_POSITION);
-        if (length + call->queries <= call->capacity)
+        if (length + tokens <= call->capacity)
             continue;
         if (attention->window == 0)
             return rotary_fail(
                 error, ROTARY_INVALID_ARGUMENT,
                 "sequence %lld has %lld tokens in a cache of %lld, and %lld more do not fit; wanted a larger "
                 "cache, or a window, with which new tokens overwrite old ones",
-                (long long)sequence, (long long)length, (long long)call->capacity, (long long)call->queries);
-        if (call->capacity < attention->window + call->queries - 1)
+                (long long)sequence, (long long)length, (long long)call->capacity, (long long)tokens);
+        if (call->capacity < attention->window + tokens - 1)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "a cache of %lld is too small to be a ring buffer; wanted at least window + "
                                "queries - 1, %lld",
-                               (long long)call->capacity, (long long)(attention->window + call->queries - 1));
+                               (long long)call->capacity, (long long)(attention->window + tokens - 1));
     }
+    return ROTARY_OK;
+}
+
+/* What a step without new keys and values must not have. */
+static rotary_status check_cross(const rotary_attention *attention, const rotary_attention_decode_call *call,
+                                 rotary_error *error)
+{
+    if (has_new_keys(call) || call->batch == 0 || call->queries == 0)
+        return ROTARY_OK;
+    if (attention->causal)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "key and value have no data in a step with causal attention; wanted new keys and "
+                           "values, or a plan without causal");
+    if (!call->positions && (attention->rope || attention->value_rope))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "positions are missing in a step without new keys; wanted those of %lld queries of "
+            "each sequence",
+            (long long)call->queries);
     return ROTARY_OK;
 }
 
@@ -278,14 +306,17 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
             key_value_heads = attention->key_value_heads;
     rotary_status status = rotary_attention_check_shape(
         (rotary_attention_shape){.batch = batch, .queries = queries, .keys = capacity}, error);
+    int64_t new_keys = has_new_keys(call) ? queries : 0;
     if (!status)
-        status = check_lengths(attention, call, error);
+        status = check_cross(attention, call, error);
+    if (!status)
+        status = check_lengths(attention, call, new_keys, error);
     if (status)
         return status;
     const struct attention_operand operands[] = {
         {"query", call->query, batch, queries, heads, false},
-        {"key", call->key, batch, queries, key_value_heads, false},
-        {"value", call->value, batch, queries, key_value_heads, false},
+        {"key", call->key, batch, new_keys, key_value_heads, false},
+        {"value", call->value, batch, new_keys, key_value_heads, false},
         {"key_cache", rotary_attention_as_const(call->key_cache), batch, capacity, key_value_heads, true},
         {"value_cache", rotary_attention_as_const(call->value_cache), batch, capacity, key_value_heads, true},
         {"output", rotary_attention_as_const(call->output), batch, queries, heads, true},
@@ -313,8 +344,10 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
         return status;
     if (call->batch == 0 || call->queries == 0)
         return ROTARY_OK;
-    struct decode decode = {
-        .attention = attention, .call = call, .problem = rotary_attention_problem_of(attention)};
+    struct decode decode = {.attention = attention,
+                            .call = call,
+                            .problem = rotary_attention_problem_of(attention),
+                            .new_keys = has_new_keys(call) ? call->queries : 0};
     struct rotary_arena arena =
         rotary_arena_over(call->workspace, rotary_attention_decode_bytes(attention, call->batch,
                                                                          call->queries, call->capacity));
@@ -331,5 +364,74 @@ rotary_status rotary_attention_decode(const rotary_attention *attention,
         rotary_parallel_for(attention->threads, heads, append, &decode);
         rotary_parallel_for(attention->threads, heads * decode.query_blocks, attend_query_block, &decode);
     }
+    return ROTARY_OK;
+}
+
+size_t rotary_attention_append_bytes(const rotary_attention *attention, int64_t batch, int64_t tokens)
+{
+    struct attention_tables tables;
+    struct rotary_arena arena = {0};
+    if (rotary_attention_check_shape((rotary_attention_shape){.batch = batch, .queries = tokens}, NULL))
+        return 0;
+    rotary_attention_carve_tables(attention, &tables, batch * tokens, &arena);
+    return arena.used;
+}
+
+static rotary_status check_append(const rotary_attention *attention, const rotary_attention_decode_call *call,
+                                  rotary_error *error)
+{
+    int64_t batch = call->batch, tokens = call->queries, capacity = call->capacity,
+            heads = attention->key_value_heads;
+    rotary_status status = rotary_attention_check_shape(
+        (rotary_attention_shape){.batch = batch, .queries = tokens, .keys = capacity}, error);
+    if (!status)
+        status = check_lengths(attention, call, tokens, error);
+    if (status)
+        return status;
+    const struct attention_operand operands[] = {
+        {"key", call->key, batch, tokens, heads, false},
+        {"value", call->value, batch, tokens, heads, false},
+        {"key_cache", rotary_attention_as_const(call->key_cache), batch, capacity, heads, true},
+        {"value_cache", rotary_attention_as_const(call->value_cache), batch, capacity, heads, true},
+    };
+    status = rotary_attention_check_operands(attention, operands, 4, error);
+    return status ? status
+                  : rotary_attention_check_workspace(
+                        call->workspace, rotary_attention_append_bytes(attention, batch, tokens), error);
+}
+
+/* A decoding step up to where it attends. */
+rotary_status rotary_attention_append(const rotary_attention *attention,
+                                      const rotary_attention_append_call *given, rotary_error *error)
+{
+    rotary_attention_append_call known = {0};
+    rotary_status status =
+        rotary_copy_sized(&known, sizeof known, given, "rotary_attention_append_call", error);
+    if (status)
+        return status;
+    const rotary_attention_decode_call call = {
+        .batch = known.batch,
+        .queries = known.tokens,
+        .capacity = known.capacity,
+        .lengths = known.lengths,
+        .key = known.key,
+        .value = known.value,
+        .key_cache = known.key_cache,
+        .value_cache = known.value_cache,
+        .positions = known.positions,
+        .workspace = known.workspace,
+    };
+    status = check_append(attention, &call, error);
+    if (status || call.batch == 0 || call.queries == 0)
+        return status;
+    struct decode decode = {.attention = attention,
+                            .call = &call,
+                            .problem = rotary_attention_problem_of(attention),
+                            .new_keys = call.queries};
+    struct rotary_arena arena =
+        rotary_arena_over(call.workspace, rotary_attention_append_bytes(attention, call.batch, call.queries));
+    rotary_attention_carve_tables(attention, &decode.tables, call.batch * call.queries, &arena);
+    rotary_parallel_for(attention->threads, call.batch, fill, &decode);
+    rotary_parallel_for(attention->threads, call.batch * attention->key_value_heads, append, &decode);
     return ROTARY_OK;
 }

@@ -12,6 +12,7 @@ struct attention_positions rotary_attention_positions_of(const struct attention_
                                                          const struct attention_sequence *sequence)
 {
     return (struct attention_positions){
+        .keys_rotated = call->keys_rotated,
         .queries = call->query_positions ? call->query_positions + sequence->query : NULL,
         .keys = call->key_positions ? call->key_positions + sequence->key : NULL,
         .query_stride = sequence->shape.queries,
@@ -68,6 +69,9 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
     if (!status && call->key_lengths && call->packed_sequences.query_starts)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "key_lengths are given for packed sequences; wanted their key_starts instead");
+    if (!status && call->key_positions && call->keys_rotated)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "key_positions are given with keys_rotated; wanted one of them");
     return status ? status : rotary_attention_check_key_lengths(call->key_lengths, call->shape, error);
 }
 

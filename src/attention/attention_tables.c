@@ -155,6 +155,8 @@ void rotary_attention_carve_shape_tables(const rotary_attention *attention,
 {
     struct attention_tokens keys = {.first = shape.first_key, .count = shape.keys},
                             queries = {.first = shape.first_query, .count = shape.queries};
+    if (positions->keys_rotated)
+        keys = (struct attention_tokens){.first = shape.first_query};
     int64_t first = min_i64(keys.first, queries.first);
     int64_t count = max_i64(keys.first + keys.count, queries.first + queries.count) - first;
     bool separate = positions->queries || positions->keys || count > keys.count + queries.count;
@@ -178,8 +180,8 @@ void rotary_attention_use_tables(const rotary_attention *attention, struct atten
                                  rotary_attention_shape shape, rotary_attention_problem *problem)
 {
     const struct attention_tables *keys = &tables->keys, *queries = keys;
-    int64_t key = keys->tokens.positions ? 0 : shape.first_key - keys->tokens.first,
-            query = shape.first_query - keys->tokens.first;
+    int64_t key = keys->tokens.positions ? 0 : shape.first_key - keys->tokens.first;
+    int64_t query = shape.first_query - keys->tokens.first;
     make_rows(attention, &tables->keys);
     if (tables->separate) {
         make_rows(attention, &tables->queries);
@@ -190,6 +192,8 @@ void rotary_attention_use_tables(const rotary_attention *attention, struct atten
     problem->query_offset = shape.first_query - shape.first_key;
     problem->query_rotation = rotary_attention_rotation_at(attention, queries, ROTARY_ROLE_QUERY, query);
     problem->output_rotation = rotary_attention_rotation_at(attention, queries, ROTARY_ROLE_VALUE, query);
+    if (tables->positions.keys_rotated)
+        return;
     problem->key_rotation = rotary_attention_rotation_at(attention, keys, ROTARY_ROLE_KEY, key);
     problem->value_rotation = rotary_attention_rotation_at(attention, keys, ROTARY_ROLE_VALUE, key);
 }

@@ -40,8 +40,10 @@ struct rotary_attention_rotation rotary_attention_rotation_at(const rotary_atten
                                                               const struct attention_tables *tables,
                                                               enum rotary_rope_role role, int64_t token);
 
-/* Positions of single tokens, [batch, query_stride] and [batch, key_stride]; NULL: those of the shape. */
+/* Positions of single tokens, [batch, query_stride] and [batch, key_stride]; NULL: those of the shape. Keys
+ * that are already rotated need no rows. */
 struct attention_positions {
+    bool keys_rotated;
     const int32_t *queries, *keys;
     int64_t query_stride, key_stride;
 };

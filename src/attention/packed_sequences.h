@@ -27,6 +27,7 @@ struct attention_call {
     rotary_attention_const_view query, key, value;
     rotary_attention_bias bias;
     rotary_attention_packed_sequences packed_sequences;
+    bool keys_rotated;
     const int64_t *key_lengths;
     const int32_t *query_positions, *key_positions;
     void *workspace;
