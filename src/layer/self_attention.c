@@ -11,18 +11,23 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "layer/attention_views.h"
-#include "layer/sublayer.h"
+#include "layer/query_key_norm.h"
 
 #include <stdlib.h>
 
 struct self_attention {
     struct sublayer sublayer;
     struct linear *query_key_value, *output; /* "<name>.query_key_value", "<name>.output" */
-    struct matrix qkv;                       /* saved: [rows, (heads + 2 key_value_heads) head_dim] */
-    struct matrix context;                   /* saved: attention's output, [rows, heads head_dim] */
-    float *log_sum_exp;                      /* saved: [batch, heads, time] */
-    struct matrix d_qkv, d_context;          /* scratch */
-    void *workspace;                         /* scratch */
+    bool has_norms;
+    struct projection_norm query_norm, key_norm; /* "<name>.query_norm", "<name>.key_norm" */
+    struct matrix qkv;                           /* saved: [rows, (heads + 2 key_value_heads) head_dim] */
+    /* Saved: [rows, (heads + key_value_heads) head_dim], queries and keys as attention reads them. With norms
+     * and training beside those in qkv, else there. */
+    struct matrix query_key;
+    struct matrix context;          /* saved: attention's output, [rows, heads head_dim] */
+    float *log_sum_exp;             /* saved: [batch, heads, time] */
+    struct matrix d_qkv, d_context; /* scratch */
+    void *workspace;                /* scratch */
     size_t workspace_bytes;
 };
 
@@ -34,6 +39,11 @@ static struct self_attention *of(struct sublayer *sublayer)
 static int64_t qkv_columns(const struct sublayer_config *config)
 {
     return (config->heads + 2 * config->key_value_heads) * config->head_dim;
+}
+
+static int64_t query_key_columns(const struct sublayer_config *config)
+{
+    return (config->heads + config->key_value_heads) * config->head_dim;
 }
 
 static void destroy(struct sublayer *sublayer)
@@ -64,6 +74,13 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
         sublayer_add_linear(&made->query_key_value, backend, config, &in, parameters, error);
     if (status == ROTARY_OK)
         status = sublayer_add_linear(&made->output, backend, config, &out, parameters, error);
+    made->has_norms = config->query_key_norm != QUERY_KEY_NORM_NONE;
+    if (status == ROTARY_OK && made->has_norms)
+        status =
+            projection_norm_create(&made->query_norm, config, "query_norm", config->heads, parameters, error);
+    if (status == ROTARY_OK && made->has_norms)
+        status = projection_norm_create(&made->key_norm, config, "key_norm", config->key_value_heads,
+                                        parameters, error);
     if (status == ROTARY_OK)
         *sublayer = &made->sublayer;
     else
@@ -82,9 +99,15 @@ static void carve_saved(struct sublayer *sublayer, struct rotary_arena *arena)
     struct self_attention *layer = of(sublayer);
     const struct sublayer_config *config = &sublayer->config;
     layer->qkv = sublayer_push(sublayer, arena, qkv_columns(config));
+    int64_t rows = config->batch * config->time, columns = query_key_columns(config);
+    layer->query_key = matrix_block(layer->qkv, 0, rows, 0, columns);
+    if (layer->has_norms && config->training) {
+        layer->query_key = sublayer_push(sublayer, arena, columns);
+        projection_norm_carve(&layer->query_norm, arena, rows);
+        projection_norm_carve(&layer->key_norm, arena, rows);
+    }
     layer->context = sublayer_push(sublayer, arena, config->heads * config->head_dim);
-    layer->log_sum_exp =
-        rotary_arena_push(arena, config->batch * config->time * config->heads, sizeof(float));
+    layer->log_sum_exp = rotary_arena_push(arena, rows * config->heads, sizeof(float));
 }
 
 static size_t larger(size_t a, size_t b)
@@ -158,14 +181,59 @@ struct query_key_value {
     rotary_attention_view query, key, value;
 };
 
-static struct query_key_value split_heads(const struct sublayer_config *config, struct matrix qkv,
-                                          int64_t time)
+/* query_key and values: matrices that begin with queries, then keys, and with queries, keys, values. */
+static struct query_key_value split_heads(const struct sublayer_config *config, struct matrix query_key,
+                                          struct matrix qkv, int64_t time)
 {
     int64_t dim = config->head_dim;
-    return (struct query_key_value){.query = heads_of(qkv, time, 0, dim),
-                                    .key = heads_of(qkv, time, config->heads, dim),
+    return (struct query_key_value){.query = heads_of(query_key, time, 0, dim),
+                                    .key = heads_of(query_key, time, config->heads, dim),
                                     .value =
                                         heads_of(qkv, time, config->heads + config->key_value_heads, dim)};
+}
+
+static struct matrix queries_of(const struct sublayer_config *config, struct matrix m)
+{
+    return matrix_block(m, 0, m.rows, 0, config->heads * config->head_dim);
+}
+
+static struct matrix keys_of(const struct sublayer_config *config, struct matrix m)
+{
+    return matrix_block(m, 0, m.rows, config->heads * config->head_dim,
+                        config->key_value_heads * config->head_dim);
+}
+
+/* qkv of the rows of `in`, and the norms of queries and keys. */
+static rotary_status project(const struct self_attention *layer, const struct parameters *parameters,
+                             struct matrix in, rotary_error *error)
+{
+    const struct sublayer_config *config = &layer->sublayer.config;
+    struct matrix qkv = first_rows(layer->qkv, in.rows), query_key = first_rows(layer->query_key, in.rows);
+    rotary_status status =
+        linear_forward(layer->query_key_value, parameters, qkv, in, MATMUL_EPILOGUE_NONE, error);
+    if (status != ROTARY_OK || !layer->has_norms)
+        return status;
+    status = projection_norm_forward(&layer->query_norm, parameters, queries_of(config, query_key),
+                                     queries_of(config, qkv), error);
+    if (status != ROTARY_OK)
+        return status;
+    return projection_norm_forward(&layer->key_norm, parameters, keys_of(config, query_key),
+                                   keys_of(config, qkv), error);
+}
+
+static rotary_status norms_backward(const struct self_attention *layer, struct parameters *parameters,
+                                    int64_t rows, rotary_error *error)
+{
+    const struct sublayer_config *config = &layer->sublayer.config;
+    struct matrix qkv = first_rows(layer->qkv, rows), d_qkv = first_rows(layer->d_qkv, rows);
+    if (!layer->has_norms)
+        return ROTARY_OK;
+    rotary_status status = projection_norm_backward(&layer->query_norm, parameters, queries_of(config, d_qkv),
+                                                    queries_of(config, qkv), error);
+    if (status != ROTARY_OK)
+        return status;
+    return projection_norm_backward(&layer->key_norm, parameters, keys_of(config, d_qkv),
+                                    keys_of(config, qkv), error);
 }
 
 /* Operations: in a matmul, a query has head_dim channels and on average (time + 1) / 2 keys. Bytes: all
@@ -189,14 +257,13 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
     struct self_attention *layer = of(sublayer);
     const struct sublayer_config *config = &sublayer->config;
     int64_t rows = call->in.rows, time = call->tokens.time;
-    struct matrix qkv = first_rows(layer->qkv, rows), context = first_rows(layer->context, rows);
+    struct matrix context = first_rows(layer->context, rows);
     rotary_status status = check_workspace(layer, &call->tokens, error);
     if (status == ROTARY_OK)
-        status =
-            linear_forward(layer->query_key_value, parameters, qkv, call->in, MATMUL_EPILOGUE_NONE, error);
+        status = project(layer, parameters, call->in, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value heads = split_heads(config, qkv, time);
+    struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time);
     rotary_attention_forward_call attention = {.struct_size = sizeof attention,
                                                .shape = shape_of(&call->tokens),
                                                .query = const_view(heads.query),
@@ -205,7 +272,8 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .output = heads_of(context, time, 0, config->head_dim),
                                                .log_sum_exp = layer->log_sum_exp,
                                                .workspace = layer->workspace,
-                                               .packed_sequences = packed_of(&call->tokens)};
+                                               .packed_sequences = packed_of(&call->tokens),
+                                               .key_lengths = call->tokens.lengths};
     double begin = profile_begin(sublayer->backend->profile);
     status = sublayer->backend->operations->attention_forward(
         sublayer->backend, &(struct backend_attention_forward){config->attention, &attention}, error);
@@ -226,8 +294,8 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     rotary_status status = linear_backward(layer->output, parameters, d_context, call->d_out, context, error);
     if (status != ROTARY_OK)
         return status;
-    struct query_key_value heads = split_heads(config, layer->qkv, time),
-                           d_heads = split_heads(config, d_qkv, time);
+    struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time),
+                           d_heads = split_heads(config, d_qkv, d_qkv, time);
     rotary_attention_backward_call attention = {.struct_size = sizeof attention,
                                                 .shape = shape_of(&call->tokens),
                                                 .query = const_view(heads.query),
@@ -241,11 +309,14 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .key_gradient = d_heads.key,
                                                 .value_gradient = d_heads.value,
                                                 .workspace = layer->workspace,
-                                                .packed_sequences = packed_of(&call->tokens)};
+                                                .packed_sequences = packed_of(&call->tokens),
+                                                .key_lengths = call->tokens.lengths};
     double begin = profile_begin(sublayer->backend->profile);
     status = sublayer->backend->operations->attention_backward(
         sublayer->backend, &(struct backend_attention_backward){config->attention, &attention}, error);
     record_profile(sublayer, begin, "backward", &call->tokens, 5.0);
+    if (status == ROTARY_OK)
+        status = norms_backward(layer, parameters, rows, error);
     if (status != ROTARY_OK)
         return status;
     return linear_backward(layer->query_key_value, parameters, call->d_in, d_qkv, call->in, error);
@@ -290,7 +361,8 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
     const struct sublayer_config *config = &layer->sublayer.config;
     const struct sublayer_cache *cache = &call->cache;
     int64_t count = call->counts[run.first], rows = run.sequences * count;
-    struct query_key_value heads = split_heads(config, matrix_rows(layer->qkv, run.row, rows), count);
+    struct query_key_value heads = split_heads(config, matrix_rows(layer->query_key, run.row, rows),
+                                               matrix_rows(layer->qkv, run.row, rows), count);
     rotary_dtype dtype = layer->qkv.dtype;
     struct matrix keys = cache_rows(config, cache->key, dtype, cache, run.first, run.sequences),
                   values = cache_rows(config, cache->value, dtype, cache, run.first, run.sequences),
@@ -336,8 +408,7 @@ static rotary_status decode(struct sublayer *sublayer, const struct parameters *
 {
     struct self_attention *layer = of(sublayer);
     int64_t rows = call->in.rows;
-    rotary_status status = linear_forward(layer->query_key_value, parameters, first_rows(layer->qkv, rows),
-                                          call->in, MATMUL_EPILOGUE_NONE, error);
+    rotary_status status = project(layer, parameters, call->in, error);
     if (status != ROTARY_OK)
         return status;
     double begin = profile_begin(sublayer->backend->profile);

@@ -64,8 +64,13 @@ rotary_status sublayer_add_linear(struct linear **linear, const struct backend *
 
 struct matrix sublayer_push(const struct sublayer *sublayer, struct rotary_arena *arena, int64_t columns)
 {
+    return sublayer_push_rows(sublayer, arena, sublayer->config.batch * sublayer->config.time, columns);
+}
+
+struct matrix sublayer_push_rows(const struct sublayer *sublayer, struct rotary_arena *arena, int64_t rows,
+                                 int64_t columns)
+{
     rotary_dtype storage = sublayer->backend->storage;
-    int64_t rows = sublayer->config.batch * sublayer->config.time;
     void *data = columns ? rotary_arena_push(arena, rows * columns, rotary_dtype_size(storage)) : NULL;
     return matrix_of(data, storage, rows, columns);
 }

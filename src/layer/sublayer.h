@@ -23,13 +23,17 @@ struct initial_config {
     double depth; /* residual branches of the stack: 2 per layer */
 };
 
+/* Norms of queries and keys before they are rotated: of each head (Qwen 3, Gemma 3; Henry et al. 2020), or of
+ * all heads together (OLMo 2). */
+enum query_key_norm { QUERY_KEY_NORM_NONE, QUERY_KEY_NORM_HEAD, QUERY_KEY_NORM_ALL };
+
 /* One structure for all types: each reads the members it needs. */
 struct sublayer_config {
     const char *name; /* its parameters are "<name>.<...>" */
     int64_t width;    /* of the residual stream */
     /* The maximum per call. */
     int64_t batch, time;
-    int64_t source_time; /* of the sequences of an encoder's output; 0: there is none */
+    int64_t source_time, source_width; /* of an encoder's output; 0: there is none */
     bool training;
     bool packed;   /* calls may have packed sequences */
     bool measured; /* only its size is wanted: it gets no memory for packed weights and cannot run */
@@ -38,6 +42,9 @@ struct sublayer_config {
 
     int64_t heads, key_value_heads, head_dim;
     const struct attention_plan *attention; /* the plan of heads, visibility and rotation; borrowed */
+    enum query_key_norm query_key_norm;
+    enum norm_kind norm; /* of queries and keys */
+    float norm_epsilon;
 
     int64_t hidden;
     enum activation activation;
@@ -50,6 +57,14 @@ struct sublayer_tokens {
      * packed. */
     const int32_t *starts;
     int64_t sequences;
+    const int64_t *lengths; /* [batch] tokens that are not padding: no token attends to others; NULL: all */
+};
+
+/* An encoder's output: `time` rows of each sequence of the call, of which the first lengths[b] are real. */
+struct sublayer_source {
+    struct matrix rows; /* [batch * time, source width] of the storage type; data NULL: none */
+    int64_t time;
+    const int64_t *lengths; /* [batch]; NULL: all */
 };
 
 static inline int64_t sublayer_rows(const struct sublayer_tokens *tokens)
@@ -61,16 +76,18 @@ static inline int64_t sublayer_rows(const struct sublayer_tokens *tokens)
 struct sublayer_forward_call {
     struct sublayer_tokens tokens;
     struct matrix out, in;
-    struct matrix source; /* an encoder's output, [batch * source time, width] */
+    struct sublayer_source source;
 };
 
 /* d_in from d_out. Adds to the gradients of the parameters. */
 struct sublayer_backward_call {
     struct sublayer_tokens tokens;
+    struct sublayer_source source;
+    float *d_source; /* f32 [source rows, source width]: the gradient of the source is added to it */
     struct matrix d_in, d_out, in;
 };
 
-/* The memory of one sublayer in a cache: keys and values of the tokens so far. */
+/* The memory of one sublayer in a cache: keys and values of the tokens so far, or of the source. */
 struct sublayer_cache {
     void *key, *value;
     int64_t capacity; /* tokens of a sequence */
@@ -82,12 +99,15 @@ struct sublayer_decode_call {
     int64_t batch;
     const int64_t *counts, *lengths; /* [batch] */
     struct matrix out, in;           /* [sum of counts, width] */
+    int64_t beams;                   /* sequences of each source, which follow one another */
+    const int64_t *source_lengths;   /* [batch / beams] as in struct sublayer_source */
     struct sublayer_cache cache;
     void *workspace; /* decode_bytes */
 };
 
 struct sublayer_cache_shape {
     int64_t batch, capacity;
+    int64_t beams; /* sequences of each source, at least 1; it divides batch */
     int64_t count; /* the maximum of new tokens per sequence and call */
 };
 
@@ -120,6 +140,10 @@ struct sublayer_type {
     struct sublayer_cache (*carve_cache)(const struct sublayer *sublayer, struct rotary_arena *arena,
                                          struct sublayer_cache_shape shape);
     size_t (*decode_bytes)(const struct sublayer *sublayer, struct sublayer_cache_shape shape);
+    /* Fills the cache of a sublayer that reads a source, before the first decode; NULL for other types. */
+    rotary_status (*cache_source)(struct sublayer *sublayer, const struct parameters *parameters,
+                                  const struct sublayer_source *source, const struct sublayer_cache *cache,
+                                  rotary_error *error);
 };
 
 /* The first member of each type's struct. */
@@ -153,6 +177,8 @@ ROTARY_CHECKED rotary_status sublayer_add_linear(struct linear **linear, const s
                                                  struct parameters *parameters, rotary_error *error);
 
 /* [rows of the largest call, columns] of the storage type; 0 columns: no memory. */
+struct matrix sublayer_push_rows(const struct sublayer *sublayer, struct rotary_arena *arena, int64_t rows,
+                                 int64_t columns);
 struct matrix sublayer_push(const struct sublayer *sublayer, struct rotary_arena *arena, int64_t columns);
 
 /* The first `rows` rows of a matrix that is allocated for the maximum. */

@@ -8,6 +8,7 @@
 
 #define ROTARY_SUBLAYERS(SUBLAYER)                                                                           \
     SUBLAYER(self_attention)                                                                                 \
+    SUBLAYER(cross_attention)                                                                                \
     SUBLAYER(feed_forward)
 
 #endif

@@ -19,8 +19,10 @@ static int64_t max_count(const struct decoder *decoder, int64_t batch)
 
 static void carve(struct decoder_cache *cache, const struct decoder *decoder)
 {
-    const struct sublayer_cache_shape shape = {
-        .batch = cache->batch, .capacity = cache->capacity, .count = max_count(decoder, cache->batch)};
+    const struct sublayer_cache_shape shape = {.batch = cache->batch,
+                                               .capacity = cache->capacity,
+                                               .beams = 1,
+                                               .count = max_count(decoder, cache->batch)};
     stack_cache_carve(&cache->stack, decoder->stack, shape, &cache->arena);
     int64_t width = decoder->config.hidden_size;
     rotary_dtype storage = decoder->backend->storage;

@@ -37,7 +37,6 @@ static rotary_status add_sublayer(struct stack *stack, const struct stack_config
     sublayer.initial.depth = (double)stack->count;
     if (part->plans)
         sublayer.attention = part->plans[k / config->parts];
-    stack->sublayers[k].wiring = part->wiring;
     return sublayer_create(&stack->sublayers[k].sublayer, part->type, stack->backend, &sublayer, parameters,
                            error);
 }
@@ -50,25 +49,95 @@ static rotary_status add_norm(struct norm *norm, const struct stack_config *conf
     return norm_create(norm, &made, parameters, error);
 }
 
+/* Where sublayers[k] reads the stream, and whether through the norm of that point. */
+static rotary_status wire(struct stack *stack, int64_t k, rotary_error *error)
+{
+    struct stack_sublayer *row = &stack->sublayers[k];
+    const struct sublayer_wiring *wiring = &row->wiring;
+    row->reads = wiring->parallel && row->part > 0 ? stack->sublayers[k - 1].reads : k;
+    bool after_sum_norm = row->reads > 0 && stack->sublayers[row->reads - 1].wiring.norm_sum;
+    row->has_own_norm = wiring->parallel ? !wiring->shared_norm : wiring->norm_input && after_sum_norm;
+    if (wiring->parallel && row->part == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the first sublayer of a block is parallel: wanted one before it in the block");
+    if (wiring->shared_norm && (!wiring->parallel || stack->sublayers[row->reads].has_own_norm))
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "a sublayer shares a norm that is not there: wanted a parallel sublayer, and no norm "
+            "of the sum before its norm");
+    return ROTARY_OK;
+}
+
 /* The norm at point k: P_k of the sublayer before it, else N_(k+1) of the sublayer after it, or the final
  * norm. */
-static rotary_status add_point(struct stack *stack, const struct stack_config *config, int64_t k,
-                               struct parameters *parameters, rotary_error *error)
+static rotary_status add_fused_norm(struct stack *stack, const struct stack_config *config, int64_t k,
+                                    struct parameters *parameters, rotary_error *error)
 {
     struct stream_point *point = &stack->points[k];
+    const struct stack_sublayer *next = k < stack->count ? &stack->sublayers[k] : NULL;
     char name[NAME_BYTES];
-    if (k > 0 && stack->sublayers[k - 1].wiring.norm_sum) {
-        point->norm_is_stream = true;
+    point->has_next = next ? !stack_waits(stack, k) : true;
+    point->is_read = point->has_next;
+    for (int64_t j = k; j < stack->count && stack->sublayers[j].reads == k; j++)
+        point->is_read = point->is_read || !stack->sublayers[j].has_own_norm;
+    point->norm_is_stream = k > 0 && stack->sublayers[k - 1].wiring.norm_sum;
+    if (point->norm_is_stream)
         layer_name(name, config, k - 1, "_norm");
-    } else if (k < stack->count && stack->sublayers[k].wiring.norm_input) {
+    else if (next && !stack_waits(stack, k) && next->wiring.norm_input)
         layer_name(name, config, k, "_norm");
-    } else if (k == stack->count && config->final_norm) {
+    else if (!next && config->final_norm)
         snprintf(name, sizeof name, "%snorm", config->prefix);
-    } else {
+    else
         return ROTARY_OK;
+    return add_norm(&point->fused.norm, config, name, parameters, error);
+}
+
+/* M_k, the norm at point k, and the norms of the sublayers that read it through one of their own. */
+static rotary_status add_norms(struct stack *stack, const struct stack_config *config, int64_t k,
+                               struct parameters *parameters, rotary_error *error)
+{
+    char name[NAME_BYTES];
+    struct stack_sublayer *before = k > 0 ? &stack->sublayers[k - 1] : NULL;
+    rotary_status status = ROTARY_OK;
+    if (before && before->wiring.norm_output) {
+        layer_name(name, config, k - 1, "_output_norm");
+        status = add_norm(&before->output_norm.norm, config, name, parameters, error);
     }
-    point->has_norm = true;
-    return add_norm(&point->norm, config, name, parameters, error);
+    if (status == ROTARY_OK)
+        status = add_fused_norm(stack, config, k, parameters, error);
+    for (int64_t j = k; status == ROTARY_OK && j < stack->count && stack->sublayers[j].reads == k; j++) {
+        struct stack_sublayer *row = &stack->sublayers[j];
+        if (!row->has_own_norm || !row->wiring.norm_input)
+            continue;
+        layer_name(name, config, j, row->wiring.norm_sum ? "_input_norm" : "_norm");
+        status = add_norm(&row->own.norm, config, name, parameters, error);
+    }
+    return status;
+}
+
+static rotary_status add_all(struct stack *stack, const struct stack_config *config,
+                             struct parameters *parameters, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    const struct norm none = {.kind = NORM_NONE, .width = config->width, .gain = -1, .bias = -1};
+    for (int64_t k = 0; status == ROTARY_OK && k < stack->count; k++) {
+        struct stack_sublayer *row = &stack->sublayers[k];
+        row->part = k % config->parts;
+        row->wiring = config->block[row->part].wiring;
+        row->own.norm = none;
+        row->output_norm.norm = none;
+        status = wire(stack, k, error);
+        if (status == ROTARY_OK)
+            status = add_sublayer(stack, config, k, parameters, error);
+    }
+    for (int64_t k = 0; status == ROTARY_OK && k <= stack->count; k++) {
+        stack->points[k].fused.norm = none;
+        status = add_norms(stack, config, k, parameters, error);
+    }
+    if (status == ROTARY_OK && config->final_norm && stack->points[stack->count].norm_is_stream)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a final norm after a norm of the last sum: wanted one of them");
+    return status;
 }
 
 rotary_status stack_create(struct stack **stack, const struct backend *backend,
@@ -80,8 +149,9 @@ rotary_status stack_create(struct stack **stack, const struct backend *backend,
     if (made) {
         made->sublayers = calloc((size_t)count, sizeof *made->sublayers);
         made->points = calloc((size_t)count + 1, sizeof *made->points);
+        made->d_parallel = calloc((size_t)config->parts, sizeof *made->d_parallel);
     }
-    if (!made || !made->sublayers || !made->points) {
+    if (!made || !made->sublayers || !made->points || !made->d_parallel) {
         stack_destroy(made);
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a model of %lld layers",
                            (long long)config->layers);
@@ -91,11 +161,7 @@ rotary_status stack_create(struct stack **stack, const struct backend *backend,
     made->config.prefix = NULL;
     made->config.block = NULL;
     made->count = count;
-    rotary_status status = ROTARY_OK;
-    for (int64_t k = 0; status == ROTARY_OK && k < count; k++)
-        status = add_sublayer(made, config, k, parameters, error);
-    for (int64_t k = 0; status == ROTARY_OK && k <= count; k++)
-        status = add_point(made, config, k, parameters, error);
+    rotary_status status = add_all(made, config, parameters, error);
     if (status == ROTARY_OK)
         *stack = made;
     else
@@ -112,6 +178,7 @@ void stack_destroy(struct stack *stack)
             stack->sublayers[k].sublayer->type->destroy(stack->sublayers[k].sublayer);
     free(stack->sublayers);
     free(stack->points);
+    free(stack->d_parallel);
     free(stack);
 }
 
@@ -154,32 +221,90 @@ static void carve_shared(struct stack *stack, struct rotary_arena *arena, bool s
     arena->used = end;
 }
 
-static void carve_point(const struct stack *stack, struct stream_point *point, struct rotary_arena *arena)
+static void carve_statistics(const struct stack *stack, struct stack_norm *norm, struct rotary_arena *arena)
 {
-    point->sum = push_stream(stack, arena);
-    point->mean = rotary_arena_push(arena, max_rows(stack), sizeof(float));
-    point->rstd = rotary_arena_push(arena, max_rows(stack), sizeof(float));
-    point->normalised = push_rows(stack, arena);
+    if (stack->config.training && norm->norm.kind != NORM_NONE) {
+        norm->mean = rotary_arena_push(arena, max_rows(stack), sizeof(float));
+        norm->rstd = rotary_arena_push(arena, max_rows(stack), sizeof(float));
+    }
+}
+
+/* Whether the sum at point k overwrites that at point k - 1: no norm reads that again in the backward pass.
+ */
+static bool is_in_place(const struct stack *stack, int64_t k)
+{
+    if (k == 0 || stack->points[k - 1].norm_is_stream)
+        return false;
+    if (!stack->config.training)
+        return true;
+    bool read = stack->points[k - 1].fused.norm.kind != NORM_NONE;
+    for (int64_t j = k - 1; j < stack->count && stack->sublayers[j].reads == k - 1; j++)
+        read = read || stack->sublayers[j].has_own_norm;
+    return !read;
+}
+
+static bool has_own_readers(const struct stack *stack, int64_t k)
+{
+    bool found = false;
+    for (int64_t j = k; j < stack->count && stack->sublayers[j].reads == k; j++)
+        found = found || stack->sublayers[j].has_own_norm;
+    return found;
 }
 
 /* Points without a norm of the sum continue the stream in `sum`. The others write the norm beside it, to two
- * alternating buffers: a sum outlives its norm, the stream does not outlive the next sum. */
+ * alternating buffers: a sum outlives its norm, the stream does not outlive the next sum, unless a norm of
+ * its own reads it again. */
 static void carve_points(struct stack *stack, struct rotary_arena *arena)
 {
-    float *streams[2] = {NULL, NULL};
+    bool training = stack->config.training;
+    float *streams[2] = {NULL, NULL}, *sum = NULL;
     for (int64_t k = 0; k <= stack->count; k++) {
-        struct stream_point *point = &stack->points[k], *first = &stack->points[0];
-        if (stack->config.training || k == 0) {
-            carve_point(stack, point, arena);
+        struct stream_point *point = &stack->points[k];
+        const struct stack_norm *first = &stack->points[0].fused;
+        if (is_in_place(stack, k)) {
+            point->sum = stack->points[k - 1].stream;
         } else {
-            point->sum = first->sum;
-            point->mean = first->mean;
-            point->rstd = first->rstd;
-            point->normalised = first->normalised;
+            sum = training || !sum ? push_stream(stack, arena) : sum;
+            point->sum = sum;
         }
-        if (point->norm_is_stream && !streams[k % 2])
+        carve_statistics(stack, &point->fused, arena);
+        point->fused.normalised = training || k == 0 ? push_rows(stack, arena) : first->normalised;
+        if (point->norm_is_stream && (!streams[k % 2] || (training && has_own_readers(stack, k))))
             streams[k % 2] = push_stream(stack, arena);
         point->stream = point->norm_is_stream ? streams[k % 2] : point->sum;
+    }
+}
+
+/* What norms beside the points store. Without training the output of a sublayer is normalised in place, and
+ * blocks share memory. */
+static void carve_own(struct stack *stack, struct rotary_arena *arena)
+{
+    bool training = stack->config.training;
+    for (int64_t k = 0; k < stack->count; k++) {
+        struct stack_sublayer *row = &stack->sublayers[k];
+        if (row->has_own_norm) {
+            struct stack_sublayer *before = k >= stack->config.parts ? row - stack->config.parts : row;
+            bool shares = !training && before->has_own_norm && before != row;
+            carve_statistics(stack, &row->own, arena);
+            row->own.normalised = shares ? before->own.normalised : push_rows(stack, arena);
+        }
+        if (training && row->wiring.norm_output) {
+            carve_statistics(stack, &row->output_norm, arena);
+            row->output = push_rows(stack, arena);
+        }
+    }
+}
+
+static void carve_gradients(struct stack *stack, struct rotary_arena *arena)
+{
+    stack->d_normalised = push_rows(stack, arena);
+    stack->d_stream = push_stream(stack, arena);
+    for (int64_t part = 0; part < stack->config.parts; part++) {
+        bool waits = false;
+        for (int64_t k = part; k < stack->count; k += stack->config.parts)
+            waits = waits || stack_waits(stack, k);
+        if (waits)
+            stack->d_parallel[part] = push_rows(stack, arena);
     }
 }
 
@@ -192,11 +317,12 @@ void stack_carve(struct stack *stack, struct rotary_arena *arena)
         carve_shared(stack, arena, true);
     carve_points(stack, arena);
     stack->sublayer_output = push_rows(stack, arena);
+    carve_own(stack, arena);
+    for (int64_t k = 0; !training && k < stack->count; k++)
+        stack->sublayers[k].output = stack->sublayer_output;
     carve_shared(stack, arena, false);
-    if (!training)
-        return;
-    stack->d_normalised = push_rows(stack, arena);
-    stack->d_stream = push_stream(stack, arena);
+    if (training)
+        carve_gradients(stack, arena);
 }
 
 size_t stack_weight_bytes(const struct stack *stack)
@@ -214,7 +340,7 @@ float *stack_input(struct stack *stack)
 
 struct matrix stack_output(struct stack *stack, int64_t rows)
 {
-    return first_rows(stack->points[stack->count].normalised, rows);
+    return first_rows(stack->points[stack->count].fused.normalised, rows);
 }
 
 struct matrix stack_output_gradient(struct stack *stack, int64_t rows)
@@ -222,7 +348,7 @@ struct matrix stack_output_gradient(struct stack *stack, int64_t rows)
     return first_rows(stack->d_normalised, rows);
 }
 
-const float *stack_input_gradient(struct stack *stack)
+const float *stack_input_gradient(const struct stack *stack)
 {
     return stack->d_stream;
 }
@@ -248,6 +374,7 @@ void stack_cache_carve(struct stack_cache *cache, const struct stack *stack,
                        struct sublayer_cache_shape shape, struct rotary_arena *arena)
 {
     size_t workspace = 0;
+    cache->shape = shape;
     for (int64_t k = 0; k < stack->count; k++) {
         const struct sublayer *sublayer = stack->sublayers[k].sublayer;
         if (!sublayer->type->carve_cache)
@@ -257,4 +384,25 @@ void stack_cache_carve(struct stack_cache *cache, const struct stack *stack,
         workspace = bytes > workspace ? bytes : workspace;
     }
     cache->workspace = rotary_arena_push(arena, (int64_t)workspace, 1);
+}
+
+rotary_status stack_cache_source(struct stack *stack, const struct parameters *parameters,
+                                 struct stack_cache *cache, const struct sublayer_source *source,
+                                 rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    if (source->rows.rows * cache->shape.beams != cache->shape.batch * source->time)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "a source of %lld rows, %lld per sequence: wanted one sequence for each %lld of the "
+            "%lld in the cache",
+            (long long)source->rows.rows, (long long)source->time, (long long)cache->shape.beams,
+            (long long)cache->shape.batch);
+    cache->source_lengths = source->lengths;
+    for (int64_t k = 0; status == ROTARY_OK && k < stack->count; k++) {
+        struct sublayer *sublayer = stack->sublayers[k].sublayer;
+        if (sublayer->type->cache_source)
+            status = sublayer->type->cache_source(sublayer, parameters, source, &cache->sublayers[k], error);
+    }
+    return status;
 }

@@ -16,8 +16,12 @@
 
 #include "layer/sublayer.h"
 
+/* The residual wiring of a sublayer. Pre-norm has norm_input (GPT-2), post-norm has norm_sum (Vaswani et al.
+ * 2017), Gemma 2 has norm_input and norm_output, OLMo 2 has norm_output. */
 struct sublayer_wiring {
-    bool norm_input, norm_sum;
+    bool norm_input, norm_output, norm_sum;
+    bool parallel;    /* reads what the sublayer before it in the block reads: x_s (GPT-NeoX) ... */
+    bool shared_norm; /* ... and, with `parallel`, its N too (Phi): norm_input is not read */
 };
 
 /* One of the sublayers that every block has. */
@@ -65,11 +69,15 @@ struct matrix stack_output(struct stack *stack, int64_t rows);
 /* The gradient of the output, of the same shape, which the caller writes before stack_backward. */
 struct matrix stack_output_gradient(struct stack *stack, int64_t rows);
 /* The gradient of x_0, f32 [rows, width], after stack_backward. */
-const float *stack_input_gradient(struct stack *stack);
+const float *stack_input_gradient(const struct stack *stack);
 
 struct stack_call {
     struct sublayer_tokens tokens;
-    struct dropout dropout; /* without its site; of probability 0: none */
+    struct dropout dropout;        /* without its site; of probability 0: none */
+    struct sublayer_source source; /* for cross-attention */
+    /* Of the backward pass. */
+    const float *d_output; /* f32 [rows, width]; NULL: in stack_output_gradient */
+    float *d_source;       /* f32 [source rows, width]: added to; with cross-attention */
 };
 ROTARY_CHECKED rotary_status stack_forward(struct stack *stack, const struct parameters *parameters,
                                            const struct stack_call *call, rotary_error *error);
@@ -80,6 +88,8 @@ ROTARY_CHECKED rotary_status stack_backward(struct stack *stack, struct paramete
 /* What the sublayers keep of the tokens so far. */
 struct stack_cache {
     struct sublayer_cache *sublayers; /* [layers * parts] */
+    struct sublayer_cache_shape shape;
+    const int64_t *source_lengths; /* [batch / beams], borrowed; NULL: all */
     void *workspace;
 };
 ROTARY_CHECKED rotary_status stack_cache_create(struct stack_cache *cache, const struct stack *stack,
@@ -87,6 +97,12 @@ ROTARY_CHECKED rotary_status stack_cache_create(struct stack_cache *cache, const
 void stack_cache_destroy(struct stack_cache *cache);
 void stack_cache_carve(struct stack_cache *cache, const struct stack *stack,
                        struct sublayer_cache_shape shape, struct rotary_arena *arena);
+
+/* Gives the sublayers that read a source its keys and values, before the first stack_decode. The source has
+ * batch / beams sequences. */
+ROTARY_CHECKED rotary_status stack_cache_source(struct stack *stack, const struct parameters *parameters,
+                                                struct stack_cache *cache,
+                                                const struct sublayer_source *source, rotary_error *error);
 
 /* counts[b] new tokens of sequence b, which has lengths[b] in the cache; their rows follow one another. */
 struct stack_decode_call {

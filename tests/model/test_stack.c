@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stacks: losses and gradients of every residual wiring, bidirectional stacks and an encoder with a decoder
+ * against PyTorch's autograd in double precision (tests/golden), on every instruction set, in f32 and bf16;
+ * dropout by finite differences; decoding, lengths and packed sequences against passes without; refusals.
+ */
+#include "support/check.h"
+
+#include "base/isa.h"
+#include "model/stack_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stack_goldens.h"
+
+enum { CASES = sizeof cases / sizeof *cases, ELEMENTS = STACK_ROWS * STACK_WIDTH };
+
+static void must(rotary_status status, const rotary_error *error)
+{
+    if (!CHECK(status == ROTARY_OK)) {
+        printf("%s\n", error->message);
+        exit(1);
+    }
+}
+
+/* f32: a few hundred roundings of 6e-8 each, through two layers. bf16 keeps 8 bits: half a unit is 2e-3 of a
+ * number, and some dozens of stored activations and their gradients are rounded along the longest path. */
+static double bound_of(rotary_dtype storage)
+{
+    return storage == ROTARY_F32 ? 2e-5 : 6e-2;
+}
+
+static void test_golden(const struct backend *backend, const struct golden_case *golden)
+{
+    struct fixture fixture;
+    fixture_create(&fixture, backend, golden, true);
+    check_about("%s, %s %s", golden->name, rotary_isa_name(backend->isa),
+                rotary_dtype_name(backend->storage));
+    fixture_forward(&fixture);
+    double bound = bound_of(backend->storage);
+    CHECK_NEAR(fixture_loss(&fixture), golden->loss, bound * 0.1 * golden->loss_size);
+    fixture_backward(&fixture);
+    CHECK_INT(fixture.parameters.count, (int64_t)golden->count - (golden->cross ? 2 : 1));
+    for (size_t g = 0; g < golden->count; g++) {
+        const struct golden_gradient *wanted = &golden->gradients[g];
+        double probe, norm;
+        check_about("%s, %s %s, %s", golden->name, rotary_isa_name(backend->isa),
+                    rotary_dtype_name(backend->storage), wanted->name);
+        if (!CHECK(fixture_gradient(&fixture, wanted->name, &probe, &norm)))
+            continue;
+        CHECK_NEAR(probe, wanted->probe, bound * (wanted->norm + fabs(wanted->probe)));
+        CHECK_NEAR(norm, wanted->norm, bound * wanted->norm);
+    }
+    check_about("%s", "");
+    fixture_destroy(&fixture);
+}
+
+/* With dropout the loss is a function of the parameters too, as seed and step fix the mask. */
+static void test_dropout(const struct backend *backend, const struct golden_case *golden)
+{
+    struct fixture fixture;
+    rotary_error error;
+    fixture_create(&fixture, backend, golden, true);
+    fixture.call.dropout = (struct dropout){.probability = 0.3f, .seed = 5, .step = 9};
+    fixture.encoder_call.dropout = fixture.call.dropout;
+    fixture_forward(&fixture);
+    CHECK(fabs(fixture_loss(&fixture) - golden->loss) > 1e-3 * golden->loss_size);
+    fixture_backward(&fixture);
+    double slope = 0.0, at[2];
+    for (int row = 0; row < fixture.parameters.count; row++) {
+        float gradient[4 * STACK_HIDDEN * STACK_WIDTH];
+        must(parameters_read(&fixture.parameters,
+                             parameter_range(&fixture.parameters, PARAMETER_GRADIENTS, row), gradient,
+                             &error),
+             &error);
+        for (int64_t i = 0; i < parameter_elements(&fixture.parameters.rows[row]); i++)
+            slope += (double)gradient[i] * sin(0.37 * (double)(fixture.parameters.rows[row].offset + i));
+    }
+    const double step = 2e-4;
+    for (int side = 0; side < 2; side++) {
+        fixture_fill(&fixture, side ? step : -step);
+        fixture_forward(&fixture);
+        at[side] = fixture_loss(&fixture);
+    }
+    check_about("%s", golden->name);
+    CHECK_NEAR((at[1] - at[0]) / (2.0 * step), slope, 1e-2 * (fabs(slope) + 10.0));
+    check_about("%s", "");
+    fixture_destroy(&fixture);
+}
+
+/* A stack without training gives the same bits: it only shares memory. */
+static void test_inference(const struct backend *backend, const struct golden_case *golden)
+{
+    struct fixture trained, inferred;
+    static float wanted[ELEMENTS], got[ELEMENTS];
+    fixture_create(&trained, backend, golden, true);
+    fixture_create(&inferred, backend, golden, false);
+    fixture_forward(&trained);
+    fixture_forward(&inferred);
+    fixture_read_output(&trained, wanted, STACK_ROWS);
+    fixture_read_output(&inferred, got, STACK_ROWS);
+    check_about("%s", golden->name);
+    CHECK(memcmp(wanted, got, sizeof got) == 0);
+    CHECK(inferred.arena.capacity < trained.arena.capacity);
+    check_about("%s", "");
+    fixture_destroy(&trained);
+    fixture_destroy(&inferred);
+}
+
+/* New tokens per call and sequence; each sequence gets STACK_TIME in all. */
+static const int64_t chunks[][STACK_BATCH] = {{2, 3, 0}, {1, 1, 1}, {0, 2, 4}, {4, 0, 0}, {0, 1, 2}};
+
+static void write_rows(const struct fixture *fixture, const int64_t *lengths, const int64_t *counts)
+{
+    rotary_error error;
+    const struct backend *backend = fixture->backend;
+    static float all[ELEMENTS], rows[ELEMENTS];
+    int64_t row = 0;
+    fixture_write_input(fixture, fixture->stack, 0, STACK_ROWS);
+    must(backend->operations->read(backend, all, stack_input(fixture->stack), sizeof all, &error), &error);
+    for (int64_t b = 0; b < STACK_BATCH; b++)
+        for (int64_t t = 0; t < counts[b]; t++, row++)
+            memcpy(rows + row * STACK_WIDTH, all + (b * STACK_TIME + lengths[b] + t) * STACK_WIDTH,
+                   STACK_WIDTH * sizeof *rows);
+    must(backend->operations->write(backend, stack_input(fixture->stack), rows, sizeof rows, &error), &error);
+}
+
+static void compare_rows(const struct fixture *fixture, const float *wanted, const int64_t *lengths,
+                         const int64_t *counts)
+{
+    static float got[ELEMENTS];
+    int64_t row = 0;
+    double bound = fixture->backend->storage == ROTARY_F32 ? 2e-5 : 0.1;
+    fixture_read_output(fixture, got, counts[0] + counts[1] + counts[2]);
+    for (int64_t b = 0; b < STACK_BATCH; b++)
+        for (int64_t t = 0; t < counts[b]; t++, row++)
+            for (int64_t i = 0; i < STACK_WIDTH; i++)
+                CHECK_NEAR(
+                    got[row * STACK_WIDTH + i], wanted[(b * STACK_TIME + lengths[b] + t) * STACK_WIDTH + i],
+                    bound *
+                        (1.0 + fabs((double)wanted[(b * STACK_TIME + lengths[b] + t) * STACK_WIDTH + i])));
+}
+
+/* Decoding sequences that advance by different lengths gives what one forward pass gives. */
+static void test_decode(const struct backend *backend, const struct golden_case *golden)
+{
+    struct fixture fixture;
+    rotary_error error;
+    static float wanted[ELEMENTS];
+    fixture_create(&fixture, backend, golden, false);
+    fixture.call.tokens.lengths = NULL; /* every sequence is as long as the others in the end */
+    fixture_forward(&fixture);
+    fixture_read_output(&fixture, wanted, STACK_ROWS);
+    struct stack_cache cache;
+    struct rotary_arena arena = {0};
+    const struct sublayer_cache_shape shape = {
+        .batch = STACK_BATCH, .capacity = STACK_TIME, .beams = 1, .count = STACK_TIME};
+    must(stack_cache_create(&cache, fixture.stack, &error), &error);
+    stack_cache_carve(&cache, fixture.stack, shape, &arena);
+    must(backend_arena_allocate(backend, &arena, "a cache", &error), &error);
+    stack_cache_carve(&cache, fixture.stack, shape, &arena);
+    if (golden->cross)
+        must(stack_cache_source(fixture.stack, &fixture.parameters, &cache, &fixture.call.source, &error),
+             &error);
+    int64_t lengths[STACK_BATCH] = {0};
+    check_about("%s", golden->name);
+    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
+        const int64_t *counts = chunks[c];
+        const struct stack_decode_call call = {.batch = STACK_BATCH,
+                                               .rows = counts[0] + counts[1] + counts[2],
+                                               .counts = counts,
+                                               .lengths = lengths,
+                                               .cache = &cache};
+        write_rows(&fixture, lengths, counts);
+        must(stack_decode(fixture.stack, &fixture.parameters, &call, &error), &error);
+        compare_rows(&fixture, wanted, lengths, counts);
+        for (int b = 0; b < STACK_BATCH; b++)
+            lengths[b] += counts[b];
+    }
+    for (int b = 0; b < STACK_BATCH; b++)
+        CHECK_INT(lengths[b], STACK_TIME);
+    check_about("%s", "");
+    stack_cache_destroy(&cache);
+    backend_arena_free(backend, &arena);
+    fixture_destroy(&fixture);
+}
+
+/* Each sequence alone, without padding and unpacked, gives what it gave among the others. */
+static void test_separate(const struct backend *backend, const struct golden_case *golden)
+{
+    struct fixture fixture;
+    rotary_error error;
+    static float together[ELEMENTS], alone[ELEMENTS];
+    fixture_create(&fixture, backend, golden, false);
+    fixture_forward(&fixture);
+    fixture_read_output(&fixture, together, STACK_ROWS);
+    check_about("%s", golden->name);
+    for (int64_t s = 0; s < (golden->packed ? STACK_SEQUENCES : STACK_BATCH); s++) {
+        int64_t first = golden->packed ? stack_starts[s] : s * STACK_TIME,
+                rows = golden->packed ? stack_starts[s + 1] - stack_starts[s] : stack_lengths[s];
+        const int32_t starts[2] = {0, (int32_t)rows};
+        struct stack_call call = {.tokens = {.batch = 1, .time = rows}};
+        if (golden->packed) /* a call may have more tokens than padded sequences */
+            call.tokens =
+                (struct sublayer_tokens){.batch = 1, .time = rows, .starts = starts, .sequences = 1};
+        fixture_write_input(&fixture, fixture.stack, first, rows);
+        must(stack_forward(fixture.stack, &fixture.parameters, &call, &error), &error);
+        fixture_read_output(&fixture, alone, rows);
+        for (int64_t i = 0; i < rows * STACK_WIDTH; i++)
+            CHECK_NEAR(alone[i], together[first * STACK_WIDTH + i], 2e-5);
+    }
+    check_about("%s", "");
+    fixture_destroy(&fixture);
+}
+
+static void refuse(const struct backend *backend, struct sublayer_wiring first, struct sublayer_wiring second,
+                   const char *type, const char *message)
+{
+    struct parameters parameters = {.backend = backend};
+    const struct sublayer_config sublayer = {.hidden = 8};
+    const struct stack_part block[] = {
+        {.type = "feed_forward", .name = "a", .config = sublayer, .wiring = first},
+        {.type = type, .name = "b", .config = sublayer, .wiring = second}};
+    const struct stack_config config = {.prefix = "",
+                                        .layers = 1,
+                                        .parts = 2,
+                                        .block = block,
+                                        .width = 8,
+                                        .final_norm = true,
+                                        .batch = 1,
+                                        .time = 1};
+    struct stack *stack = NULL;
+    rotary_error error = {0};
+    CHECK_INT(stack_create(&stack, backend, &config, &parameters, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(!stack);
+    check_about("%s", error.message);
+    CHECK(strstr(error.message, message));
+    check_about("%s", "");
+    parameters_free(&parameters);
+}
+
+static void test_refusals(const struct backend *backend)
+{
+    const struct sublayer_wiring none = {0}, parallel = {.parallel = true}, shared = {.shared_norm = true},
+                                 post = {.norm_sum = true};
+    refuse(backend, none, none, "recurrence", "no type of sublayer called \"recurrence\"");
+    refuse(backend, parallel, none, "feed_forward", "first sublayer of a block is parallel");
+    refuse(backend, none, shared, "feed_forward", "shares a norm that is not there");
+    refuse(backend, none, post, "feed_forward", "final norm after a norm");
+}
+
+static void test_all(const struct backend *backend)
+{
+    for (size_t c = 0; c < CASES; c++)
+        test_golden(backend, &cases[c]);
+}
+
+static void test_once(const struct backend *backend)
+{
+    test_refusals(backend);
+    for (size_t c = 0; c < CASES; c++) {
+        const struct golden_case *golden = &cases[c];
+        test_inference(backend, golden);
+        if (golden->causal && !golden->packed)
+            test_decode(backend, golden);
+        if ((golden->lengths || golden->packed) && !golden->cross)
+            test_separate(backend, golden);
+        if (strcmp(golden->act, "relu") != 0) /* its kink would spoil finite differences */
+            test_dropout(backend, golden);
+    }
+}
+
+int main(void)
+{
+    rotary_error error = {0};
+    struct backend backend;
+    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
+        if (!rotary_isa_available((rotary_isa)isa))
+            continue;
+        printf("on %s\n", rotary_isa_name((rotary_isa)isa));
+        CHECK_INT(backend_create(&backend, 2, (rotary_isa)isa, PRECISION_F32, &error), ROTARY_OK);
+        test_all(&backend);
+        backend_destroy(&backend);
+        if (backend_create(&backend, 2, (rotary_isa)isa, PRECISION_BF16, &error) != ROTARY_OK)
+            continue;
+        test_all(&backend);
+        backend_destroy(&backend);
+    }
+    CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
+    test_once(&backend);
+    backend_destroy(&backend);
+    return check_report();
+}
