@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The example's copy of src/task/task_list.h, with one line more.
+ */
+#ifndef ROTARY_TASK_TASK_LIST_H
+#define ROTARY_TASK_TASK_LIST_H
+
+struct kind; /* task/kind.h */
+
+#define ROTARY_TASKS(TASK)                                                                                   \
+    TASK(ADDITION, addition)                                                                                 \
+    TASK(INDEX, index)                                                                                       \
+    TASK(PREFIX, prefix)                                                                                     \
+    TASK(LINES, lines)
+
+#endif

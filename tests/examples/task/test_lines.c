@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The example of docs/architecture.md, "To add a task": one file and one line make a task that is configured,
+ * trained, killed and resumed like the others.
+ */
+#include "support/check.h"
+#include "support/scratch.h"
+#include "train/runs.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TRAINED = 13, HELD_OUT = 3, TIME = 64, ROWS = 6 };
+
+/* A model that learns the lines, 6 rows per step: an epoch of 13 lines ends within a step. */
+static void lines_config(struct run_config *config)
+{
+    tiny_config(config);
+    config->task.task = TASK_LINES;
+    config->task.sequence_length = TIME;
+    config->model.vocab_size = 0;
+    config->model.max_position_embeddings = 0;
+    config->model.dropout = 0.1;
+    config->train.batch_size = 3;
+    config->train.gradient_accumulation_steps = 2;
+    config->train.steps = 30;
+    config->train.learning_rate = 1e-2;
+    config->train.evaluate_every = 10;
+    config->train.checkpoint_every = 5;
+    config->train.validation_sequences = HELD_OUT;
+    rotary_error error;
+    if (!CHECK(run_config_check(config, &error) == ROTARY_OK))
+        printf("%s\n", error.message);
+}
+
+static struct task *task_of(const struct run_config *config)
+{
+    struct task *task = NULL;
+    if (!CHECK_INT(task_create(&task, &config->task, NULL), ROTARY_OK))
+        exit(check_report());
+    return task;
+}
+
+struct row {
+    int32_t tokens[TIME], classes[TIME];
+};
+
+static struct row row_at(const struct task *task, const struct task_place *place)
+{
+    struct row row;
+    memset(&row, 0x55, sizeof row);
+    task_fill(task, place, &(struct task_row){.tokens = row.tokens, .classes = row.classes});
+    return row;
+}
+
+/* Checks the form of a row, and copies its line. */
+static void read_row(const struct task *task, const struct row *row, char line[TIME + 1])
+{
+    const struct tokenizer *tokenizer = task_tokenizer(task);
+    const struct special_tokens special = tokenizer_special(tokenizer);
+    int64_t length = tokenizer_decode(tokenizer, row->tokens, TIME, line, TIME + 1);
+    CHECK(length > 20 && length < TIME);
+    CHECK_INT(row->tokens[0], special.begin);
+    for (int i = 0; i < TIME; i++) {
+        if (i > length)
+            CHECK_INT(row->tokens[i], special.padding);
+        CHECK_INT(row->classes[i], i < length    ? row->tokens[i + 1]
+                                   : i == length ? special.end
+                                                 : BATCH_IGNORED);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Every epoch has every line of training once, in another order; the others are the validation data. */
+static void test_epochs(void)
+{
+    enum { EPOCHS = 3 };
+    struct run_config config;
+    lines_config(&config);
+    struct task *task = task_of(&config);
+    CHECK_INT(config.model.vocab_size, 259);
+    CHECK(!task_has_problems(task));
+    static char first[EPOCHS][TRAINED][TIME + 1], line[HELD_OUT][TIME + 1];
+    for (int64_t done = 0; done < EPOCHS * TRAINED; done++) {
+        const struct task_place place = {
+            .seed = 1, .step = (uint32_t)(1 + done / ROWS), .row = done % ROWS, .rows_per_step = ROWS};
+        const struct row row = row_at(task, &place);
+        read_row(task, &row, first[done / TRAINED][done % TRAINED]);
+    }
+    CHECK(memcmp(first[0], first[1], sizeof first[0]) != 0 &&
+          memcmp(first[1], first[2], sizeof first[0]) != 0);
+    for (int epoch = 0; epoch < EPOCHS; epoch++)
+        qsort(first[epoch], TRAINED, TIME + 1, compare);
+    for (int i = 0; i < TRAINED; i++) {
+        CHECK_TEXT(first[1][i], first[0][i]);
+        CHECK_TEXT(first[2][i], first[0][i]);
+        CHECK(i == 0 || strcmp(first[0][i - 1], first[0][i]) != 0);
+    }
+    for (int64_t i = 0; i < HELD_OUT; i++) {
+        const struct row row = row_at(task, &(struct task_place){.validation = true, .seed = 1, .row = i});
+        read_row(task, &row, line[i]);
+        CHECK(bsearch(line[i], first[0], TRAINED, TIME + 1, compare) == NULL);
+    }
+    CHECK_TEXT(line[HELD_OUT - 1], "Each a glimpse and gone for ever!");
+    task_destroy(task);
+
+    /* A line that does not fit is truncated, and does not end. */
+    config.task.sequence_length = 16;
+    task = task_of(&config);
+    const struct row row = row_at(task, &(struct task_place){.validation = true, .row = 2});
+    CHECK_INT(row.tokens[15], ' ');
+    CHECK_INT(row.classes[14], ' ');
+    CHECK_INT(row.classes[15], BATCH_IGNORED);
+    task_destroy(task);
+}
+
+/* The task's name and settings are known wherever those of the others are. */
+static void test_configuration(void)
+{
+    struct run_config config;
+    lines_config(&config);
+    set_option(&config, "lines_validation=5");
+    json_t *object;
+    CHECK_INT(run_config_to_json(&config, &object, NULL), ROTARY_OK);
+    CHECK_TEXT(json_string_value(json_object_get(object, "task")), "lines");
+    CHECK_INT(json_integer_value(json_object_get(object, "lines_validation")), 5);
+    CHECK_INT(json_integer_value(json_object_get(object, "index_letters")), 5);
+    struct run_config read;
+    rotary_error error = {0};
+    CHECK_INT(run_config_from_json(&read, object, "test", NULL), ROTARY_OK);
+    CHECK_INT(read.task.task, TASK_LINES);
+    json_object_set_new(object, "lines_validation", json_integer(9));
+    CHECK_INT(run_config_from_json(&read, object, "test", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "lines_validation|9|1 to 8");
+    json_object_set_new(object, "task", json_string("line"));
+    CHECK_INT(run_config_from_json(&read, object, "test", &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "addition, index, prefix or lines|did you mean \"lines\"");
+    json_decref(object);
+}
+
+/* ---- training ---- */
+
+static int64_t dies_at;
+
+static void die(void *argument, const struct train_progress *progress)
+{
+    (void)argument;
+    if (progress->step == dies_at)
+        raise(SIGKILL);
+}
+
+/* Trains in a child process, which is killed after step `step`; 0: it trains to the end. A process that has
+ * run threads cannot fork one that runs threads, so all training is done by children. */
+static void train_in_child(const struct run_config *config, const char *folder, int64_t step)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct backend backend;
+        struct train_result result;
+        rotary_error error = {0};
+        dies_at = step;
+        rotary_status status = backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error);
+        struct train_call call = {
+            .config = config, .backend = &backend, .folder = folder, .resume = true, .progress = die};
+        if (status == ROTARY_OK)
+            status = train(&call, &result, &error);
+        printf("%s", error.message);
+        fflush(stdout);
+        _exit(status == ROTARY_OK ? 0 : 1);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    if (step > 0)
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    else
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* The number after the last `key` of a text; NAN if there is none. */
+static double last_number(const char *text, const char *key)
+{
+    const char *last = NULL;
+    for (const char *at = strstr(text, key); at; at = strstr(at + 1, key))
+        last = at + strlen(key);
+    return last ? strtod(last, NULL) : 0.0 / 0.0;
+}
+
+/* A run that was killed twice in the middle of an epoch, once between two checkpoints, ends with the bytes of
+ * one that was not. */
+static void test_resume(void)
+{
+    struct run_config config;
+    lines_config(&config);
+    const char *complete = new_folder("complete"), *killed = new_folder("killed");
+    train_in_child(&config, complete, 0);
+    train_in_child(&config, killed, 12); /* resumes at step 10: example 60, the eighth of the fifth epoch */
+    train_in_child(&config, killed, 23);
+    train_in_child(&config, killed, 0);
+    CHECK(same_file(complete, killed, "model.safetensors"));
+    CHECK(same_file(complete, killed, "optimizer.safetensors"));
+    char *lines = timeless_metrics(complete), *resumed = timeless_metrics(killed);
+    CHECK_TEXT(resumed, lines);
+    double first = last_number(lines, "\"step\":3,\"loss\":"),
+           last = last_number(lines, "\"step\":30,\"loss\":");
+    printf("loss %g at first, %g at last\n", first, last);
+    CHECK(first > 4.5 && last < 3.2);
+    free(lines);
+    free(resumed);
+}
+
+int main(void)
+{
+    test_epochs();
+    test_configuration();
+    test_resume();
+    return check_report();
+}
