@@ -3,7 +3,8 @@
  * Scaled dot-product attention with rotary position embeddings fused in: forward, backward, and decoding
  * with a KV cache.
  *
- *     score(m, n) = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n)      cap(x) = softcap * tanh(x / softcap)
+ *     score(m, n) = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m)
+ *     cap(x)      = softcap * tanh(x / softcap)
  *     output(m)   = U_m^-1 sum_n softmax_n(score(m, n)) U_n v_n
  *
  * R is the rotation by the plan `rope` (RoPE), U that by `value_rope` (RoPER: rotary values, Harik and
@@ -94,6 +95,20 @@ typedef struct rotary_attention_bias {
     int64_t batch_stride, head_stride, query_stride;
 } rotary_attention_bias;
 
+/* A bias by distance, as relative attention biases are (T5, ALiBi): entry i of a head is added to the score
+ * of query m and key n, by their positions, where n - m is first + i; after scale and softcap. Distances
+ * beyond either end take the entry at that end, so one entry can stand for all distances from there on.
+ * Entries mask as those of rotary_attention_bias do.
+ *
+ * Where the largest entry of a head and the vectors are small, scores stay bounded, and attention is nearly
+ * as fast as without. */
+typedef struct rotary_attention_distance_bias {
+    const float *data;   /* f32, [heads, distances]; NULL: none */
+    int64_t distances;   /* entries of a head, at least 1 */
+    int64_t first;       /* the distance n - m of entry 0 */
+    int64_t head_stride; /* elements; 0: all heads share the entries */
+} rotary_attention_distance_bias;
+
 /* Packed sequences (cu_seqlens): sequences of different lengths in one tensor [1, total, heads, head_dim].
  * Sequence s has the queries query_starts[s] ... query_starts[s + 1] - 1, keys likewise, and attends to
  * itself only. Positions begin at first_query and first_key of the shape in every sequence. A bias is
@@ -141,6 +156,7 @@ typedef struct rotary_attention_forward_call {
     bool keys_rotated;
     const int64_t *key_lengths;
     const int32_t *query_positions, *key_positions;
+    rotary_attention_distance_bias distance_bias;
 } rotary_attention_forward_call;
 
 /* Bytes of workspace that a call needs, whatever its members; 0 for an invalid one. Of arrays only the packed
@@ -168,6 +184,7 @@ typedef struct rotary_attention_backward_call {
     rotary_attention_packed_sequences packed_sequences;
     const int64_t *key_lengths;
     const int32_t *query_positions, *key_positions;
+    rotary_attention_distance_bias distance_bias; /* as in the forward pass */
 } rotary_attention_backward_call;
 
 /* As rotary_attention_forward_call_bytes. */
@@ -201,6 +218,7 @@ typedef struct rotary_attention_decode_call {
     rotary_attention_bias bias; /* [batch, heads, queries, positions]: a key's entry is at its position */
     const int32_t
         *positions; /* [batch, queries]: of the new tokens, for their rotation; NULL: from lengths[b] */
+    rotary_attention_distance_bias distance_bias; /* as in the forward pass */
 } rotary_attention_decode_call;
 
 /* Bytes of workspace of a step, with or without new keys; it also suffices for a step with fewer queries. */

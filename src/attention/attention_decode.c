@@ -127,6 +127,8 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     problem.bias = call->bias;
     if (call->bias.data)
         problem.bias.data += first;
+    problem.distance_bias = call->distance_bias;
+    rotary_attention_use_terms(attention, &problem);
     problem.query_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_QUERY, 0);
     problem.output_rotation = rotary_attention_rotation_at(attention, &tables, ROTARY_ROLE_VALUE, 0);
     return problem;
@@ -325,6 +327,8 @@ static rotary_status check(const rotary_attention *attention, const rotary_atten
     if (!status)
         status = rotary_attention_check_bias(
             attention, &call->bias, (rotary_attention_shape){.batch = batch, .queries = queries}, error);
+    if (!status)
+        status = rotary_attention_check_distance_bias(attention, &call->distance_bias, error);
     if (status)
         return status;
     return rotary_attention_check_workspace(

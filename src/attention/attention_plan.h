@@ -43,6 +43,11 @@ rotary_status rotary_attention_check_bias(const rotary_attention *attention,
 /* Each of [batch] lengths, if any, must be 0 ... keys. */
 rotary_status rotary_attention_check_key_lengths(const int64_t *key_lengths, rotary_attention_shape shape,
                                                  rotary_error *error);
+rotary_status rotary_attention_check_distance_bias(const rotary_attention *attention,
+                                                   const rotary_attention_distance_bias *bias,
+                                                   rotary_error *error);
+/* Lists the terms that the problem has, from their arguments in it. */
+void rotary_attention_use_terms(const rotary_attention *attention, rotary_attention_problem *problem);
 rotary_status rotary_attention_check_workspace(const void *workspace, size_t bytes, rotary_error *error);
 
 /* A problem with only the members set that the plan determines. */

@@ -130,13 +130,27 @@ bool reference_sees(const struct reference_case *c, int64_t sequence, int64_t qu
     return !c->causal || (distance >= 0 && (c->window == 0 || distance < c->window));
 }
 
+int64_t reference_distance_entry(const struct reference_case *c, int64_t head, int64_t query, int64_t key)
+{
+    const struct reference_distance_bias *bias = &c->distance_bias;
+    int64_t entry = (c->first_key + key) - (c->first_query + query) - bias->first, last = bias->distances - 1;
+    return head * bias->head_stride + (entry < 0 ? 0 : entry > last ? last : entry);
+}
+
 const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,
-                                 int64_t query)
+                                 int64_t query, double *row)
 {
     const struct reference_bias *bias = &c->bias;
-    return bias->data ? bias->data + sequence * bias->batch_stride + head * bias->head_stride +
-                            query * bias->query_stride
-                      : NULL;
+    const double *biases =
+        bias->data + sequence * bias->batch_stride + head * bias->head_stride + query * bias->query_stride;
+    for (int64_t key = 0; key < c->keys; key++) {
+        double added[2] = {
+            bias->data ? biases[key] : 0,
+            c->distance_bias.data ? c->distance_bias.data[reference_distance_entry(c, head, query, key)] : 0};
+        bool masked = added[0] <= -1e30 || added[1] <= -1e30;
+        row[key] = masked ? -HUGE_VAL : added[0] + added[1];
+    }
+    return bias->data || c->distance_bias.data ? row : NULL;
 }
 
 struct query_of {
@@ -176,7 +190,7 @@ static double softmax_row(const struct reference_case *c, const double *query, c
 
 struct rows {
     double *query, *key, *value, *d_output; /* rotated copies */
-    double *p, *d_softcap, *dp;
+    double *p, *d_softcap, *dp, *bias;
 };
 
 static void attend(const struct reference_case *c, struct reference_tensors *t, const struct rows *rows,
@@ -187,7 +201,7 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
             keys_at = (b * c->keys * c->key_value_heads + shared) * d;
     int64_t stride = c->key_value_heads * d;
     const double *query = rows->query + at, *keys = rows->key + keys_at, *values = rows->value + keys_at;
-    const double *bias = reference_bias_row(c, b, h, m);
+    const double *bias = reference_bias_row(c, b, h, m, rows->bias);
     t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
         softmax_row(c, query, keys, bias, (struct query_of){b, m}, rows->p, rows->d_softcap, naive);
     for (int64_t n = 0; n < c->keys; n++)
@@ -230,6 +244,7 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
                         copy(t->output_gradient, query_size),
                         make(c->keys),
                         make(c->keys),
+                        make(c->keys),
                         make(c->keys)};
     rotate(c, rows.query, REFERENCE_QUERIES, &c->rope, 1, naive);
     rotate(c, rows.key, REFERENCE_KEYS, &c->rope, 1, naive);
@@ -253,7 +268,8 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         rotate(c, t->key_gradient, REFERENCE_KEYS, &c->rope, -1, naive);
         rotate(c, t->value_gradient, REFERENCE_KEYS, &c->value_rope, -1, naive);
     }
-    double *all[] = {rows.query, rows.key, rows.value, rows.d_output, rows.p, rows.d_softcap, rows.dp};
-    for (int i = 0; i < 7; i++)
+    double *all[] = {rows.query, rows.key,       rows.value, rows.d_output,
+                     rows.p,     rows.d_softcap, rows.dp,    rows.bias};
+    for (int i = 0; i < 8; i++)
         free(all[i]);
 }

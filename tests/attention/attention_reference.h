@@ -21,6 +21,13 @@ struct reference_bias {
     int64_t elements;
 };
 
+/* Added to scores: entry i of head h, data[h head_stride + i], where key - query, by position, is first + i;
+ * the entry at an end where it is beyond that end. */
+struct reference_distance_bias {
+    const double *data; /* NULL: none; f32 values */
+    int64_t distances, first, head_stride;
+};
+
 struct reference_case {
     int64_t batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key;
     bool causal, bf16;
@@ -31,6 +38,7 @@ struct reference_case {
     const int64_t *key_lengths;                     /* [batch]; NULL: all keys */
     const int32_t *query_positions, *key_positions; /* [batch, queries] and [batch, keys], of the rotation;
                                                        NULL: from first_query and first_key */
+    struct reference_distance_bias distance_bias;
 };
 
 /* The vectors of queries (and outputs), or those of keys (and values). */
@@ -62,9 +70,12 @@ void reference_each_pair(const struct reference_case *c, enum reference_side sid
 /* Whether a query of a sequence sees a key, by their positions in the shape. */
 bool reference_sees(const struct reference_case *c, int64_t sequence, int64_t query, int64_t key);
 
-/* The biases of one query, or NULL where there are none. */
+/* The entry of the distance bias for a head, a query and a key. */
+int64_t reference_distance_entry(const struct reference_case *c, int64_t head, int64_t query, int64_t key);
+/* The sum of the biases of a query for each key, -infinity where one masks; returns `row`, or NULL where
+ * there are no biases. */
 const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,
-                                 int64_t query);
+                                 int64_t query, double *row);
 
 /* The nearest value of the case's element type. */
 double reference_round(const struct reference_case *c, double value);

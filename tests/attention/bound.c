@@ -31,7 +31,7 @@ struct bounding {
     struct carried query, key, value, d_output; /* rotated */
     struct carried output, query_gradient, key_gradient, value_gradient;
     /* For each key of one query: its score, the softcap's derivative, their errors; whether it is visible. */
-    double *score, *score_error, *d_softcap, *d_softcap_error, *exact_output, *output_error;
+    double *bias, *score, *score_error, *d_softcap, *d_softcap_error, *exact_output, *output_error;
     bool *visible;
     double stored, p_rounding,
         exponential; /* relative errors of storing, of p as a factor, of an exponential */
@@ -124,7 +124,7 @@ static struct place place_of(const struct reference_case *c, int64_t b, int64_t 
 static double score(struct bounding *w, struct place place)
 {
     const struct reference_case *c = w->c;
-    const double *bias = reference_bias_row(c, place.sequence, place.head, place.query);
+    const double *bias = reference_bias_row(c, place.sequence, place.head, place.query, w->bias);
     double size = -1;
     for (int64_t n = 0; n < c->keys; n++) {
         w->visible[n] = reference_sees(c, place.sequence, place.query, n) && !(bias && bias[n] <= -1e30);
@@ -317,6 +317,7 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
         .query_gradient = carry(NULL, queries),
         .key_gradient = carry(NULL, keys),
         .value_gradient = carry(NULL, keys),
+        .bias = make(n),
         .score = make(n),
         .score_error = make(n),
         .d_softcap = make(n),
@@ -353,8 +354,9 @@ void bound_run(const struct reference_case *c, const struct reference_tensors *g
                              &w.query_gradient, &w.key_gradient, &w.value_gradient};
     for (int i = 0; i < 8; i++)
         drop(all[i]);
-    double *rows[] = {w.score, w.score_error, w.d_softcap, w.d_softcap_error, w.exact_output, w.output_error};
-    for (int i = 0; i < 6; i++)
+    double *rows[] = {w.bias,         w.score,       w.score_error, w.d_softcap, w.d_softcap_error,
+                      w.exact_output, w.output_error};
+    for (int i = 0; i < 7; i++)
         free(rows[i]);
     free(w.visible);
 }

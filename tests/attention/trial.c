@@ -281,10 +281,25 @@ static void spoil_missing_keys(const struct reference_case *c, const struct plac
             memset(element_at(c, placed, i), 0xff, c->bf16 ? 2 : 4);
 }
 
+/* The distance bias in f32, likewise. */
+static rotary_attention_distance_bias place_distance_bias(const struct reference_case *c)
+{
+    const struct reference_distance_bias *bias = &c->distance_bias;
+    int64_t count = (bias->head_stride ? c->heads - 1 : 0) * bias->head_stride + bias->distances;
+    if (!bias->data)
+        return (rotary_attention_distance_bias){0};
+    float *data = malloc((size_t)count * sizeof *data);
+    if (!data)
+        abort();
+    for (int64_t i = 0; i < count; i++)
+        data[i] = (float)bias->data[i];
+    return (rotary_attention_distance_bias){
+        .data = data, .distances = bias->distances, .first = bias->first, .head_stride = bias->head_stride};
+}
+
 static void run_backward(const struct reference_case *c, const struct trial_plan *plan,
                          struct reference_tensors *t, const struct placed input[3],
-                         const struct placed *output, const float *log_sum_exp, rotary_attention_bias bias,
-                         rotary_attention_shape shape)
+                         const struct placed *output, const rotary_attention_forward_call *forward)
 {
     struct placed gradient[3], output_gradient = place_alone(c);
     rotary_error error = {0};
@@ -292,20 +307,21 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
     put(c, &output_gradient, t->output_gradient, reference_query_size(c));
     rotary_attention_backward_call call = {
         .struct_size = sizeof call,
-        .shape = shape,
+        .shape = forward->shape,
         .query = as_const(input[0].view),
         .key = as_const(input[1].view),
         .value = as_const(input[2].view),
         .output = as_const(output->view),
         .output_gradient = as_const(output_gradient.view),
-        .log_sum_exp = log_sum_exp,
+        .log_sum_exp = forward->log_sum_exp,
         .query_gradient = gradient[0].view,
         .key_gradient = gradient[1].view,
         .value_gradient = gradient[2].view,
-        .bias = bias,
+        .bias = forward->bias,
         .key_lengths = c->key_lengths,
         .query_positions = c->query_positions,
         .key_positions = c->key_positions,
+        .distance_bias = forward->distance_bias,
     };
     call.workspace = trial_memory(rotary_attention_backward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_backward(plan->attention, &call, &error), ROTARY_OK))
@@ -346,18 +362,20 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
         .key_lengths = c->key_lengths,
         .query_positions = c->query_positions,
         .key_positions = c->key_positions,
+        .distance_bias = place_distance_bias(c),
     };
     call.workspace = trial_memory(rotary_attention_forward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_forward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     free(call.workspace);
     if (backward)
-        run_backward(c, plan, t, input, &output, log_sum_exp, bias, shape);
+        run_backward(c, plan, t, input, &output, &call);
     for (int64_t i = 0; i < rows; i++)
         t->log_sum_exp[i] = (double)log_sum_exp[i];
     take(c, &output, t->output, reference_query_size(c));
     check_gaps(c, "output", output.buffer, output.elements);
     free((void *)(uintptr_t)bias.data);
+    free((void *)(uintptr_t)call.distance_bias.data);
     free(input[0].buffer);
     free(output.buffer);
     free(log_sum_exp);

@@ -7,6 +7,7 @@
 #define KERNELS(isa, kernels, variant, f32_variant, block)                                                   \
     [ROTARY_ISA_##isa] = {                                                                                   \
         .key_block = block,                                                                                  \
+        .score_terms = rotary_attention_score_terms_##f32_variant,                                           \
         .packed_keys_bytes = kernels##_packed_keys_bytes_##variant,                                          \
         .pack_keys = kernels##_pack_keys_##variant,                                                          \
         .forward_bytes = kernels##_forward_bytes_##variant,                                                  \

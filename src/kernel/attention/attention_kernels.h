@@ -3,9 +3,9 @@
  * The contract between attention and its kernels. A kernel call does one work item: a block of queries of the
  * heads that share one key-value head of one sequence. It computes the formula of rotary/attention.h:
  *
- *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n), -infinity where m does not see n
- *     lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m))
- *     out(m)   = U_m^T sum_n p(m, n) U_n v_n
+ *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m), -infinity where m
+ * does not see n lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m)) out(m)   =
+ * U_m^T sum_n p(m, n) U_n v_n
  *
  * and backward, with the names of FlashAttention and g(m) = U_m dout(m):
  *
@@ -47,6 +47,9 @@ static inline int64_t rotation_row(const struct rotary_attention_rotation *rotat
     return rotation->rows ? rotation->rows[index] : index;
 }
 
+enum { ROTARY_ATTENTION_MAX_TERMS = 2 };
+struct rotary_attention_score_term; /* attention_terms.h */
+
 struct rotary_attention_problem {
     int64_t heads, key_value_heads, head_dim;
     bool bf16, causal;
@@ -60,7 +63,10 @@ struct rotary_attention_problem {
     int64_t ring_first;
     rotary_attention_const_view query, key, value, saved_output, output_gradient;
     rotary_attention_view output, query_gradient, key_gradient, value_gradient;
-    rotary_attention_bias bias;     /* data NULL: none */
+    rotary_attention_bias bias;                   /* data NULL: none */
+    rotary_attention_distance_bias distance_bias; /* data NULL: none */
+    /* Those of the kernels' score terms that the problem has; then NULL. */
+    const struct rotary_attention_score_term *score_terms[ROTARY_ATTENTION_MAX_TERMS + 1];
     float *log_sum_exp;             /* [batch, heads, queries], or NULL */
     const float *saved_log_sum_exp; /* likewise, read by backward */
     /* rotation_row(m) of query_rotation and output_rotation is for query m, rotation_row(n) of the others for
@@ -124,6 +130,8 @@ static inline void *mutable_vector_at(const rotary_attention_problem *problem, r
 /* The kernels of one instruction set for one element type. Scratch is an arena over as many bytes as
  * forward_bytes, backward_bytes or decode_bytes says for the number of queries in the work item. */
 struct rotary_attention_kernels {
+    const struct rotary_attention_score_term *const *score_terms; /* all there are; then NULL */
+
     /* Forward reads keys and values rotated and packed in blocks of key_block: block b at packed_keys + b *
      * packed_keys_bytes, 64-byte aligned. Where packed_keys is NULL it packs each block itself, in scratch.
      * pack_keys packs keys and values key_begin ... key_end - 1, one block. */

@@ -6,6 +6,7 @@
 #define ROTARY_KERNEL_ATTENTION_ATTENTION_VARIANTS_H
 
 #include "kernel/attention/attention_kernels.h"
+#include "kernel/attention/attention_terms.h"
 #include "kernel/variants.h"
 
 #define ROTARY_ATTENTION_DECLARE(kernels, variant)                                                           \
@@ -35,7 +36,15 @@
                                            const struct rotary_attention_rotation *, int64_t, void *,        \
                                            const void *)
 
-#define ROTARY_ATTENTION_DECLARE_VARIANT(isa, variant) ROTARY_ATTENTION_DECLARE_F32(variant);
+#define ROTARY_ATTENTION_DECLARE_TERM(name, variant)                                                         \
+    extern const struct rotary_attention_score_term rotary_attention_##name##_term_##variant;
+#define ROTARY_ATTENTION_DECLARE_TERMS(variant)                                                              \
+    ROTARY_ATTENTION_SCORE_TERM_LIST(ROTARY_ATTENTION_DECLARE_TERM, variant)                                 \
+    extern const struct rotary_attention_score_term *const rotary_attention_score_terms_##variant[]
+
+#define ROTARY_ATTENTION_DECLARE_VARIANT(isa, variant)                                                       \
+    ROTARY_ATTENTION_DECLARE_F32(variant);                                                                   \
+    ROTARY_ATTENTION_DECLARE_TERMS(variant);
 #define ROTARY_ATTENTION_DECLARE_BF16_VARIANT(isa, variant, f32_variant)                                     \
     ROTARY_ATTENTION_DECLARE(rotary_attention_bf16, variant);
 

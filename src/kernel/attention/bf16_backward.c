@@ -39,7 +39,7 @@ struct state {
     uint16_t *p;           /* [BLOCK / 32 of keys, BLOCK / 32 of queries, 32, 32]: p^T */
     uint16_t *ds;          /* likewise: ds^T */
     uint16_t *ds_pairs;    /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
-    float *bias_tile;      /* [PART, PART]: biases, transposed */
+    float *term;           /* scratch of score terms */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -62,7 +62,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->key_columns = rotary_arena_push(arena, BLOCK * width, size);
     state->score = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->dp = rotary_arena_push(arena, PART * PART, sizeof(float));
-    state->bias_tile = rotary_arena_push(arena, PART * PART, sizeof(float));
+    state->term = rotary_arena_push(arena, term_scratch(PART, PART), sizeof(float));
     uint16_t **score_tiles[] = {&state->p, &state->ds, &state->ds_pairs};
     for (int i = 0; i < 3; i++)
         *score_tiles[i] = rotary_arena_push(arena, BLOCK * BLOCK, size);
@@ -186,29 +186,8 @@ struct query_statistics {
     __m512 log_sum_exp[2], delta[2];
 };
 
-/* Loads the biases of a part, up to 32 queries and keys, transposed. */
-static void load_bias_tile(const rotary_attention_problem *problem, const struct state *state,
-                           const struct block_pair *part)
-{
-    float square[SIDE][SIDE];
-    for (int64_t at = 0; at < PART; at += SIDE)
-        for (int64_t column = 0; column < PART; column += SIDE) {
-            __mmask16 lanes = first_lanes(max_i64(0, problem->keys - part->key - column));
-            for (int64_t row = 0; row < SIDE; row++) {
-                int64_t offset = (part->query + at + row) * problem->bias.query_stride + part->key + column;
-                __m512 biases = at + row < part->queries && lanes
-                                    ? _mm512_maskz_loadu_ps(lanes, part->bias + offset)
-                                    : _mm512_setzero_ps();
-                _mm512_storeu_ps(square[row], biases);
-            }
-            float columns[SIDE][SIDE];
-            transpose_dwords(columns, square, SIDE);
-            for (int64_t row = 0; row < SIDE; row++)
-                memcpy(state->bias_tile + (column + row) * PART + at, columns[row], sizeof columns[row]);
-        }
-}
-
-/* p and ds of one key and the queries of a part, from scores and dp; bias may be NULL. */
+/* p and ds of one key and the queries of a part, from scores and dp; bias, the sum of the score terms, may be
+ * NULL. */
 static inline __attribute__((always_inline)) void
 derive(const float *score, const float *dp, const float *bias, const struct query_statistics *of_query,
        float softcap, __mmask32 visible, __m512i *p_words, __m512i *ds_words)
@@ -232,12 +211,12 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
     *ds_words = _mm512_maskz_mov_epi16(visible, narrow_two(ds[0], ds[1]));
 }
 
-/* Writes p^T and ds^T of a part, at most 32 queries and keys, from the scores, dp and biases in `state`, to
- * `place` of the block's. */
+/* Writes p^T and ds^T of a part, at most 32 queries and keys, from the scores and dp in `state` and the
+ * terms, to `place` of the block's. */
 static inline __attribute__((always_inline)) void derive_part(const rotary_attention_problem *problem,
                                                               const struct state *state,
-                                                              const struct block_pair *part, bool biased,
-                                                              int64_t offset)
+                                                              const struct block_pair *part,
+                                                              const struct terms *terms, int64_t offset)
 {
     uint16_t *p = state->p + offset, *ds = state->ds + offset, *ds_pairs = state->ds_pairs + offset;
     struct query_statistics of_query;
@@ -260,7 +239,7 @@ static inline __attribute__((always_inline)) void derive_part(const rotary_atten
         __m512i p_rows[2], ds_rows[2];
         for (int i = 0; i < 2; i++) {
             derive(state->score + (row + i) * PART, state->dp + (row + i) * PART,
-                   biased ? state->bias_tile + (row + i) * PART : NULL, &of_query, problem->softcap,
+                   terms ? terms->scores + (row + i) * terms->row : NULL, &of_query, problem->softcap,
                    visible[i], &p_rows[i], &ds_rows[i]);
             _mm512_storeu_si512(p + (row + i) * PART, p_rows[i]);
             _mm512_storeu_si512(ds + (row + i) * PART, ds_rows[i]);
@@ -322,7 +301,7 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
                                       .row = pair->row + at,
                                       .key = pair->key + key,
                                       .keys = min_i64(PART, count - key),
-                                      .bias = pair->bias};
+                                      .member = pair->member};
             if (visible_keys(problem, &part) == 0)
                 continue;
             include_part(&queries_of[key / PART], at);
@@ -332,11 +311,11 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
             multiply_part(state->dp, state->value + key * width, state->d_output_columns + part.row * width,
                           width);
             int64_t offset = key * BLOCK + at * PART;
-            if (part.bias) {
-                load_bias_tile(problem, state, &part);
-                derive_part(problem, state, &part, true, offset);
+            if (problem->score_terms[0]) {
+                struct terms terms = terms_of(problem, work, &part, true, PART, PART, state->term);
+                derive_part(problem, state, &part, &terms, offset);
             } else {
-                derive_part(problem, state, &part, false, offset);
+                derive_part(problem, state, &part, NULL, offset);
             }
         }
     int64_t offset = (pair->key - work->key_begin) * width, row = pair->row * width;

@@ -4,10 +4,10 @@
  * packed queries carry the factor log2(e).
  *
  * A row's max score only keeps its exponentials from overflowing or vanishing. No score exceeds |q| |k|
- * (Cauchy-Schwarz). While that is at most MAX_BOUND for every visible key, the row's scores are bounded: its
- * softmax offset is 0, its max is never searched, and exp follows each tile's matmul at once. Unbounded rows
- * use the online softmax, block after block. Whether a row is bounded depends on its visible keys alone, and
- * both ways sum in one order.
+ * (Cauchy-Schwarz), or that and the largest biases of the score terms. While that is at most MAX_BOUND for
+ * every visible key, the row's scores are bounded: its softmax offset is 0, its max is never searched, and
+ * exp follows each tile's matmul at once. Unbounded rows use the online softmax, block after block. Whether a
+ * row is bounded depends on its visible keys alone, and both ways sum in one order.
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
@@ -39,6 +39,8 @@ struct state {
     uint16_t *packed_keys; /* the block that is packed here if the caller gives none */
     float *score;          /* [QUERIES, SCORE_ROW], or two tiles of [QUERIES, 32] */
     uint16_t *p;           /* [QUERIES, P_ROW] */
+    float *norm_limit;     /* [heads of the group]: bounded_norms */
+    float *term;           /* scratch of score terms */
 };
 
 /* A packed block: tiles of keys, tiles of values, norms of keys. */
@@ -74,6 +76,8 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->packed_keys = rotary_arena_push(arena, packed_keys_elements(state->width), sizeof(uint16_t));
     state->score = rotary_arena_push(arena, QUERIES * SCORE_ROW, sizeof(float));
     state->p = rotary_arena_push(arena, QUERIES * P_ROW, sizeof(uint16_t));
+    state->norm_limit = rotary_arena_push(arena, problem->heads / problem->key_value_heads, sizeof(float));
+    state->term = rotary_arena_push(arena, term_scratch(QUERIES, KEYS), sizeof(float));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_bf16_forward_bytes)(const rotary_attention_problem *problem,
@@ -124,6 +128,8 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
         rotate_rows_in(rows, problem, problem->query, work->sequence, work->key_value_head * group + member,
                        work->query_begin, queries, problem->scale * LOG2_E, false, &problem->query_rotation);
         memset(rows + queries * width, 0, (size_t)((padded_queries - queries) * width) * sizeof *rows);
+        state->norm_limit[member] =
+            bounded_norms(problem, work->key_value_head * group + member, MAX_BOUND, LOG2_E);
     }
     for (int64_t at = 0; at < group * padded_queries; at += 16) {
         __m512 squares[16];
@@ -238,16 +244,10 @@ static inline float key_norm_to(const struct state *state, int64_t at)
     return state->key_norm[at] > state->max_key_norm ? state->key_norm[at] : state->max_key_norm;
 }
 
-/* Whether |q| |k| bounds scores: there is no softcap and no bias. */
-static inline bool has_boundable_scores(const rotary_attention_problem *problem)
-{
-    return problem->softcap == 0 && !problem->bias.data;
-}
-
 /* Whether a row's scores are bounded: its offset is still 0, and |q| |k| is small for every visible key. */
-static inline bool is_bounded(float softmax_offset, float query_norm, float key_norm)
+static inline bool is_bounded(float softmax_offset, float query_norm, float key_norm, float norm_limit)
 {
-    return softmax_offset == 0 && query_norm * key_norm <= (float)MAX_BOUND * MAX_BOUND;
+    return softmax_offset == 0 && query_norm * key_norm <= norm_limit;
 }
 
 /* p of 32 scores of a row; 0 in lanes that are not visible. */
@@ -290,7 +290,7 @@ static void exp_bounded_edge(const rotary_attention_problem *problem, const floa
 /* Bounded scores: exp of a tile runs beside the matmul of the next, so that tile and vector units work at the
  * same time. */
 static void attend_bounded(const rotary_attention_problem *problem, const struct state *state,
-                           const struct block_pair *pair, int64_t columns)
+                           const struct block_pair *pair, const struct terms *terms, int64_t columns)
 {
     const uint16_t *queries = state->query + pair->row * state->width;
     int64_t all_visible_begin = first_key(problem, pair->query + QUERIES - 1) - pair->key,
@@ -300,7 +300,9 @@ static void attend_bounded(const rotary_attention_problem *problem, const struct
     for (int64_t column = 0; column < columns; column += 32) {
         if (column + 32 < columns)
             make_scores(state, queries, column + 32, score[(column / 32 + 1) % 2], 32);
-        const float *scores = score[column / 32 % 2];
+        float *scores = score[column / 32 % 2];
+        if (terms->scores)
+            add_term_tile(scores, 32, terms->scores + column, terms->row, QUERIES, 32, LOG2_E);
         if (column >= all_visible_begin && column + 32 <= all_visible_end)
             exp_bounded(scores, state->p + column, sum);
         else
@@ -309,14 +311,11 @@ static void attend_bounded(const rotary_attention_problem *problem, const struct
 }
 
 static void softcap_and_bias_rows(const rotary_attention_problem *problem, const struct state *state,
-                                  const struct block_pair *pair, int64_t columns)
+                                  const struct block_pair *pair, const struct terms *terms, int64_t columns)
 {
     for (int64_t row = 0; row < pair->queries; row++) {
-        int64_t query = pair->query + row;
-        struct visible_range visible = visible_range_of(problem, query, pair->key, columns);
-        const float *bias = pair->bias;
-        if (bias)
-            bias += query * problem->bias.query_stride + pair->key;
+        struct visible_range visible = visible_range_of(problem, pair->query + row, pair->key, columns);
+        const float *bias = terms->scores ? terms->scores + row * terms->row : NULL;
         softcap_and_bias_row(state->score + row * SCORE_ROW, columns, visible.begin, visible.end,
                              problem->softcap, bias, LOG2_E);
     }
@@ -342,7 +341,7 @@ static __m512 exp_rows(const rotary_attention_problem *problem, const struct sta
     struct visible_range visible[16];
     __m512 rows[16];
     __mmask16 bounded = 0, fresh = 0;
-    float *score = state->score + row * SCORE_ROW;
+    float *score = state->score + row * SCORE_ROW, norm_limit = state->norm_limit[pair->member];
     for (int i = 0; i < 16; i++) {
         float *scores_row = score + i * SCORE_ROW;
         __m512 a = _mm512_set1_ps(-INFINITY), b = a;
@@ -353,13 +352,13 @@ static __m512 exp_rows(const rotary_attention_problem *problem, const struct sta
             b = _mm512_max_ps(b, _mm512_loadu_ps(scores_row + column + 16));
         }
         rows[i] = _mm512_max_ps(a, b);
-        bool row_bounded = visible[i].end > 0 && has_boundable_scores(problem) &&
+        bool row_bounded = visible[i].end > 0 && norm_limit >= 0 &&
                            is_bounded(state->softmax_offset[index + i], state->norm[index + i],
-                                      key_norm_to(state, visible[i].end - 1));
+                                      key_norm_to(state, visible[i].end - 1), norm_limit);
         bounded = (__mmask16)(bounded | (unsigned)row_bounded << i);
         fresh = (__mmask16)(fresh | (unsigned)(first_key(problem, query + i) >= pair->key) << i);
     }
-    if (pair->bias)
+    if (problem->score_terms[0])
         fresh |= fully_masked_rows(state, index);
     const __m512 minus_infinity = _mm512_set1_ps(-INFINITY);
     __m512 previous = _mm512_loadu_ps(state->softmax_offset + index);
@@ -402,14 +401,14 @@ static void scale_rows(float *rows, int64_t width, __m512 factors)
 
 /* Unbounded scores: all scores of the block, then each row's max, then p. */
 static void attend_unbounded(const rotary_attention_problem *problem, const struct state *state,
-                             const struct block_pair *pair, int64_t columns)
+                             const struct block_pair *pair, const struct terms *terms, int64_t columns)
 {
     const uint16_t *queries = state->query + pair->row * state->width;
     float *output = state->output + pair->row * state->width;
     for (int64_t column = 0; column < columns; column += 32)
         make_scores(state, queries, column, state->score + column, SCORE_ROW);
-    if (problem->softcap > 0 || pair->bias)
-        softcap_and_bias_rows(problem, state, pair, columns);
+    if (problem->softcap > 0 || terms->scores)
+        softcap_and_bias_rows(problem, state, pair, terms, columns);
     for (int64_t row = 0; row < QUERIES; row += 16)
         scale_rows(output + row * state->width, state->width, exp_rows(problem, state, pair, row, columns));
 }
@@ -420,20 +419,24 @@ static float max_norm(const float *norm)
 }
 
 /* Adds the block of keys and values in `state` to the online softmax of a block of queries. */
-static void attend_block(const rotary_attention_problem *problem, const struct state *state,
-                         const struct block_pair *pair)
+static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                         const struct state *state, const struct block_pair *pair)
 {
     int64_t width = state->width, count = visible_keys(problem, pair), columns = round_up(count, 32);
     if (count == 0)
         return;
+    struct terms terms = {0};
+    if (problem->score_terms[0])
+        terms = terms_of(problem, work, pair, false, QUERIES, columns, state->term);
+    float norm_limit = state->norm_limit[pair->member];
     bool all_at_zero = true;
     for (int64_t row = 0; row < QUERIES; row++)
         all_at_zero = all_at_zero && state->softmax_offset[pair->row + row] == 0;
-    if (all_at_zero && has_boundable_scores(problem) &&
-        is_bounded(0, max_norm(state->norm + pair->row), key_norm_to(state, count - 1)))
-        attend_bounded(problem, state, pair, columns);
+    if (all_at_zero && norm_limit >= 0 &&
+        is_bounded(0, max_norm(state->norm + pair->row), key_norm_to(state, count - 1), norm_limit))
+        attend_bounded(problem, state, pair, &terms, columns);
     else
-        attend_unbounded(problem, state, pair, columns);
+        attend_unbounded(problem, state, pair, &terms, columns);
     for (int64_t channel = 0; channel < width; channel += 32) {
         const uint16_t *value = state->value + channel / SIDE * TILE;
         multiply_block(state->output + pair->row * width + channel, width, true, columns / DEPTH,
@@ -490,7 +493,7 @@ void ROTARY_KERNEL(rotary_attention_bf16_forward)(const rotary_attention_problem
         use_block(&state, block);
         struct block_pair pair = {.key = first, .keys = keys.key_end - first};
         while (next_query_block(problem, work, QUERIES, state.blocks * QUERIES, &pair))
-            attend_block(problem, &state, &pair);
+            attend_block(problem, work, &state, &pair);
         state.max_key_norm = key_norm_to(&state, pair.keys - 1);
     }
     tiles_end();

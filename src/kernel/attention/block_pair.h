@@ -6,14 +6,14 @@
 #ifndef ROTARY_KERNEL_ATTENTION_BLOCK_PAIR_H
 #define ROTARY_KERNEL_ATTENTION_BLOCK_PAIR_H
 
-#include "kernel/attention/tile.h"
+#include "kernel/attention/term_tile.h"
 
 /* A block of queries of one head, and a block of keys. */
 struct block_pair {
     int64_t query, queries; /* the first query, and their number */
     int64_t row; /* of the first query among the rows in scratch: [heads of the group, padded_queries] */
     int64_t key, keys; /* the first key, and their number */
-    const float *bias; /* of the head, or NULL */
+    int64_t member;    /* of the group: the head is key_value_head * group + member */
     int64_t next;
 };
 
@@ -31,9 +31,45 @@ static inline bool next_query_block(const rotary_attention_problem *problem,
     pair->query = work->query_begin + at;
     pair->queries = min_i64(block, queries - at);
     pair->row = member * padded_queries + at;
-    pair->bias = bias_of(problem, work->sequence, work->key_value_head * group + member);
+    pair->member = member;
     pair->next++;
     return true;
+}
+
+/* The tile of a pair's scores, of which the kernel reads `rows` rows and `columns` columns. */
+static inline struct rotary_attention_tile tile_of(const rotary_attention_problem *problem,
+                                                   const rotary_attention_work *work,
+                                                   const struct block_pair *pair, bool transposed,
+                                                   int64_t rows, int64_t columns)
+{
+    int64_t group = problem->heads / problem->key_value_heads;
+    return (struct rotary_attention_tile){
+        .sequence = work->sequence,
+        .head = work->key_value_head * group + pair->member,
+        .query = pair->query,
+        .queries = pair->queries,
+        .key = pair->key,
+        .keys = pair->keys,
+        .transposed = transposed,
+        .rows = rows,
+        .columns = columns,
+    };
+}
+
+/* The sum of the score terms of a pair; scores NULL: there are none. */
+struct terms {
+    const float *scores;
+    int64_t row; /* floats from one row to the next */
+};
+
+static inline struct terms terms_of(const rotary_attention_problem *problem,
+                                    const rotary_attention_work *work, const struct block_pair *pair,
+                                    bool transposed, int64_t rows, int64_t columns, float *scratch)
+{
+    struct rotary_attention_tile tile = tile_of(problem, work, pair, transposed, rows, columns);
+    struct terms terms = {0};
+    terms.scores = term_scores(problem, &tile, scratch, &terms.row);
+    return terms;
 }
 
 /* The number of keys of the pair up to the last that any of its queries sees; 0 if they see none. */

@@ -5,7 +5,7 @@
  * vector of the cache, once loaded, is used by every query that shares it.
  */
 #include "kernel/attention/attention_variants.h"
-#include "kernel/attention/tile.h"
+#include "kernel/attention/term_tile.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -73,6 +73,7 @@ struct decoding {
     int64_t width, rows, columns; /* of a query, queries of a key-value head, keys of a full block */
     const float *query;
     float *output, *row_max, *sum, *score;
+    float *term; /* scratch of score terms */
     struct stream key, value;
 };
 
@@ -85,7 +86,8 @@ static int64_t block_keys(const rotary_attention_problem *problem)
 size_t ROTARY_KERNEL(rotary_attention_decode_bytes)(const rotary_attention_problem *problem)
 {
     /* At least the bytes of a step with fewer queries, whose blocks have more keys. */
-    return (size_t)max_i64(SCORES, problem->heads * problem->queries * MIN_BLOCK) * sizeof(float);
+    int64_t scores = max_i64(SCORES, problem->heads * problem->queries * MIN_BLOCK);
+    return (size_t)(scores + term_scratch(1, MAX_BLOCK)) * sizeof(float);
 }
 
 void ROTARY_KERNEL(rotary_attention_decode_queries)(const rotary_attention_problem *problem,
@@ -432,6 +434,25 @@ static void find_rows(const struct decoding *decoding, struct block *block)
     }
 }
 
+/* The sum of the score terms of a row. */
+static const float *row_terms(const struct decoding *decoding, const struct block *block, int64_t row,
+                              int64_t columns)
+{
+    const rotary_attention_problem *problem = decoding->problem;
+    struct rotary_attention_tile tile = {
+        .sequence = decoding->work->sequence,
+        .head = row / problem->queries,
+        .query = row % problem->queries,
+        .queries = 1,
+        .key = block->first,
+        .keys = block->count,
+        .rows = 1,
+        .columns = columns,
+    };
+    int64_t row_stride;
+    return term_scores(problem, &tile, decoding->term, &row_stride);
+}
+
 /* Replaces scores by p and scales earlier sums to the new row max. */
 static void exp_block(const struct decoding *decoding, const struct block *block)
 {
@@ -441,9 +462,9 @@ static void exp_block(const struct decoding *decoding, const struct block *block
         int64_t query = row % problem->queries;
         int64_t begin = max_i64(0, first_key(problem, query) - block->first);
         int64_t end = max_i64(0, end_key(problem, query) - block->first);
-        const float *bias = bias_of(problem, decoding->work->sequence, row / problem->queries);
-        if (bias)
-            bias += query * problem->bias.query_stride + block->first;
+        const float *bias = NULL;
+        if (problem->score_terms[0])
+            bias = row_terms(decoding, block, row, columns);
         float *score = decoding->score + row * decoding->columns;
         float block_max = finish_scores(score, columns, min_i64(begin, columns), min_i64(end, block->count),
                                         problem->softcap, bias);
@@ -478,6 +499,7 @@ void ROTARY_KERNEL(rotary_attention_decode)(const rotary_attention_problem *prob
         .row_max = part + rows * width,
         .sum = part + rows * (width + 1),
         .score = rotary_arena_push(scratch, rows * block_keys(problem), sizeof(float)),
+        .term = rotary_arena_push(scratch, term_scratch(1, MAX_BLOCK), sizeof(float)),
         .key = stream_of(problem, work, problem->key),
         .value = stream_of(problem, work, problem->value),
     };

@@ -21,8 +21,9 @@ struct state {
     float *value;           /* likewise */
     float *key_panels;      /* their transposes */
     float *value_panels;
-    float *p;  /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
-    float *dp; /* likewise: dp, then ds */
+    float *p;    /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
+    float *dp;   /* likewise: dp, then ds */
+    float *term; /* scratch of score terms */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -42,6 +43,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->value_panels = rotary_arena_push(arena, block, sizeof(float));
     state->p = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->dp = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+    state->term = rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK), sizeof(float));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_backward_bytes)(const rotary_attention_problem *problem,
@@ -111,11 +113,10 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
     transpose_rows(state->value_panels, state->value, round_up(count, STEP), state->width);
 }
 
-/* Replaces a row of scores by p and the row of dp by ds. bias, for the first `end` columns, may be NULL; it
- * is constant where this is inlined. */
-static inline __attribute__((always_inline)) void derive(float *p, float *dp, int64_t columns, int64_t end,
-                                                         float softcap, float log_sum_exp, float delta,
-                                                         const float *bias)
+/* Replaces a row of scores by p and the row of dp by ds. bias, the sum of the score terms, may be NULL; it is
+ * constant where this is inlined. */
+static inline __attribute__((always_inline)) void derive(float *p, float *dp, int64_t columns, float softcap,
+                                                         float log_sum_exp, float delta, const float *bias)
 {
     for (int64_t column = 0; column < columns; column += LANES) {
         vfloat score = v_load(p + column), d_softcap = v_set(1.0f);
@@ -125,7 +126,7 @@ static inline __attribute__((always_inline)) void derive(float *p, float *dp, in
             d_softcap = v_fma(-capped, capped, d_softcap);
         }
         if (bias)
-            score = v_add_bias(score, load_columns(bias + column, end - column), 1.0f);
+            score = v_add_bias(score, v_load(bias + column), 1.0f);
         vfloat p_lanes = v_exp2_to_126(v_set(LOG2_E) * (score - v_set(log_sum_exp)));
         v_store(p + column, p_lanes);
         v_store(dp + column, p_lanes * (v_load(dp + column) - v_set(delta)) * d_softcap);
@@ -160,6 +161,9 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
     int64_t groups = visible_ranges(problem, pair->query, pair->queries, pair->key, count, visible);
     multiply_visible(groups, visible, count, width, queries, state->key_panels, state->p);
     multiply_visible(groups, visible, count, width, d_outputs, state->value_panels, state->dp);
+    struct terms terms = {0};
+    if (problem->score_terms[0])
+        terms = terms_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS), state->term);
     for (int64_t row = 0; row < groups * ROWS; row++) {
         int64_t from = visible[row / ROWS].begin / COLUMNS * COLUMNS, begin = 0, end = 0;
         int64_t to = round_up(visible[row / ROWS].end, COLUMNS);
@@ -170,11 +174,11 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
                   delta = state->delta[pair->row + row];
             begin = max_i64(0, first_key(problem, query) - pair->key);
             end = min_i64(count, end_key(problem, query) - pair->key);
-            if (pair->bias)
-                derive(p + from, dp + from, to - from, end - from, softcap, log_sum_exp, delta,
-                       pair->bias + query * problem->bias.query_stride + pair->key + from);
+            if (terms.scores)
+                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta,
+                       terms.scores + row * terms.row + from);
             else
-                derive(p + from, dp + from, to - from, end - from, softcap, log_sum_exp, delta, NULL);
+                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta, NULL);
         }
         mask_outside(p, round_up(columns, LANES), begin, end, 0);
         mask_outside(dp, round_up(columns, LANES), begin, end, 0);

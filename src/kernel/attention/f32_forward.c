@@ -4,11 +4,12 @@
  * max score so far, the sum of p = exp(score - max) and the sum of p times value; a block that raises the max
  * scales both sums down.
  *
- * The max only keeps exponentials from overflowing or vanishing. No score exceeds |q| |k| (Cauchy-Schwarz).
- * While that is at most MAX_BOUND the row's scores are bounded: its softmax offset is 0, its max is not
- * searched and its sums are not scaled, and where all rows of a tile are bounded, exp follows the tile's
- * matmul at once. Whether a row is bounded depends on its query and on a block's keys up to its last visible
- * one, not on the rows beside it, and both ways sum in one order.
+ * The max only keeps exponentials from overflowing or vanishing. No score exceeds |q| |k| (Cauchy-Schwarz),
+ * or that and the largest biases of the score terms. While that is at most MAX_BOUND the row's scores are
+ * bounded: its softmax offset is 0, its max is not searched and its sums are not scaled, and where all rows
+ * of a tile are bounded, exp follows the tile's matmul at once. Whether a row is bounded depends on its query
+ * and on a block's keys up to its last visible one, not on the rows beside it, and both ways sum in one
+ * order.
  */
 #include "base/arena.h"
 #include "kernel/attention/attention_variants.h"
@@ -28,6 +29,8 @@ struct state {
     float *sum;         /* [heads of the group, blocks, QUERY_BLOCK, LANES]: of p, lane by lane */
     float *packed_keys; /* the block that is packed here if the caller gives none */
     float *score;       /* [QUERY_BLOCK, KEY_BLOCK] */
+    float *norm_limit;  /* [heads of the group]: bounded_norms */
+    float *term;        /* scratch of score terms */
 };
 
 /* A packed block: KEY_BLOCK keys as panels of their transpose, then as many values row by row, then for each
@@ -51,6 +54,8 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->sum = rotary_arena_push(arena, rows * LANES, sizeof(float));
     state->packed_keys = rotary_arena_push(arena, packed_keys_floats(state->width), sizeof(float));
     state->score = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+    state->norm_limit = rotary_arena_push(arena, group, sizeof(float));
+    state->term = rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK), sizeof(float));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_packed_keys_bytes)(const rotary_attention_problem *problem)
@@ -98,7 +103,9 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
                          struct state *state)
 {
     int64_t group = problem->heads / problem->key_value_heads, width = state->width;
-    for (int64_t member = 0; member < group; member++)
+    for (int64_t member = 0; member < group; member++) {
+        state->norm_limit[member] =
+            bounded_norms(problem, work->key_value_head * group + member, MAX_BOUND, 1.0f);
         for (int64_t at = 0; at < state->blocks * QUERY_BLOCK; at++) {
             int64_t index = member * state->blocks * QUERY_BLOCK + at, query = work->query_begin + at;
             float *row = state->query + index * width;
@@ -122,34 +129,29 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
             }
             state->norm[index] = v_sum(squares);
         }
+    }
     memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
 }
 
-/* Whether |q| |k| bounds scores: there is no softcap and no bias. */
-static bool has_boundable_scores(const rotary_attention_problem *problem)
-{
-    return problem->softcap == 0 && !problem->bias.data;
-}
-
 /* Whether a row's scores are bounded: its offset is 0 or still unset, and |q| |k| is small. */
-static bool is_bounded(const struct state *state, int64_t index, float key_norm)
+static bool is_bounded(const struct state *state, int64_t index, float key_norm, float norm_limit)
 {
     float row_max = state->row_max[index];
-    return (row_max == 0 || row_max == -INFINITY) &&
-           state->norm[index] * key_norm <= (float)MAX_BOUND * MAX_BOUND;
+    return (row_max == 0 || row_max == -INFINITY) && state->norm[index] * key_norm <= norm_limit;
 }
 
-/* Whether all rows are bounded over the keys that are visible to the last row, and each row sees some of keys
- * first ... first + count - 1. */
+/* Whether all rows of the group of ROWS from `at` on are bounded over the keys that are visible to the last
+ * row, and each row sees some of the pair's first `count` keys. */
 static bool are_bounded(const rotary_attention_problem *problem, const struct state *state,
-                        const float *key_norm, int64_t index, int64_t query, int64_t rows, int64_t first,
-                        int64_t count)
+                        const float *key_norm, const struct block_pair *pair, int64_t at, int64_t count)
 {
-    int64_t last = query + rows - 1, end = min_i64(count, end_key(problem, last) - first);
-    bool bounded = has_boundable_scores(problem) && end_key(problem, query) > first &&
-                   first_key(problem, last) < first + count;
+    int64_t rows = min_i64(ROWS, pair->queries - at), query = pair->query + at, last = query + rows - 1;
+    int64_t index = pair->row + at, end = min_i64(count, end_key(problem, last) - pair->key);
+    float norm_limit = state->norm_limit[pair->member];
+    bool bounded = norm_limit >= 0 && end_key(problem, query) > pair->key &&
+                   first_key(problem, last) < pair->key + count;
     for (int64_t row = index; row < index + rows && bounded; row++)
-        bounded = is_bounded(state, row, key_norm[end - 1]);
+        bounded = is_bounded(state, row, key_norm[end - 1], norm_limit);
     return bounded;
 }
 
@@ -170,24 +172,22 @@ static void exp_tile(const rotary_attention_problem *problem, float *score, floa
  * of a row does not wait for its max. */
 static void exp_group(const rotary_attention_problem *problem, struct state *state,
                       const struct block_pair *pair, struct range visible, const float *key_norm,
-                      int64_t begin, int64_t end)
+                      const struct terms *terms, int64_t begin, int64_t end)
 {
     int64_t from = visible.begin / COLUMNS * COLUMNS, columns = round_up(visible.end, COLUMNS) - from;
     float block_max[ROWS], *score = state->score + from;
     if (columns == 0)
         return;
-    bool boundable = has_boundable_scores(problem);
+    float norm_limit = state->norm_limit[pair->member];
     for (int64_t row = begin; row < end; row++) {
         int64_t query = pair->query + row;
         int64_t visible_begin = max_i64(first_key(problem, query) - pair->key, visible.begin);
         int64_t visible_end = min_i64(end_key(problem, query) - pair->key, visible.end);
-        const float *bias = pair->bias;
-        if (bias)
-            bias += query * problem->bias.query_stride + pair->key + from;
+        const float *bias = terms->scores ? terms->scores + row * terms->row + from : NULL;
         block_max[row - begin] = finish_scores(score + row * KEY_BLOCK, columns, visible_begin - from,
                                                visible_end - from, problem->softcap, bias);
-        if (boundable && visible_begin < visible_end &&
-            is_bounded(state, pair->row + row, key_norm[visible_end - 1]))
+        if (norm_limit >= 0 && visible_begin < visible_end &&
+            is_bounded(state, pair->row + row, key_norm[visible_end - 1], norm_limit))
             block_max[row - begin] = 0;
     }
     for (int64_t row = begin; row < end; row++) {
@@ -203,8 +203,8 @@ static void exp_group(const rotary_attention_problem *problem, struct state *sta
 }
 
 /* Adds a block of packed keys and values to the online softmax of a block of queries. */
-static void attend_block(const rotary_attention_problem *problem, struct state *state,
-                         const float *packed_keys, const struct block_pair *pair)
+static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                         struct state *state, const float *packed_keys, const struct block_pair *pair)
 {
     int64_t count = visible_keys(problem, pair), width = state->width;
     if (count == 0)
@@ -213,10 +213,12 @@ static void attend_block(const rotary_attention_problem *problem, struct state *
     struct range visible[QUERY_BLOCK / ROWS];
     bool bounded[QUERY_BLOCK / ROWS];
     int64_t groups = visible_ranges(problem, pair->query, pair->queries, pair->key, count, visible);
+    struct terms terms = {0};
+    if (problem->score_terms[0])
+        terms = terms_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS), state->term);
     for (int64_t row = 0; row < pair->queries; row += ROWS) {
         int64_t index = pair->row + row, rows = min_i64(ROWS, pair->queries - row);
-        bounded[row / ROWS] =
-            are_bounded(problem, state, key_norm, index, pair->query + row, rows, pair->key, count);
+        bounded[row / ROWS] = are_bounded(problem, state, key_norm, pair, row, count);
         for (int64_t at = index; at < index + rows && bounded[row / ROWS]; at++)
             state->row_max[at] = 0;
     }
@@ -224,13 +226,17 @@ static void attend_block(const rotary_attention_problem *problem, struct state *
         for (int64_t group = 0; group < groups; group++)
             if (multiply_visible_tile(visible[group], group, column, width, state->query + pair->row * width,
                                       packed_keys, state->score) &&
-                bounded[group])
-                exp_tile(problem, state->score + group * ROWS * KEY_BLOCK + column,
-                         state->sum + (pair->row + group * ROWS) * LANES, pair->query + group * ROWS,
-                         pair->key + column);
+                bounded[group]) {
+                float *score = state->score + group * ROWS * KEY_BLOCK + column;
+                if (terms.scores)
+                    add_term_tile(score, KEY_BLOCK, terms.scores + group * ROWS * terms.row + column,
+                                  terms.row, ROWS, COLUMNS, 1.0f);
+                exp_tile(problem, score, state->sum + (pair->row + group * ROWS) * LANES,
+                         pair->query + group * ROWS, pair->key + column);
+            }
     for (int64_t row = 0; row < pair->queries; row += ROWS)
         if (!bounded[row / ROWS])
-            exp_group(problem, state, pair, visible[row / ROWS], key_norm, row,
+            exp_group(problem, state, pair, visible[row / ROWS], key_norm, &terms, row,
                       min_i64(row + ROWS, pair->queries));
     accumulate_visible(groups, visible, width, state->score, packed_keys + KEY_BLOCK * width,
                        state->output + pair->row * width);
@@ -277,7 +283,7 @@ void ROTARY_KERNEL(rotary_attention_forward)(const rotary_attention_problem *pro
             ROTARY_KERNEL(rotary_attention_pack_keys)(problem, &keys, state.packed_keys);
         struct block_pair pair = {.key = first, .keys = keys.key_end - first};
         while (next_query_block(problem, work, QUERY_BLOCK, state.blocks * QUERY_BLOCK, &pair))
-            attend_block(problem, &state, block, &pair);
+            attend_block(problem, work, &state, block, &pair);
     }
     store_outputs(problem, work, &state);
 }

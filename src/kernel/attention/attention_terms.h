@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The contract between attention's kernels and its terms. A kernel knows nothing of a term but two pairs of
+ * functions, which it calls for a tile of scores at a time. Where there are no terms it calls none.
+ *
+ *     s(m, n) = cap(scale * (R_m q_m) . (R_n k_n)) + sum of the score terms' t(m, n)
+ *
+ * Every quantity is f32 and in natural units, in every kernel. A tile has the queries of one head in its rows
+ * and keys in its columns; the kernels of bf16 compute their gradients with keys in rows, and such a tile is
+ * `transposed`. A term is a file that is compiled for every instruction set, its arguments in the problem,
+ * and a line in the list below.
+ *
+ * A term of the queries' or keys' vectors (Shaw et al. 2018, Transformer-XL, DeBERTa) needs their rows: a
+ * tile then also gets the rows in the kernel's scratch, which the kernel has as f32 or bf16, rotated.
+ */
+#ifndef ROTARY_KERNEL_ATTENTION_ATTENTION_TERMS_H
+#define ROTARY_KERNEL_ATTENTION_ATTENTION_TERMS_H
+
+#include "kernel/attention/attention_kernels.h"
+
+/* The score terms, in the order in which they are added. The file of a term defines
+ * ROTARY_KERNEL(rotary_attention_<name>_term). */
+#define ROTARY_ATTENTION_SCORE_TERM_LIST(TERM, variant) TERM(bias, variant) TERM(distance_bias, variant)
+
+/* Queries query ... query + queries - 1 of a head of a sequence, and keys key ... key + keys - 1. A kernel
+ * reads `rows` rows and `columns` columns, which may be more than there are queries and keys. */
+struct rotary_attention_tile {
+    int64_t sequence, head, query, queries, key, keys;
+    bool transposed; /* keys are rows, queries are columns */
+    int64_t rows, columns;
+};
+
+struct rotary_attention_score_term {
+    /* Whether the problem has the term. */
+    bool (*is_present)(const rotary_attention_problem *problem);
+    /* The max size of what is added to scores of a head; infinity where it is not known. */
+    float (*bound)(const rotary_attention_problem *problem, int64_t head);
+    /* What is added to the scores of a tile, in the term's own memory or in `scratch`, which holds rows *
+     * columns floats. Row r is at r * *row_stride from the pointer returned. ROTARY_ATTENTION_MASKED or less
+     * masks. Past the queries and keys of the tile it is finite. */
+    const float *(*scores)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                           float *scratch, int64_t *row_stride);
+};
+
+#endif

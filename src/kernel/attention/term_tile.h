@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What kernels do with score terms: the sum of all terms of a tile, and the bound of scores with them.
+ */
+#ifndef ROTARY_KERNEL_ATTENTION_TERM_TILE_H
+#define ROTARY_KERNEL_ATTENTION_TERM_TILE_H
+
+#include "kernel/attention/attention_terms.h"
+#include "kernel/attention/tile.h"
+
+/* Floats of scratch that term_scores needs for a tile. */
+static inline int64_t term_scratch(int64_t rows, int64_t columns)
+{
+    return 2 * rows * columns;
+}
+
+/* to (+)= the term's tile. A masked entry is -infinity, so that no sum unmasks it. */
+static inline void add_term(const struct rotary_attention_tile *tile, float *to, const float *from,
+                            int64_t from_row, bool add)
+{
+    for (int64_t row = 0; row < tile->rows; row++)
+        for (int64_t column = 0; column < tile->columns; column += LANES) {
+            float *at = to + row * tile->columns + column;
+            vfloat term = v_add_bias((vfloat){0}, v_load(from + row * from_row + column), 1.0f);
+            v_store(at, add ? v_load(at) + term : term);
+        }
+}
+
+/* The sum of the problem's score terms, of which there is one at least: row r of the tile is at r *
+ * *row_stride. Columns are a multiple of LANES. */
+static inline const float *term_scores(const rotary_attention_problem *problem,
+                                       const struct rotary_attention_tile *tile, float *scratch,
+                                       int64_t *row_stride)
+{
+    const struct rotary_attention_score_term *const *term = problem->score_terms;
+    if (!term[1])
+        return term[0]->scores(problem, tile, scratch, row_stride);
+    float *one = scratch + tile->rows * tile->columns;
+    for (bool add = false; *term; term++, add = true) {
+        const float *scores = (*term)->scores(problem, tile, one, row_stride);
+        add_term(tile, scratch, scores, *row_stride, add);
+    }
+    *row_stride = tile->columns;
+    return scratch;
+}
+
+/* scores += term, in ROWS x COLUMNS bounded scores, which no term masks. */
+static inline void add_term_tile(float *scores, int64_t scores_row, const float *term, int64_t term_row,
+                                 int64_t rows, int64_t columns, float units)
+{
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t column = 0; column < columns; column += LANES) {
+            float *at = scores + row * scores_row + column;
+            v_store(at, v_fma(v_load(term + row * term_row + column), v_set(units), v_load(at)));
+        }
+}
+
+/* The largest |q|^2 |k|^2 for which the size of scores of a head is at most `max`; less than 0 where nothing
+ * bounds them. A score is `units` times its natural value. */
+static inline float bounded_norms(const rotary_attention_problem *problem, int64_t head, float max,
+                                  float units)
+{
+    if (problem->softcap > 0)
+        return -1;
+    for (int i = 0; problem->score_terms[i]; i++)
+        max -= units * problem->score_terms[i]->bound(problem, head);
+    return max >= 0 ? max * max : -1;
+}
+
+#endif
