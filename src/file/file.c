@@ -97,47 +97,69 @@ rotary_status file_read(const char *path, size_t max, char **bytes, size_t *coun
     return status;
 }
 
-static bool write_all(int descriptor, const struct file_part *part)
+enum { FETCH_BYTES = 1 << 20 }; /* of a block */
+
+rotary_status file_part_blocks(const struct file_part *part, file_take *take, void *argument,
+                               rotary_error *error)
 {
-    const char *next = part->bytes;
-    size_t left = part->count;
-    while (left > 0) {
-        ssize_t written = write(descriptor, next, left);
+    if (part->bytes || part->count == 0)
+        return take(argument, part->bytes, part->count, error);
+    size_t block = part->count < FETCH_BYTES ? part->count : FETCH_BYTES;
+    char *bytes = malloc(block);
+    if (!bytes)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a block of %zu bytes", block);
+    rotary_status status = ROTARY_OK;
+    for (size_t first = 0; first < part->count && status == ROTARY_OK; first += block) {
+        size_t count = part->count - first < block ? part->count - first : block;
+        status = part->fetch(part->context, first, bytes, count, error);
+        if (status == ROTARY_OK)
+            status = take(argument, bytes, count, error);
+    }
+    free(bytes);
+    return status;
+}
+
+struct target {
+    const char *path;
+    int descriptor;
+};
+
+static rotary_status write_block(void *argument, const void *bytes, size_t count, rotary_error *error)
+{
+    const struct target *target = argument;
+    const char *next = bytes;
+    while (count > 0) {
+        ssize_t written = write(target->descriptor, next, count);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return false;
+            return fail_system(error, "write", target->path);
         next += written;
-        left -= (size_t)written;
+        count -= (size_t)written;
     }
-    return true;
+    return ROTARY_OK;
 }
 
 rotary_status file_write_parts(const char *path, const struct file_part *parts, int count,
                                rotary_error *error)
 {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor < 0)
+    struct target target = {path, open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+    if (target.descriptor < 0)
         return fail_system(error, "create", path);
     /* A device is neither synced, nor removed after a failure. */
     struct stat about;
-    bool regular = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
-    bool good = true;
-    for (int i = 0; i < count && good; i++)
-        good = write_all(descriptor, &parts[i]);
-    good = good && (!regular || fsync(descriptor) == 0);
-    int reason = errno;
+    bool regular = fstat(target.descriptor, &about) == 0 && S_ISREG(about.st_mode);
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < count && status == ROTARY_OK; i++)
+        status = file_part_blocks(&parts[i], write_block, &target, error);
+    if (status == ROTARY_OK && regular && fsync(target.descriptor) != 0)
+        status = fail_system(error, "write", path);
     /* A network file system may report a failed write only here. */
-    if (close(descriptor) != 0 && good) {
-        good = false;
-        reason = errno;
-    }
-    if (good)
-        return ROTARY_OK;
-    if (regular)
+    if (close(target.descriptor) != 0 && status == ROTARY_OK)
+        status = fail_system(error, "write", path);
+    if (status != ROTARY_OK && regular)
         unlink(path);
-    errno = reason;
-    return fail_system(error, "write", path);
+    return status;
 }
 
 rotary_status file_replace_parts(const char *path, const struct file_part *parts, int count,
@@ -167,7 +189,7 @@ rotary_status file_replace_parts(const char *path, const struct file_part *parts
 
 rotary_status file_replace(const char *path, const void *bytes, size_t count, rotary_error *error)
 {
-    struct file_part part = {bytes, count};
+    struct file_part part = {.bytes = bytes, .count = count};
     return file_replace_parts(path, &part, 1, error);
 }
 

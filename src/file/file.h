@@ -23,10 +23,19 @@ ROTARY_CHECKED rotary_status file_read(const char *path, size_t max, char **byte
 ROTARY_CHECKED rotary_status file_replace(const char *path, const void *bytes, size_t count,
                                           rotary_error *error);
 
+/* Writes bytes first ... first + count - 1 of what `context` stands for to `to`. */
+typedef rotary_status file_fetch(void *context, size_t first, void *to, size_t count, rotary_error *error);
+
 struct file_part {
-    const void *bytes;
+    const void *bytes; /* NULL: fetched, block by block, with `fetch` */
     size_t count;
+    file_fetch *fetch;
+    void *context;
 };
+/* Calls take(argument, bytes, count) for one block of a part after the other. If that fails, so does this. */
+typedef rotary_status file_take(void *argument, const void *bytes, size_t count, rotary_error *error);
+ROTARY_CHECKED rotary_status file_part_blocks(const struct file_part *part, file_take *take, void *argument,
+                                              rotary_error *error);
 /* As file_replace; the content is the parts, one after another. */
 ROTARY_CHECKED rotary_status file_replace_parts(const char *path, const struct file_part *parts, int count,
                                                 rotary_error *error);

@@ -81,7 +81,7 @@ rotary_status file_replace_json(const char *path, const json_t *object, rotary_e
     char *text = file_json_text(object, JSON_INDENT(2));
     if (!text)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the text of %s", path);
-    struct file_part parts[] = {{text, strlen(text)}, {"\n", 1}};
+    struct file_part parts[] = {{.bytes = text, .count = strlen(text)}, {.bytes = "\n", .count = 1}};
     rotary_status status = file_replace_parts(path, parts, 2, error);
     free(text);
     return status;

@@ -317,6 +317,7 @@ rotary_status npy_write(const char *path, const struct npy *array, rotary_error 
     header[7] = 0;
     header[8] = (char)((total - PREFIX_BYTES) & 0xff);
     header[9] = (char)((total - PREFIX_BYTES) >> 8);
-    struct file_part parts[] = {{header, total}, {array->data, (size_t)bytes}};
+    struct file_part parts[] = {{.bytes = header, .count = total},
+                                {.bytes = array->data, .count = (size_t)bytes}};
     return file_replace_parts(path, parts, 2, error);
 }

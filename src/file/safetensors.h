@@ -7,7 +7,8 @@
 #ifndef ROTARY_FILE_SAFETENSORS_H
 #define ROTARY_FILE_SAFETENSORS_H
 
-#include <jansson.h>
+#include "file/file.h"
+
 #include <rotary/types.h>
 
 enum { SAFETENSORS_DIMENSIONS = 8 };
@@ -17,10 +18,12 @@ struct safetensor {
     rotary_dtype dtype;
     int dimensions;
     int64_t shape[SAFETENSORS_DIMENSIONS];
-    const void *data;
+    const void *data; /* NULL when written: fetched, block by block, with `fetch` (file/file.h) */
     /* The format's name of a type that is not a rotary_dtype, such as "I8"; dtype is ignored then. NULL: the
      * type is dtype. */
     const char *other_type;
+    file_fetch *fetch;
+    void *context;
 };
 
 /* The format's name of its type: "F32", "I8". */

@@ -6,7 +6,6 @@
 
 #include "base/fail.h"
 #include "file/checksum.h"
-#include "file/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -106,7 +105,10 @@ static rotary_status assign_offsets(struct layout *layout, const char *path, con
             if (safetensors_element_bytes(&tensors[i]) != size)
                 continue;
             layout->offsets[i] = offset;
-            layout->parts[layout->count++] = (struct file_part){tensors[i].data, (size_t)bytes};
+            layout->parts[layout->count++] = (struct file_part){.bytes = tensors[i].data,
+                                                                .count = (size_t)bytes,
+                                                                .fetch = tensors[i].fetch,
+                                                                .context = tensors[i].context};
             if (__builtin_add_overflow(offset, bytes, &offset) || offset > INT64_MAX)
                 return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s: the tensors together are too large",
                                    path);
@@ -163,21 +165,32 @@ static rotary_status make_header(struct layout *layout, const char *path, const 
     free(text);
     for (int i = 0; i < SAFETENSORS_LENGTH_BYTES; i++)
         layout->length[i] = (unsigned char)(padded >> 8 * i);
-    layout->parts[0] = (struct file_part){layout->length, SAFETENSORS_LENGTH_BYTES};
-    layout->parts[1] = (struct file_part){layout->header, padded};
+    layout->parts[0] = (struct file_part){.bytes = layout->length, .count = SAFETENSORS_LENGTH_BYTES};
+    layout->parts[1] = (struct file_part){.bytes = layout->header, .count = padded};
+    return ROTARY_OK;
+}
+
+static rotary_status add_block(void *checksum, const void *bytes, size_t count, rotary_error *error)
+{
+    (void)error;
+    checksum_add(checksum, bytes, count);
     return ROTARY_OK;
 }
 
 /* Replaces the zeros in the header by the checksum of all parts. */
-static void write_checksum(struct layout *layout)
+static rotary_status write_checksum(struct layout *layout, rotary_error *error)
 {
     struct checksum checksum;
     checksum_start(&checksum);
-    for (int i = 0; i < layout->count; i++)
-        checksum_add(&checksum, layout->parts[i].bytes, layout->parts[i].count);
+    for (int i = 0; i < layout->count; i++) {
+        rotary_status status = file_part_blocks(&layout->parts[i], add_block, &checksum, error);
+        if (status != ROTARY_OK)
+            return status;
+    }
     char digits[SAFETENSORS_CHECKSUM_DIGITS + 1];
     snprintf(digits, sizeof digits, "%016" PRIx64, checksum_finish(&checksum));
     memcpy(layout->header + strlen(SAFETENSORS_CHECKSUM_PREFIX), digits, SAFETENSORS_CHECKSUM_DIGITS);
+    return ROTARY_OK;
 }
 
 static rotary_status check_metadata(const char *path, const json_t *metadata, rotary_error *error)
@@ -211,10 +224,10 @@ static rotary_status write_by(put_parts *put, const char *path, const struct saf
         status = assign_offsets(&layout, path, tensors, count, error);
     if (status == ROTARY_OK)
         status = make_header(&layout, path, tensors, count, metadata, error);
-    if (status == ROTARY_OK) {
-        write_checksum(&layout);
+    if (status == ROTARY_OK)
+        status = write_checksum(&layout, error);
+    if (status == ROTARY_OK)
         status = put(path, layout.parts, layout.count, error);
-    }
     free(layout.header);
     free(layout.offsets);
     free(layout.parts);

@@ -42,13 +42,20 @@ static struct safetensor tensor_of(const struct parameter *row, const char *name
     };
 }
 
-static const void *parameter_data(const struct parameters *parameters, enum parameter_array array,
-                                  const struct parameter *row)
+/* A tensor of a file that is written: a row of the table, in one of its arrays. */
+struct source {
+    const struct parameters *parameters;
+    struct parameter_range range;
+    char name[TENSOR_NAME_BYTES];
+};
+
+static rotary_status fetch_values(void *context, size_t first, void *to, size_t count, rotary_error *error)
 {
-    const float *const arrays[] = {[PARAMETER_VALUES] = parameters->values,
-                                   [PARAMETER_MOMENT1] = parameters->moment1,
-                                   [PARAMETER_MOMENT2] = parameters->moment2};
-    return arrays[array] + row->offset;
+    const struct source *source = context;
+    struct parameter_range range = source->range;
+    range.first = (int64_t)(first / sizeof(float));
+    range.count = (int64_t)(count / sizeof(float));
+    return parameters_read(source->parameters, range, to, error);
 }
 
 static rotary_status write_arrays(const char *path, const struct parameters *parameters,
@@ -57,21 +64,24 @@ static rotary_status write_arrays(const char *path, const struct parameters *par
 {
     int count = array_count * parameters->count;
     struct safetensor *tensors = malloc((size_t)count * sizeof *tensors);
-    char(*names)[TENSOR_NAME_BYTES] = malloc((size_t)count * sizeof *names);
+    struct source *sources = malloc((size_t)count * sizeof *sources);
     rotary_status status = ROTARY_OK;
-    if (!tensors || !names)
+    if (!tensors || !sources)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the names of %d tensors", count);
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
         const struct array *array = &arrays[i / parameters->count];
-        const struct parameter *row = &parameters->rows[i % parameters->count];
-        tensor_name(names[i], array->prefix, row);
-        tensors[i] = tensor_of(row, names[i]);
-        tensors[i].data = parameter_data(parameters, array->array, row);
+        int index = i % parameters->count;
+        sources[i].parameters = parameters;
+        sources[i].range = parameter_range(parameters, array->array, index);
+        tensor_name(sources[i].name, array->prefix, &parameters->rows[index]);
+        tensors[i] = tensor_of(&parameters->rows[index], sources[i].name);
+        tensors[i].fetch = fetch_values;
+        tensors[i].context = &sources[i];
     }
     if (status == ROTARY_OK)
         status = safetensors_write(path, tensors, count, metadata, error);
     free(tensors);
-    free(names);
+    free(sources);
     return status;
 }
 

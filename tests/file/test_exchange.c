@@ -58,8 +58,8 @@ static void write_all(void)
     for (int i = 0; i < 6; i++)
         weight[i] = (float)i - 2.5f;
     uint16_t half[2] = {0x3f80, 0xc000};
-    struct safetensor tensors[] = {{"half", ROTARY_BF16, 1, {2}, half, NULL},
-                                   {"weight", ROTARY_F32, 2, {2, 3}, weight, NULL}};
+    struct safetensor tensors[] = {{"half", ROTARY_BF16, 1, {2}, half, NULL, NULL, NULL},
+                                   {"weight", ROTARY_F32, 2, {2, 3}, weight, NULL, NULL, NULL}};
     json_t *metadata = json_pack("{s:s}", "step", "17");
     CHECK_INT(safetensors_write(scratch_path("c.safetensors"), tensors, 2, metadata, &error), ROTARY_OK);
     json_decref(metadata);

@@ -163,7 +163,7 @@ static void test_full(void)
     CHECK_TEXT(bytes, "old");
     free(bytes);
 
-    struct file_part part = {large, LARGE};
+    struct file_part part = {.bytes = large, .count = LARGE};
     CHECK_INT(file_write_parts("/dev/full", &part, 1, &error), ROTARY_IO_ERROR);
     CHECK(strstr(error.message, "No space left"));
     CHECK(file_exists("/dev/full"));

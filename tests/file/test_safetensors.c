@@ -6,6 +6,7 @@
 #include "support/check.h"
 #include "support/scratch.h"
 
+#include "base/fail.h"
 #include "base/random.h"
 #include "file/file.h"
 #include "file/safetensors.h"
@@ -23,10 +24,10 @@ static uint16_t halves[3] = {0x3c00, 0x4000, 0xc200};
 static float scalar = 2.5f;
 
 static const struct safetensor samples[] = {
-    {"halves", ROTARY_BF16, 1, {3}, halves, NULL},
-    {"layers.0.weight", ROTARY_F32, 2, {ROWS, COLUMNS}, matrix, NULL},
-    {"empty", ROTARY_F16, 2, {0, 4}, NULL, NULL},
-    {"scalar \xc3\xa9", ROTARY_F32, 0, {0}, &scalar, NULL},
+    {"halves", ROTARY_BF16, 1, {3}, halves, NULL, NULL, NULL},
+    {"layers.0.weight", ROTARY_F32, 2, {ROWS, COLUMNS}, matrix, NULL, NULL, NULL},
+    {"empty", ROTARY_F16, 2, {0, 4}, NULL, NULL, NULL, NULL},
+    {"scalar \xc3\xa9", ROTARY_F32, 0, {0}, &scalar, NULL, NULL, NULL},
 };
 enum { SAMPLES = sizeof samples / sizeof samples[0] };
 
@@ -90,11 +91,11 @@ static void test_write_refused(void)
     struct safetensor twice[2] = {samples[1], samples[1]};
     CHECK_INT(safetensors_write(path, twice, 2, NULL, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "layers.0.weight") != NULL);
-    struct safetensor negative = {"x", ROTARY_F32, 1, {-1}, NULL, NULL};
+    struct safetensor negative = {"x", ROTARY_F32, 1, {-1}, NULL, NULL, NULL, NULL};
     CHECK_INT(safetensors_write(path, &negative, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
-    struct safetensor huge = {"x", ROTARY_F32, 2, {INT64_MAX, 4}, NULL, NULL};
+    struct safetensor huge = {"x", ROTARY_F32, 2, {INT64_MAX, 4}, NULL, NULL, NULL, NULL};
     CHECK_INT(safetensors_write(path, &huge, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
-    struct safetensor deep = {"x", ROTARY_F32, 9, {0}, NULL, NULL};
+    struct safetensor deep = {"x", ROTARY_F32, 9, {0}, NULL, NULL, NULL, NULL};
     CHECK_INT(safetensors_write(path, &deep, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
     json_t *metadata = json_pack("{s:i}", "step", 3);
     CHECK_INT(safetensors_write(path, samples, SAMPLES, metadata, &error), ROTARY_INVALID_ARGUMENT);
@@ -306,7 +307,7 @@ static void test_any_type(void)
     struct safetensor tensors[TYPES + 1];
     for (int i = 0; i < TYPES; i++) {
         snprintf(names[i], sizeof names[i], "%d", i);
-        tensors[i] = (struct safetensor){names[i], ROTARY_F32, 1, {3}, bytes, types[i]};
+        tensors[i] = (struct safetensor){names[i], ROTARY_F32, 1, {3}, bytes, types[i], NULL, NULL};
     }
     tensors[TYPES] = samples[0];
     const char *path = scratch_path("any.safetensors");
@@ -335,8 +336,68 @@ static void test_any_type(void)
     CHECK_INT(safetensors_write(path, tensors, 1, NULL, &error), ROTARY_INVALID_ARGUMENT);
 }
 
+/* Data that is not in memory as a whole, and how many times a block of it was fetched. */
+struct remote {
+    size_t fails_at; /* the first byte that cannot be had */
+    int calls;
+};
+
+static unsigned char remote_byte(size_t at)
+{
+    return (unsigned char)(at * 31 + at / 1000);
+}
+
+static rotary_status fetch_remote(void *context, size_t first, void *to, size_t count, rotary_error *error)
+{
+    struct remote *remote = context;
+    unsigned char *bytes = to;
+    remote->calls++;
+    if (first + count > remote->fails_at)
+        return rotary_fail(error, ROTARY_IO_ERROR, "the backend is gone");
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = remote_byte(first + i);
+    return ROTARY_OK;
+}
+
+/* A tensor that is fetched in blocks gives the file that it gives from memory; if it cannot be fetched, no
+ * file. */
+static void test_fetched(void)
+{
+    enum { ELEMENTS = 700000 };
+    const size_t bytes = ELEMENTS * sizeof(float);
+    unsigned char *data = malloc(bytes);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = remote_byte(i);
+    struct remote remote = {.fails_at = bytes};
+    struct safetensor tensors[2] = {samples[1], {.name = "far", .dimensions = 1, .shape = {ELEMENTS}}};
+    tensors[1].data = data;
+    const char *from_memory = scratch_path("memory.safetensors");
+    CHECK_INT(safetensors_write(from_memory, tensors, 2, NULL, NULL), ROTARY_OK);
+    tensors[1].data = NULL;
+    tensors[1].fetch = fetch_remote;
+    tensors[1].context = &remote;
+    const char *fetched = scratch_path("fetched.safetensors");
+    CHECK_INT(safetensors_write(fetched, tensors, 2, NULL, NULL), ROTARY_OK);
+    CHECK(remote.calls > 2);
+    char *first, *second;
+    size_t first_count = 0, second_count = 1;
+    CHECK_INT(file_read(from_memory, 1 << 24, &first, &first_count, NULL), ROTARY_OK);
+    CHECK_INT(file_read(fetched, 1 << 24, &second, &second_count, NULL), ROTARY_OK);
+    CHECK(first_count > bytes && first_count == second_count && memcmp(first, second, first_count) == 0);
+    free(first);
+    free(second);
+    free(data);
+    rotary_error error;
+    remote.fails_at = bytes / 2;
+    const char *failed = scratch_path("failed.safetensors");
+    CHECK_INT(safetensors_write(failed, tensors, 2, NULL, &error), ROTARY_IO_ERROR);
+    CHECK_TEXT(error.message, "the backend is gone");
+    CHECK(!file_exists(failed));
+}
+
 int main(void)
 {
+    test_fetched();
     test_any_type();
     test_round_trip();
     test_write_refused();

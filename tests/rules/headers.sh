@@ -21,6 +21,10 @@ if ! echo '#include <immintrin.h>' | "$compiler" -E -x c - >/dev/null 2>&1; then
     vectors=
     headers=$(printf '%s\n' "$headers" | grep -v '/\(amx\|bf16\)[^/]*\.h$')
 fi
+# A header of macros alone is an empty translation unit without this declaration.
+declaration=$(mktemp)
+trap 'rm -f "$declaration"' EXIT
+echo 'extern int not_empty;' >"$declaration"
 # shellcheck disable=SC2086 # lists of words
 "$compiler" "$standard" -fsyntax-only -Wall -Wextra -Wpedantic -Wno-psabi -Werror \
-    -D_GNU_SOURCE -DROTARY_VARIANT=scalar $vectors -Iinclude -Isrc -I"$generated" -x "$language" $headers
+    -D_GNU_SOURCE -DROTARY_VARIANT=scalar -include "$declaration" $vectors -Iinclude -Isrc -I"$generated" -x "$language" $headers

@@ -223,7 +223,8 @@ static void write_metadata(const char *folder, const char *format, const char *s
     if (missing)
         json_object_del(metadata, missing);
     float value = 1.0f;
-    struct safetensor tensor = {"matrix", ROTARY_F32, 1, {1}, &value, NULL};
+    struct safetensor tensor = {
+        .name = "matrix", .dtype = ROTARY_F32, .dimensions = 1, .shape = {1}, .data = &value};
     char path[600];
     snprintf(path, sizeof path, "%s/" OPTIMIZER, folder);
     rotary_error error;
