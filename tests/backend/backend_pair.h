@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The cpu backend and the reference backend side by side: tensors that both have, and the comparison of what
+ * an operation made of them.
+ */
+#ifndef BACKEND_PAIR_H
+#define BACKEND_PAIR_H
+
+#include "backend/backend.h"
+
+enum side { SIDE_CPU, SIDE_REFERENCE, SIDES };
+enum { MAX_TENSORS = 24 };
+
+/* [rows, columns] in the memory of each backend; rows are `stride` elements apart. */
+struct tensor {
+    rotary_dtype dtype;
+    int64_t rows, columns, stride;
+    void *memory[SIDES];
+};
+
+struct pair {
+    struct backend backends[SIDES];
+    struct tensor tensors[MAX_TENSORS];
+    int count;
+    uint64_t seed; /* of the next tensor's numbers */
+};
+
+/* Both of `storage`; the cpu backend on this instruction set. ROTARY_UNSUPPORTED where it cannot. */
+rotary_status pair_create(struct pair *pair, rotary_isa isa, rotary_dtype storage, rotary_error *error);
+void pair_destroy(struct pair *pair);
+/* Releases all tensors. */
+void pair_clear(struct pair *pair);
+
+/* Random numbers, signed and of wide range (2^-octaves ... 2^octaves times a normal number); the same on both
+ * sides. The gap between rows is filled too. The pointer stays valid until pair_clear. */
+struct tensor *pair_tensor(struct pair *pair, rotary_dtype dtype, int64_t rows, int64_t columns, int octaves);
+/* Of the storage type, with a gap of some elements behind each row. */
+struct tensor *pair_storage(struct pair *pair, int64_t rows, int64_t columns);
+/* Contiguous f32. */
+struct tensor *pair_floats(struct pair *pair, int64_t rows, int64_t columns);
+/* Bytes of the host, on both sides. */
+struct tensor *pair_bytes(struct pair *pair, const void *host, size_t bytes);
+
+struct matrix on(const struct tensor *tensor, enum side side);
+float *floats_on(const struct tensor *tensor, enum side side); /* NULL for a NULL tensor */
+
+/* Compares all elements, those of the gaps too: |cpu - reference| <= bound * (the rms of the reference +
+ * |reference|). */
+void pair_compare(struct pair *pair, const struct tensor *tensor, double bound, const char *what);
+void pair_read(struct pair *pair, const struct tensor *tensor, enum side side, void *host, size_t bytes);
+
+#endif

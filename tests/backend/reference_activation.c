@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Activations of the reference backend.
+ */
+#include "backend/reference_operations.h"
+
+#include <math.h>
+
+static double sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static double cumulative(double x)
+{
+    return 0.5 * erfc(-x * sqrt(0.5));
+}
+
+static double density(double x)
+{
+    return exp(-0.5 * x * x) / sqrt(2.0 * 3.14159265358979324);
+}
+
+rotary_status reference_activation_forward(const struct backend *backend,
+                                           const struct backend_activation_forward *call, rotary_error *error)
+{
+    (void)error;
+    struct matrix out = call->out;
+    reference_check_matrix(backend, out, "output of an activation");
+    reference_check_matrix(backend, call->pre, "input of an activation");
+    for (int64_t row = 0; row < out.rows; row++)
+        for (int64_t i = 0; i < out.columns; i++) {
+            double x = reference_get(call->pre, row, i), y = x > 0.0 ? x : 0.0;
+            if (call->kind == ACTIVATION_GELU)
+                y = x * cumulative(x);
+            if (call->kind == ACTIVATION_SWIGLU)
+                y = x * sigmoid(x) * reference_get(call->pre, row, out.columns + i);
+            reference_set(out, row, i, y);
+        }
+    return ROTARY_OK;
+}
+
+rotary_status reference_activation_backward(const struct backend *backend,
+                                            const struct backend_activation_backward *call,
+                                            rotary_error *error)
+{
+    (void)error;
+    struct matrix d_out = call->d_out;
+    reference_check_matrix(backend, d_out, "gradient of an activation");
+    reference_check_matrix(backend, call->saved, "saved input or output of an activation");
+    reference_check_matrix(backend, call->d_pre, "gradient of the input of an activation");
+    for (int64_t row = 0; row < d_out.rows; row++)
+        for (int64_t i = 0; i < d_out.columns; i++) {
+            double d = reference_get(d_out, row, i), x = reference_get(call->saved, row, i);
+            double derivative = x > 0.0 ? 1.0 : 0.0;
+            if (call->kind == ACTIVATION_GELU)
+                derivative = cumulative(x) + x * density(x);
+            if (call->kind == ACTIVATION_SWIGLU) {
+                double s = sigmoid(x);
+                derivative = reference_get(call->saved, row, d_out.columns + i) * s * (1.0 + x * (1.0 - s));
+                reference_set(call->d_pre, row, d_out.columns + i, d * x * s);
+            }
+            reference_set(call->d_pre, row, i, d * derivative);
+        }
+    return ROTARY_OK;
+}

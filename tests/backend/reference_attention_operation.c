@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention of the reference backend: every score of a head in double, nothing in tiles.
+ */
+#include "backend/reference_operations.h"
+
+#include "backend/reference_scores.h"
+#include "base/element.h"
+#include "base/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows of a view ---- */
+
+/* Head `head` of the tokens first ... first + count - 1 of a batch entry. Token i is rotated to positions[i]
+ * or, where that is NULL, to position + i. */
+struct rows {
+    int64_t entry, first, count, head, position;
+    const int32_t *positions;
+};
+
+static int64_t position_of(struct rows rows, int64_t row)
+{
+    return rows.positions ? rows.positions[row] : rows.position + row;
+}
+
+static int64_t element_of(rotary_attention_const_view view, struct rows rows, int64_t row)
+{
+    return rows.entry * view.batch_stride + (rows.first + row) * view.time_stride +
+           rows.head * view.head_stride;
+}
+
+static double *load_rows(const struct attention_plan *plan, rotary_attention_const_view view,
+                         struct rows rows, const struct reference_rotation_plan *rotation)
+{
+    int64_t dim = plan->config.head_dim;
+    double *to = reference_doubles(rows.count * dim);
+    for (int64_t row = 0; row < rows.count; row++) {
+        for (int64_t i = 0; i < dim; i++)
+            to[row * dim + i] =
+                (double)rotary_element(view.data, element_of(view, rows, row) + i, plan->config.dtype);
+        if (rotation)
+            reference_rotate(rotation, to + row * dim, position_of(rows, row), REFERENCE_ROTATE);
+    }
+    return to;
+}
+
+static rotary_attention_const_view readable(rotary_attention_view view)
+{
+    return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
+}
+
+static void store_row(const struct attention_plan *plan, rotary_attention_view view, struct rows rows,
+                      int64_t row, const double *from)
+{
+    for (int64_t i = 0; i < plan->config.head_dim; i++)
+        rotary_set_element(view.data, element_of(readable(view), rows, row) + i, plan->config.dtype,
+                           (float)from[i]);
+}
+
+/* Stores rows rotated back: what is outside attention is not rotated. Frees `from`. */
+static void store_rows(const struct attention_plan *plan, rotary_attention_view view, struct rows rows,
+                       const struct reference_rotation_plan *rotation, double *from)
+{
+    for (int64_t row = 0; row < rows.count; row++) {
+        double *at = from + row * plan->config.head_dim;
+        reference_rotate(rotation, at, position_of(rows, row), REFERENCE_TRANSPOSED);
+        store_row(plan, view, rows, row, at);
+    }
+    free(from);
+}
+
+/* ---- plans ---- */
+
+rotary_status reference_attention_create(const struct backend *backend, struct attention_plan **plan,
+                                         const rotary_attention_config *config, rotary_error *error)
+{
+    struct attention_plan *made = calloc(1, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention");
+    made->config = *config;
+    made->config.dtype = backend->storage;
+    if (config->scale == 0.0f)
+        made->config.scale = (float)(1.0 / sqrt((double)config->head_dim));
+    rotary_status status = reference_rotation_plan_create(&made->rotation, config->rope, false, error);
+    if (status == ROTARY_OK)
+        status = reference_rotation_plan_create(&made->value_rotation, config->value_rope, true, error);
+    if (status == ROTARY_OK)
+        *plan = made;
+    else
+        free(made);
+    return status;
+}
+
+void reference_attention_destroy(const struct backend *backend, struct attention_plan *plan)
+{
+    (void)backend;
+    free(plan);
+}
+
+/* A workspace is overwritten with NaN before an operation and after it. */
+static void spoil(const struct backend *backend, void *workspace, size_t bytes)
+{
+    reference_check_array(backend, workspace, 1, bytes, "workspace of attention");
+    memset(workspace, 0xff, bytes);
+}
+
+size_t reference_attention_bytes(const struct attention_plan *plan, rotary_attention_shape shape,
+                                 const rotary_attention_packed_sequences *packed)
+{
+    (void)packed;
+    return (size_t)(shape.batch * plan->config.heads * (shape.queries + shape.keys)) * sizeof(double);
+}
+
+size_t reference_attention_decode_bytes(const struct attention_plan *plan, int64_t batch, int64_t queries,
+                                        int64_t capacity)
+{
+    return (size_t)(batch * plan->config.heads * (queries + capacity)) * sizeof(double);
+}
+
+static void check_view(const struct backend *backend, const struct attention_plan *plan,
+                       rotary_attention_const_view view, const int64_t shape[3], const char *what)
+{
+    const int64_t strides[] = {view.batch_stride, view.time_stride, view.head_stride};
+    int64_t elements = plan->config.head_dim;
+    for (int i = 0; i < 3; i++)
+        elements += (shape[i] - 1) * strides[i];
+    reference_check_array(backend, view.data, elements, rotary_dtype_size(plan->config.dtype), what);
+}
+
+/* ---- forward and backward ---- */
+
+/* One sequence of a call: a batch entry, or some rows of the only one. */
+struct sequence {
+    int64_t entry, first_query_row, queries, first_key_row, keys;
+    int64_t key_length; /* keys that are attended to */
+};
+
+static int64_t sequences_of(const rotary_attention_forward_call *call)
+{
+    return call->packed_sequences.query_starts ? call->packed_sequences.sequences : call->shape.batch;
+}
+
+static struct sequence sequence_of(const rotary_attention_forward_call *call, int64_t s)
+{
+    const rotary_attention_packed_sequences *packed = &call->packed_sequences;
+    const int32_t *queries = packed->query_starts, *keys = packed->key_starts ? packed->key_starts : queries;
+    if (queries)
+        return (struct sequence){.first_query_row = queries[s],
+                                 .queries = queries[s + 1] - queries[s],
+                                 .first_key_row = keys[s],
+                                 .keys = keys[s + 1] - keys[s],
+                                 .key_length = keys[s + 1] - keys[s]};
+    return (struct sequence){.entry = s,
+                             .queries = call->shape.queries,
+                             .keys = call->shape.keys,
+                             .key_length = call->key_lengths ? call->key_lengths[s] : call->shape.keys};
+}
+
+static struct rows query_rows(const rotary_attention_forward_call *call, struct sequence sequence,
+                              int64_t head)
+{
+    struct rows rows = {.entry = sequence.entry,
+                        .first = sequence.first_query_row,
+                        .count = sequence.queries,
+                        .head = head,
+                        .position = call->shape.first_query};
+    if (call->query_positions)
+        rows.positions = call->query_positions + rows.entry * call->shape.queries + rows.first;
+    return rows;
+}
+
+static struct rows key_rows(const rotary_attention_forward_call *call, struct sequence sequence, int64_t head)
+{
+    struct rows rows = {.entry = sequence.entry,
+                        .first = sequence.first_key_row,
+                        .count = sequence.keys,
+                        .head = head,
+                        .position = call->shape.first_key};
+    if (call->key_positions)
+        rows.positions = call->key_positions + rows.entry * call->shape.keys + rows.first;
+    return rows;
+}
+
+static struct reference_head head_load(const struct attention_plan *plan,
+                                       const rotary_attention_forward_call *call, struct sequence sequence,
+                                       int64_t h)
+{
+    const rotary_attention_config *config = &plan->config;
+    struct rows queries = query_rows(call, sequence, h);
+    struct rows keys = key_rows(call, sequence, h / (config->heads / config->key_value_heads));
+    keys.count = sequence.key_length;
+    struct reference_head head = {.config = config,
+                                  .queries = sequence.queries,
+                                  .keys = keys.count,
+                                  .first_query = call->shape.first_query,
+                                  .first_key = call->shape.first_key,
+                                  .query = load_rows(plan, call->query, queries, &plan->rotation),
+                                  .key = load_rows(plan, call->key, keys, &plan->rotation),
+                                  .value = load_rows(plan, call->value, keys, &plan->value_rotation),
+                                  .bias_stride = call->bias.query_stride,
+                                  .p = reference_doubles(keys.count),
+                                  .d_softcap = reference_doubles(keys.count)};
+    if (call->bias.data)
+        head.bias = call->bias.data + sequence.entry * call->bias.batch_stride + h * call->bias.head_stride +
+                    sequence.first_query_row * call->bias.query_stride + sequence.first_key_row;
+    return head;
+}
+
+static void attention_forward(const struct attention_plan *plan, const rotary_attention_forward_call *call)
+{
+    rotary_attention_shape shape = call->shape;
+    int64_t dim = plan->config.head_dim, heads = plan->config.heads;
+    for (int64_t s = 0; s < sequences_of(call); s++)
+        for (int64_t h = 0; h < heads; h++) {
+            struct sequence sequence = sequence_of(call, s);
+            struct reference_head head = head_load(plan, call, sequence, h);
+            struct rows rows = query_rows(call, sequence, h);
+            double *context = reference_doubles(rows.count * dim);
+            for (int64_t m = 0; m < rows.count; m++) {
+                double log_sum_exp = reference_attend(&head, m, context + m * dim);
+                if (call->log_sum_exp)
+                    call->log_sum_exp[(rows.entry * heads + h) * shape.queries + rows.first + m] =
+                        (float)log_sum_exp;
+            }
+            store_rows(plan, call->output, rows, &plan->value_rotation, context);
+            reference_head_free(&head);
+        }
+}
+
+/* The inputs of the forward pass of a backward pass. */
+static rotary_attention_forward_call inputs_of(const rotary_attention_backward_call *call)
+{
+    return (rotary_attention_forward_call){.shape = call->shape,
+                                           .query = call->query,
+                                           .key = call->key,
+                                           .value = call->value,
+                                           .bias = call->bias,
+                                           .packed_sequences = call->packed_sequences,
+                                           .key_lengths = call->key_lengths,
+                                           .query_positions = call->query_positions,
+                                           .key_positions = call->key_positions};
+}
+
+static void head_backward(const struct attention_plan *plan, const rotary_attention_backward_call *call,
+                          struct sequence sequence, int64_t h, struct reference_head_gradients gradients)
+{
+    const rotary_attention_forward_call inputs = inputs_of(call);
+    int64_t dim = plan->config.head_dim;
+    struct reference_head head = head_load(plan, &inputs, sequence, h);
+    struct rows rows = query_rows(&inputs, sequence, h);
+    double *d_context = load_rows(plan, call->output_gradient, rows, &plan->value_rotation);
+    gradients.query = reference_doubles(rows.count * dim);
+    for (int64_t m = 0; m < rows.count; m++) {
+        int64_t at = (rows.entry * plan->config.heads + h) * call->shape.queries + rows.first + m;
+        reference_attend_backward(&head, m, (double)call->log_sum_exp[at], d_context + m * dim, &gradients);
+    }
+    store_rows(plan, call->query_gradient, rows, &plan->rotation, gradients.query);
+    free(d_context);
+    reference_head_free(&head);
+}
+
+static void attention_backward(const struct attention_plan *plan, const rotary_attention_backward_call *call)
+{
+    const rotary_attention_forward_call inputs = inputs_of(call);
+    int64_t dim = plan->config.head_dim, shared = plan->config.key_value_heads,
+            group = plan->config.heads / shared;
+    for (int64_t s = 0; s < sequences_of(&inputs); s++)
+        for (int64_t h = 0; h < shared; h++) {
+            struct sequence sequence = sequence_of(&inputs, s);
+            struct rows rows = key_rows(&inputs, sequence, h);
+            struct reference_head_gradients gradients = {.key = reference_doubles(rows.count * dim),
+                                                         .value = reference_doubles(rows.count * dim)};
+            for (int64_t query_head = h * group; query_head < (h + 1) * group; query_head++)
+                head_backward(plan, call, sequence, query_head, gradients);
+            store_rows(plan, call->key_gradient, rows, &plan->rotation, gradients.key);
+            store_rows(plan, call->value_gradient, rows, &plan->value_rotation, gradients.value);
+        }
+}
+
+/* ---- decoding ---- */
+
+static struct rows new_tokens(const rotary_attention_decode_call *call, int64_t entry, int64_t head)
+{
+    struct rows rows = {
+        .entry = entry, .count = call->queries, .head = head, .position = call->lengths[entry]};
+    if (call->positions)
+        rows.positions = call->positions + entry * call->queries;
+    return rows;
+}
+
+/* Rotates the new tokens of a head and stores them behind those of the cache. */
+static void append(const struct attention_plan *plan, const rotary_attention_decode_call *call,
+                   rotary_attention_view cache, rotary_attention_const_view from, struct rows rows,
+                   const struct reference_rotation_plan *rotation)
+{
+    double *added = load_rows(plan, from, rows, rotation);
+    for (int64_t row = 0; row < rows.count; row++) {
+        struct rows to = {.entry = rows.entry,
+                          .first = (call->lengths[rows.entry] + row) % call->capacity,
+                          .count = 1,
+                          .head = rows.head};
+        store_row(plan, cache, to, 0, added + row * plan->config.head_dim);
+    }
+    free(added);
+}
+
+/* Tokens first ... first + count - 1 of a head of the cache, which are rotated already. */
+static double *cached(const struct attention_plan *plan, const rotary_attention_decode_call *call,
+                      rotary_attention_view cache, struct rows rows)
+{
+    int64_t dim = plan->config.head_dim;
+    double *to = reference_doubles(rows.count * dim);
+    for (int64_t row = 0; row < rows.count; row++) {
+        struct rows from = {
+            .entry = rows.entry, .first = (rows.first + row) % call->capacity, .count = 1, .head = rows.head};
+        double *token = load_rows(plan, readable(cache), from, NULL);
+        memcpy(to + row * dim, token, (size_t)dim * sizeof *to);
+        free(token);
+    }
+    return to;
+}
+
+static void decode_head(const struct attention_plan *plan, const rotary_attention_decode_call *call,
+                        int64_t entry, int64_t h)
+{
+    const rotary_attention_config *config = &plan->config;
+    int64_t length = call->lengths[entry], end = length + call->queries;
+    int64_t first = config->window > 0 && length + 1 > config->window ? length + 1 - config->window : 0;
+    struct rows rows = new_tokens(call, entry, h);
+    struct rows keys = {.entry = entry,
+                        .first = first,
+                        .count = end - first,
+                        .head = h / (config->heads / config->key_value_heads)};
+    struct reference_head head = {.config = config,
+                                  .queries = call->queries,
+                                  .keys = keys.count,
+                                  .first_query = length,
+                                  .first_key = first,
+                                  .query = load_rows(plan, call->query, rows, &plan->rotation),
+                                  .key = cached(plan, call, call->key_cache, keys),
+                                  .value = cached(plan, call, call->value_cache, keys),
+                                  .bias_stride = call->bias.query_stride,
+                                  .p = reference_doubles(keys.count),
+                                  .d_softcap = reference_doubles(keys.count)};
+    if (call->bias.data)
+        head.bias = call->bias.data + entry * call->bias.batch_stride + h * call->bias.head_stride + first;
+    double *context = reference_doubles(rows.count * config->head_dim);
+    for (int64_t m = 0; m < rows.count; m++)
+        reference_attend(&head, m, context + m * config->head_dim);
+    store_rows(plan, call->output, rows, &plan->value_rotation, context);
+    reference_head_free(&head);
+}
+
+static void attention_decode(const struct attention_plan *plan, const rotary_attention_decode_call *call)
+{
+    for (int64_t entry = 0; entry < call->batch; entry++) {
+        for (int64_t h = 0; h < plan->config.key_value_heads; h++) {
+            struct rows rows = new_tokens(call, entry, h);
+            append(plan, call, call->key_cache, call->key, rows, &plan->rotation);
+            append(plan, call, call->value_cache, call->value, rows, &plan->value_rotation);
+        }
+        for (int64_t h = 0; h < plan->config.heads; h++)
+            decode_head(plan, call, entry, h);
+    }
+}
+
+/* ---- the operations ---- */
+
+/* Of queries, keys and values. */
+static void check_inputs(const struct backend *backend, const struct attention_plan *plan,
+                         const rotary_attention_forward_call *call)
+{
+    rotary_attention_shape shape = call->shape;
+    const int64_t queries[] = {shape.batch, shape.queries, plan->config.heads},
+                  keys[] = {shape.batch, shape.keys, plan->config.key_value_heads};
+    check_view(backend, plan, call->query, queries, "queries");
+    check_view(backend, plan, call->key, keys, "keys");
+    check_view(backend, plan, call->value, keys, "values");
+    check_view(backend, plan, readable(call->output), queries, "output of attention");
+    reference_check_array(backend, call->log_sum_exp, shape.batch * plan->config.heads * shape.queries,
+                          sizeof(float), "log-sum-exp");
+    reference_check_host(backend, call->packed_sequences.query_starts, "starts of sequences");
+    reference_check_host(backend, call->packed_sequences.key_starts, "starts of sequences");
+    reference_check_host(backend, call->key_lengths, "lengths of keys");
+    reference_check_host(backend, call->query_positions, "positions of queries");
+    reference_check_host(backend, call->key_positions, "positions of keys");
+}
+
+rotary_status reference_attention_forward(const struct backend *backend,
+                                          const struct backend_attention_forward *call, rotary_error *error)
+{
+    (void)error;
+    size_t bytes = reference_attention_bytes(call->plan, call->call->shape, NULL);
+    check_inputs(backend, call->plan, call->call);
+    spoil(backend, call->call->workspace, bytes);
+    attention_forward(call->plan, call->call);
+    spoil(backend, call->call->workspace, bytes);
+    return ROTARY_OK;
+}
+
+rotary_status reference_attention_backward(const struct backend *backend,
+                                           const struct backend_attention_backward *call, rotary_error *error)
+{
+    (void)error;
+    const rotary_attention_backward_call *of = call->call;
+    const int64_t queries[] = {of->shape.batch, of->shape.queries, call->plan->config.heads},
+                  keys[] = {of->shape.batch, of->shape.keys, call->plan->config.key_value_heads};
+    size_t bytes = reference_attention_bytes(call->plan, of->shape, NULL);
+    const rotary_attention_forward_call inputs = inputs_of(of);
+    check_inputs(backend, call->plan, &inputs);
+    check_view(backend, call->plan, of->output, queries, "output of attention");
+    reference_check_array(backend, of->log_sum_exp,
+                          of->shape.batch * call->plan->config.heads * of->shape.queries, sizeof(float),
+                          "log-sum-exp");
+    check_view(backend, call->plan, of->output_gradient, queries, "gradient of attention's output");
+    check_view(backend, call->plan, readable(of->query_gradient), queries, "gradient of queries");
+    check_view(backend, call->plan, readable(of->key_gradient), keys, "gradient of keys");
+    check_view(backend, call->plan, readable(of->value_gradient), keys, "gradient of values");
+    spoil(backend, of->workspace, bytes);
+    attention_backward(call->plan, of);
+    spoil(backend, of->workspace, bytes);
+    return ROTARY_OK;
+}
+
+rotary_status reference_attention_decode(const struct backend *backend,
+                                         const struct backend_attention_decode *call, rotary_error *error)
+{
+    (void)error;
+    const rotary_attention_decode_call *of = call->call;
+    const int64_t queries[] = {of->batch, of->queries, call->plan->config.heads},
+                  keys[] = {of->batch, of->queries, call->plan->config.key_value_heads},
+                  cached_keys[] = {of->batch, of->capacity, call->plan->config.key_value_heads};
+    size_t bytes = reference_attention_decode_bytes(call->plan, of->batch, of->queries, of->capacity);
+    check_view(backend, call->plan, of->query, queries, "queries");
+    check_view(backend, call->plan, of->key, keys, "keys");
+    check_view(backend, call->plan, of->value, keys, "values");
+    check_view(backend, call->plan, readable(of->key_cache), cached_keys, "cache of keys");
+    check_view(backend, call->plan, readable(of->value_cache), cached_keys, "cache of values");
+    check_view(backend, call->plan, readable(of->output), queries, "output of attention");
+    reference_check_host(backend, of->lengths, "lengths of the caches");
+    reference_check_host(backend, of->positions, "positions of new tokens");
+    spoil(backend, of->workspace, bytes);
+    attention_decode(call->plan, of);
+    spoil(backend, of->workspace, bytes);
+    return ROTARY_OK;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Embedding of the reference backend, and what moves rows.
+ */
+#include "backend/reference_operations.h"
+
+static int64_t position_of(int64_t row, int64_t time, const int32_t *positions)
+{
+    return positions ? positions[row] : row % time;
+}
+
+rotary_status reference_embedding_forward(const struct backend *backend,
+                                          const struct backend_embedding_forward *call, rotary_error *error)
+{
+    (void)error;
+    int64_t width = call->width;
+    reference_check_array(backend, call->out, call->rows * width, sizeof(float), "embedding");
+    reference_check_array(backend, call->tokens, call->rows, sizeof(int32_t), "tokens");
+    reference_check_array(backend, call->positions, call->rows, sizeof(int32_t), "positions");
+    for (int64_t row = 0; row < call->rows; row++) {
+        const float *token = call->table + call->tokens[row] * width, *position = NULL;
+        reference_check_array(backend, token, width, sizeof(float), "embedding of a token");
+        if (call->position_table)
+            position = call->position_table + position_of(row, call->time, call->positions) * width;
+        reference_check_array(backend, position, width, sizeof(float), "embedding of a position");
+        for (int64_t i = 0; i < width; i++) {
+            double x = (double)call->scale * (double)token[i] + (position ? (double)position[i] : 0.0);
+            call->out[row * width + i] = (float)(x * reference_dropout(call->dropout, row, i));
+        }
+    }
+    return ROTARY_OK;
+}
+
+rotary_status reference_embedding_backward(const struct backend *backend,
+                                           const struct backend_embedding_backward *call, rotary_error *error)
+{
+    (void)error;
+    int64_t width = call->width;
+    reference_check_array(backend, call->d_out, call->rows * width, sizeof(float), "gradient of embeddings");
+    reference_check_array(backend, call->tokens, call->rows, sizeof(int32_t), "tokens");
+    reference_check_array(backend, call->positions, call->rows, sizeof(int32_t), "positions");
+    for (int64_t row = 0; row < call->rows; row++) {
+        float *token = call->d_table ? call->d_table + call->tokens[row] * width : NULL, *position = NULL;
+        if (call->d_position_table)
+            position = call->d_position_table + position_of(row, call->time, call->positions) * width;
+        reference_check_array(backend, token, width, sizeof(float), "gradient of a token");
+        reference_check_array(backend, position, width, sizeof(float), "gradient of a position");
+        for (int64_t i = 0; i < width; i++) {
+            double d = (double)call->d_out[row * width + i] * reference_dropout(call->dropout, row, i);
+            if (token)
+                token[i] = (float)((double)token[i] + (double)call->scale * d);
+            if (position)
+                position[i] = (float)((double)position[i] + d);
+        }
+    }
+    return ROTARY_OK;
+}
+
+rotary_status reference_cast(const struct backend *backend, const struct backend_cast *call,
+                             rotary_error *error)
+{
+    (void)error;
+    struct matrix out = call->out;
+    reference_check_matrix(backend, out, "output of a cast");
+    reference_check_array(backend, call->in, out.rows * out.columns, sizeof(float), "input of a cast");
+    for (int64_t row = 0; row < out.rows; row++)
+        for (int64_t i = 0; i < out.columns; i++)
+            reference_set(out, row, i, (double)call->in[row * out.columns + i]);
+    return ROTARY_OK;
+}
+
+rotary_status reference_add(const struct backend *backend, const struct backend_add *call,
+                            rotary_error *error)
+{
+    (void)error;
+    struct matrix in = call->in;
+    reference_check_matrix(backend, in, "what is added");
+    reference_check_array(backend, call->to, in.rows * in.columns, sizeof(float), "sum");
+    for (int64_t row = 0; row < in.rows; row++)
+        for (int64_t i = 0; i < in.columns; i++) {
+            float *to = &call->to[row * in.columns + i];
+            *to = (float)((double)*to + reference_get(in, row, i));
+        }
+    return ROTARY_OK;
+}
+
+rotary_status reference_copy_rows(const struct backend *backend, const struct backend_copy_rows *call,
+                                  rotary_error *error)
+{
+    (void)error;
+    reference_check_matrix(backend, call->out, "copied rows");
+    reference_check_host(backend, call->index, "indices of rows");
+    for (int64_t row = 0; row < call->out.rows; row++) {
+        struct matrix from = matrix_rows(call->in, call->index ? call->index[row] : row, 1);
+        reference_check_matrix(backend, from, "rows to copy");
+        for (int64_t i = 0; i < call->out.columns; i++)
+            reference_set(call->out, row, i, reference_get(from, 0, i));
+    }
+    return ROTARY_OK;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loss of the reference backend.
+ */
+#include "backend/reference_operations.h"
+
+#include "base/batch.h"
+
+#include <math.h>
+
+/* Fills `logits` with probabilities, adds the loss of the row. */
+static void softmax_row(struct matrix logits, int64_t row, int32_t target, struct loss_sums *sums)
+{
+    int64_t argmax = 0;
+    double sum = 0.0, at_target = reference_get(logits, row, target);
+    for (int64_t i = 1; i < logits.columns; i++)
+        if (reference_get(logits, row, i) > reference_get(logits, row, argmax))
+            argmax = i;
+    double max = reference_get(logits, row, argmax);
+    for (int64_t i = 0; i < logits.columns; i++)
+        sum += exp(reference_get(logits, row, i) - max);
+    for (int64_t i = 0; i < logits.columns; i++)
+        reference_set(logits, row, i, exp(reference_get(logits, row, i) - max) / sum);
+    sums->total += log(sum) + max - at_target;
+    sums->counted++;
+    sums->correct += argmax == target;
+}
+
+rotary_status reference_cross_entropy(const struct backend *backend, const struct backend_cross_entropy *call,
+                                      rotary_error *error)
+{
+    (void)error;
+    double scale = (double)call->gradient_scale, smoothing = (double)call->smoothing;
+    reference_check_matrix(backend, call->logits, "logits");
+    reference_check_array(backend, call->targets, call->logits.rows, sizeof(int32_t), "targets");
+    reference_check_matrix(backend, call->gradient, "gradient of the logits");
+    reference_check_array(backend, call->sums, 1, sizeof *call->sums, "sums of the loss");
+    for (int64_t row = 0; row < call->logits.rows; row++) {
+        int32_t target = call->targets[row];
+        if (target != BATCH_IGNORED)
+            softmax_row(call->logits, row, target, call->sums);
+        for (int64_t i = 0; call->gradient.data && i < call->logits.columns; i++) {
+            double wanted = smoothing / (double)call->logits.columns + (i == target ? 1.0 - smoothing : 0.0);
+            double d = scale * (reference_get(call->logits, row, i) - wanted);
+            reference_set(call->gradient, row, i, target == BATCH_IGNORED ? 0.0 : d);
+        }
+    }
+    return ROTARY_OK;
+}
+
+rotary_status reference_add_sums(const struct backend *backend, const struct backend_add_sums *call,
+                                 rotary_error *error)
+{
+    (void)error;
+    reference_check_array(backend, call->to, 1, sizeof *call->to, "sums of the loss");
+    reference_check_array(backend, call->from, 1, sizeof *call->from, "sums to add");
+    call->to->total += call->from->total;
+    call->to->counted += call->from->counted;
+    call->to->correct += call->from->correct;
+    return ROTARY_OK;
+}

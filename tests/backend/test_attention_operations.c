@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Attention of the cpu backend against the reference backend: forward, backward and decode, through the table
+ * of operations.
+ */
+#include "backend/backend_pair.h"
+#include "base/isa.h"
+#include "support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BATCH = 2, TIME = 37, HEADS = 4, SHARED = 2, DIM = 24, ROWS = BATCH * TIME };
+enum { QKV_COLUMNS = (HEADS + 2 * SHARED) * DIM, CONTEXT_COLUMNS = HEADS * DIM };
+
+struct attention_case {
+    const char *name;
+    bool causal, rotate, rotate_values, packed, lengths, positions;
+    rotary_pairing pairing;
+    int64_t window;
+    float softcap, scale;
+};
+
+static const struct attention_case cases[] = {
+    {.name = "not rotated, bidirectional"},
+    {.name = "rope", .causal = true, .rotate = true},
+    {.name = "rope, interleaved", .causal = true, .rotate = true, .pairing = ROTARY_PAIRING_INTERLEAVED},
+    {.name = "roper", .causal = true, .rotate = true, .rotate_values = true},
+    {.name = "roper, packed", .causal = true, .rotate = true, .rotate_values = true, .packed = true},
+    {.name = "window", .causal = true, .rotate = true, .window = 5},
+    {.name = "lengths", .rotate = true, .rotate_values = true, .lengths = true},
+    {.name = "positions", .causal = true, .rotate = true, .rotate_values = true, .positions = true},
+    {.name = "softcap", .causal = true, .rotate = true, .softcap = 2.5f, .scale = 0.4f},
+};
+
+struct plans {
+    rotary_rope *rope, *value_rope;
+    struct attention_plan *attention[SIDES];
+};
+
+static void plans_create(struct plans *plans, const struct pair *pair, const struct attention_case *of)
+{
+    rotary_rope_config rotation;
+    rotary_rope_config_default(&rotation);
+    rotation.head_dim = DIM;
+    rotation.pairing = of->pairing;
+    rotation.attention_factor = 1.1;
+    *plans = (struct plans){0};
+    if (of->rotate)
+        CHECK_INT(rotary_rope_create(&plans->rope, &rotation, NULL), ROTARY_OK);
+    rotation.rotary_dim = 16; /* only some channels of a value are rotated */
+    rotation.rotary_start = 4;
+    if (of->rotate_values)
+        CHECK_INT(rotary_rope_create(&plans->value_rope, &rotation, NULL), ROTARY_OK);
+    rotary_attention_config config;
+    rotary_attention_config_default(&config);
+    config.heads = HEADS;
+    config.key_value_heads = SHARED;
+    config.head_dim = DIM;
+    config.causal = of->causal;
+    config.window = of->window;
+    config.softcap = of->softcap;
+    config.scale = of->scale;
+    config.rope = plans->rope;
+    config.value_rope = plans->value_rope;
+    for (int side = 0; side < SIDES; side++) {
+        const struct backend *backend = &pair->backends[side];
+        if (!CHECK_INT(backend->operations->attention_create(backend, &plans->attention[side], &config, NULL),
+                       ROTARY_OK))
+            exit(1);
+    }
+}
+
+static void plans_destroy(struct plans *plans, const struct pair *pair)
+{
+    for (int side = 0; side < SIDES; side++)
+        pair->backends[side].operations->attention_destroy(&pair->backends[side], plans->attention[side]);
+    rotary_rope_destroy(plans->value_rope);
+    rotary_rope_destroy(plans->rope);
+}
+
+/* Heads from `head` on of rows of a matrix, as [batch, time, heads, DIM]. */
+static rotary_attention_view view_of(struct matrix m, int64_t time, int64_t head)
+{
+    return (rotary_attention_view){
+        .data = matrix_block(m, 0, m.rows, head * DIM, DIM).data, time * m.stride, m.stride, DIM};
+}
+
+static rotary_attention_const_view readable(rotary_attention_view view)
+{
+    return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
+}
+
+struct tensors {
+    const struct tensor *qkv, *context, *log_sum_exp, *d_qkv, *d_context;
+};
+
+static void fill_positions(int32_t positions[ROWS])
+{
+    for (int i = 0; i < ROWS; i++)
+        positions[i] = (i * 11 + 3) % 50;
+}
+
+static void *workspace(const struct backend *backend, size_t bytes)
+{
+    void *memory = NULL;
+    CHECK_INT(backend->operations->allocate(backend, &memory, bytes + 1, "a test", NULL), ROTARY_OK);
+    return memory;
+}
+
+static void run_passes(const struct backend *backend, enum side side, const struct plans *plans,
+                       const struct attention_case *of, const struct tensors *t)
+{
+    static const int32_t starts[] = {0, 9, 10, 33, ROWS};
+    rotary_attention_shape shape = {.batch = BATCH, .queries = TIME, .keys = TIME};
+    rotary_attention_packed_sequences packed = {0};
+    if (of->packed) {
+        shape = (rotary_attention_shape){.batch = 1, .queries = ROWS, .keys = ROWS};
+        packed = (rotary_attention_packed_sequences){.query_starts = starts, .sequences = 4};
+    }
+    const rotary_attention_packed_sequences *sequences = of->packed ? &packed : NULL;
+    static const int64_t lengths[BATCH] = {TIME - 9, 0};
+    int32_t positions[ROWS];
+    fill_positions(positions);
+    const struct attention_plan *plan = plans->attention[side];
+    struct matrix qkv = on(t->qkv, side), context = on(t->context, side), d_qkv = on(t->d_qkv, side);
+    size_t forward_bytes = backend->operations->attention_forward_bytes(plan, shape, sequences),
+           backward_bytes = backend->operations->attention_backward_bytes(plan, shape, sequences);
+    void *memory = workspace(backend, forward_bytes > backward_bytes ? forward_bytes : backward_bytes);
+    const rotary_attention_forward_call forward = {.struct_size = sizeof forward,
+                                                   .shape = shape,
+                                                   .query = readable(view_of(qkv, TIME, 0)),
+                                                   .key = readable(view_of(qkv, TIME, HEADS)),
+                                                   .value = readable(view_of(qkv, TIME, HEADS + SHARED)),
+                                                   .output = view_of(context, TIME, 0),
+                                                   .log_sum_exp = floats_on(t->log_sum_exp, side),
+                                                   .workspace = memory,
+                                                   .packed_sequences = packed,
+                                                   .key_lengths = of->lengths ? lengths : NULL,
+                                                   .query_positions = of->positions ? positions : NULL,
+                                                   .key_positions = of->positions ? positions : NULL};
+    const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
+                                                     .shape = shape,
+                                                     .query = forward.query,
+                                                     .key = forward.key,
+                                                     .value = forward.value,
+                                                     .output = readable(forward.output),
+                                                     .output_gradient =
+                                                         readable(view_of(on(t->d_context, side), TIME, 0)),
+                                                     .log_sum_exp = forward.log_sum_exp,
+                                                     .query_gradient = view_of(d_qkv, TIME, 0),
+                                                     .key_gradient = view_of(d_qkv, TIME, HEADS),
+                                                     .value_gradient = view_of(d_qkv, TIME, HEADS + SHARED),
+                                                     .workspace = memory,
+                                                     .packed_sequences = packed,
+                                                     .key_lengths = of->lengths ? lengths : NULL,
+                                                     .query_positions = of->positions ? positions : NULL,
+                                                     .key_positions = of->positions ? positions : NULL};
+    const struct backend_attention_forward forward_call = {plan, &forward};
+    const struct backend_attention_backward backward_call = {plan, &backward};
+    rotary_error error = {0};
+    if (!CHECK_INT(backend->operations->attention_forward(backend, &forward_call, &error), ROTARY_OK) ||
+        !CHECK_INT(backend->operations->attention_backward(backend, &backward_call, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    backend->operations->release(backend, memory);
+}
+
+static void test_passes(struct pair *pair, const struct plans *plans, const struct attention_case *of)
+{
+    const struct tensors t = {pair_tensor(pair, pair->backends[0].storage, ROWS, QKV_COLUMNS, 1),
+                              pair_storage(pair, ROWS, CONTEXT_COLUMNS), pair_floats(pair, 1, ROWS * HEADS),
+                              pair_storage(pair, ROWS, QKV_COLUMNS),
+                              pair_storage(pair, ROWS, CONTEXT_COLUMNS)};
+    bool bf16 = pair->backends[0].storage == ROTARY_BF16;
+    for (int side = 0; side < SIDES; side++)
+        run_passes(&pair->backends[side], (enum side)side, plans, of, &t);
+    /* f32: sums of tens of products. bf16: the cpu backend rounds rotated operands and p to 8 bits. */
+    pair_compare(pair, t.context, bf16 ? 4e-2 : 2e-5, "context");
+    pair_compare(pair, t.log_sum_exp, bf16 ? 2e-2 : 2e-5, "log-sum-exp");
+    pair_compare(pair, t.d_qkv, bf16 ? 8e-2 : 4e-5, "gradient of queries, keys and values");
+    pair_clear(pair);
+}
+
+static void decode(const struct backend *backend, enum side side, const struct plans *plans,
+                   const struct attention_case *of, const struct tensor *const t[4], int64_t capacity)
+{
+    static const int64_t steps[] = {5, 1, 3, 1};
+    int32_t positions[ROWS];
+    fill_positions(positions);
+    int64_t lengths[BATCH] = {0, 4}, time = 0;
+    const struct attention_plan *plan = plans->attention[side];
+    void *memory = workspace(backend, backend->operations->attention_decode_bytes(plan, BATCH, 5, capacity));
+    rotary_error error = {0};
+    for (int i = 0; i < 4; i++) {
+        struct matrix qkv = matrix_rows(on(t[0], side), time, ROWS - time),
+                      context = matrix_rows(on(t[1], side), time, ROWS - time);
+        const rotary_attention_decode_call call = {.struct_size = sizeof call,
+                                                   .batch = BATCH,
+                                                   .queries = steps[i],
+                                                   .capacity = capacity,
+                                                   .lengths = lengths,
+                                                   .query = readable(view_of(qkv, TIME, 0)),
+                                                   .key = readable(view_of(qkv, TIME, HEADS)),
+                                                   .value = readable(view_of(qkv, TIME, HEADS + SHARED)),
+                                                   .key_cache = view_of(on(t[2], side), capacity, 0),
+                                                   .value_cache = view_of(on(t[3], side), capacity, 0),
+                                                   .output = view_of(context, TIME, 0),
+                                                   .workspace = memory,
+                                                   .positions = of->positions ? positions + time : NULL};
+        const struct backend_attention_decode operation = {plan, &call};
+        if (!CHECK_INT(backend->operations->attention_decode(backend, &operation, &error), ROTARY_OK))
+            printf("%s\n", error.message);
+        for (int b = 0; b < BATCH; b++)
+            lengths[b] += steps[i];
+        time += steps[i];
+    }
+    backend->operations->release(backend, memory);
+}
+
+static void test_decode(struct pair *pair, const struct plans *plans, const struct attention_case *of)
+{
+    bool bf16 = pair->backends[0].storage == ROTARY_BF16;
+    int64_t capacity = of->window ? of->window + 4 : 16; /* with a window a ring buffer */
+    rotary_dtype storage = pair->backends[0].storage;
+    const struct tensor *t[] = {pair_tensor(pair, storage, ROWS, QKV_COLUMNS, 1),
+                                pair_storage(pair, ROWS, CONTEXT_COLUMNS),
+                                pair_storage(pair, BATCH * capacity, SHARED * DIM),
+                                pair_storage(pair, BATCH * capacity, SHARED * DIM)};
+    for (int side = 0; side < SIDES; side++)
+        decode(&pair->backends[side], (enum side)side, plans, of, t, capacity);
+    pair_compare(pair, t[1], bf16 ? 4e-2 : 2e-5, "context of decoding");
+    pair_compare(pair, t[2], bf16 ? 1e-2 : 2e-6, "cache of keys");
+    pair_compare(pair, t[3], bf16 ? 1e-2 : 2e-6, "cache of values");
+    pair_clear(pair);
+}
+
+static void test_all(rotary_isa isa, rotary_dtype storage)
+{
+    struct pair pair;
+    rotary_error error = {0};
+    rotary_status status = pair_create(&pair, isa, storage, &error);
+    if (status == ROTARY_UNSUPPORTED)
+        return;
+    if (!CHECK_INT(status, ROTARY_OK))
+        return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plans plans;
+        check_about("%s %s, %s", rotary_isa_name(isa), rotary_dtype_name(storage), cases[i].name);
+        plans_create(&plans, &pair, &cases[i]);
+        test_passes(&pair, &plans, &cases[i]);
+        if (!cases[i].packed && !cases[i].lengths)
+            test_decode(&pair, &plans, &cases[i]);
+        plans_destroy(&plans, &pair);
+    }
+    check_about("%s", "");
+    pair_destroy(&pair);
+}
+
+int main(void)
+{
+    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
+        if (!rotary_isa_available((rotary_isa)isa))
+            continue;
+        test_all((rotary_isa)isa, ROTARY_F32);
+        test_all((rotary_isa)isa, ROTARY_BF16);
+    }
+    return check_report();
+}
