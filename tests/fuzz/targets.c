@@ -6,6 +6,7 @@
 #include "file/rope_config.h"
 #include "file/safetensors.h"
 #include "huggingface/model_types.h"
+#include "text/tokenizer.h"
 #include "train/run.h"
 
 #include <math.h>
@@ -300,4 +301,71 @@ const struct fuzz_target fuzz_safetensors = {.name = "safetensors",
                                              .repair = repair_safetensors,
                                              .words = safetensors_words};
 
-const struct fuzz_target *const fuzz_targets[] = {&fuzz_json, &fuzz_rope, &fuzz_npy, &fuzz_safetensors, NULL};
+/* ---- tokenizers ---- */
+
+/* Whether no text is encoded as this token. */
+static bool is_special(const struct special_tokens *special, int32_t token)
+{
+    return token == special->padding || token == special->unknown || token == special->begin ||
+           token == special->end;
+}
+
+/* The text of a token is that token alone, and what it is decoded to. */
+static void check_token(const struct tokenizer *tokenizer, int32_t token)
+{
+    enum { ROOM = 8 };
+    const struct special_tokens special = tokenizer_special(tokenizer);
+    const struct token_text text = tokenizer_text(tokenizer, token);
+    summed = sum_bytes(text.bytes, (size_t)text.count);
+    int32_t tokens[ROOM];
+    struct token_list list = {.tokens = tokens, .capacity = ROOM};
+    rotary_error error = {0};
+    bool encoded = !refused(tokenizer_encode(tokenizer, text.bytes, text.count, &list, &error), &error);
+    if (is_special(&special, token))
+        return;
+    if (!encoded || list.count != 1 || list.left_out != 0 || tokens[0] != token)
+        fuzz_fail("the text of token %d becomes another", (int)token);
+    if (tokenizer_decode(tokenizer, &token, 1, NULL, 0) != text.count)
+        fuzz_fail("token %d becomes another text", (int)token);
+}
+
+static bool read_tokenizer(const char *path)
+{
+    rotary_error error = {0};
+    struct tokenizer *tokenizer;
+    if (refused(tokenizer_load(&tokenizer, path, &error), &error))
+        return false;
+    for (int32_t token = 0; token < tokenizer_size(tokenizer); token++)
+        check_token(tokenizer, token);
+    tokenizer_destroy(tokenizer);
+    return true;
+}
+
+static const char *const tokenizer_words[] = {"\"format\":1",
+                                              "\"tokenizer\"",
+                                              "\"characters\"",
+                                              "\"words\"",
+                                              "\"bytes\"",
+                                              "\"<s>\"",
+                                              "\"</s>\"",
+                                              "\"a b\"",
+                                              "\"\\u0000\"",
+                                              "\"\\u00e9\"",
+                                              "\"\"",
+                                              "[",
+                                              "]",
+                                              "{",
+                                              "}",
+                                              ",",
+                                              ":",
+                                              "255",
+                                              "256",
+                                              "-1",
+                                              "null",
+                                              NULL};
+
+const struct fuzz_target fuzz_tokenizer = {
+    .name = "tokenizer", .read = read_tokenizer, .words = tokenizer_words};
+
+const struct fuzz_target *const fuzz_targets[] = {&fuzz_json,        &fuzz_rope,      &fuzz_npy,
+                                                  &fuzz_safetensors, &fuzz_tokenizer, NULL};
