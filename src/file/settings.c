@@ -224,8 +224,12 @@ static bool read_value(const struct setting *setting, const json_t *json, struct
         value->integer = json_is_true(json);
         return json_is_boolean(json);
     case SETTING_CHOICE:
-        value->integer = json_is_string(json) ? setting_choice(setting, json_string_value(json)) : -1;
-        return json_is_string(json);
+        value->integer = -1;
+        if (json_is_string(json))
+            value->integer = setting_choice(setting, json_string_value(json));
+        else if (json_is_boolean(json)) /* of the choices "true" and "false" */
+            value->integer = setting_choice(setting, json_is_true(json) ? "true" : "false");
+        return json_is_string(json) || value->integer >= 0;
     case SETTING_TEXT:
         value->text = json_string_value(json);
         return json_is_string(json);

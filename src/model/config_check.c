@@ -41,5 +41,16 @@ rotary_status decoder_config_check(struct decoder_config *config, rotary_error *
             (long long)config->num_attention_heads, (long long)config->num_key_value_heads);
     if (config->intermediate_size == 0)
         config->intermediate_size = 4 * config->hidden_size;
+    if (config->parallel_residual != PARALLEL_RESIDUAL_NO && config->norm_position == NORM_POSITION_POST)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "norm_position post with a parallel_residual: wanted norm_position pre, both, output "
+            "or none, as there is one residual sum for both layers");
+    if (config->parallel_residual == PARALLEL_RESIDUAL_TWO_NORMS &&
+        config->norm_position != NORM_POSITION_PRE && config->norm_position != NORM_POSITION_BOTH)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "parallel_residual two_norms without a norm before the layers: wanted norm_position "
+            "pre or both, or parallel_residual one_norm");
     return attention_plans_check(config, error);
 }

@@ -23,11 +23,14 @@ static struct stack_part attention_part(const struct decoder *decoder)
                                .name = "attention",
                                .plans = decoder->plans.of_layer,
                                .config = {.initial = initial_of(config),
-                                          .in_bias = config->bias,
-                                          .out_bias = config->bias,
+                                          .in_bias = decoder_has_bias(config, config->attention_bias),
+                                          .out_bias = decoder_has_bias(config, config->attention_output_bias),
                                           .heads = config->num_attention_heads,
                                           .key_value_heads = config->num_key_value_heads,
-                                          .head_dim = config->head_dim}};
+                                          .head_dim = config->head_dim,
+                                          .query_key_norm = (enum query_key_norm)config->query_key_norm,
+                                          .norm = (enum norm_kind)config->norm,
+                                          .norm_epsilon = (float)config->norm_epsilon}};
 }
 
 static struct stack_part feed_forward_part(const struct decoder *decoder)
@@ -36,19 +39,28 @@ static struct stack_part feed_forward_part(const struct decoder *decoder)
     return (struct stack_part){.type = "feed_forward",
                                .name = "feed_forward",
                                .config = {.initial = initial_of(config),
-                                          .in_bias = config->bias,
-                                          .out_bias = config->bias,
+                                          .in_bias = decoder_has_bias(config, config->mlp_bias),
+                                          .out_bias = decoder_has_bias(config, config->mlp_bias),
                                           .hidden = config->intermediate_size,
                                           .activation = (enum activation)config->hidden_act}};
 }
+
+static const struct sublayer_wiring wirings[] = {
+    [NORM_POSITION_PRE] = {.norm_input = true},
+    [NORM_POSITION_POST] = {.norm_sum = true},
+    [NORM_POSITION_BOTH] = {.norm_input = true, .norm_output = true},
+    [NORM_POSITION_OUTPUT] = {.norm_output = true},
+    [NORM_POSITION_NONE] = {0},
+};
 
 static rotary_status add_stack(struct decoder *decoder, bool measured, rotary_error *error)
 {
     const struct decoder_config *config = &decoder->config;
     struct stack_part block[] = {attention_part(decoder), feed_forward_part(decoder)};
-    bool pre_norm = config->norm_position == PRE_NORM;
     for (int i = 0; i < 2; i++)
-        block[i].wiring = (struct sublayer_wiring){.norm_input = pre_norm, .norm_sum = !pre_norm};
+        block[i].wiring = wirings[config->norm_position];
+    block[1].wiring.parallel = config->parallel_residual != PARALLEL_RESIDUAL_NO;
+    block[1].wiring.shared_norm = config->parallel_residual == PARALLEL_RESIDUAL_ONE_NORM;
     const struct stack_config stack = {.prefix = "",
                                        .layers = config->num_hidden_layers,
                                        .parts = 2,
@@ -56,7 +68,7 @@ static rotary_status add_stack(struct decoder *decoder, bool measured, rotary_er
                                        .width = config->hidden_size,
                                        .norm = (enum norm_kind)config->norm,
                                        .norm_epsilon = (float)config->norm_epsilon,
-                                       .final_norm = pre_norm,
+                                       .final_norm = config->norm_position != NORM_POSITION_POST,
                                        .batch = decoder->limits.batch,
                                        .time = decoder->limits.time,
                                        .training = decoder->limits.training,
@@ -83,7 +95,7 @@ static rotary_status add_output(struct decoder *decoder, bool measured, rotary_e
     const struct sublayer_linear output = {.name = "output",
                                            .inputs = config->hidden_size,
                                            .outputs = config->vocab_size,
-                                           .bias = config->bias,
+                                           .bias = decoder_has_bias(config, config->output_bias),
                                            .tied = config->tie_word_embeddings,
                                            .tied_weight = decoder->embedding.table};
     return sublayer_add_linear(&decoder->output, decoder->backend, &shared, &output, &decoder->parameters,

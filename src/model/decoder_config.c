@@ -9,7 +9,10 @@
 static const char *const hidden_acts[] = {"relu", "gelu", "swiglu", NULL};
 static const char *const pairings[] = {"half", "interleaved", NULL};
 static const char *const norms[] = {"layer_norm", "rms_norm", NULL};
-static const char *const norm_positions[] = {"pre", "post", NULL};
+static const char *const norm_positions[] = {"pre", "post", "both", "output", "none", NULL};
+static const char *const parallel_residuals[] = {"no", "two_norms", "one_norm", NULL};
+static const char *const query_key_norms[] = {"none", "head", "all", NULL};
+static const char *const projection_biases[] = {"bias", "true", "false", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", NULL};
 
 void decoder_config_default(struct decoder_config *config)
@@ -50,7 +53,12 @@ static const struct setting table[] = {
      .help = "which channels are rotated together"},
     {"norm", SETTING_CHOICE, MEMBER(norm), 0, 0, norms, .help = "normalisation"},
     {"norm_position", SETTING_CHOICE, MEMBER(norm_position), 0, 0, norm_positions,
-     .help = "before each layer, or after each residual sum"},
+     .help =
+         "before each layer, after each residual sum, before each layer and on its output, or on its output"},
+    {"parallel_residual", SETTING_CHOICE, MEMBER(parallel_residual), 0, 0, parallel_residuals,
+     .help = "feed-forward reads what attention reads, through a norm of its own or the same"},
+    {"query_key_norm", SETTING_CHOICE, MEMBER(query_key_norm), 0, 0, query_key_norms,
+     .help = "norm of queries and keys: of each head, or of all heads together"},
     {"norm_epsilon", SETTING_REAL, MEMBER(norm_epsilon), 1e-12, 1.0, NULL, .help = "added to the variance"},
     {"initialisation", SETTING_CHOICE, MEMBER(initialisation), 0, 0, initialisations,
      .help = "pytorch: its defaults for Linear and Embedding; normal: GPT-2's"},
@@ -80,6 +88,14 @@ static const struct setting table[] = {
     {"label_smoothing", SETTING_REAL, MEMBER(label_smoothing), 0.0, 0.99, NULL,
      .help = "of the training loss"},
     {"bias", SETTING_BOOLEAN, MEMBER(bias), 0, 0, NULL, .help = "biases in linear layers"},
+    {"attention_bias", SETTING_CHOICE, MEMBER(attention_bias), 0, 0, projection_biases,
+     .help = "biases of queries, keys and values; bias: as bias says"},
+    {"attention_output_bias", SETTING_CHOICE, MEMBER(attention_output_bias), 0, 0, projection_biases,
+     .help = "bias of attention's output projection"},
+    {"mlp_bias", SETTING_CHOICE, MEMBER(mlp_bias), 0, 0, projection_biases,
+     .help = "biases of the feed-forward layer"},
+    {"output_bias", SETTING_CHOICE, MEMBER(output_bias), 0, 0, projection_biases,
+     .help = "bias of the output projection"},
     {"tie_word_embeddings", SETTING_BOOLEAN, MEMBER(tie_word_embeddings), 0, 0, NULL,
      .help = "output projection shares the embedding's weights"},
     {"scale_embedding", SETTING_BOOLEAN, MEMBER(scale_embedding), 0, 0, NULL,
@@ -89,6 +105,11 @@ static const struct setting table[] = {
 struct settings decoder_settings(struct decoder_config *config)
 {
     return (struct settings){table, sizeof table / sizeof *table, config};
+}
+
+bool decoder_has_bias(const struct decoder_config *config, int choice)
+{
+    return choice == PROJECTION_BIAS_AS_BIAS ? config->bias : choice == PROJECTION_BIAS_TRUE;
 }
 
 bool decoder_is_gated(const struct decoder_config *config)

@@ -9,19 +9,38 @@
 
 enum { DECODER_MAX_HEAD_DIM = 1024 };
 
+enum norm_position {
+    NORM_POSITION_PRE,    /* of what a sublayer reads (GPT-2) */
+    NORM_POSITION_POST,   /* of each residual sum (Vaswani et al. 2017) */
+    NORM_POSITION_BOTH,   /* of what a sublayer reads and of its output (Gemma 2) */
+    NORM_POSITION_OUTPUT, /* of its output (OLMo 2) */
+    NORM_POSITION_NONE    /* only the last norm */
+};
+/* Whether feed-forward reads the stream that attention reads. */
+enum parallel_residual {
+    PARALLEL_RESIDUAL_NO,
+    PARALLEL_RESIDUAL_TWO_NORMS, /* each through a norm of its own (GPT-NeoX) */
+    PARALLEL_RESIDUAL_ONE_NORM   /* both through one (Phi) */
+};
+/* Whether a projection has a bias. */
+enum projection_bias { PROJECTION_BIAS_AS_BIAS, PROJECTION_BIAS_TRUE, PROJECTION_BIAS_FALSE };
+
 /* Keys are Hugging Face's where it has one; decoder_settings() lists each with its range. */
 struct decoder_config {
     int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim,
         intermediate_size, max_position_embeddings;
-    int hidden_act;     /* relu, gelu, swiglu: enum activation */
-    int position;       /* enum position: layer/encoding.h */
-    int pairing;        /* half, interleaved */
-    int norm;           /* layer_norm, rms_norm */
-    int norm_position;  /* pre, post */
+    int hidden_act;    /* relu, gelu, swiglu: enum activation */
+    int position;      /* enum position: layer/encoding.h */
+    int pairing;       /* half, interleaved */
+    int norm;          /* layer_norm, rms_norm */
+    int norm_position; /* enum norm_position */
+    int parallel_residual;
+    int query_key_norm; /* none, head, all: enum query_key_norm */
     int initialisation; /* pytorch, normal */
     double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, initializer_range,
         label_smoothing;
     bool bias, tie_word_embeddings, scale_embedding;
+    int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
      * (model/rotation_config.h, model/attention_plans.h). */
     char rope_scaling[SETTING_JSON_BYTES];    /* {"rope_type": ..., "factor": ..., ...} */
@@ -35,6 +54,8 @@ struct decoder_config {
 void decoder_config_default(struct decoder_config *config);
 /* The settings table of `config`. */
 struct settings decoder_settings(struct decoder_config *config);
+/* Whether a projection has a bias: `choice` is a member of type enum projection_bias. */
+bool decoder_has_bias(const struct decoder_config *config, int choice);
 /* Whether the feed-forward layer has a gate (swiglu). */
 bool decoder_is_gated(const struct decoder_config *config);
 

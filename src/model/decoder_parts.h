@@ -12,8 +12,6 @@
 #include "model/decoder.h"
 #include "model/stack.h"
 
-enum { PRE_NORM, POST_NORM }; /* decoder_config.norm_position */
-
 struct decoder {
     struct decoder_config config;
     struct decoder_limits limits;

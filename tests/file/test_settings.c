@@ -70,6 +70,27 @@ static void test_read(void)
     CHECK_TEXT(sample.name, "second");
 }
 
+/* Choices called true and false can be written as JSON's. */
+static void test_boolean_choices(void)
+{
+    static const char *const names[] = {"bias", "true", "false", NULL};
+    static const struct setting table[] = {
+        {"mlp_bias", SETTING_CHOICE, offsetof(struct sample, act), 0, 0, names, .help = "biases"}};
+    const struct settings settings = {table, 1, &sample};
+    const char *const texts[] = {"{\"mlp_bias\": \"bias\"}", "{\"mlp_bias\": true}", "{\"mlp_bias\": false}",
+                                 "{\"mlp_bias\": \"true\"}"};
+    const int wanted[] = {0, 1, 2, 1};
+    for (int i = 0; i < 4; i++) {
+        json_t *object = json_loads(texts[i], 0, NULL);
+        sample.act = -1;
+        CHECK_INT(settings_read(&settings, 1, object, "here", &error), ROTARY_OK);
+        CHECK_INT(sample.act, wanted[i]);
+        json_decref(object);
+    }
+    CHECK_INT(settings_assign(&settings, 1, "mlp_bias=false", &error), ROTARY_OK);
+    CHECK_INT(sample.act, 2);
+}
+
 static void test_refused(void)
 {
     char long_text[400] = "{\"run_name\": \"", rest[300];
@@ -89,6 +110,7 @@ static void test_refused(void)
         {"{\"hidden_act\": \"gleu\"}",
          "here: \"hidden_act\" is \"gleu\", wanted relu, gelu or swiglu; did you mean \"gelu\"?"},
         {"{\"hidden_act\": \"tanh\"}", "here: \"hidden_act\" is \"tanh\", wanted relu, gelu or swiglu"},
+        {"{\"hidden_act\": true}", "here: \"hidden_act\" is true, wanted relu, gelu or swiglu"},
         {"{\"hidden_act\": 1}", "here: \"hidden_act\" is 1, wanted relu, gelu or swiglu"},
         {"{\"learnin_rate\": 1}", "here: there is no key \"learnin_rate\"; did you mean \"learning_rate\"?"},
         {"{\"zebra\": 1}", "here: there is no key \"zebra\""},
@@ -289,6 +311,7 @@ static void test_nearest(void)
 int main(void)
 {
     test_read();
+    test_boolean_choices();
     test_refused();
     test_assign();
     test_write();

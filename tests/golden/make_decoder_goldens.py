@@ -8,24 +8,34 @@ name), which both sides can compute.
 
     /usr/bin/python3 tests/golden/make_decoder_goldens.py > tests/model/decoder_goldens.h
 """
+import json
 import math
 import torch
 
 torch.set_default_dtype(torch.float64)
 VOCABULARY, WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, BATCH, TIME, POSITIONS = 13, 32, 4, 8, 40, 2, 3, 7, 16
 
-# position, norm_position, norm, act, bias, tied, key-value heads, query-key fraction, value fraction, pairing, scaled
+# position, norm_position, norm, act, bias, tied, key-value heads, query-key fraction, value fraction, pairing, scaled,
+# and other settings
 CASES = [
-    ("none", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0),
-    ("learned", "pre", "layer_norm", "gelu", 1, 1, 4, 1.0, 1.0, "half", 1),
-    ("sinusoidal", "post", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 1),
-    ("rope", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0),
-    ("rope", "post", "layer_norm", "relu", 1, 0, 2, 1.0, 1.0, "interleaved", 0),
-    ("rope", "pre", "rms_norm", "swiglu", 0, 1, 1, 0.5, 1.0, "half", 0),
-    ("roper", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0),
-    ("roper", "post", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0),
-    ("roper", "post", "rms_norm", "swiglu", 1, 1, 2, 0.5, 0.75, "interleaved", 0),
-    ("roper", "pre", "rms_norm", "gelu", 0, 0, 2, 1.0, 0.5, "half", 1),
+    ("none", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("learned", "pre", "layer_norm", "gelu", 1, 1, 4, 1.0, 1.0, "half", 1, "{}"),
+    ("sinusoidal", "post", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 1, "{}"),
+    ("rope", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("rope", "post", "layer_norm", "relu", 1, 0, 2, 1.0, 1.0, "interleaved", 0, "{}"),
+    ("rope", "pre", "rms_norm", "swiglu", 0, 1, 1, 0.5, 1.0, "half", 0, "{}"),
+    ("roper", "pre", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("roper", "post", "layer_norm", "relu", 1, 0, 4, 1.0, 1.0, "half", 0, "{}"),
+    ("roper", "post", "rms_norm", "swiglu", 1, 1, 2, 0.5, 0.75, "interleaved", 0, "{}"),
+    ("roper", "pre", "rms_norm", "gelu", 0, 0, 2, 1.0, 0.5, "half", 1, "{}"),
+    ("rope", "both", "rms_norm", "gelu", 0, 1, 2, 1.0, 1.0, "half", 1, '{"query_key_norm": "head", "output_bias": true}'),
+    ("rope", "output", "rms_norm", "swiglu", 0, 0, 4, 1.0, 1.0, "half", 0, '{"query_key_norm": "all"}'),
+    ("none", "none", "layer_norm", "gelu", 1, 0, 4, 1.0, 1.0, "half", 0, '{"attention_output_bias": false}'),
+    ("rope", "pre", "layer_norm", "gelu", 1, 0, 4, 0.5, 1.0, "half", 0,
+     '{"parallel_residual": "two_norms", "output_bias": false}'),
+    ("rope", "pre", "layer_norm", "gelu", 1, 0, 4, 0.5, 1.0, "half", 0,
+     '{"parallel_residual": "one_norm", "mlp_bias": false}'),
+    ("rope", "pre", "rms_norm", "swiglu", 0, 1, 2, 1.0, 1.0, "half", 0, '{"attention_bias": true}'),
 ]
 
 
@@ -42,7 +52,10 @@ def rotate(x, fraction, pairing, direction):
 
 
 def run(case):
-    position, norm_position, norm_kind, act, bias, tied, kv_heads, fraction, value_fraction, pairing, scaled = case
+    (position, norm_position, norm_kind, act, bias, tied, kv_heads, fraction, value_fraction, pairing, scaled,
+     others) = case
+    others = json.loads(others)
+    parallel, query_key_norm = others.get("parallel_residual", "no"), others.get("query_key_norm", "none")
     parameters = {}
 
     def parameter(name, *shape):
@@ -55,20 +68,26 @@ def run(case):
             parameters[name] = value.requires_grad_()
         return parameters[name]
 
-    def linear(x, name, outputs):
+    def linear(x, name, outputs, key):
         y = x @ parameter(name + ".weight", outputs, x.shape[-1]).T
-        return y + parameter(name + ".bias", outputs) if bias else y
+        return y + parameter(name + ".bias", outputs) if others.get(key, bias) else y
 
     def norm(x, name):
-        gain = parameter(name + ".weight", WIDTH)
+        width = x.shape[-1]
+        gain = parameter(name + ".weight", width)
         if norm_kind == "rms_norm":
             return gain * x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-5)
-        return torch.nn.functional.layer_norm(x, (WIDTH,), gain, parameter(name + ".bias", WIDTH), 1e-5)
+        return torch.nn.functional.layer_norm(x, (width,), gain, parameter(name + ".bias", width), 1e-5)
 
     def attention(x, name):
         widths = [HEADS * HEAD_DIM, kv_heads * HEAD_DIM, kv_heads * HEAD_DIM]
-        q, k, v = linear(x, name + ".query_key_value", sum(widths)).split(widths, -1)
-        q, k, v = (t.view(BATCH, TIME, -1, HEAD_DIM).transpose(1, 2) for t in (q, k, v))
+        q, k, v = linear(x, name + ".query_key_value", sum(widths), "attention_bias").split(widths, -1)
+        if query_key_norm == "all":
+            q, k = norm(q, name + ".query_norm"), norm(k, name + ".key_norm")
+        q, k, v = (t.view(BATCH, TIME, -1, HEAD_DIM) for t in (q, k, v))
+        if query_key_norm == "head":
+            q, k = norm(q, name + ".query_norm"), norm(k, name + ".key_norm")
+        q, k, v = (t.transpose(1, 2) for t in (q, k, v))
         if position in ("rope", "roper"):
             q, k = rotate(q, fraction, pairing, 1), rotate(k, fraction, pairing, 1)
         if position == "roper":
@@ -79,16 +98,16 @@ def run(case):
         o = torch.softmax(scores, -1) @ v
         if position == "roper":
             o = rotate(o, value_fraction, pairing, -1)
-        return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH)
+        return linear(o.transpose(1, 2).flatten(-2), name + ".output", WIDTH, "attention_output_bias")
 
     def feed_forward(x, name):
         if act == "swiglu":
-            gate, up = linear(x, name + ".up", 2 * HIDDEN).split(HIDDEN, -1)
+            gate, up = linear(x, name + ".up", 2 * HIDDEN, "mlp_bias").split(HIDDEN, -1)
             h = torch.nn.functional.silu(gate) * up
         else:
-            h = linear(x, name + ".up", HIDDEN)
+            h = linear(x, name + ".up", HIDDEN, "mlp_bias")
             h = torch.relu(h) if act == "relu" else torch.nn.functional.gelu(h)
-        return linear(h, name + ".down", WIDTH)
+        return linear(h, name + ".down", WIDTH, "mlp_bias")
 
     index = torch.arange(BATCH * TIME)
     tokens = ((index * 7 + 3) % VOCABULARY).view(BATCH, TIME)
@@ -101,18 +120,22 @@ def run(case):
         angle = torch.arange(TIME)[:, None] * 10000.0 ** (-2.0 * torch.arange(WIDTH // 2) / WIDTH)
         x = x + torch.stack((torch.sin(angle), torch.cos(angle)), -1).flatten(-2)
     for layer in range(LAYERS):
+        block_input = x
         for sublayer, name in ((attention, "attention"), (feed_forward, "feed_forward")):
             full = f"layers.{layer}.{name}"
-            if norm_position == "pre":
-                x = x + sublayer(norm(x, full + "_norm"), full)
-            else:
-                x = norm(x + sublayer(x, full), full + "_norm")
-    if norm_position == "pre":
+            h = x if parallel == "no" else block_input
+            if norm_position in ("pre", "both"):
+                h = norm(h, f"layers.{layer}.attention_norm" if parallel == "one_norm" else full + "_norm")
+            y = sublayer(h, full)
+            if norm_position in ("both", "output"):
+                y = norm(y, full + "_output_norm")
+            x = norm(x + y, full + "_norm") if norm_position == "post" else x + y
+    if norm_position != "post":
         x = norm(x, "norm")
     if tied:
-        logits = x @ embedding.T + (parameter("output.bias", VOCABULARY) if bias else 0.0)
+        logits = x @ embedding.T + (parameter("output.bias", VOCABULARY) if others.get("output_bias", bias) else 0.0)
     else:
-        logits = linear(x, "output", VOCABULARY)
+        logits = linear(x, "output", VOCABULARY, "output_bias")
     loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum")
     loss.backward()
     return loss.item(), {name: value.grad.flatten() for name, value in parameters.items()}
@@ -131,7 +154,7 @@ def main():
         globals()[f"loss_{number}"] = loss
     print("static const struct golden_case cases[] = {")
     for number, case in enumerate(CASES):
-        texts = ", ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in case)
+        texts = ", ".join(json.dumps(value) for value in case)
         print(f"    {{{texts}, {globals()[f'loss_{number}']:.12e}, gradients_{number},\n"
               f"     sizeof gradients_{number} / sizeof *gradients_{number}}},")
     print("};")

@@ -26,6 +26,7 @@ struct golden_case {
     double fraction, value_fraction;
     const char *pairing;
     int scaled;
+    const char *others; /* other settings, JSON */
     double loss;
     const struct golden_gradient *gradients;
     size_t count;
@@ -48,6 +49,9 @@ static void configure(struct decoder_config *config, const struct golden_case *g
         golden->value_fraction, "pairing", golden->pairing, "scale_embedding", golden->scaled, "vocab_size",
         VOCABULARY, "hidden_size", 32, "num_hidden_layers", 2, "num_attention_heads", 4, "head_dim", 8,
         "intermediate_size", 40, "max_position_embeddings", 16);
+    json_t *others = json_loads(golden->others, 0, NULL);
+    CHECK_INT(json_object_update(object, others), 0);
+    json_decref(others);
     struct settings settings = decoder_settings(config);
     rotary_error error = {0};
     if (!CHECK_INT(settings_read(&settings, 1, object, "test", &error), ROTARY_OK))
@@ -321,6 +325,13 @@ static void test_refusals(const struct backend *backend)
     bad.position = POSITION_ROPER;
     bad.head_dim = 9;
     refuse(backend, bad, "9 of a head's 9 channels would rotate, wanted an even number");
+    bad = good;
+    bad.norm_position = NORM_POSITION_POST;
+    bad.parallel_residual = PARALLEL_RESIDUAL_ONE_NORM;
+    refuse(backend, bad, "post with a parallel_residual");
+    bad.norm_position = NORM_POSITION_OUTPUT;
+    bad.parallel_residual = PARALLEL_RESIDUAL_TWO_NORMS;
+    refuse(backend, bad, "two_norms without a norm before the layers");
     bad = good;
     bad.vocab_size = 0;
     refuse(backend, bad, "vocab_size is 0");
