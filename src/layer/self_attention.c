@@ -273,6 +273,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .log_sum_exp = layer->log_sum_exp,
                                                .workspace = layer->workspace,
                                                .packed_sequences = packed_of(&call->tokens),
+                                               .distance_bias = config->distance_bias,
                                                .key_lengths = call->tokens.lengths};
     double begin = profile_begin(sublayer->backend->profile);
     status = sublayer->backend->operations->attention_forward(
@@ -310,6 +311,7 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .value_gradient = d_heads.value,
                                                 .workspace = layer->workspace,
                                                 .packed_sequences = packed_of(&call->tokens),
+                                                .distance_bias = config->distance_bias,
                                                 .key_lengths = call->tokens.lengths};
     double begin = profile_begin(sublayer->backend->profile);
     status = sublayer->backend->operations->attention_backward(
@@ -379,7 +381,8 @@ static rotary_status attend(const struct self_attention *layer, const struct sub
         .key_cache = heads_of(keys, cache->capacity, 0, config->head_dim),
         .value_cache = heads_of(values, cache->capacity, 0, config->head_dim),
         .output = heads_of(context, count, 0, config->head_dim),
-        .workspace = call->workspace};
+        .workspace = call->workspace,
+        .distance_bias = config->distance_bias};
     const struct backend *backend = layer->sublayer.backend;
     return backend->operations->attention_decode(
         backend, &(struct backend_attention_decode){config->attention, &attention}, error);

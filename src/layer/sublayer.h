@@ -46,6 +46,8 @@ struct sublayer_config {
     enum norm_kind norm; /* of queries and keys */
     float norm_epsilon;
 
+    rotary_attention_distance_bias distance_bias; /* of scores; in the backend's memory, borrowed */
+
     int64_t hidden;
     enum activation activation;
 };

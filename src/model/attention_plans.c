@@ -189,6 +189,15 @@ static rotary_status create_plans(struct attention_plans *plans, const struct pl
     return status;
 }
 
+static struct distance_bias_config bias_config_of(const struct decoder_config *config, bool causal,
+                                                  int64_t positions)
+{
+    return (struct distance_bias_config){.position = (enum position)config->position,
+                                         .heads = config->num_attention_heads,
+                                         .positions = positions,
+                                         .causal = causal};
+}
+
 rotary_status attention_plans_create(struct attention_plans *plans, const struct backend *backend,
                                      const struct decoder_config *config, bool causal,
                                      int64_t table_positions, rotary_error *error)
@@ -204,6 +213,10 @@ rotary_status attention_plans_create(struct attention_plans *plans, const struct
                            : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
                                          "no memory for the plans of %lld layers", (long long)made.layers);
     free(plan_of_layer);
+    if (status == ROTARY_OK) {
+        const struct distance_bias_config bias = bias_config_of(config, causal, table_positions);
+        status = distance_bias_create(&made.distance_bias, backend, &bias, error);
+    }
     if (status == ROTARY_OK)
         *plans = made;
     else
@@ -215,19 +228,23 @@ void attention_plans_destroy(struct attention_plans *plans)
 {
     for (int i = 0; i < MAX_ATTENTION_PLANS; i++)
         position_attention_destroy(&plans->plans[i]);
+    distance_bias_destroy(&plans->distance_bias);
     free(plans->of_layer);
     *plans = (struct attention_plans){0};
 }
 
-double attention_plans_table_bytes(const struct attention_plans *plans, int64_t table_positions)
+double attention_plans_table_bytes(const struct attention_plans *plans, const struct decoder_config *config,
+                                   bool causal)
 {
-    int64_t pairs = 0;
+    int64_t pairs = 0, positions = config->max_position_embeddings;
     for (int i = 0; i < MAX_ATTENTION_PLANS; i++) {
         const struct position_attention *plan = &plans->plans[i];
         pairs += plan->rope ? rotary_rope_pairs(plan->rope) : 0;
         pairs += plan->value_rope ? rotary_rope_pairs(plan->value_rope) : 0;
     }
-    return (double)table_positions * 2.0 * (double)pairs * sizeof(float); /* a cosine and a sine each */
+    const struct distance_bias_config bias = bias_config_of(config, causal, positions);
+    /* A cosine and a sine of each pair. */
+    return (double)positions * 2.0 * (double)pairs * sizeof(float) + distance_bias_bytes(&bias);
 }
 
 /* ---- checking ---- */

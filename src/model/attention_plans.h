@@ -6,6 +6,7 @@
 #ifndef ROTARY_MODEL_ATTENTION_PLANS_H
 #define ROTARY_MODEL_ATTENTION_PLANS_H
 
+#include "layer/distance_bias.h"
 #include "layer/position.h"
 #include "model/decoder_config.h"
 
@@ -16,10 +17,11 @@ struct attention_plans {
     struct position_attention plans[MAX_ATTENTION_PLANS]; /* the distinct ones; the others are empty */
     const struct attention_plan **of_layer;               /* [layers], borrowed from `plans` */
     int64_t layers;
+    struct distance_bias distance_bias; /* of all layers; empty where the encoding has none */
 };
 
-/* The plans of a configuration that decoder_config_check accepted. Their tables of cosines and sines have
- * table_positions positions. */
+/* The plans of a configuration that decoder_config_check accepted. Their tables of cosines and sines, and the
+ * bias by distance, are for table_positions positions; 0: they have no memory. */
 ROTARY_CHECKED rotary_status attention_plans_create(struct attention_plans *plans,
                                                     const struct backend *backend,
                                                     const struct decoder_config *config, bool causal,
@@ -30,7 +32,8 @@ void attention_plans_destroy(struct attention_plans *plans);
  * attention_plans_create. head_dim, num_key_value_heads and max_position_embeddings are set. */
 ROTARY_CHECKED rotary_status attention_plans_check(const struct decoder_config *config, rotary_error *error);
 
-/* Bytes of the plans' tables with this number of positions, whatever number they were made with. */
-double attention_plans_table_bytes(const struct attention_plans *plans, int64_t table_positions);
+/* Bytes of the tables with all positions of the configuration, whatever number they were made with. */
+double attention_plans_table_bytes(const struct attention_plans *plans, const struct decoder_config *config,
+                                   bool causal);
 
 #endif

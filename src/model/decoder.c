@@ -25,6 +25,7 @@ static struct stack_part attention_part(const struct decoder *decoder)
                                .config = {.initial = initial_of(config),
                                           .in_bias = decoder_has_bias(config, config->attention_bias),
                                           .out_bias = decoder_has_bias(config, config->attention_output_bias),
+                                          .distance_bias = decoder->plans.distance_bias.call,
                                           .heads = config->num_attention_heads,
                                           .key_value_heads = config->num_key_value_heads,
                                           .head_dim = config->head_dim,
@@ -184,7 +185,7 @@ static double count_tables(const struct decoder *decoder)
     double positions = (double)config->max_position_embeddings, bytes = 0;
     if (encoding->embedding == EMBEDDING_POSITION_SINUSOIDAL)
         bytes = positions * (double)config->hidden_size * sizeof(float);
-    return bytes + attention_plans_table_bytes(&decoder->plans, config->max_position_embeddings);
+    return bytes + attention_plans_table_bytes(&decoder->plans, config, true);
 }
 
 rotary_status decoder_bytes(const struct backend *backend, const struct decoder_config *config,
@@ -289,8 +290,9 @@ rotary_status decoder_check_tokens(const struct decoder *decoder, const int32_t 
 
 rotary_status decoder_check_position(const struct decoder *decoder, int64_t last, rotary_error *error)
 {
-    if (last >= decoder->config.max_position_embeddings &&
-        position_encoding((enum position)decoder->config.position)->embedding != EMBEDDING_POSITION_NONE)
+    const struct position_encoding *encoding = position_encoding((enum position)decoder->config.position);
+    bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->fill_distance_bias;
+    if (table && last >= decoder->config.max_position_embeddings)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "position %lld: the model has positions 0 ... %lld", (long long)last,
                            (long long)decoder->config.max_position_embeddings - 1);

@@ -192,7 +192,7 @@ static void test_layers(const struct backend *backend)
     check_same_rope(of[1]->rope, full);
     CHECK(!of[3]->rope);
     /* Two rotated plans of 4 pairs. */
-    CHECK_NEAR(attention_plans_table_bytes(plans, 10), 10.0 * 2 * (4 + 4) * sizeof(float), 0);
+    CHECK_NEAR(attention_plans_table_bytes(plans, &config, true), 64.0 * 2 * (4 + 4) * sizeof(float), 0);
     rotary_rope_destroy(full);
     rotary_rope_destroy(local);
     decoder_destroy(decoder);
