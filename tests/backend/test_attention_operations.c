@@ -258,11 +258,12 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
 
 int main(void)
 {
-    for (int isa = ROTARY_ISA_SCALAR; isa < ROTARY_ISAS; isa++) {
-        if (!rotary_isa_available((rotary_isa)isa))
+    /* The best instruction set first: oneDNN takes the first cap of a process, and has bf16 for few sets. */
+    for (int i = ROTARY_ISAS - 1; i > 0; i--) {
+        if (!rotary_isa_available(rotary_isa_order[i]))
             continue;
-        test_all((rotary_isa)isa, ROTARY_F32);
-        test_all((rotary_isa)isa, ROTARY_BF16);
+        test_all(rotary_isa_order[i], ROTARY_F32);
+        test_all(rotary_isa_order[i], ROTARY_BF16);
     }
     return check_report();
 }

@@ -101,8 +101,15 @@ void chain_create(struct chain *chain, const struct chain_config *config, int th
                   enum precision precision)
 {
     rotary_error error;
-    *chain = (struct chain){.config = *config, .rows = config->batch * config->time};
-    must(backend_create(&chain->backend, threads, isa, precision, &error), &error);
+    struct backend backend;
+    must(backend_create(&backend, threads, isa, precision, &error), &error);
+    chain_create_on(chain, config, backend);
+}
+
+void chain_create_on(struct chain *chain, const struct chain_config *config, struct backend backend)
+{
+    rotary_error error;
+    *chain = (struct chain){.config = *config, .rows = config->batch * config->time, .backend = backend};
     chain->parameters.backend = &chain->backend;
     create_layers(chain);
     must(parameters_allocate(&chain->parameters, true, &error), &error);

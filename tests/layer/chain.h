@@ -43,6 +43,8 @@ enum { CHAIN_VOCABULARY = 11, CHAIN_WIDTH = 24, CHAIN_HIDDEN = 40, CHAIN_POSITIO
 /* Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), plus 1 for gains. */
 void chain_create(struct chain *chain, const struct chain_config *config, int threads, rotary_isa isa,
                   enum precision precision);
+/* On a backend that the chain destroys. */
+void chain_create_on(struct chain *chain, const struct chain_config *config, struct backend backend);
 void chain_destroy(struct chain *chain);
 /* Sets the sums; adds to the gradients if `backward`. */
 void chain_run(struct chain *chain, bool backward);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The layers of this module in a chain (chain.h): against PyTorch and finite differences, on every
- * instruction set; the same bits on any number of threads; no allocation after the first run; dropout.
+ * The layers of this module in a chain (chain.h): against PyTorch on every backend, and finite differences on
+ * every instruction set; the same bits on any number of threads; no allocation after the first run; dropout.
  */
 #include "backend/cpu.h"
+#include "backend/every_backend.h"
+#include "backend/reference_backend.h"
 #include "layer/chain.h"
 #include "support/allocations.h"
 #include "support/check.h"
@@ -32,20 +34,21 @@ static struct chain_config config_of(const struct golden *golden)
     return config;
 }
 
-static void test_golden(const struct golden *golden, rotary_isa isa, enum precision precision)
+/* Destroys the backend. */
+static void test_golden(const struct golden *golden, struct backend backend)
 {
     /* bf16: some ten roundings between a parameter and the loss, each off by up to 2^-9 with a sign of its
      * own. */
-    double bound = precision == PRECISION_BF16 ? 0.02 : 1e-5;
+    bool bf16 = backend.storage == ROTARY_BF16;
+    double bound = bf16 ? 0.02 : 1e-5;
     const struct chain_config config = config_of(golden);
     struct chain chain;
-    chain_create(&chain, &config, 2, isa, precision);
-    check_about("%s %s activation %d", rotary_isa_name(isa), rotary_dtype_name(chain.backend.storage),
-                golden->activation);
+    chain_create_on(&chain, &config, backend);
+    check_about("%s activation %d", backend_about(&chain.backend), golden->activation);
     chain_run(&chain, true);
-    CHECK_NEAR(chain.sums.total, golden->loss, (precision == PRECISION_BF16 ? 2e-3 : 2e-6) * golden->loss);
+    CHECK_NEAR(chain.sums.total, golden->loss, (bf16 ? 2e-3 : 2e-6) * golden->loss);
     CHECK_INT(chain.sums.counted, 120);
-    if (precision == PRECISION_F32)
+    if (!bf16)
         CHECK_INT(chain.sums.correct, golden->correct);
     int rows = 0;
     float *gradients = parameter_copy(&chain.parameters, PARAMETER_GRADIENTS);
@@ -68,7 +71,8 @@ static void test_golden(const struct golden *golden, rotary_isa isa, enum precis
     }
     free(gradients);
     CHECK_INT(rows, chain.parameters.count);
-    CHECK_INT(matmul_reference_gemms(cpu_of(&chain.backend)->matmul), 0);
+    if (strcmp(backend.operations->name, "cpu") == 0)
+        CHECK_INT(matmul_reference_gemms(cpu_of(&chain.backend)->matmul), 0);
     chain_destroy(&chain);
 }
 
@@ -281,10 +285,20 @@ int main(void)
         if (!rotary_isa_available(isa))
             continue;
         for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
-            for (int half = 0; half <= bf16; half++)
-                test_golden(&goldens[i], isa, half ? PRECISION_BF16 : PRECISION_F32);
+            for (int half = 0; half <= bf16; half++) {
+                struct backend cpu;
+                CHECK(backend_create(&cpu, 2, isa, half ? PRECISION_BF16 : PRECISION_F32, &error) ==
+                      ROTARY_OK);
+                test_golden(&goldens[i], cpu);
+            }
         test_finite_differences(&with_dropout, isa);
     }
+    for (size_t i = 0; i < sizeof goldens / sizeof *goldens; i++)
+        for (int half = 0; half < 2; half++) {
+            struct backend reference;
+            CHECK(reference_backend_create(&reference, half ? ROTARY_BF16 : ROTARY_F32, &error) == ROTARY_OK);
+            test_golden(&goldens[i], reference);
+        }
     test_threads(PRECISION_F32);
     if (bf16)
         test_threads(PRECISION_BF16);
