@@ -184,6 +184,14 @@ static struct rows key_rows(const rotary_attention_forward_call *call, struct se
     return rows;
 }
 
+/* The entries of one head. */
+static rotary_attention_distance_bias distance_bias_of(rotary_attention_distance_bias bias, int64_t head)
+{
+    if (bias.data)
+        bias.data += head * bias.head_stride;
+    return bias;
+}
+
 static struct reference_head head_load(const struct attention_plan *plan,
                                        const rotary_attention_forward_call *call, struct sequence sequence,
                                        int64_t h)
@@ -192,17 +200,19 @@ static struct reference_head head_load(const struct attention_plan *plan,
     struct rows queries = query_rows(call, sequence, h);
     struct rows keys = key_rows(call, sequence, h / (config->heads / config->key_value_heads));
     keys.count = sequence.key_length;
-    struct reference_head head = {.config = config,
-                                  .queries = sequence.queries,
-                                  .keys = keys.count,
-                                  .first_query = call->shape.first_query,
-                                  .first_key = call->shape.first_key,
-                                  .query = load_rows(plan, call->query, queries, &plan->rotation),
-                                  .key = load_rows(plan, call->key, keys, &plan->rotation),
-                                  .value = load_rows(plan, call->value, keys, &plan->value_rotation),
-                                  .bias_stride = call->bias.query_stride,
-                                  .p = reference_doubles(keys.count),
-                                  .d_softcap = reference_doubles(keys.count)};
+    struct reference_head head = {
+        .config = config,
+        .queries = sequence.queries,
+        .keys = keys.count,
+        .first_query = call->shape.first_query,
+        .first_key = call->shape.first_key,
+        .query = load_rows(plan, call->query, queries, &plan->rotation),
+        .key = load_rows(plan, call->key, keys, call->keys_rotated ? NULL : &plan->rotation),
+        .value = load_rows(plan, call->value, keys, call->keys_rotated ? NULL : &plan->value_rotation),
+        .bias_stride = call->bias.query_stride,
+        .distance_bias = distance_bias_of(call->distance_bias, h),
+        .p = reference_doubles(keys.count),
+        .d_softcap = reference_doubles(keys.count)};
     if (call->bias.data)
         head.bias = call->bias.data + sequence.entry * call->bias.batch_stride + h * call->bias.head_stride +
                     sequence.first_query_row * call->bias.query_stride + sequence.first_key_row;
@@ -241,7 +251,8 @@ static rotary_attention_forward_call inputs_of(const rotary_attention_backward_c
                                            .packed_sequences = call->packed_sequences,
                                            .key_lengths = call->key_lengths,
                                            .query_positions = call->query_positions,
-                                           .key_positions = call->key_positions};
+                                           .key_positions = call->key_positions,
+                                           .distance_bias = call->distance_bias};
 }
 
 static void head_backward(const struct attention_plan *plan, const rotary_attention_backward_call *call,
@@ -327,7 +338,7 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
                         int64_t entry, int64_t h)
 {
     const rotary_attention_config *config = &plan->config;
-    int64_t length = call->lengths[entry], end = length + call->queries;
+    int64_t length = call->lengths[entry], end = length + (call->key.data ? call->queries : 0);
     int64_t first = config->window > 0 && length + 1 > config->window ? length + 1 - config->window : 0;
     struct rows rows = new_tokens(call, entry, h);
     struct rows keys = {.entry = entry,
@@ -343,6 +354,7 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
                                   .key = cached(plan, call, call->key_cache, keys),
                                   .value = cached(plan, call, call->value_cache, keys),
                                   .bias_stride = call->bias.query_stride,
+                                  .distance_bias = distance_bias_of(call->distance_bias, h),
                                   .p = reference_doubles(keys.count),
                                   .d_softcap = reference_doubles(keys.count)};
     if (call->bias.data)
@@ -357,7 +369,7 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
 static void attention_decode(const struct attention_plan *plan, const rotary_attention_decode_call *call)
 {
     for (int64_t entry = 0; entry < call->batch; entry++) {
-        for (int64_t h = 0; h < plan->config.key_value_heads; h++) {
+        for (int64_t h = 0; call->key.data && h < plan->config.key_value_heads; h++) {
             struct rows rows = new_tokens(call, entry, h);
             append(plan, call, call->key_cache, call->key, rows, &plan->rotation);
             append(plan, call, call->value_cache, call->value, rows, &plan->value_rotation);
@@ -368,6 +380,13 @@ static void attention_decode(const struct attention_plan *plan, const rotary_att
 }
 
 /* ---- the operations ---- */
+
+static void check_distance_bias(const struct backend *backend, const struct attention_plan *plan,
+                                const rotary_attention_distance_bias *bias)
+{
+    int64_t entries = (plan->config.heads - 1) * bias->head_stride + bias->distances;
+    reference_check_array(backend, bias->data, entries, sizeof(float), "bias by distance");
+}
 
 /* Of queries, keys and values. */
 static void check_inputs(const struct backend *backend, const struct attention_plan *plan,
@@ -387,6 +406,7 @@ static void check_inputs(const struct backend *backend, const struct attention_p
     reference_check_host(backend, call->key_lengths, "lengths of keys");
     reference_check_host(backend, call->query_positions, "positions of queries");
     reference_check_host(backend, call->key_positions, "positions of keys");
+    check_distance_bias(backend, plan, &call->distance_bias);
 }
 
 rotary_status reference_attention_forward(const struct backend *backend,
@@ -442,6 +462,7 @@ rotary_status reference_attention_decode(const struct backend *backend,
     check_view(backend, call->plan, readable(of->output), queries, "output of attention");
     reference_check_host(backend, of->lengths, "lengths of the caches");
     reference_check_host(backend, of->positions, "positions of new tokens");
+    check_distance_bias(backend, call->plan, &of->distance_bias);
     spoil(backend, of->workspace, bytes);
     attention_decode(call->plan, of);
     spoil(backend, of->workspace, bytes);

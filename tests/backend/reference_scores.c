@@ -35,10 +35,21 @@ static void add_scaled(double *to, double factor, const double *from, int64_t co
         to[i] += factor * from[i];
 }
 
+/* The entry of the distance from a query to a key. */
+static float distance_bias(const struct reference_head *head, int64_t m, int64_t n)
+{
+    const rotary_attention_distance_bias *bias = &head->distance_bias;
+    int64_t entry = head->first_key + n - head->first_query - m - bias->first;
+    entry = entry < 0 ? 0 : entry;
+    return bias->data[entry < bias->distances ? entry : bias->distances - 1];
+}
+
 static bool sees(const struct reference_head *head, int64_t m, int64_t n)
 {
     int64_t distance = head->first_query + m - head->first_key - n, window = head->config->window;
     if (head->bias && !(head->bias[m * head->bias_stride + n] > MASKED))
+        return false;
+    if (head->distance_bias.data && !(distance_bias(head, m, n) > MASKED))
         return false;
     return !head->config->causal || (distance >= 0 && (window == 0 || distance < window));
 }
@@ -62,6 +73,8 @@ static void score_row(const struct reference_head *head, int64_t m)
         }
         if (head->bias)
             score += (double)head->bias[m * head->bias_stride + n];
+        if (head->distance_bias.data)
+            score += (double)distance_bias(head, m, n);
         head->p[n] = score;
     }
 }

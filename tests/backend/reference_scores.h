@@ -15,7 +15,8 @@ struct reference_head {
     double *query, *key, *value;
     const float *bias; /* of the first query and key; NULL: none */
     int64_t bias_stride;
-    double *p, *d_softcap; /* [keys], of one query */
+    rotary_attention_distance_bias distance_bias; /* of this head */
+    double *p, *d_softcap;                        /* [keys], of one query */
 };
 
 /* Zeros, to be freed. */

@@ -15,7 +15,7 @@ enum { QKV_COLUMNS = (HEADS + 2 * SHARED) * DIM, CONTEXT_COLUMNS = HEADS * DIM }
 
 struct attention_case {
     const char *name;
-    bool causal, rotate, rotate_values, packed, lengths, positions;
+    bool causal, rotate, rotate_values, packed, lengths, positions, distance_bias, cross;
     rotary_pairing pairing;
     int64_t window;
     float softcap, scale;
@@ -30,6 +30,8 @@ static const struct attention_case cases[] = {
     {.name = "window", .causal = true, .rotate = true, .window = 5},
     {.name = "lengths", .rotate = true, .rotate_values = true, .lengths = true},
     {.name = "positions", .causal = true, .rotate = true, .rotate_values = true, .positions = true},
+    {.name = "bias by distance", .causal = true, .rotate = true, .distance_bias = true},
+    {.name = "keys of a source", .rotate = true, .rotate_values = true, .positions = true, .cross = true},
     {.name = "softcap", .causal = true, .rotate = true, .softcap = 2.5f, .scale = 0.4f},
 };
 
@@ -91,9 +93,22 @@ static rotary_attention_const_view readable(rotary_attention_view view)
     return (rotary_attention_const_view){view.data, view.batch_stride, view.time_stride, view.head_stride};
 }
 
+enum { DISTANCES = 12 };
+
 struct tensors {
-    const struct tensor *qkv, *context, *log_sum_exp, *d_qkv, *d_context;
+    const struct tensor *qkv, *context, *log_sum_exp, *d_qkv, *d_context, *distance_bias;
 };
+
+static rotary_attention_distance_bias distance_bias_on(const struct attention_case *of,
+                                                       const struct tensor *entries, enum side side)
+{
+    if (!of->distance_bias)
+        return (rotary_attention_distance_bias){0};
+    return (rotary_attention_distance_bias){.data = floats_on(entries, side),
+                                            .distances = DISTANCES,
+                                            .first = 4 - DISTANCES,
+                                            .head_stride = DISTANCES};
+}
 
 static void fill_positions(int32_t positions[ROWS])
 {
@@ -138,24 +153,27 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                                    .packed_sequences = packed,
                                                    .key_lengths = of->lengths ? lengths : NULL,
                                                    .query_positions = of->positions ? positions : NULL,
-                                                   .key_positions = of->positions ? positions : NULL};
-    const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
-                                                     .shape = shape,
-                                                     .query = forward.query,
-                                                     .key = forward.key,
-                                                     .value = forward.value,
-                                                     .output = readable(forward.output),
-                                                     .output_gradient =
-                                                         readable(view_of(on(t->d_context, side), TIME, 0)),
-                                                     .log_sum_exp = forward.log_sum_exp,
-                                                     .query_gradient = view_of(d_qkv, TIME, 0),
-                                                     .key_gradient = view_of(d_qkv, TIME, HEADS),
-                                                     .value_gradient = view_of(d_qkv, TIME, HEADS + SHARED),
-                                                     .workspace = memory,
-                                                     .packed_sequences = packed,
-                                                     .key_lengths = of->lengths ? lengths : NULL,
-                                                     .query_positions = of->positions ? positions : NULL,
-                                                     .key_positions = of->positions ? positions : NULL};
+                                                   .key_positions = of->positions ? positions : NULL,
+                                                   .distance_bias =
+                                                       distance_bias_on(of, t->distance_bias, side)};
+    const rotary_attention_backward_call backward = {
+        .struct_size = sizeof backward,
+        .shape = shape,
+        .query = forward.query,
+        .key = forward.key,
+        .value = forward.value,
+        .output = readable(forward.output),
+        .output_gradient = readable(view_of(on(t->d_context, side), TIME, 0)),
+        .log_sum_exp = forward.log_sum_exp,
+        .query_gradient = view_of(d_qkv, TIME, 0),
+        .key_gradient = view_of(d_qkv, TIME, HEADS),
+        .value_gradient = view_of(d_qkv, TIME, HEADS + SHARED),
+        .workspace = memory,
+        .packed_sequences = packed,
+        .key_lengths = of->lengths ? lengths : NULL,
+        .query_positions = of->positions ? positions : NULL,
+        .key_positions = of->positions ? positions : NULL,
+        .distance_bias = distance_bias_on(of, t->distance_bias, side)};
     const struct backend_attention_forward forward_call = {plan, &forward};
     const struct backend_attention_backward backward_call = {plan, &backward};
     rotary_error error = {0};
@@ -168,9 +186,11 @@ static void run_passes(const struct backend *backend, enum side side, const stru
 static void test_passes(struct pair *pair, const struct plans *plans, const struct attention_case *of)
 {
     const struct tensors t = {pair_tensor(pair, pair->backends[0].storage, ROWS, QKV_COLUMNS, 1),
-                              pair_storage(pair, ROWS, CONTEXT_COLUMNS), pair_floats(pair, 1, ROWS * HEADS),
+                              pair_storage(pair, ROWS, CONTEXT_COLUMNS),
+                              pair_floats(pair, 1, ROWS * HEADS),
                               pair_storage(pair, ROWS, QKV_COLUMNS),
-                              pair_storage(pair, ROWS, CONTEXT_COLUMNS)};
+                              pair_storage(pair, ROWS, CONTEXT_COLUMNS),
+                              pair_floats(pair, HEADS, DISTANCES)};
     bool bf16 = pair->backends[0].storage == ROTARY_BF16;
     for (int side = 0; side < SIDES; side++)
         run_passes(&pair->backends[side], (enum side)side, plans, of, &t);
@@ -182,36 +202,39 @@ static void test_passes(struct pair *pair, const struct plans *plans, const stru
 }
 
 static void decode(const struct backend *backend, enum side side, const struct plans *plans,
-                   const struct attention_case *of, const struct tensor *const t[4], int64_t capacity)
+                   const struct attention_case *of, const struct tensor *const t[5], int64_t capacity)
 {
     static const int64_t steps[] = {5, 1, 3, 1};
+    static const rotary_attention_const_view no_tokens = {0};
     int32_t positions[ROWS];
     fill_positions(positions);
-    int64_t lengths[BATCH] = {0, 4}, time = 0;
+    int64_t lengths[BATCH] = {of->cross ? 6 : 0, 4}, time = 0;
     const struct attention_plan *plan = plans->attention[side];
     void *memory = workspace(backend, backend->operations->attention_decode_bytes(plan, BATCH, 5, capacity));
     rotary_error error = {0};
     for (int i = 0; i < 4; i++) {
         struct matrix qkv = matrix_rows(on(t[0], side), time, ROWS - time),
                       context = matrix_rows(on(t[1], side), time, ROWS - time);
-        const rotary_attention_decode_call call = {.struct_size = sizeof call,
-                                                   .batch = BATCH,
-                                                   .queries = steps[i],
-                                                   .capacity = capacity,
-                                                   .lengths = lengths,
-                                                   .query = readable(view_of(qkv, TIME, 0)),
-                                                   .key = readable(view_of(qkv, TIME, HEADS)),
-                                                   .value = readable(view_of(qkv, TIME, HEADS + SHARED)),
-                                                   .key_cache = view_of(on(t[2], side), capacity, 0),
-                                                   .value_cache = view_of(on(t[3], side), capacity, 0),
-                                                   .output = view_of(context, TIME, 0),
-                                                   .workspace = memory,
-                                                   .positions = of->positions ? positions + time : NULL};
+        const rotary_attention_decode_call call = {
+            .struct_size = sizeof call,
+            .batch = BATCH,
+            .queries = steps[i],
+            .capacity = capacity,
+            .lengths = lengths,
+            .query = readable(view_of(qkv, TIME, 0)),
+            .key = of->cross ? no_tokens : readable(view_of(qkv, TIME, HEADS)),
+            .value = of->cross ? no_tokens : readable(view_of(qkv, TIME, HEADS + SHARED)),
+            .key_cache = view_of(on(t[2], side), capacity, 0),
+            .value_cache = view_of(on(t[3], side), capacity, 0),
+            .output = view_of(context, TIME, 0),
+            .workspace = memory,
+            .positions = of->positions ? positions + time : NULL,
+            .distance_bias = distance_bias_on(of, t[4], side)};
         const struct backend_attention_decode operation = {plan, &call};
         if (!CHECK_INT(backend->operations->attention_decode(backend, &operation, &error), ROTARY_OK))
             printf("%s\n", error.message);
         for (int b = 0; b < BATCH; b++)
-            lengths[b] += steps[i];
+            lengths[b] += of->cross ? 0 : steps[i];
         time += steps[i];
     }
     backend->operations->release(backend, memory);
@@ -222,10 +245,10 @@ static void test_decode(struct pair *pair, const struct plans *plans, const stru
     bool bf16 = pair->backends[0].storage == ROTARY_BF16;
     int64_t capacity = of->window ? of->window + 4 : 16; /* with a window a ring buffer */
     rotary_dtype storage = pair->backends[0].storage;
-    const struct tensor *t[] = {pair_tensor(pair, storage, ROWS, QKV_COLUMNS, 1),
-                                pair_storage(pair, ROWS, CONTEXT_COLUMNS),
-                                pair_storage(pair, BATCH * capacity, SHARED * DIM),
-                                pair_storage(pair, BATCH * capacity, SHARED * DIM)};
+    const struct tensor *t[] = {
+        pair_tensor(pair, storage, ROWS, QKV_COLUMNS, 1), pair_storage(pair, ROWS, CONTEXT_COLUMNS),
+        pair_storage(pair, BATCH * capacity, SHARED * DIM),
+        pair_storage(pair, BATCH * capacity, SHARED * DIM), pair_floats(pair, HEADS, DISTANCES)};
     for (int side = 0; side < SIDES; side++)
         decode(&pair->backends[side], (enum side)side, plans, of, t, capacity);
     pair_compare(pair, t[1], bf16 ? 4e-2 : 2e-5, "context of decoding");
