@@ -423,19 +423,38 @@ static rotary_status decode(struct sublayer *sublayer, const struct parameters *
                           MATMUL_EPILOGUE_NONE, error);
 }
 
+/* Of the keys, and of the values, of a token. */
+static size_t token_bytes(const struct sublayer *sublayer)
+{
+    return (size_t)(sublayer->config.key_value_heads * sublayer->config.head_dim) *
+           rotary_dtype_size(sublayer->backend->storage);
+}
+
 /* Keys and values of the tokens so far: [batch, capacity, key_value_heads, head_dim] each, of the storage
  * type. */
 static struct sublayer_cache carve_cache(const struct sublayer *sublayer, struct rotary_arena *arena,
                                          struct sublayer_cache_shape shape)
 {
-    size_t token = (size_t)(sublayer->config.key_value_heads * sublayer->config.head_dim) *
-                   rotary_dtype_size(sublayer->backend->storage);
     size_t row;
-    if (__builtin_mul_overflow((size_t)shape.capacity, token, &row))
+    if (__builtin_mul_overflow((size_t)shape.capacity, token_bytes(sublayer), &row))
         row = SIZE_MAX;
     void *key = rotary_arena_push(arena, shape.batch, row);
     return (struct sublayer_cache){
         .key = key, .value = rotary_arena_push(arena, shape.batch, row), .capacity = shape.capacity};
+}
+
+static rotary_status copy_cache(const struct sublayer *sublayer, const struct sublayer_cache *cache,
+                                const struct sublayer_copy_call *call, rotary_error *error)
+{
+    const struct backend *backend = sublayer->backend;
+    size_t token = token_bytes(sublayer), row = (size_t)cache->capacity * token;
+    size_t bytes = (size_t)min_i64(call->length, cache->capacity) * token;
+    size_t to = (size_t)call->to * row, from = (size_t)call->from * row;
+    unsigned char *key = cache->key, *value = cache->value;
+    rotary_status status = backend->operations->copy(backend, key + to, key + from, bytes, error);
+    if (status != ROTARY_OK)
+        return status;
+    return backend->operations->copy(backend, value + to, value + from, bytes, error);
 }
 
 static size_t decode_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
@@ -454,4 +473,5 @@ const struct sublayer_type self_attention_sublayer = {.name = "self_attention",
                                                       .backward = backward,
                                                       .decode = decode,
                                                       .carve_cache = carve_cache,
+                                                      .copy_cache = copy_cache,
                                                       .decode_bytes = decode_bytes};

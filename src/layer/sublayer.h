@@ -107,6 +107,11 @@ struct sublayer_decode_call {
     void *workspace; /* decode_bytes */
 };
 
+/* Sequence `to` of a cache becomes a copy of sequence `from`, which has `length` tokens. */
+struct sublayer_copy_call {
+    int64_t to, from, length;
+};
+
 struct sublayer_cache_shape {
     int64_t batch, capacity;
     int64_t beams; /* sequences of each source, at least 1; it divides batch */
@@ -146,6 +151,9 @@ struct sublayer_type {
     rotary_status (*cache_source)(struct sublayer *sublayer, const struct parameters *parameters,
                                   const struct sublayer_source *source, const struct sublayer_cache *cache,
                                   rotary_error *error);
+    /* NULL for types without a cache of each sequence's own. */
+    rotary_status (*copy_cache)(const struct sublayer *sublayer, const struct sublayer_cache *cache,
+                                const struct sublayer_copy_call *call, rotary_error *error);
 };
 
 /* The first member of each type's struct. */

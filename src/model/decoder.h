@@ -59,8 +59,14 @@ void decoder_cache_destroy(struct decoder_cache *cache);
 /* Tokens of a sequence in the cache. */
 int64_t decoder_cache_length(const struct decoder_cache *cache, int64_t sequence);
 
-/* New tokens: counts[b] of sequence b, at most `time`, which is at most the model's rows / batch. */
+/* Makes sequence `to` of the cache a copy of sequence `from`. */
+ROTARY_CHECKED rotary_status decoder_cache_copy(struct decoder *decoder, struct decoder_cache *cache,
+                                                int64_t to, int64_t from, rotary_error *error);
+
+/* New tokens: counts[b] of sequence b, at most `time`, which is at most the model's rows / sequences of the
+ * cache. */
 struct decoder_decode_call {
+    int64_t batch; /* the first sequences of the cache; 0: all. The others stay as they are */
     int64_t time;
     const int32_t *tokens; /* [batch, time]; those from counts[b] on are not read */
     const int64_t *counts; /* [batch]; NULL: all are `time` */

@@ -111,7 +111,11 @@ static rotary_status read_call(const struct decoder *decoder, struct decoder_cac
                            "%lld new tokens in each of %lld sequences: the model decodes 1 to %lld at once",
                            (long long)call->time, (long long)cache->batch,
                            (long long)max_count(decoder, cache->batch));
-    for (int64_t b = 0; b < cache->batch; b++) {
+    if (call->batch < 1 || call->batch > cache->batch)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a call of %lld sequences of a cache of %lld: wanted 1 to that many, or 0 for all",
+                           (long long)call->batch, (long long)cache->batch);
+    for (int64_t b = 0; b < call->batch; b++) {
         cache->counts[b] = call->counts ? call->counts[b] : call->time;
         rotary_status status = check_count(decoder, cache, call, b, error);
         if (status != ROTARY_OK)
@@ -131,7 +135,7 @@ static rotary_status read_call(const struct decoder *decoder, struct decoder_cac
     return operations->write(cache->backend, cache->positions, cache->host_positions, bytes, error);
 }
 
-static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, int64_t rows,
+static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, int64_t batch, int64_t rows,
                          rotary_error *error)
 {
     const struct embedding_call embedding = {
@@ -143,7 +147,7 @@ static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, i
                 (double)rows * (double)decoder->config.hidden_size * sizeof(float));
     if (status != ROTARY_OK)
         return status;
-    const struct stack_decode_call call = {.batch = cache->batch,
+    const struct stack_decode_call call = {.batch = batch,
                                            .rows = rows,
                                            .counts = cache->counts,
                                            .lengths = cache->lengths,
@@ -153,11 +157,11 @@ static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, i
 
 /* The last token of every sequence. With equally many new tokens it is every time-th row; else rows are
  * copied, and a sequence without new tokens gets the row before its place. */
-static rotary_status last_rows(const struct decoder *decoder, struct decoder_cache *cache, int64_t rows,
-                               struct matrix *last, rotary_error *error)
+static rotary_status last_rows(const struct decoder *decoder, const struct decoder_cache *cache,
+                               int64_t batch, int64_t rows, struct matrix *last, rotary_error *error)
 {
     struct matrix hidden = stack_output(decoder->stack, rows);
-    int64_t batch = cache->batch, count = cache->counts[0];
+    int64_t count = cache->counts[0];
     bool equal = true;
     for (int64_t b = 1; b < batch; b++)
         equal = equal && cache->counts[b] == count;
@@ -166,26 +170,44 @@ static rotary_status last_rows(const struct decoder *decoder, struct decoder_cac
         last->stride = count * hidden.stride;
         return ROTARY_OK;
     }
-    *last = cache->last;
-    const struct backend_copy_rows call = {.out = cache->last, .in = hidden, .index = cache->ends};
+    *last = matrix_rows(cache->last, 0, batch);
+    const struct backend_copy_rows call = {.out = *last, .in = hidden, .index = cache->ends};
     return decoder->backend->operations->copy_rows(decoder->backend, &call, error);
 }
 
 rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache,
-                             const struct decoder_decode_call *call, rotary_error *error)
+                             const struct decoder_decode_call *given, rotary_error *error)
 {
+    struct decoder_decode_call call = *given;
+    if (call.batch == 0)
+        call.batch = cache->batch;
     int64_t rows = 0;
-    rotary_status status = read_call(decoder, cache, call, &rows, error);
+    rotary_status status = read_call(decoder, cache, &call, &rows, error);
     if (status != ROTARY_OK || rows == 0)
         return status;
-    status = run(decoder, cache, rows, error);
+    status = run(decoder, cache, call.batch, rows, error);
     if (status != ROTARY_OK)
         return status;
-    for (int64_t b = 0; b < cache->batch; b++)
+    for (int64_t b = 0; b < call.batch; b++)
         cache->lengths[b] += cache->counts[b];
     struct matrix last;
-    status = last_rows(decoder, cache, rows, &last, error);
+    status = last_rows(decoder, cache, call.batch, rows, &last, error);
     if (status != ROTARY_OK)
         return status;
-    return loss_logits(decoder->loss, &decoder->parameters, last, call->logits, error);
+    return loss_logits(decoder->loss, &decoder->parameters, last, call.logits, error);
+}
+
+rotary_status decoder_cache_copy(struct decoder *decoder, struct decoder_cache *cache, int64_t to,
+                                 int64_t from, rotary_error *error)
+{
+    int64_t last = cache->batch - 1;
+    if (to < 0 || to > last || from < 0 || from > last)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "sequence %lld of a cache as a copy of sequence %lld: wanted 0 to %lld",
+                           (long long)to, (long long)from, (long long)last);
+    if (to == from)
+        return ROTARY_OK;
+    const struct sublayer_copy_call call = {.to = to, .from = from, .length = cache->lengths[from]};
+    cache->lengths[to] = cache->lengths[from];
+    return stack_cache_copy(&cache->stack, decoder->stack, &call, error);
 }

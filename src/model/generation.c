@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prompts are decoded in groups. All sequences of a group advance together, one position per step, so they
- * have the same length in the KV cache. The next token of a sequence comes from its prompt until that ends,
- * then from the model.
+ * Prompts are decoded in groups. Sequences of a group advance by different lengths: a decoder call has the
+ * rest of every prompt, or as much of it as fits, and one token of every sequence beyond its prompt. A
+ * finished sequence leaves: the last unfinished one takes its place in the KV cache, so that unfinished ones
+ * come first. Longer prompts come before shorter ones, so that neighbours have equally many new tokens.
  */
 #include "model/generation.h"
 
+#include "base/arena.h"
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/random.h"
@@ -15,15 +17,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A prompt and what was generated from it. */
+struct sequence {
+    int64_t prompt;          /* its index in the call */
+    int64_t length, decoded; /* tokens; those of them that the decoder has read */
+    int32_t *tokens;         /* [capacity] */
+};
+
 struct group {
     struct decoder *decoder;
     const struct generate_config *config;
-    struct generate_call call; /* of the group's prompts alone */
-    int64_t first;             /* index of the group's first prompt */
-    int64_t capacity;          /* positions: longest prompt + max_new_tokens */
-    int32_t *tokens;           /* [count, capacity]: prompts and generated tokens */
-    int32_t *inputs;           /* [count, time]: tokens of one decoder call */
-    float *logits;             /* [count, vocabulary], or [count, capacity, vocabulary] without a cache */
+    const struct generate_call *call;
+    struct decoder_cache *cache; /* NULL: without a cache */
+    int64_t count, unfinished;
+    int64_t capacity; /* positions: longest prompt + max_new_tokens */
+    struct rotary_arena arena;
+    struct sequence *sequences; /* [count]: the unfinished ones come first */
+    int32_t *tokens;            /* [count, capacity] */
+    /* Of one decoder call. */
+    int32_t *inputs; /* [unfinished, time] */
+    int64_t *counts; /* [unfinished] */
+    float *logits;   /* [unfinished, vocabulary], or [unfinished, time, vocabulary] without a cache */
 };
 
 static int32_t argmax(const float *logits, int64_t count)
@@ -50,138 +64,171 @@ static int32_t sample(const float *logits, int64_t count, double temperature, do
     return argmax(logits, count);
 }
 
-static int32_t next_token(const struct group *group, int64_t row, int64_t position, const float *logits)
+static int32_t next_token(const struct group *group, const struct sequence *sequence, const float *logits)
 {
     int64_t vocabulary = group->decoder->config.vocab_size;
     if (group->config->temperature <= 0.0f)
         return argmax(logits, vocabulary);
     struct rotary_random_key key = {
-        .seed = group->config->seed, .stream = ROTARY_STREAM_SAMPLE, .step = (uint32_t)position};
-    float uniform = rotary_random_uniform(key, (uint64_t)(group->first + row));
+        .seed = group->config->seed, .stream = ROTARY_STREAM_SAMPLE, .step = (uint32_t)sequence->length};
+    float uniform = rotary_random_uniform(key, (uint64_t)sequence->prompt);
     return sample(logits, vocabulary, (double)group->config->temperature, (double)uniform);
 }
 
-static bool is_finished(const struct group *group, int64_t row)
+static bool is_finished(const struct group *group, const struct sequence *sequence)
 {
-    int64_t generated = group->call.generated[row];
-    const int32_t *tokens = group->tokens + row * group->capacity + group->call.lengths[row];
+    int64_t generated = group->call->generated[sequence->prompt];
     return generated == group->config->max_new_tokens ||
-           (generated > 0 && tokens[generated - 1] == group->config->stop);
+           (generated > 0 && sequence->tokens[sequence->length - 1] == group->config->stop);
 }
 
-/* Writes token `position` of every sequence whose prompt is not longer. True when all sequences are finished.
+/* Appends the next token to a sequence, and to the call's output. */
+static void append(const struct group *group, struct sequence *sequence, const float *logits)
+{
+    int32_t token = next_token(group, sequence, logits);
+    sequence->tokens[sequence->length++] = token;
+    group->call->outputs[sequence->prompt][group->call->generated[sequence->prompt]++] = token;
+}
+
+/* Removes sequence `index`, which is finished. */
+static rotary_status leave(struct group *group, int64_t index, rotary_error *error)
+{
+    int64_t last = --group->unfinished;
+    if (index == last)
+        return ROTARY_OK;
+    group->sequences[index] = group->sequences[last];
+    if (!group->cache)
+        return ROTARY_OK;
+    return decoder_cache_copy(group->decoder, group->cache, index, last, error);
+}
+
+/* Removes the finished sequences, from the last on: so a sequence that takes another's place is unfinished.
  */
-static bool append(const struct group *group, int64_t position, const float *logits, int64_t stride)
+static rotary_status leave_all(struct group *group, rotary_error *error)
 {
-    bool all_finished = true;
-    for (int64_t row = 0; row < group->call.count; row++) {
-        int32_t *tokens = group->tokens + row * group->capacity;
-        if (position >= group->call.lengths[row] && !is_finished(group, row)) {
-            tokens[position] = next_token(group, row, position, logits + row * stride);
-            group->call.generated[row]++;
-        } else if (position >= group->call.lengths[row]) {
-            tokens[position] = tokens[position - 1]; /* padding: not part of the output */
-        }
-        all_finished = all_finished && is_finished(group, row);
+    rotary_status status = ROTARY_OK;
+    for (int64_t i = group->unfinished - 1; status == ROTARY_OK && i >= 0; i--)
+        if (is_finished(group, &group->sequences[i]))
+            status = leave(group, i, error);
+    return status;
+}
+
+/* Runs the tokens that the decoder has not read yet, at most `chunk` of each sequence, and appends a token to
+ * every sequence of which it has then read all. */
+static rotary_status advance(struct group *group, rotary_error *error)
+{
+    int64_t chunk = decoder_rows(group->decoder->limits) / group->count, time = 0;
+    for (int64_t i = 0; i < group->unfinished; i++) {
+        const struct sequence *sequence = &group->sequences[i];
+        group->counts[i] = min_i64(sequence->length - sequence->decoded, chunk);
+        time = max_i64(time, group->counts[i]);
     }
-    return all_finished;
+    for (int64_t i = 0; i < group->unfinished; i++) {
+        struct sequence *sequence = &group->sequences[i];
+        memcpy(group->inputs + i * time, sequence->tokens + sequence->decoded,
+               (size_t)group->counts[i] * sizeof *group->inputs);
+        sequence->decoded += group->counts[i];
+    }
+    const struct decoder_decode_call call = {.batch = group->unfinished,
+                                             .time = time,
+                                             .tokens = group->inputs,
+                                             .counts = group->counts,
+                                             .logits = group->logits};
+    rotary_status status = decoder_decode(group->decoder, group->cache, &call, error);
+    for (int64_t i = 0; status == ROTARY_OK && i < group->unfinished; i++) {
+        struct sequence *sequence = &group->sequences[i];
+        if (sequence->decoded == sequence->length)
+            append(group, sequence, group->logits + i * group->decoder->config.vocab_size);
+    }
+    return status;
 }
 
-/* Copies positions from ... from + time - 1 of every sequence to `inputs`. */
-static void gather(const struct group *group, int64_t from, int64_t time)
+/* The same without a cache: runs all tokens of every sequence. What follows a shorter one is not seen by it.
+ */
+static rotary_status advance_without_cache(struct group *group, rotary_error *error)
 {
-    for (int64_t row = 0; row < group->call.count; row++)
-        memcpy(group->inputs + row * time, group->tokens + row * group->capacity + from,
-               (size_t)time * sizeof *group->inputs);
-}
-
-static int64_t shortest_length(const struct group *group)
-{
-    int64_t min = group->call.lengths[0];
-    for (int64_t row = 1; row < group->call.count; row++)
-        min = min_i64(min, group->call.lengths[row]);
-    return min;
+    int64_t time = 0, vocabulary = group->decoder->config.vocab_size;
+    for (int64_t i = 0; i < group->unfinished; i++)
+        time = max_i64(time, group->sequences[i].length);
+    for (int64_t i = 0; i < group->unfinished; i++)
+        memcpy(group->inputs + i * time, group->sequences[i].tokens, (size_t)time * sizeof *group->inputs);
+    const struct token_sequences input = {.batch = group->unfinished, .time = time, .tokens = group->inputs};
+    rotary_status status = decoder_logits(group->decoder, &input, group->logits, error);
+    for (int64_t i = 0; status == ROTARY_OK && i < group->unfinished; i++) {
+        struct sequence *sequence = &group->sequences[i];
+        append(group, sequence, group->logits + (i * time + sequence->length - 1) * vocabulary);
+    }
+    return status;
 }
 
 static bool is_interrupted(const struct group *group)
 {
-    return group->call.interrupted && atomic_load_explicit(group->call.interrupted, memory_order_relaxed);
+    return group->call->interrupted && atomic_load_explicit(group->call->interrupted, memory_order_relaxed);
 }
 
-static rotary_status generate_with_cache(const struct group *group, rotary_error *error)
+static void carve(struct group *group)
 {
-    struct decoder_cache *cache = NULL;
-    rotary_status status =
-        decoder_cache_create(&cache, group->decoder, group->call.count, group->capacity, error);
-    int64_t chunk = decoder_rows(group->decoder->limits) / group->call.count,
-            shortest_prompt = shortest_length(group);
-    bool done = false;
-    for (int64_t position = 0; status == ROTARY_OK && !done;) {
-        int64_t time = max_i64(min_i64(shortest_prompt - position, chunk), 1);
-        gather(group, position, time);
-        const struct decoder_decode_call call = {
-            .time = time, .tokens = group->inputs, .logits = group->logits};
-        status = decoder_decode(group->decoder, cache, &call, error);
-        position += time;
+    struct rotary_arena *arena = &group->arena;
+    int64_t count = group->count, positions = group->config->without_cache ? group->capacity : 1;
+    group->sequences = rotary_arena_push(arena, count, sizeof *group->sequences);
+    group->tokens = rotary_arena_push(arena, count * group->capacity, sizeof *group->tokens);
+    group->inputs = rotary_arena_push(arena, count * group->capacity, sizeof *group->inputs);
+    group->counts = rotary_arena_push(arena, count, sizeof *group->counts);
+    group->logits = rotary_arena_push(arena, count * positions,
+                                      (size_t)group->decoder->config.vocab_size * sizeof *group->logits);
+}
+
+static int compare_sequences(const void *left, const void *right)
+{
+    const struct sequence *a = left, *b = right;
+    if (a->length != b->length)
+        return a->length < b->length ? 1 : -1;
+    return a->prompt < b->prompt ? -1 : 1;
+}
+
+/* Writes the prompts first ... first + count - 1 of the call, the longest before the others. */
+static void write_prompts(struct group *group, int64_t first)
+{
+    for (int64_t i = 0; i < group->count; i++) {
+        int64_t length = group->call->lengths[first + i];
+        group->sequences[i] = (struct sequence){
+            .prompt = first + i, .length = length, .tokens = group->tokens + i * group->capacity};
+        memset(group->sequences[i].tokens, 0, (size_t)group->capacity * sizeof *group->tokens);
+        memcpy(group->sequences[i].tokens, group->call->prompts[first + i],
+               (size_t)length * sizeof *group->tokens);
+    }
+    qsort(group->sequences, (size_t)group->count, sizeof *group->sequences, compare_sequences);
+}
+
+static rotary_status create(struct group *group, int64_t first, rotary_error *error)
+{
+    for (int64_t i = 0; i < group->count; i++)
+        group->capacity = max_i64(group->capacity, group->call->lengths[first + i]);
+    group->capacity += group->config->max_new_tokens;
+    carve(group);
+    rotary_status status = rotary_arena_allocate(&group->arena, "generation", error);
+    if (status != ROTARY_OK)
+        return status;
+    carve(group);
+    write_prompts(group, first);
+    if (group->config->without_cache)
+        return ROTARY_OK;
+    return decoder_cache_create(&group->cache, group->decoder, group->count, group->capacity, error);
+}
+
+static rotary_status run_group(struct group *group, int64_t first, rotary_error *error)
+{
+    rotary_status status = create(group, first, error);
+    group->unfinished = group->count;
+    while (status == ROTARY_OK && group->unfinished > 0) {
+        status = group->cache ? advance(group, error) : advance_without_cache(group, error);
         if (status == ROTARY_OK)
-            done = append(group, position, group->logits, group->decoder->config.vocab_size);
+            status = leave_all(group, error);
         if (status == ROTARY_OK && is_interrupted(group))
             status = rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while generating");
     }
-    decoder_cache_destroy(cache);
-    return status;
-}
-
-static rotary_status generate_without_cache(const struct group *group, rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    int64_t vocabulary = group->decoder->config.vocab_size;
-    bool done = false;
-    for (int64_t position = shortest_length(group);
-         status == ROTARY_OK && !done && position < group->capacity; position++) {
-        gather(group, 0, position);
-        const struct token_sequences input = {
-            .batch = group->call.count, .time = position, .tokens = group->inputs};
-        status = decoder_logits(group->decoder, &input, group->logits, error);
-        if (status == ROTARY_OK)
-            done =
-                append(group, position, group->logits + (position - 1) * vocabulary, position * vocabulary);
-        if (status == ROTARY_OK && is_interrupted(group))
-            status = rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while generating");
-    }
-    return status;
-}
-
-static rotary_status run_group(struct group *group, rotary_error *error)
-{
-    int64_t longest = 0;
-    for (int64_t row = 0; row < group->call.count; row++)
-        longest = max_i64(longest, group->call.lengths[row]);
-    group->capacity = longest + group->config->max_new_tokens;
-    int64_t positions = group->config->without_cache ? group->capacity : 1;
-    int64_t rows = decoder_rows(group->decoder->limits);
-    group->tokens = calloc((size_t)(group->call.count * group->capacity), sizeof *group->tokens);
-    group->inputs = calloc((size_t)(rows + group->call.count * group->capacity), sizeof *group->inputs);
-    group->logits =
-        calloc((size_t)(group->call.count * positions * group->decoder->config.vocab_size), sizeof(float));
-    rotary_status status = ROTARY_OK;
-    if (!group->tokens || !group->inputs || !group->logits)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to generate from %lld prompts",
-                             (long long)group->call.count);
-    if (status == ROTARY_OK) {
-        for (int64_t row = 0; row < group->call.count; row++)
-            memcpy(group->tokens + row * group->capacity, group->call.prompts[row],
-                   (size_t)group->call.lengths[row] * sizeof *group->tokens);
-        status = group->config->without_cache ? generate_without_cache(group, error)
-                                              : generate_with_cache(group, error);
-    }
-    if (status == ROTARY_OK)
-        for (int64_t row = 0; row < group->call.count; row++)
-            memcpy(group->call.outputs[row], group->tokens + row * group->capacity + group->call.lengths[row],
-                   (size_t)group->call.generated[row] * sizeof *group->tokens);
-    free(group->tokens);
-    free(group->inputs);
-    free(group->logits);
+    decoder_cache_destroy(group->cache);
+    rotary_arena_free(&group->arena);
     return status;
 }
 
@@ -201,15 +248,10 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
     for (int64_t first = 0; status == ROTARY_OK && first < call->count; first += group_size) {
         struct group group = {.decoder = decoder,
                               .config = config,
-                              .first = first,
-                              .call = {.count = min_i64(call->count - first, group_size),
-                                       .prompts = call->prompts + first,
-                                       .lengths = call->lengths + first,
-                                       .outputs = call->outputs + first,
-                                       .generated = call->generated + first,
-                                       .interrupted = call->interrupted}};
-        memset(group.call.generated, 0, (size_t)group.call.count * sizeof *group.call.generated);
-        status = run_group(&group, error);
+                              .call = call,
+                              .count = min_i64(call->count - first, group_size)};
+        memset(call->generated + first, 0, (size_t)group.count * sizeof *call->generated);
+        status = run_group(&group, first, error);
     }
     return status;
 }

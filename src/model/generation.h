@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Text generation: batched decoding of many prompts in lockstep, greedy or by sampling.
+ * Text generation: batched decoding of many prompts of different lengths, greedy or by sampling.
  */
 #ifndef ROTARY_MODEL_GENERATION_H
 #define ROTARY_MODEL_GENERATION_H

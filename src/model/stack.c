@@ -406,3 +406,20 @@ rotary_status stack_cache_source(struct stack *stack, const struct parameters *p
     }
     return status;
 }
+
+rotary_status stack_cache_copy(const struct stack_cache *cache, const struct stack *stack,
+                               const struct sublayer_copy_call *call, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    int64_t beams = cache->shape.beams;
+    for (int64_t k = 0; status == ROTARY_OK && k < stack->count; k++) {
+        const struct sublayer *sublayer = stack->sublayers[k].sublayer;
+        if (sublayer->type->cache_source && call->to / beams != call->from / beams)
+            status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                 "sequence %lld as a copy of sequence %lld, which reads another source",
+                                 (long long)call->to, (long long)call->from);
+        else if (sublayer->type->copy_cache)
+            status = sublayer->type->copy_cache(sublayer, &cache->sublayers[k], call, error);
+    }
+    return status;
+}

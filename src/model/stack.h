@@ -104,6 +104,10 @@ ROTARY_CHECKED rotary_status stack_cache_source(struct stack *stack, const struc
                                                 struct stack_cache *cache,
                                                 const struct sublayer_source *source, rotary_error *error);
 
+/* Makes a sequence of the cache a copy of another one, which reads the same source if there is one. */
+ROTARY_CHECKED rotary_status stack_cache_copy(const struct stack_cache *cache, const struct stack *stack,
+                                              const struct sublayer_copy_call *call, rotary_error *error);
+
 /* counts[b] new tokens of sequence b, which has lengths[b] in the cache; their rows follow one another. */
 struct stack_decode_call {
     int64_t batch, rows;             /* rows: the sum of counts */

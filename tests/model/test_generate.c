@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Generation: the same tokens with and without a cache, from prompts of different lengths, in chunks or token
- * by token; stop tokens; sampling; refusals.
+ * Generation: the same tokens with and without a cache, and one prompt at a time, from prompts of different
+ * lengths, in chunks or token by token; stop tokens; sampling; nothing is computed for padding and finished
+ * sequences; refusals.
  */
 #include "support/check.h"
 
+#include "backend/profile.h"
 #include "base/random.h"
 #include "layer/encoding.h"
 #include "model/generation.h"
@@ -120,6 +122,114 @@ static void test_chunks(const struct backend *backend, enum position position, d
     decoder_destroy(decoder);
 }
 
+/* Sequences that advance by different numbers of tokens, take one another's place, and leave: the logits are
+ * those of one forward pass of each. */
+static void test_ragged(const struct backend *backend, enum position position, double bound)
+{
+    enum { TIME = 19, BATCH = 3 };
+    /* The new tokens of each call by sequence; after call COPIED, sequence 0 becomes a copy of sequence 2. */
+    static const int64_t counts[][BATCH] = {{5, 1, 3}, {0, 7, 2}, {1, 1, 1}, {7, 0, 0}, {2, 6, 4}, {0, 2, 0}};
+    enum { CALLS = sizeof counts / sizeof *counts, COPIED = 3 };
+    struct decoder *decoder = create(backend, position, 2, 4);
+    int32_t tokens[BATCH][TIME];
+    struct rotary_random random = {.key = {.seed = 11, .stream = ROTARY_STREAM_TEST}};
+    for (int i = 0; i < BATCH * TIME; i++)
+        tokens[i / TIME][i % TIME] = (int32_t)rotary_random_below(&random, VOCABULARY);
+    struct decoder_cache *cache = NULL;
+    rotary_error error = {0};
+    CHECK_INT(decoder_cache_create(&cache, decoder, BATCH, TIME, &error), ROTARY_OK);
+    int64_t lengths[BATCH] = {0};
+    for (int c = 0; c < CALLS; c++) {
+        check_about("call %d", c);
+        int32_t chunk[BATCH * 7];
+        float logits[BATCH * VOCABULARY];
+        memset(chunk, 0xff, sizeof chunk); /* padding that is no token: it may not be read */
+        int64_t batch = c == CALLS - 1 ? 2 : 0;
+        for (int b = 0; b < BATCH; b++)
+            memcpy(chunk + b * 7L, tokens[b] + lengths[b], (size_t)counts[c][b] * sizeof *chunk);
+        const struct decoder_decode_call call = {
+            .batch = batch, .time = 7, .tokens = chunk, .counts = counts[c], .logits = logits};
+        if (!CHECK_INT(decoder_decode(decoder, cache, &call, &error), ROTARY_OK))
+            printf("%s\n", error.message);
+        for (int b = 0; b < BATCH; b++) {
+            lengths[b] += counts[c][b];
+            CHECK_INT(decoder_cache_length(cache, b), lengths[b]);
+            if (counts[c][b] == 0)
+                continue;
+            static float wanted[TIME * VOCABULARY];
+            const struct token_sequences input = {.batch = 1, .time = lengths[b], .tokens = tokens[b]};
+            CHECK_INT(decoder_logits(decoder, &input, wanted, &error), ROTARY_OK);
+            for (int v = 0; v < VOCABULARY; v++)
+                CHECK_NEAR((double)logits[b * VOCABULARY + v],
+                           (double)wanted[(lengths[b] - 1) * VOCABULARY + v], bound);
+        }
+        if (c != COPIED)
+            continue;
+        CHECK_INT(decoder_cache_copy(decoder, cache, 0, 2, &error), ROTARY_OK);
+        memcpy(tokens[0], tokens[2], (size_t)lengths[2] * sizeof **tokens);
+        lengths[0] = lengths[2];
+    }
+    check_about("%s", "");
+    CHECK_INT(decoder_cache_copy(decoder, cache, 3, 0, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(decoder_cache_copy(decoder, cache, 0, -1, &error), ROTARY_INVALID_ARGUMENT);
+    const struct decoder_decode_call large = {.batch = 4, .time = 1};
+    CHECK_INT(decoder_decode(decoder, cache, &large, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "a call of 4 sequences of a cache of 3") != NULL);
+    decoder_cache_destroy(cache);
+    decoder_destroy(decoder);
+}
+
+/* Prompts generated together give what each gives alone, sampled or not, with a stop token that ends them at
+ * different lengths; and take as many operations: nothing is computed for padding and for finished sequences.
+ */
+static void test_together(struct backend *backend, enum position position, float temperature, int32_t stop)
+{
+    struct decoder *decoder = create(backend, position, 2, PROMPTS);
+    const struct generate_config config = {
+        .max_new_tokens = MAX, .stop = stop, .temperature = temperature, .seed = 5};
+    static struct profile together, alone;
+    together = alone = (struct profile){0};
+    backend->profile = &together;
+    struct prompts got = run(decoder, config), wanted;
+    backend->profile = &alone;
+    fill(&wanted);
+    for (int i = 0; i < PROMPTS; i++) {
+        /* Sampling is keyed by the index of a prompt: those before it have the shortest possible work. */
+        const int32_t *in[PROMPTS];
+        int64_t lengths[PROMPTS], generated[PROMPTS];
+        struct prompts ignored;
+        fill(&ignored);
+        for (int j = 0; j <= i; j++) {
+            in[j] = wanted.in[i];
+            lengths[j] = wanted.lengths[i];
+        }
+        const struct generate_call call = {.count = temperature > 0 ? i + 1 : 1,
+                                           .prompts = in,
+                                           .lengths = lengths,
+                                           .outputs = ignored.to,
+                                           .generated = generated};
+        rotary_error error = {0};
+        CHECK_INT(generate(decoder, &config, &call, &error), ROTARY_OK);
+        wanted.generated[i] = generated[call.count - 1];
+        memcpy(wanted.out[i], ignored.out[call.count - 1], sizeof wanted.out[i]);
+    }
+    backend->profile = NULL;
+    compare(&got, &wanted);
+    int64_t shortest = MAX;
+    for (int i = 0; i < PROMPTS; i++)
+        shortest = shortest < got.generated[i] ? shortest : got.generated[i];
+    CHECK((shortest < MAX) == (stop >= 0));
+    for (int i = 0; i < together.count && temperature <= 0; i++) {
+        check_about("%s", together.rows[i].name);
+        for (int j = 0; j < alone.count; j++)
+            if (strcmp(together.rows[i].name, alone.rows[j].name) == 0)
+                CHECK_NEAR(together.rows[i].operations, alone.rows[j].operations,
+                           1e-9 * alone.rows[j].operations);
+    }
+    check_about("%s", "");
+    decoder_destroy(decoder);
+}
+
 static void test_sampling(struct decoder *decoder)
 {
     struct generate_config config = {.max_new_tokens = MAX, .stop = -1, .temperature = 1.0f, .seed = 7};
@@ -143,6 +253,7 @@ int main(void)
     for (int position = 0; position < POSITIONS; position++) {
         check_about("%s", position_names[position]);
         test_chunks(&backend, (enum position)position, 2e-4);
+        test_ragged(&backend, (enum position)position, 2e-4);
         struct decoder *large = create(&backend, (enum position)position, 2, PROMPTS);
         struct decoder *small = create(&backend, (enum position)position, 2, 1);
         struct generate_config config = {.max_new_tokens = MAX, .stop = -1};
@@ -167,6 +278,9 @@ int main(void)
             cut += length < MAX;
         }
         CHECK(cut > 0);
+        test_together(&backend, (enum position)position, 0.0f, -1);
+        test_together(&backend, (enum position)position, 0.0f, config.stop);
+        test_together(&backend, (enum position)position, 1.0f, config.stop);
         if (position == POSITION_ROPER)
             test_sampling(large);
         decoder_destroy(large);
@@ -176,6 +290,7 @@ int main(void)
     backend_destroy(&backend);
     if (backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_BF16, &error) == ROTARY_OK) {
         test_chunks(&backend, POSITION_ROPER, 0.5);
+        test_ragged(&backend, POSITION_ROPER, 0.5);
         backend_destroy(&backend);
     }
     return check_report();
