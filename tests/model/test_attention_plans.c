@@ -376,6 +376,9 @@ int main(void)
     test_decode(&backend, "{\"position\": \"roper\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": "
                           "4, \"original_max_position_embeddings\": 16, \"mscale\": 0.5, "
                           "\"mscale_all_dim\": 2}}");
+    test_decode(&backend, "{\"position\": \"roper\", \"rope_parameters\": {\"xpos_scale\": 16, "
+                          "\"mrope_section\": [1, 1, 2], \"axes\": \"separate\"}}");
     test_refusals();
+    backend_destroy(&backend);
     return check_report();
 }
