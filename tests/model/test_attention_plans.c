@@ -5,6 +5,7 @@
  */
 #include "support/check.h"
 
+#include "backend/reference_backend.h"
 #include "model/decoder_parts.h"
 #include "model/rotation_config.h"
 
@@ -360,25 +361,33 @@ static void test_refusals(void)
     check_about("%s", "");
 }
 
+static void test_backend(const struct backend *backend)
+{
+    test_rotations(backend);
+    test_formula(backend);
+    test_layers(backend);
+    test_window(backend);
+    test_no_rope(backend);
+    test_softmax_factor(backend);
+    test_decode(backend, gemma);
+    test_decode(backend, "{\"position\": \"roper\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": "
+                         "4, \"original_max_position_embeddings\": 16, \"mscale\": 0.5, "
+                         "\"mscale_all_dim\": 2}}");
+}
+
 int main(void)
 {
     struct backend backend;
     rotary_error error = {0};
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
-    test_rotations(&backend);
-    test_formula(&backend);
-    test_channels();
-    test_layers(&backend);
-    test_window(&backend);
-    test_no_rope(&backend);
-    test_softmax_factor(&backend);
-    test_decode(&backend, gemma);
-    test_decode(&backend, "{\"position\": \"roper\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": "
-                          "4, \"original_max_position_embeddings\": 16, \"mscale\": 0.5, "
-                          "\"mscale_all_dim\": 2}}");
+    test_backend(&backend);
     test_decode(&backend, "{\"position\": \"roper\", \"rope_parameters\": {\"xpos_scale\": 16, "
                           "\"mrope_section\": [1, 1, 2], \"axes\": \"separate\"}}");
-    test_refusals();
     backend_destroy(&backend);
+    CHECK_INT(reference_backend_create(&backend, ROTARY_F32, &error), ROTARY_OK);
+    test_backend(&backend);
+    backend_destroy(&backend);
+    test_channels();
+    test_refusals();
     return check_report();
 }
