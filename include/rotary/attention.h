@@ -107,6 +107,9 @@ typedef struct rotary_attention_distance_bias {
     int64_t distances;   /* entries of a head, at least 1 */
     int64_t first;       /* the distance n - m of entry 0 */
     int64_t head_stride; /* elements; 0: all heads share the entries */
+    /* The backward pass adds the gradient of each entry to this, which is laid out as data, in an order that
+     * the number of threads does not change; NULL: not wanted. Other calls ignore it. */
+    float *gradient;
 } rotary_attention_distance_bias;
 
 /* Packed sequences (cu_seqlens): sequences of different lengths in one tensor [1, total, heads, head_dim].
@@ -161,8 +164,8 @@ typedef struct rotary_attention_forward_call {
 
 /* Bytes of workspace that a call needs, whatever its members; 0 for an invalid one. Of arrays only the packed
  * sequences' starts are read, so tensors, positions and lengths need not be there yet; but a pointer to
- * positions must be NULL or not as in the call. Only calls with positions need more than the functions above
- * say. */
+ * positions must be NULL or not as in the call, and so a pointer to a gradient of biases. Only calls with one
+ * of these need more than the functions above say. */
 ROTARY_API size_t rotary_attention_forward_call_bytes(const rotary_attention *attention,
                                                       const rotary_attention_forward_call *call);
 

@@ -9,6 +9,7 @@
  * which sums are added depends on the shape alone.
  */
 #include "attention/attention_pass.h"
+#include "attention/distance_gradient.h"
 
 #include "base/fail.h"
 #include "base/sized.h"
@@ -25,9 +26,11 @@ struct backward {
     int64_t query_blocks, key_blocks; /* of a head */
     int64_t band;                     /* key blocks at a time */
     int64_t band_begin, round;
-    int64_t query_floats, key_floats; /* in the sums of a block */
-    float *query_sums;                /* [heads of the pass, query blocks], or one for each worker */
-    float *key_sums, *value_sums;     /* [heads of the pass, band], likewise */
+    int64_t batch;
+    int64_t query_floats, key_floats;   /* in the sums of a block */
+    float *query_sums;                  /* [heads of the pass, query blocks], or one for each worker */
+    float *key_sums, *value_sums;       /* [heads of the pass, band], likewise */
+    struct distance_gradient distances; /* items are [heads of the pass, band] */
 };
 
 /* Cuts `count` rows into even blocks of at most about `rows`. */
@@ -43,7 +46,7 @@ static bool has_one_block(const struct backward *backward)
     return backward->query_blocks == 1 && backward->key_blocks == 1;
 }
 
-static void carve(struct backward *backward, rotary_attention_shape shape,
+static void carve(struct backward *backward, const struct attention_call *call, rotary_attention_shape shape,
                   const struct attention_positions *positions, struct rotary_arena *arena)
 {
     const rotary_attention *attention = backward->pass.attention;
@@ -65,6 +68,9 @@ static void carve(struct backward *backward, rotary_attention_shape shape,
     rotary_attention_carve_pass(
         &backward->pass, shape, positions,
         attention->kernels->backward_bytes(&backward->pass.problem, backward->block_queries), arena);
+    if (call->distance_gradient)
+        rotary_attention_carve_distance_gradient(attention, &backward->distances, heads * backward->band,
+                                                 backward->block_queries, backward->block_keys, arena);
 }
 
 static size_t bytes_of(const rotary_attention *attention, const struct attention_call *call,
@@ -74,7 +80,7 @@ static size_t bytes_of(const rotary_attention *attention, const struct attention
     struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
     struct backward backward = {.pass = rotary_attention_pass_of(attention)};
     struct rotary_arena arena = {0};
-    carve(&backward, shape, &positions, &arena);
+    carve(&backward, call, shape, &positions, &arena);
     return arena.used;
 }
 
@@ -159,6 +165,7 @@ static void backward_head(void *argument, int64_t index, int worker)
     const struct backward *backward = argument;
     rotary_attention_work work = work_item(backward, index, 0, 0);
     rotary_attention_sums sums = sums_of(backward, worker, worker);
+    sums.terms = rotary_attention_item_distances(&backward->distances, index);
     clear(sums.query, backward->query_floats);
     clear(sums.key, backward->key_floats);
     clear(sums.value, backward->key_floats);
@@ -192,6 +199,7 @@ static void backward_round_item(void *argument, int64_t index, int worker)
         return;
     rotary_attention_work work = work_item(backward, head, query_block, key_block);
     rotary_attention_sums sums = sums_of(backward, head * backward->query_blocks + query_block, index);
+    sums.terms = rotary_attention_item_distances(&backward->distances, index);
     add_gradients(backward, &work, &sums, worker);
 }
 
@@ -217,11 +225,39 @@ static void finish_keys(void *argument, int64_t index, int worker)
     write_keys(backward, &work, &sums);
 }
 
+/* Adds the distances of the round's work items of one head, in their order. */
+static void add_distances(void *argument, int64_t head, int worker)
+{
+    (void)worker;
+    const struct backward *backward = argument;
+    const rotary_attention *attention = backward->pass.attention;
+    int64_t shared = head / (attention->heads / attention->key_value_heads);
+    for (int64_t sequence = 0; sequence < backward->batch; sequence++)
+        for (int64_t slot = 0; slot < backward->band; slot++) {
+            int64_t key_value_head = sequence * attention->key_value_heads + shared;
+            int64_t key_block = backward->band_begin + slot;
+            int64_t query_block = (key_block + backward->round) % backward->query_blocks;
+            if (key_block >= backward->key_blocks)
+                continue;
+            rotary_attention_work work = work_item(backward, key_value_head, query_block, key_block);
+            rotary_attention_add_item_distances(attention, &backward->distances,
+                                                key_value_head * backward->band + slot, &work, head);
+        }
+}
+
+static void finish_round(struct backward *backward)
+{
+    const rotary_attention *attention = backward->pass.attention;
+    if (backward->distances.items && backward->distances.queries > 0 && backward->distances.keys > 0)
+        rotary_parallel_for(attention->threads, attention->heads, add_distances, backward);
+}
+
 static void run_blocks(struct backward *backward, int64_t heads)
 {
     int threads = backward->pass.attention->threads;
     if (has_one_block(backward)) {
         rotary_parallel_for(threads, heads, backward_head, backward);
+        finish_round(backward);
         return;
     }
     rotary_parallel_for(threads, heads * backward->query_blocks, clear_queries, backward);
@@ -231,6 +267,7 @@ static void run_blocks(struct backward *backward, int64_t heads)
         for (int64_t round = 0; round < backward->query_blocks; round++) {
             backward->round = round;
             rotary_parallel_for(threads, heads * backward->band, backward_round_item, backward);
+            finish_round(backward);
         }
         rotary_parallel_for(threads, heads * backward->band, finish_keys, backward);
     }
@@ -274,7 +311,7 @@ static void run(const rotary_attention *attention, const struct attention_call *
         return;
     struct backward backward = {.pass = rotary_attention_pass_of(attention)};
     struct attention_positions positions = rotary_attention_positions_of(call, sequence);
-    carve(&backward, shape, &positions, workspace);
+    carve(&backward, call, shape, &positions, workspace);
     rotary_attention_start_pass(&backward.pass, call, sequence, shape);
     rotary_attention_problem *problem = &backward.pass.problem;
     problem->saved_output = rotary_attention_skip(attention, given->output, query);
@@ -283,6 +320,9 @@ static void run(const rotary_attention *attention, const struct attention_call *
     problem->query_gradient = rotary_attention_skip_written(attention, given->query_gradient, query);
     problem->key_gradient = rotary_attention_skip_written(attention, given->key_gradient, key);
     problem->value_gradient = rotary_attention_skip_written(attention, given->value_gradient, key);
+    backward.batch = shape.batch;
+    if (call->distance_gradient)
+        rotary_attention_start_distance_gradient(attention, &backward.distances, call, sequence);
     run_blocks(&backward, shape.batch * attention->key_value_heads);
 }
 
@@ -308,6 +348,7 @@ static rotary_status read_call(const rotary_attention_backward_call *given,
         .bytes = bytes_of,
         .run = run,
         .given = known,
+        .distance_gradient = known->distance_bias.data && known->distance_bias.gradient,
     };
     return status;
 }
@@ -329,5 +370,9 @@ rotary_status rotary_attention_backward(const rotary_attention *attention,
     if (status)
         return status;
     status = check(attention, &call, error);
-    return status ? status : rotary_attention_run_call(attention, &call, error);
+    if (!status)
+        status = rotary_attention_run_call(attention, &call, error);
+    if (!status && call.distance_gradient)
+        rotary_attention_finish_distance_gradient(attention, &call);
+    return status;
 }

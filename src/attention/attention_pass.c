@@ -79,12 +79,15 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
     return status ? status : rotary_attention_check_key_lengths(call->key_lengths, call->shape, error);
 }
 
-rotary_status rotary_attention_run_call(const rotary_attention *attention, const struct attention_call *call,
+rotary_status rotary_attention_run_call(const rotary_attention *attention, struct attention_call *call,
                                         rotary_error *error)
 {
     size_t bytes = rotary_attention_workspace_bytes(attention, call);
     rotary_status status = rotary_attention_check_workspace(call->workspace, bytes, error);
-    if (!status)
-        rotary_attention_run_packed_sequences(attention, call);
-    return status;
+    if (status)
+        return status;
+    if (call->distance_gradient)
+        call->distance_sums = rotary_attention_distance_sums_of(attention, call);
+    rotary_attention_run_packed_sequences(attention, call);
+    return ROTARY_OK;
 }

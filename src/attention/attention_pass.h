@@ -46,8 +46,8 @@ rotary_status rotary_attention_check_call(const rotary_attention *attention,
                                           const struct attention_call *call,
                                           const struct attention_operand *operands, int count,
                                           rotary_error *error);
-/* Checks the workspace and runs the call. */
-rotary_status rotary_attention_run_call(const rotary_attention *attention, const struct attention_call *call,
+/* Checks the workspace, places what is in it for the full call, and runs the call. */
+rotary_status rotary_attention_run_call(const rotary_attention *attention, struct attention_call *call,
                                         rotary_error *error);
 
 #endif

@@ -40,9 +40,9 @@ rotary_attention_check_packed_sequences(rotary_attention_shape shape,
     return status ? status : rotary_rope_check_starts(&starts, shape.batch, shape.keys, error);
 }
 
-static struct attention_sequence sequence_of(rotary_attention_shape shape,
-                                             const rotary_attention_packed_sequences *packed_sequences,
-                                             int64_t index)
+struct attention_sequence
+rotary_attention_sequence_of(rotary_attention_shape shape,
+                             const rotary_attention_packed_sequences *packed_sequences, int64_t index)
 {
     const int32_t *queries = packed_sequences->query_starts, *keys = key_starts(packed_sequences);
     shape.queries = queries[index + 1] - queries[index];
@@ -66,7 +66,7 @@ static struct schedule schedule_of(const rotary_attention *attention, const stru
     struct schedule schedule = {.attention = *attention, .workers = 1};
     bool all_short = true;
     for (int64_t i = 0; i < packed_sequences->sequences; i++) {
-        rotary_attention_shape one = sequence_of(shape, packed_sequences, i).shape;
+        rotary_attention_shape one = rotary_attention_sequence_of(shape, packed_sequences, i).shape;
         all_short = all_short && one.queries <= SHORT_SEQUENCE && one.keys <= SHORT_SEQUENCE;
     }
     if (all_short) {
@@ -74,10 +74,16 @@ static struct schedule schedule_of(const rotary_attention *attention, const stru
         schedule.attention.threads = 1;
     }
     for (int64_t i = 0; i < packed_sequences->sequences; i++) {
-        size_t needed = call->bytes(&schedule.attention, call, sequence_of(shape, packed_sequences, i).shape);
+        size_t needed = call->bytes(&schedule.attention, call,
+                                    rotary_attention_sequence_of(shape, packed_sequences, i).shape);
         schedule.bytes = needed > schedule.bytes ? needed : schedule.bytes;
     }
     return schedule;
+}
+
+static size_t distance_sums_bytes(const rotary_attention *attention, const struct attention_call *call)
+{
+    return (size_t)(attention->heads * (call->shape.queries + call->shape.keys)) * sizeof(float);
 }
 
 size_t rotary_attention_workspace_bytes(const rotary_attention *attention, const struct attention_call *call)
@@ -86,11 +92,21 @@ size_t rotary_attention_workspace_bytes(const rotary_attention *attention, const
     if (rotary_attention_check_shape(call->shape, NULL) ||
         rotary_attention_check_packed_sequences(call->shape, &call->packed_sequences, NULL))
         return 0;
-    if (!call->packed_sequences.query_starts)
-        return call->bytes(attention, call, call->shape);
-    struct schedule schedule = schedule_of(attention, call);
-    rotary_arena_push(&arena, schedule.workers, schedule.bytes);
+    if (call->packed_sequences.query_starts) {
+        struct schedule schedule = schedule_of(attention, call);
+        rotary_arena_push(&arena, schedule.workers, schedule.bytes);
+    } else {
+        arena.used = call->bytes(attention, call, call->shape);
+    }
+    if (call->distance_gradient)
+        rotary_arena_push(&arena, 1, distance_sums_bytes(attention, call));
     return arena.used;
+}
+
+float *rotary_attention_distance_sums_of(const rotary_attention *attention, const struct attention_call *call)
+{
+    size_t before = rotary_attention_workspace_bytes(attention, call) - distance_sums_bytes(attention, call);
+    return (float *)(void *)((unsigned char *)call->workspace + before);
 }
 
 struct sequences_run {
@@ -103,7 +119,8 @@ static void run_sequence(void *argument, int64_t index, int worker)
     const struct sequences_run *run = argument;
     const struct schedule *schedule = &run->schedule;
     const struct attention_call *call = run->call;
-    struct attention_sequence sequence = sequence_of(call->shape, &call->packed_sequences, index);
+    struct attention_sequence sequence =
+        rotary_attention_sequence_of(call->shape, &call->packed_sequences, index);
     struct rotary_arena workspace = rotary_arena_over(
         (unsigned char *)call->workspace + (size_t)worker * schedule->bytes, schedule->bytes);
     call->run(&schedule->attention, call, &sequence, &workspace);

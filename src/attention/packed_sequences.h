@@ -34,13 +34,22 @@ struct attention_call {
     void *workspace;
     attention_bytes *bytes;
     attention_run *run;
-    const void *given; /* the public struct */
+    const void *given;      /* the public struct */
+    bool distance_gradient; /* a backward call that wants the gradient of the distance bias */
+    float *distance_sums;   /* at the end of the workspace, [heads, queries + keys] for each sequence */
 };
 
 rotary_status
 rotary_attention_check_packed_sequences(rotary_attention_shape shape,
                                         const rotary_attention_packed_sequences *packed_sequences,
                                         rotary_error *error);
+/* Sequence `index` of a call with packed sequences. */
+struct attention_sequence
+rotary_attention_sequence_of(rotary_attention_shape shape,
+                             const rotary_attention_packed_sequences *packed_sequences, int64_t index);
+/* Where the sums of the gradient of the distance bias of all sequences begin in the workspace. */
+float *rotary_attention_distance_sums_of(const rotary_attention *attention,
+                                         const struct attention_call *call);
 /* The bytes of workspace for all sequences of a call, of which shape, packed sequences, bytes and whether
  * there are positions are read; 0 for an invalid shape or packed sequences. */
 size_t rotary_attention_workspace_bytes(const rotary_attention *attention, const struct attention_call *call);

@@ -13,6 +13,9 @@ rotary_status rotary_attention_check_distance_bias(const rotary_attention *atten
                                                    const rotary_attention_distance_bias *bias,
                                                    rotary_error *error)
 {
+    if (!bias->data && bias->gradient)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "distance_bias has a gradient but no data; wanted both, or no gradient");
     if (!bias->data)
         return ROTARY_OK;
     if (bias->distances < 1 || bias->distances > MAX_DISTANCES)

@@ -17,6 +17,12 @@ int64_t reference_key_size(const struct reference_case *c)
     return c->batch * c->keys * c->key_value_heads * c->head_dim;
 }
 
+int64_t reference_distance_size(const struct reference_case *c)
+{
+    const struct reference_distance_bias *bias = &c->distance_bias;
+    return bias->data ? (c->heads - 1) * bias->head_stride + bias->distances : 0;
+}
+
 static double *make(int64_t count)
 {
     double *made = calloc((size_t)count + 1, sizeof *made);
@@ -38,15 +44,18 @@ struct reference_tensors reference_tensors_make(const struct reference_case *c)
         .query_gradient = make(queries),
         .key_gradient = make(keys),
         .value_gradient = make(keys),
+        .distance_gradient = make(reference_distance_size(c)),
     };
 }
 
 void reference_tensors_free(struct reference_tensors *t)
 {
-    double *all[] = {t->query,          t->key,          t->value,
-                     t->output,         t->log_sum_exp,  t->output_gradient,
-                     t->query_gradient, t->key_gradient, t->value_gradient};
-    for (int i = 0; i < 9; i++)
+    double *all[] = {t->query,          t->key,
+                     t->value,          t->output,
+                     t->log_sum_exp,    t->output_gradient,
+                     t->query_gradient, t->key_gradient,
+                     t->value_gradient, t->distance_gradient};
+    for (int i = 0; i < 10; i++)
         free(all[i]);
 }
 
@@ -215,7 +224,10 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
         rows->dp[n] = keep(c, naive, dot(d_output, values + n * stride, d, naive));
     double delta = dot(rows->p, rows->dp, c->keys, naive);
     for (int64_t n = 0; n < c->keys; n++) {
-        double ds = c->scale * keep(c, naive, rows->p[n] * (rows->dp[n] - delta)) * rows->d_softcap[n];
+        double ds = keep(c, naive, rows->p[n] * (rows->dp[n] - delta)), one = 1;
+        if (c->distance_bias.data)
+            add_scaled(t->distance_gradient + reference_distance_entry(c, h, m, n), ds, &one, 1, naive);
+        ds *= c->scale * rows->d_softcap[n];
         add_scaled(t->query_gradient + at, ds, keys + n * stride, d, naive);
         add_scaled(t->key_gradient + keys_at + n * stride, ds, query, d, naive);
         add_scaled(t->value_gradient + keys_at + n * stride, rows->p[n], d_output, d, naive);
@@ -255,6 +267,8 @@ void reference_run(const struct reference_case *c, struct reference_tensors *t, 
         t->query_gradient[i] = 0;
     for (int64_t i = 0; i < key_size && backward; i++)
         t->key_gradient[i] = t->value_gradient[i] = 0;
+    for (int64_t i = 0; i < reference_distance_size(c) && backward; i++)
+        t->distance_gradient[i] = 0;
     for (int64_t b = 0; b < c->batch; b++)
         for (int64_t h = 0; h < c->heads; h++)
             for (int64_t m = 0; m < c->queries; m++)

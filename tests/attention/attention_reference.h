@@ -48,10 +48,12 @@ enum reference_side { REFERENCE_QUERIES, REFERENCE_KEYS };
 struct reference_tensors {
     double *query, *key, *value, *output, *log_sum_exp;
     double *output_gradient, *query_gradient, *key_gradient, *value_gradient;
+    double *distance_gradient; /* as the distance bias */
 };
 
 int64_t reference_query_size(const struct reference_case *c);
 int64_t reference_key_size(const struct reference_case *c);
+int64_t reference_distance_size(const struct reference_case *c);
 /* All members allocated and zero. */
 struct reference_tensors reference_tensors_make(const struct reference_case *c);
 void reference_tensors_free(struct reference_tensors *tensors);

@@ -249,6 +249,13 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
                             (fabs(w->d_softcap[n]) + w->d_softcap_error[n]) * (1 + w->p_rounding + 8 * U) +
                         TINY;
         double p_max = p * (1 + off) * (1 + w->p_rounding) + TINY;
+        if (c->distance_bias.data) {
+            double gamma_rows = gamma_of(c->queries + c->batch * c->heads);
+            double max_ds =
+                p * (1 + off) * (fabs(difference) + dp_error) * (1 + w->p_rounding + 8 * U) + TINY;
+            bound->distance_gradient[reference_distance_entry(c, place.head, place.query, n)] +=
+                (1 + gamma_rows) * max_ds - fabs(p * difference);
+        }
         for (int64_t i = 0; i < d; i++) {
             double q = w->query.value[place.at + i], k = w->key.value[key + i],
                    g = w->d_output.value[place.at + i];

@@ -285,7 +285,7 @@ static void spoil_missing_keys(const struct reference_case *c, const struct plac
 static rotary_attention_distance_bias place_distance_bias(const struct reference_case *c)
 {
     const struct reference_distance_bias *bias = &c->distance_bias;
-    int64_t count = (bias->head_stride ? c->heads - 1 : 0) * bias->head_stride + bias->distances;
+    int64_t count = reference_distance_size(c);
     if (!bias->data)
         return (rotary_attention_distance_bias){0};
     float *data = malloc((size_t)count * sizeof *data);
@@ -295,6 +295,15 @@ static rotary_attention_distance_bias place_distance_bias(const struct reference
         data[i] = (float)bias->data[i];
     return (rotary_attention_distance_bias){
         .data = data, .distances = bias->distances, .first = bias->first, .head_stride = bias->head_stride};
+}
+
+/* Zero, for the gradient of the distance bias. */
+static float *place_distance_gradient(const struct reference_case *c)
+{
+    float *gradient = calloc((size_t)reference_distance_size(c) + 1, sizeof *gradient);
+    if (!gradient)
+        abort();
+    return gradient;
 }
 
 static void run_backward(const struct reference_case *c, const struct trial_plan *plan,
@@ -323,12 +332,18 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .key_positions = c->key_positions,
         .distance_bias = forward->distance_bias,
     };
+    float *distance_gradient = place_distance_gradient(c);
+    if (c->distance_bias.data)
+        call.distance_bias.gradient = distance_gradient;
     call.workspace = trial_memory(rotary_attention_backward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_backward(plan->attention, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     take(c, &gradient[0], t->query_gradient, reference_query_size(c));
     take(c, &gradient[1], t->key_gradient, reference_key_size(c));
     take(c, &gradient[2], t->value_gradient, reference_key_size(c));
+    for (int64_t i = 0; i < reference_distance_size(c); i++)
+        t->distance_gradient[i] = (double)distance_gradient[i];
+    free(distance_gradient);
     check_gaps(c, "gradients", gradient[0].buffer, gradient[0].elements);
     free(gradient[0].buffer);
     free(output_gradient.buffer);
@@ -437,26 +452,30 @@ void trial_compare_all(const struct reference_case *c, const struct trial_result
     int64_t rows = c->batch * c->heads * c->queries;
     /* Gradients of queries and keys are differences of products of this size, which may cancel entirely. */
     double product = c->scale * max_size(wanted->output_gradient, queries) * max_size(wanted->value, keys);
+    /* An entry of the distance bias sums up to all queries' products. */
+    double ds = max_size(wanted->output_gradient, queries) * max_size(wanted->value, keys);
     const struct {
         const char *name;
         const double *got, *wanted, *naive, *bound;
         int64_t count;
-        double size;
+        double size, hold_size;
     } results[] = {
-        {"output", got->output, wanted->output, naive->output, bound->output, queries, 0},
+        {"output", got->output, wanted->output, naive->output, bound->output, queries, 0, 0},
         {"log_sum_exp", got->log_sum_exp, wanted->log_sum_exp, naive->log_sum_exp, bound->log_sum_exp, rows,
-         1},
+         1, 0},
         {"query gradient", got->query_gradient, wanted->query_gradient, naive->query_gradient,
-         bound->query_gradient, queries, product * max_size(wanted->key, keys)},
+         bound->query_gradient, queries, product * max_size(wanted->key, keys), 0},
         {"key gradient", got->key_gradient, wanted->key_gradient, naive->key_gradient, bound->key_gradient,
-         keys, product * max_size(wanted->query, queries)},
+         keys, product * max_size(wanted->query, queries), 0},
         {"value gradient", got->value_gradient, wanted->value_gradient, naive->value_gradient,
-         bound->value_gradient, keys, 0},
+         bound->value_gradient, keys, 0, 0},
+        {"distance gradient", got->distance_gradient, wanted->distance_gradient, naive->distance_gradient,
+         bound->distance_gradient, reference_distance_size(c), ds, ds * (double)(c->batch * c->queries)},
     };
-    for (int i = 0; i < (backward ? 5 : 2); i++) {
+    for (int i = 0; i < (backward ? 6 : 2); i++) {
         trial_compare(c, results[i].name, results[i].got, results[i].wanted, results[i].naive,
                       results[i].count, results[i].size);
         trial_hold(c, results[i].name, results[i].got, results[i].wanted, results[i].bound, results[i].count,
-                   results[i].size);
+                   fmax(results[i].size, results[i].hold_size));
     }
 }

@@ -87,7 +87,18 @@ struct rotary_attention_work {
  * rotary_attention_row floats. */
 struct rotary_attention_sums {
     float *query, *key, *value;
+    /* Of the work item: for each head of the group rotary_attention_distance_sums floats, zero at first.
+     * NULL: the gradients of score terms are not wanted. */
+    float *terms;
 };
+
+/* Floats in the sums of a distance bias of one head, over so many queries and keys of a work item. With q and
+ * k counted from the first of these, the sum over a distance k - q is element k - q + queries - 1, or, from
+ * kernels whose tiles are transposed, q - k + keys - 1. The rest is padding. */
+static inline int64_t rotary_attention_distance_sums(int64_t queries, int64_t keys)
+{
+    return round_up(queries + keys, 16) + 16;
+}
 
 enum { ROTARY_ATTENTION_ROW_MULTIPLE = 192, ROTARY_ATTENTION_MAX_HEAD_DIM = 1024 };
 #define ROTARY_ATTENTION_MASKED (-1e30f)
@@ -131,6 +142,7 @@ static inline void *mutable_vector_at(const rotary_attention_problem *problem, r
  * forward_bytes, backward_bytes or decode_bytes says for the number of queries in the work item. */
 struct rotary_attention_kernels {
     const struct rotary_attention_score_term *const *score_terms; /* all there are; then NULL */
+    bool transposed_backward; /* the tiles of the backward pass are transposed (attention_terms.h) */
 
     /* Forward reads keys and values rotated and packed in blocks of key_block: block b at packed_keys + b *
      * packed_keys_bytes, 64-byte aligned. Where packed_keys is NULL it packs each block itself, in scratch.

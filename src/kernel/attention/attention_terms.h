@@ -40,6 +40,14 @@ struct rotary_attention_score_term {
      * masks. Past the queries and keys of the tile it is finite. */
     const float *(*scores)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
                            float *scratch, int64_t *row_stride);
+    /* NULL: the term has no gradient. Adds its gradient for a tile to the sums of a work item, from ds, the
+     * gradient of the scores after softcap. Rows of ds are row_stride apart; ROTARY_ATTENTION_TERM_MARGIN
+     * zeros are before and after the `columns` of each. */
+    void (*add_gradient)(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                         const struct rotary_attention_tile *tile, const float *ds, int64_t row_stride,
+                         float *sums);
 };
+
+enum { ROTARY_ATTENTION_TERM_MARGIN = 16 };
 
 #endif

@@ -18,7 +18,9 @@
 enum {
     BLOCK = 128 /* queries, and keys, at a time */,
     PART = 32 /* queries, and keys, of a block whose scores are computed at a time */,
-    SQUARE = PART * PART
+    SQUARE = PART * PART,
+    MARGIN = ROTARY_ATTENTION_TERM_MARGIN,
+    DS_ROW = PART + MARGIN
 };
 
 struct state {
@@ -40,6 +42,7 @@ struct state {
     uint16_t *ds;          /* likewise: ds^T */
     uint16_t *ds_pairs;    /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
     float *term;           /* scratch of score terms */
+    float *ds_score;       /* [PART, DS_ROW]: gradients of scores after softcap, transposed, after a margin */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -63,6 +66,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->score = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->dp = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->term = rotary_arena_push(arena, term_scratch(PART, PART), sizeof(float));
+    state->ds_score = rotary_arena_push(arena, MARGIN + PART * DS_ROW, sizeof(float));
     uint16_t **score_tiles[] = {&state->p, &state->ds, &state->ds_pairs};
     for (int i = 0; i < 3; i++)
         *score_tiles[i] = rotary_arena_push(arena, BLOCK * BLOCK, size);
@@ -186,11 +190,11 @@ struct query_statistics {
     __m512 log_sum_exp[2], delta[2];
 };
 
-/* p and ds of one key and the queries of a part, from scores and dp; bias, the sum of the score terms, may be
- * NULL. */
+/* p and ds of one key and the queries of a part, from scores and dp. `bias`, the sum of the score terms, may
+ * be NULL, and so may `ds_score`, which gets ds without the derivative of the softcap. */
 static inline __attribute__((always_inline)) void
 derive(const float *score, const float *dp, const float *bias, const struct query_statistics *of_query,
-       float softcap, __mmask32 visible, __m512i *p_words, __m512i *ds_words)
+       float softcap, __mmask32 visible, __m512i *p_words, __m512i *ds_words, float *ds_score)
 {
     __m512 p[2], ds[2];
 #pragma GCC unroll 2
@@ -204,6 +208,8 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
         __m512 exponent = _mm512_min_ps(_mm512_setzero_ps(), _mm512_sub_ps(s, of_query->log_sum_exp[i]));
         p[i] = exp2_coarse(exponent);
         ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(dp + i * 16), of_query->delta[i]));
+        if (ds_score)
+            _mm512_storeu_ps(ds_score + i * 16, _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), ds[i]));
         if (softcap > 0)
             ds[i] = _mm512_mul_ps(ds[i], d_softcap);
     }
@@ -213,10 +219,9 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
 
 /* Writes p^T and ds^T of a part, at most 32 queries and keys, from the scores and dp in `state` and the
  * terms, to `place` of the block's. */
-static inline __attribute__((always_inline)) void derive_part(const rotary_attention_problem *problem,
-                                                              const struct state *state,
-                                                              const struct block_pair *part,
-                                                              const struct terms *terms, int64_t offset)
+static inline __attribute__((always_inline)) void
+derive_part(const rotary_attention_problem *problem, const struct state *state, const struct block_pair *part,
+            const struct terms *terms, bool with_gradient, int64_t offset)
 {
     uint16_t *p = state->p + offset, *ds = state->ds + offset, *ds_pairs = state->ds_pairs + offset;
     struct query_statistics of_query;
@@ -240,13 +245,22 @@ static inline __attribute__((always_inline)) void derive_part(const rotary_atten
         for (int i = 0; i < 2; i++) {
             derive(state->score + (row + i) * PART, state->dp + (row + i) * PART,
                    terms ? terms->scores + (row + i) * terms->row : NULL, &of_query, problem->softcap,
-                   visible[i], &p_rows[i], &ds_rows[i]);
+                   visible[i], &p_rows[i], &ds_rows[i],
+                   with_gradient ? state->ds_score + MARGIN + (row + i) * DS_ROW : NULL);
             _mm512_storeu_si512(p + (row + i) * PART, p_rows[i]);
             _mm512_storeu_si512(ds + (row + i) * PART, ds_rows[i]);
         }
         _mm512_storeu_si512(ds_pairs + row / 2 * 32, v_alternate_low(ds_rows[0], ds_rows[1]));
         _mm512_storeu_si512(ds_pairs + TILE + row / 2 * 32, v_alternate_high(ds_rows[0], ds_rows[1]));
     }
+}
+
+static void add_part_gradients(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                               const struct state *state, const struct block_pair *part,
+                               const rotary_attention_sums *sums)
+{
+    struct rotary_attention_tile tile = tile_of(problem, work, part, true, part->keys, part->queries);
+    add_term_gradients(problem, work, &tile, state->ds_score + MARGIN, DS_ROW, sums->terms);
 }
 
 /* Extends the range of rows of one block that are visible to a part of the other; empty at first. */
@@ -313,9 +327,14 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
             int64_t offset = key * BLOCK + at * PART;
             if (problem->score_terms[0]) {
                 struct terms terms = terms_of(problem, work, &part, true, PART, PART, state->term);
-                derive_part(problem, state, &part, &terms, offset);
+                if (sums->terms)
+                    derive_part(problem, state, &part, &terms, true, offset);
+                else
+                    derive_part(problem, state, &part, &terms, false, offset);
+                if (sums->terms)
+                    add_part_gradients(problem, work, state, &part, sums);
             } else {
-                derive_part(problem, state, &part, NULL, offset);
+                derive_part(problem, state, &part, NULL, false, offset);
             }
         }
     int64_t offset = (pair->key - work->key_begin) * width, row = pair->row * width;
@@ -335,6 +354,7 @@ void ROTARY_KERNEL(rotary_attention_bf16_backward)(const rotary_attention_proble
     int64_t group = problem->heads / problem->key_value_heads;
     struct state state;
     carve(&state, scratch, problem, work->query_end - work->query_begin);
+    memset(state.ds_score, 0, (MARGIN + PART * DS_ROW) * sizeof *state.ds_score); /* its margins stay zero */
     for (int64_t member = 0; member < group; member++)
         load_queries(problem, work, &state, work->key_value_head * group + member,
                      member * state.padded_queries);

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+enum { MARGIN = ROTARY_ATTENTION_TERM_MARGIN, DS_ROW = KEY_BLOCK + MARGIN };
+
 struct state {
     int64_t width;          /* floats in a padded row */
     int64_t padded_queries; /* of one head, rounded up to ROTARY_ATTENTION_ROW_MULTIPLE */
@@ -24,6 +26,7 @@ struct state {
     float *p;    /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
     float *dp;   /* likewise: dp, then ds */
     float *term; /* scratch of score terms */
+    float *ds;   /* [QUERY_BLOCK, DS_ROW]: gradients of scores after softcap, after a margin */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -44,6 +47,7 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->p = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->dp = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->term = rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK), sizeof(float));
+    state->ds = rotary_arena_push(arena, MARGIN + QUERY_BLOCK * DS_ROW, sizeof(float));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_backward_bytes)(const rotary_attention_problem *problem,
@@ -113,10 +117,12 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
     transpose_rows(state->value_panels, state->value, round_up(count, STEP), state->width);
 }
 
-/* Replaces a row of scores by p and the row of dp by ds. bias, the sum of the score terms, may be NULL; it is
- * constant where this is inlined. */
+/* Replaces a row of scores by p and the row of dp by ds. `bias`, the sum of the score terms, may be NULL, and
+ * so may `ds_score`, which gets ds without the derivative of the softcap; whether they are is constant where
+ * this is inlined. */
 static inline __attribute__((always_inline)) void derive(float *p, float *dp, int64_t columns, float softcap,
-                                                         float log_sum_exp, float delta, const float *bias)
+                                                         float log_sum_exp, float delta, const float *bias,
+                                                         float *ds_score)
 {
     for (int64_t column = 0; column < columns; column += LANES) {
         vfloat score = v_load(p + column), d_softcap = v_set(1.0f);
@@ -129,7 +135,10 @@ static inline __attribute__((always_inline)) void derive(float *p, float *dp, in
             score = v_add_bias(score, v_load(bias + column), 1.0f);
         vfloat p_lanes = v_exp2_to_126(v_set(LOG2_E) * (score - v_set(log_sum_exp)));
         v_store(p + column, p_lanes);
-        v_store(dp + column, p_lanes * (v_load(dp + column) - v_set(delta)) * d_softcap);
+        vfloat ds = p_lanes * (v_load(dp + column) - v_set(delta));
+        if (ds_score)
+            v_store(ds_score + column, ds);
+        v_store(dp + column, ds * d_softcap);
     }
 }
 
@@ -168,20 +177,31 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
         int64_t from = visible[row / ROWS].begin / COLUMNS * COLUMNS, begin = 0, end = 0;
         int64_t to = round_up(visible[row / ROWS].end, COLUMNS);
         float *p = state->p + row * KEY_BLOCK, *dp = state->dp + row * KEY_BLOCK;
+        float *ds_score = state->ds + MARGIN + row * DS_ROW;
         if (row < pair->queries) {
             int64_t query = pair->query + row;
             float softcap = problem->softcap, log_sum_exp = state->log_sum_exp[pair->row + row],
                   delta = state->delta[pair->row + row];
             begin = max_i64(0, first_key(problem, query) - pair->key);
             end = min_i64(count, end_key(problem, query) - pair->key);
-            if (terms.scores)
-                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta,
-                       terms.scores + row * terms.row + from);
+            const float *bias = terms.scores + (terms.scores ? row * terms.row + from : 0);
+            if (sums->terms)
+                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta, bias, ds_score + from);
+            else if (bias)
+                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta, bias, NULL);
             else
-                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta, NULL);
+                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta, NULL, NULL);
+        }
+        if (sums->terms) {
+            memset(ds_score - MARGIN, 0, MARGIN * sizeof *ds_score);
+            mask_outside(ds_score, round_up(count, LANES) + MARGIN, begin, end, 0);
         }
         mask_outside(p, round_up(columns, LANES), begin, end, 0);
         mask_outside(dp, round_up(columns, LANES), begin, end, 0);
+    }
+    if (sums->terms) {
+        struct rotary_attention_tile tile = tile_of(problem, work, pair, false, pair->queries, count);
+        add_term_gradients(problem, work, &tile, state->ds + MARGIN, DS_ROW, sums->terms);
     }
     int64_t offset = (pair->key - work->key_begin) * width;
     add_keys(problem, pair, columns, width, state->p, d_outputs, sums->value + offset);

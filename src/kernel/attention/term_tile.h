@@ -44,6 +44,17 @@ static inline const float *term_scores(const rotary_attention_problem *problem,
     return scratch;
 }
 
+/* Adds the gradients of the problem's score terms for a tile. */
+static inline void add_term_gradients(const rotary_attention_problem *problem,
+                                      const rotary_attention_work *work,
+                                      const struct rotary_attention_tile *tile, const float *ds,
+                                      int64_t row_stride, float *sums)
+{
+    for (const struct rotary_attention_score_term *const *term = problem->score_terms; *term; term++)
+        if ((*term)->add_gradient)
+            (*term)->add_gradient(problem, work, tile, ds, row_stride, sums);
+}
+
 /* scores += term, in ROWS x COLUMNS bounded scores, which no term masks. */
 static inline void add_term_tile(float *scores, int64_t scores_row, const float *term, int64_t term_row,
                                  int64_t rows, int64_t columns, float units)
