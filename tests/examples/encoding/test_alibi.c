@@ -3,6 +3,7 @@
  * The example of an encoding: its bias is that of the paper, attention adds it, forward, backward and in
  * decoding, and a model with it trains.
  */
+#include "backend/reference_backend.h"
 #include "support/check.h"
 
 #include "base/random.h"
@@ -220,6 +221,11 @@ int main(void)
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
     test_name();
     test_formula(&backend);
+    test_gradient(&backend);
+    test_training(&backend);
+    test_decode(&backend);
+    backend_destroy(&backend);
+    CHECK_INT(reference_backend_create(&backend, ROTARY_F32, &error), ROTARY_OK);
     test_gradient(&backend);
     test_training(&backend);
     test_decode(&backend);

@@ -3,6 +3,7 @@
  * docs/architecture.md, "To add a sublayer": a stack with a type that the project's own list does not have.
  * Its gradients against finite differences along random directions; decoding against the forward pass.
  */
+#include "backend/reference_backend.h"
 #include "support/check.h"
 
 #include "model/stack.h"
@@ -37,11 +38,12 @@ static void must(rotary_status status, const rotary_error *error)
     }
 }
 
-static void create(struct model *model)
+/* The model destroys the backend. */
+static void create(struct model *model, struct backend backend)
 {
     rotary_error error;
     *model = (struct model){0};
-    must(backend_create(&model->backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), &error);
+    model->backend = backend;
     model->parameters.backend = &model->backend;
     const struct sublayer_config config = {.in_bias = true,
                                            .out_bias = true,
@@ -195,13 +197,23 @@ static void test_decode(struct model *model)
     stack_cache_destroy(&cache);
 }
 
-int main(void)
+static void test_model(struct backend backend)
 {
     struct model model;
-    create(&model);
+    create(&model, backend);
     CHECK_INT(parameters_find(&model.parameters, "layers.1.adapter.norm.weight") >= 0, 1);
     test_gradient(&model);
     test_decode(&model);
     destroy(&model);
+}
+
+int main(void)
+{
+    struct backend backend;
+    rotary_error error = {0};
+    must(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), &error);
+    test_model(backend);
+    must(reference_backend_create(&backend, ROTARY_F32, &error), &error);
+    test_model(backend);
     return check_report();
 }
