@@ -4,6 +4,7 @@
  * lengths, in chunks or token by token; stop tokens; sampling; nothing is computed for padding and finished
  * sequences; refusals.
  */
+#include "backend/reference_backend.h"
 #include "support/check.h"
 
 #include "backend/profile.h"
@@ -182,16 +183,18 @@ static void test_ragged(const struct backend *backend, enum position position, d
 /* Prompts generated together give what each gives alone, sampled or not, with a stop token that ends them at
  * different lengths; and take as many operations: nothing is computed for padding and for finished sequences.
  */
-static void test_together(struct backend *backend, enum position position, float temperature, int32_t stop)
+static void test_together(const struct backend *backend, enum position position, float temperature,
+                          int32_t stop)
 {
-    struct decoder *decoder = create(backend, position, 2, PROMPTS);
+    struct backend profiled = *backend;
+    struct decoder *decoder = create(&profiled, position, 2, PROMPTS);
     const struct generate_config config = {
         .max_new_tokens = MAX, .stop = stop, .temperature = temperature, .seed = 5};
     static struct profile together, alone;
     together = alone = (struct profile){0};
-    backend->profile = &together;
+    profiled.profile = &together;
     struct prompts got = run(decoder, config), wanted;
-    backend->profile = &alone;
+    profiled.profile = &alone;
     fill(&wanted);
     for (int i = 0; i < PROMPTS; i++) {
         /* Sampling is keyed by the index of a prompt: those before it have the shortest possible work. */
@@ -213,7 +216,7 @@ static void test_together(struct backend *backend, enum position position, float
         wanted.generated[i] = generated[call.count - 1];
         memcpy(wanted.out[i], ignored.out[call.count - 1], sizeof wanted.out[i]);
     }
-    backend->profile = NULL;
+    profiled.profile = NULL;
     compare(&got, &wanted);
     int64_t shortest = MAX;
     for (int i = 0; i < PROMPTS; i++)
@@ -245,49 +248,56 @@ static void test_sampling(struct decoder *decoder)
     compare(&low_temperature, &greedy);
 }
 
+static void test_encoding(const struct backend *backend, enum position position)
+{
+    check_about("%s, %s", backend->operations->name, position_names[position]);
+    test_chunks(backend, position, 2e-4);
+    test_ragged(backend, position, 2e-4);
+    struct decoder *large = create(backend, position, 2, PROMPTS);
+    struct decoder *small = create(backend, position, 2, 1);
+    struct generate_config config = {.max_new_tokens = MAX, .stop = -1};
+    struct prompts cached = run(large, config), few = run(small, config);
+    config.without_cache = true;
+    struct prompts uncached = run(large, config);
+    compare(&cached, &uncached);
+    compare(&few, &uncached);
+    for (int i = 0; i < PROMPTS; i++)
+        CHECK_INT(cached.generated[i], MAX);
+    /* A stop token cuts the same sequence after its first occurrence. */
+    config = (struct generate_config){.max_new_tokens = MAX, .stop = cached.out[2][3]};
+    struct prompts stopped = run(large, config);
+    int cut = 0;
+    for (int i = 0; i < PROMPTS; i++) {
+        int64_t length = 0;
+        while (length < MAX && cached.out[i][length++] != config.stop)
+            ;
+        CHECK_INT(stopped.generated[i], length);
+        for (int t = 0; t < length; t++)
+            CHECK_INT(stopped.out[i][t], cached.out[i][t]);
+        cut += length < MAX;
+    }
+    CHECK(cut > 0);
+    test_together(backend, position, 0.0f, -1);
+    test_together(backend, position, 0.0f, config.stop);
+    test_together(backend, position, 1.0f, config.stop);
+    if (position == POSITION_ROPER)
+        test_sampling(large);
+    decoder_destroy(large);
+    decoder_destroy(small);
+}
+
 int main(void)
 {
     rotary_error error = {0};
     struct backend backend;
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
-    for (int position = 0; position < POSITIONS; position++) {
-        check_about("%s", position_names[position]);
-        test_chunks(&backend, (enum position)position, 2e-4);
-        test_ragged(&backend, (enum position)position, 2e-4);
-        struct decoder *large = create(&backend, (enum position)position, 2, PROMPTS);
-        struct decoder *small = create(&backend, (enum position)position, 2, 1);
-        struct generate_config config = {.max_new_tokens = MAX, .stop = -1};
-        struct prompts cached = run(large, config), few = run(small, config);
-        config.without_cache = true;
-        struct prompts uncached = run(large, config);
-        compare(&cached, &uncached);
-        compare(&few, &uncached);
-        for (int i = 0; i < PROMPTS; i++)
-            CHECK_INT(cached.generated[i], MAX);
-        /* A stop token cuts the same sequence after its first occurrence. */
-        config = (struct generate_config){.max_new_tokens = MAX, .stop = cached.out[2][3]};
-        struct prompts stopped = run(large, config);
-        int cut = 0;
-        for (int i = 0; i < PROMPTS; i++) {
-            int64_t length = 0;
-            while (length < MAX && cached.out[i][length++] != config.stop)
-                ;
-            CHECK_INT(stopped.generated[i], length);
-            for (int t = 0; t < length; t++)
-                CHECK_INT(stopped.out[i][t], cached.out[i][t]);
-            cut += length < MAX;
-        }
-        CHECK(cut > 0);
-        test_together(&backend, (enum position)position, 0.0f, -1);
-        test_together(&backend, (enum position)position, 0.0f, config.stop);
-        test_together(&backend, (enum position)position, 1.0f, config.stop);
-        if (position == POSITION_ROPER)
-            test_sampling(large);
-        decoder_destroy(large);
-        decoder_destroy(small);
-    }
-    check_about("%s", "");
+    for (int position = 0; position < POSITIONS; position++)
+        test_encoding(&backend, (enum position)position);
     backend_destroy(&backend);
+    CHECK_INT(reference_backend_create(&backend, ROTARY_F32, &error), ROTARY_OK);
+    test_encoding(&backend, POSITION_ROPER);
+    backend_destroy(&backend);
+    check_about("%s", "");
     if (backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_BF16, &error) == ROTARY_OK) {
         test_chunks(&backend, POSITION_ROPER, 0.5);
         test_ragged(&backend, POSITION_ROPER, 0.5);
