@@ -59,17 +59,19 @@ struct backend_operations {
 
     /* A plan of attention. The rotations in `config` are librotary's plans: a backend may use them as they
      * are or read their frequencies. dtype, threads and isa of `config` are not read: they are the backend's.
-     * Bytes of workspace: as librotary's functions of these names. `packed` NULL: sequences are not packed.
-     */
+     * Bytes of workspace are as those of librotary's functions of these names
+     * (rotary_attention_forward_call_bytes,
+     * ...). */
     rotary_status (*attention_create)(const struct backend *backend, struct attention_plan **plan,
                                       const rotary_attention_config *config, rotary_error *error);
     void (*attention_destroy)(const struct backend *backend, struct attention_plan *plan);
-    size_t (*attention_forward_bytes)(const struct attention_plan *plan, rotary_attention_shape shape,
-                                      const rotary_attention_packed_sequences *packed);
-    size_t (*attention_backward_bytes)(const struct attention_plan *plan, rotary_attention_shape shape,
-                                       const rotary_attention_packed_sequences *packed);
+    size_t (*attention_forward_bytes)(const struct attention_plan *plan,
+                                      const rotary_attention_forward_call *call);
+    size_t (*attention_backward_bytes)(const struct attention_plan *plan,
+                                       const rotary_attention_backward_call *call);
     size_t (*attention_decode_bytes)(const struct attention_plan *plan, int64_t batch, int64_t queries,
                                      int64_t capacity);
+    size_t (*attention_reorder_bytes)(const struct attention_plan *plan, int64_t batch);
 
 #define BACKEND_MEMBER(name)                                                                                 \
     rotary_status (*name)(const struct backend *backend, const struct backend_##name *call,                  \

@@ -51,11 +51,12 @@ BACKEND_OPERATIONS(CPU_DECLARE_OPERATION)
 rotary_status cpu_attention_create(const struct backend *backend, struct attention_plan **plan,
                                    const rotary_attention_config *config, rotary_error *error);
 void cpu_attention_destroy(const struct backend *backend, struct attention_plan *plan);
-size_t cpu_attention_forward_bytes(const struct attention_plan *plan, rotary_attention_shape shape,
-                                   const rotary_attention_packed_sequences *packed);
-size_t cpu_attention_backward_bytes(const struct attention_plan *plan, rotary_attention_shape shape,
-                                    const rotary_attention_packed_sequences *packed);
+size_t cpu_attention_forward_bytes(const struct attention_plan *plan,
+                                   const rotary_attention_forward_call *call);
+size_t cpu_attention_backward_bytes(const struct attention_plan *plan,
+                                    const rotary_attention_backward_call *call);
 size_t cpu_attention_decode_bytes(const struct attention_plan *plan, int64_t batch, int64_t queries,
                                   int64_t capacity);
+size_t cpu_attention_reorder_bytes(const struct attention_plan *plan, int64_t batch);
 
 #endif

@@ -38,24 +38,27 @@ void cpu_attention_destroy(const struct backend *backend, struct attention_plan 
     free(plan);
 }
 
-size_t cpu_attention_forward_bytes(const struct attention_plan *plan, rotary_attention_shape shape,
-                                   const rotary_attention_packed_sequences *packed)
+size_t cpu_attention_forward_bytes(const struct attention_plan *plan,
+                                   const rotary_attention_forward_call *call)
 {
-    return packed ? rotary_attention_packed_sequences_forward_bytes(plan->attention, shape, packed)
-                  : rotary_attention_forward_bytes(plan->attention, shape);
+    return rotary_attention_forward_call_bytes(plan->attention, call);
 }
 
-size_t cpu_attention_backward_bytes(const struct attention_plan *plan, rotary_attention_shape shape,
-                                    const rotary_attention_packed_sequences *packed)
+size_t cpu_attention_backward_bytes(const struct attention_plan *plan,
+                                    const rotary_attention_backward_call *call)
 {
-    return packed ? rotary_attention_packed_sequences_backward_bytes(plan->attention, shape, packed)
-                  : rotary_attention_backward_bytes(plan->attention, shape);
+    return rotary_attention_backward_call_bytes(plan->attention, call);
 }
 
 size_t cpu_attention_decode_bytes(const struct attention_plan *plan, int64_t batch, int64_t queries,
                                   int64_t capacity)
 {
     return rotary_attention_decode_bytes(plan->attention, batch, queries, capacity);
+}
+
+size_t cpu_attention_reorder_bytes(const struct attention_plan *plan, int64_t batch)
+{
+    return rotary_attention_reorder_bytes(plan->attention, batch);
 }
 
 rotary_status cpu_attention_forward(const struct backend *backend,
@@ -77,4 +80,11 @@ rotary_status cpu_attention_decode(const struct backend *backend, const struct b
 {
     (void)backend;
     return rotary_attention_decode(call->plan->attention, call->call, error);
+}
+
+rotary_status cpu_attention_reorder(const struct backend *backend,
+                                    const struct backend_attention_reorder *call, rotary_error *error)
+{
+    (void)backend;
+    return rotary_attention_reorder(call->plan->attention, call->call, error);
 }

@@ -256,7 +256,8 @@ struct backend_update {
 
 /* ---- Attention: librotary's calls (rotary/attention.h). ----
  *
- * Tensors, log-sum-exps and workspaces are backend memory; lengths, starts and positions are the host's. */
+ * Tensors, log-sum-exps and workspaces are backend memory; lengths, starts, sources and positions are the
+ * host's. */
 
 struct attention_plan; /* of one backend, made by backend_operations.attention_create */
 
@@ -273,6 +274,11 @@ struct backend_attention_backward {
 struct backend_attention_decode {
     const struct attention_plan *plan;
     const rotary_attention_decode_call *call;
+};
+
+struct backend_attention_reorder {
+    const struct attention_plan *plan;
+    const rotary_attention_reorder_call *call;
 };
 
 #endif

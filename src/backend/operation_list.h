@@ -32,6 +32,7 @@
     OPERATION(update)                                                                                        \
     OPERATION(attention_forward)                                                                             \
     OPERATION(attention_backward)                                                                            \
+    OPERATION(attention_reorder)                                                                             \
     OPERATION(attention_decode)
 
 #endif

@@ -149,11 +149,14 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
 {
     rotary_attention_shape shape = {
         .batch = benchmark->batch, .queries = benchmark->time, .keys = benchmark->time};
+    const rotary_attention_forward_call forward_call = {.struct_size = sizeof forward_call, .shape = shape};
+    const rotary_attention_backward_call backward_call = {.struct_size = sizeof backward_call,
+                                                          .shape = shape};
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         const struct backend_operations *operations = jobs[i].position.backend->operations;
         const struct attention_plan *plan = jobs[i].position.attention;
-        size_t forward = operations->attention_forward_bytes(plan, shape, NULL),
-               backward = operations->attention_backward_bytes(plan, shape, NULL),
+        size_t forward = operations->attention_forward_bytes(plan, &forward_call),
+               backward = operations->attention_backward_bytes(plan, &backward_call),
                larger = forward > backward ? forward : backward;
         if (larger > tensors->workspace_bytes)
             tensors->workspace_bytes = larger;

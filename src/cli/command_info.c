@@ -102,20 +102,21 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
         json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->backend.isa)));
     json_t *libraries = json_pack("{s:s, s:s, s:s}", "oneDNN", about->matmul, "jansson",
                                   jansson_version_str(), "OpenMP", about->openmp);
-    return result_print_json(json_pack("{s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version",
-                                       rotary_version(), "processor", about->processor, "processors",
-                                       rotary_processors(), "threads", about->backend.threads, "isa",
-                                       rotary_isa_name(about->backend.isa), "isas", list_isas(), "kernels",
-                                       kernels, "precision", rotary_dtype_name(about->backend.storage),
-                                       "libraries", libraries, "memory_bytes", (json_int_t)memory_limit(),
-                                       "memory_available_bytes", (json_int_t)memory_available()),
-                             error);
+    return result_print_json(
+        json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version", rotary_version(),
+                  "backend", about->backend.operations->name, "processor", about->processor, "processors",
+                  rotary_processors(), "threads", about->backend.threads, "isa",
+                  rotary_isa_name(about->backend.isa), "isas", list_isas(), "kernels", kernels, "precision",
+                  rotary_dtype_name(about->backend.storage), "libraries", libraries, "memory_bytes",
+                  (json_int_t)memory_limit(), "memory_available_bytes", (json_int_t)memory_available()),
+        error);
 }
 
 static void print_text(const struct about *about)
 {
     printf("rotary %s\n\n", rotary_version());
     printf("processor         %s\n", about->processor);
+    printf("backend           %s\n", about->backend.operations->name);
     printf("threads           %d of %d processors\n", about->backend.threads, rotary_processors());
     printf("memory            %.1f GiB, %.1f GiB available\n", (double)memory_limit() / 0x1p30,
            (double)memory_available() / 0x1p30);

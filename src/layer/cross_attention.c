@@ -148,10 +148,13 @@ static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
     struct cross_attention *layer = of(sublayer);
     const struct sublayer_config *config = &sublayer->config;
     const struct backend_operations *operations = sublayer->backend->operations;
-    size_t bytes = operations->attention_forward_bytes(config->attention, max_shape(config), NULL);
+    const rotary_attention_forward_call forward = {.struct_size = sizeof forward, .shape = max_shape(config)};
+    const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
+                                                     .shape = max_shape(config)};
+    size_t bytes = operations->attention_forward_bytes(config->attention, &forward);
     if (config->training) {
-        size_t backward = operations->attention_backward_bytes(config->attention, max_shape(config), NULL);
-        bytes = backward > bytes ? backward : bytes;
+        size_t needed = operations->attention_backward_bytes(config->attention, &backward);
+        bytes = needed > bytes ? needed : bytes;
     }
     layer->workspace = rotary_arena_push(arena, (int64_t)bytes, 1);
     if (!config->training)
@@ -381,10 +384,11 @@ static struct matrix cached(const struct sublayer *sublayer, const struct sublay
 
 static size_t decode_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
 {
-    const rotary_attention_shape call = {.batch = sources_of(&shape),
-                                         .queries = shape.count * shape.beams,
-                                         .keys = sublayer->config.source_time};
-    return sublayer->backend->operations->attention_forward_bytes(sublayer->config.attention, call, NULL);
+    const rotary_attention_forward_call call = {.struct_size = sizeof call,
+                                                .shape = {.batch = sources_of(&shape),
+                                                          .queries = shape.count * shape.beams,
+                                                          .keys = sublayer->config.source_time}};
+    return sublayer->backend->operations->attention_forward_bytes(sublayer->config.attention, &call);
 }
 
 static rotary_status cache_source(struct sublayer *sublayer, const struct parameters *parameters,

@@ -130,11 +130,13 @@ static size_t workspace_bytes(const struct sublayer *sublayer, const struct subl
 {
     const struct sublayer_config *config = &sublayer->config;
     const struct backend_operations *operations = sublayer->backend->operations;
-    rotary_attention_shape shape = shape_of(tokens);
-    const rotary_attention_packed_sequences packed = packed_of(tokens);
-    size_t bytes = operations->attention_forward_bytes(config->attention, shape, &packed);
+    const rotary_attention_forward_call forward = {
+        .struct_size = sizeof forward, .shape = shape_of(tokens), .packed_sequences = packed_of(tokens)};
+    const rotary_attention_backward_call backward = {
+        .struct_size = sizeof backward, .shape = shape_of(tokens), .packed_sequences = packed_of(tokens)};
+    size_t bytes = operations->attention_forward_bytes(config->attention, &forward);
     if (config->training)
-        bytes = larger(bytes, operations->attention_backward_bytes(config->attention, shape, &packed));
+        bytes = larger(bytes, operations->attention_backward_bytes(config->attention, &backward));
     return bytes;
 }
 

@@ -107,11 +107,21 @@ static void spoil(const struct backend *backend, void *workspace, size_t bytes)
     memset(workspace, 0xff, bytes);
 }
 
-size_t reference_attention_bytes(const struct attention_plan *plan, rotary_attention_shape shape,
-                                 const rotary_attention_packed_sequences *packed)
+static size_t workspace_bytes(const struct attention_plan *plan, rotary_attention_shape shape)
 {
-    (void)packed;
     return (size_t)(shape.batch * plan->config.heads * (shape.queries + shape.keys)) * sizeof(double);
+}
+
+size_t reference_attention_forward_bytes(const struct attention_plan *plan,
+                                         const rotary_attention_forward_call *call)
+{
+    return workspace_bytes(plan, call->shape);
+}
+
+size_t reference_attention_backward_bytes(const struct attention_plan *plan,
+                                          const rotary_attention_backward_call *call)
+{
+    return workspace_bytes(plan, call->shape);
 }
 
 size_t reference_attention_decode_bytes(const struct attention_plan *plan, int64_t batch, int64_t queries,
@@ -413,7 +423,7 @@ rotary_status reference_attention_forward(const struct backend *backend,
                                           const struct backend_attention_forward *call, rotary_error *error)
 {
     (void)error;
-    size_t bytes = reference_attention_bytes(call->plan, call->call->shape, NULL);
+    size_t bytes = workspace_bytes(call->plan, call->call->shape);
     check_inputs(backend, call->plan, call->call);
     spoil(backend, call->call->workspace, bytes);
     attention_forward(call->plan, call->call);
@@ -428,7 +438,7 @@ rotary_status reference_attention_backward(const struct backend *backend,
     const rotary_attention_backward_call *of = call->call;
     const int64_t queries[] = {of->shape.batch, of->shape.queries, call->plan->config.heads},
                   keys[] = {of->shape.batch, of->shape.keys, call->plan->config.key_value_heads};
-    size_t bytes = reference_attention_bytes(call->plan, of->shape, NULL);
+    size_t bytes = workspace_bytes(call->plan, of->shape);
     const rotary_attention_forward_call inputs = inputs_of(of);
     check_inputs(backend, call->plan, &inputs);
     check_view(backend, call->plan, of->output, queries, "output of attention");

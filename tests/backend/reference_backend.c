@@ -117,24 +117,25 @@ static void destroy(struct backend *backend)
 }
 
 #define MEMBER(name) .name = run_##name,
-static const struct backend_operations operations = {.name = "reference",
-                                                     .destroy = destroy,
-                                                     .allocate = allocate,
-                                                     .release = release,
-                                                     .write = write_bytes,
-                                                     .read = read_bytes,
-                                                     .copy = copy_bytes,
-                                                     .clear = clear_bytes,
-                                                     .packed_weight_create = reference_packed_weight_create,
-                                                     .packed_weight_destroy = reference_packed_weight_destroy,
-                                                     .packed_weight_bytes = reference_packed_weight_bytes,
-                                                     .attention_create = reference_attention_create,
-                                                     .attention_destroy = reference_attention_destroy,
-                                                     .attention_forward_bytes = reference_attention_bytes,
-                                                     .attention_backward_bytes = reference_attention_bytes,
-                                                     .attention_decode_bytes =
-                                                         reference_attention_decode_bytes,
-                                                     BACKEND_OPERATIONS(MEMBER)};
+static const struct backend_operations operations = {
+    .name = "reference",
+    .destroy = destroy,
+    .allocate = allocate,
+    .release = release,
+    .write = write_bytes,
+    .read = read_bytes,
+    .copy = copy_bytes,
+    .clear = clear_bytes,
+    .packed_weight_create = reference_packed_weight_create,
+    .packed_weight_destroy = reference_packed_weight_destroy,
+    .packed_weight_bytes = reference_packed_weight_bytes,
+    .attention_create = reference_attention_create,
+    .attention_destroy = reference_attention_destroy,
+    .attention_forward_bytes = reference_attention_forward_bytes,
+    .attention_backward_bytes = reference_attention_backward_bytes,
+    .attention_decode_bytes = reference_attention_decode_bytes,
+    .attention_reorder_bytes = reference_attention_reorder_bytes,
+    BACKEND_OPERATIONS(MEMBER)};
 #undef MEMBER
 
 rotary_status reference_backend_create(struct backend *backend, rotary_dtype storage, rotary_error *error)

@@ -25,8 +25,11 @@ rotary_status reference_attention_create(const struct backend *backend, struct a
                                          const rotary_attention_config *config, rotary_error *error);
 void reference_attention_destroy(const struct backend *backend, struct attention_plan *plan);
 /* Operations need no workspace, but ask for some and overwrite it, so that nobody keeps anything there. */
-size_t reference_attention_bytes(const struct attention_plan *plan, rotary_attention_shape shape,
-                                 const rotary_attention_packed_sequences *packed);
+size_t reference_attention_forward_bytes(const struct attention_plan *plan,
+                                         const rotary_attention_forward_call *call);
+size_t reference_attention_backward_bytes(const struct attention_plan *plan,
+                                          const rotary_attention_backward_call *call);
+size_t reference_attention_reorder_bytes(const struct attention_plan *plan, int64_t batch);
 size_t reference_attention_decode_bytes(const struct attention_plan *plan, int64_t batch, int64_t queries,
                                         int64_t capacity);
 

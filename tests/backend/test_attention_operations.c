@@ -133,47 +133,45 @@ static void run_passes(const struct backend *backend, enum side side, const stru
         shape = (rotary_attention_shape){.batch = 1, .queries = ROWS, .keys = ROWS};
         packed = (rotary_attention_packed_sequences){.query_starts = starts, .sequences = 4};
     }
-    const rotary_attention_packed_sequences *sequences = of->packed ? &packed : NULL;
     static const int64_t lengths[BATCH] = {TIME - 9, 0};
     int32_t positions[ROWS];
     fill_positions(positions);
     const struct attention_plan *plan = plans->attention[side];
     struct matrix qkv = on(t->qkv, side), context = on(t->context, side), d_qkv = on(t->d_qkv, side);
-    size_t forward_bytes = backend->operations->attention_forward_bytes(plan, shape, sequences),
-           backward_bytes = backend->operations->attention_backward_bytes(plan, shape, sequences);
+    rotary_attention_forward_call forward = {.struct_size = sizeof forward,
+                                             .shape = shape,
+                                             .query = readable(view_of(qkv, TIME, 0)),
+                                             .key = readable(view_of(qkv, TIME, HEADS)),
+                                             .value = readable(view_of(qkv, TIME, HEADS + SHARED)),
+                                             .output = view_of(context, TIME, 0),
+                                             .log_sum_exp = floats_on(t->log_sum_exp, side),
+                                             .packed_sequences = packed,
+                                             .key_lengths = of->lengths ? lengths : NULL,
+                                             .query_positions = of->positions ? positions : NULL,
+                                             .key_positions = of->positions ? positions : NULL,
+                                             .distance_bias = distance_bias_on(of, t->distance_bias, side)};
+    rotary_attention_backward_call backward = {.struct_size = sizeof backward,
+                                               .shape = shape,
+                                               .query = forward.query,
+                                               .key = forward.key,
+                                               .value = forward.value,
+                                               .output = readable(forward.output),
+                                               .output_gradient =
+                                                   readable(view_of(on(t->d_context, side), TIME, 0)),
+                                               .log_sum_exp = forward.log_sum_exp,
+                                               .query_gradient = view_of(d_qkv, TIME, 0),
+                                               .key_gradient = view_of(d_qkv, TIME, HEADS),
+                                               .value_gradient = view_of(d_qkv, TIME, HEADS + SHARED),
+                                               .packed_sequences = packed,
+                                               .key_lengths = of->lengths ? lengths : NULL,
+                                               .query_positions = of->positions ? positions : NULL,
+                                               .key_positions = of->positions ? positions : NULL,
+                                               .distance_bias = distance_bias_on(of, t->distance_bias, side)};
+    size_t forward_bytes = backend->operations->attention_forward_bytes(plan, &forward),
+           backward_bytes = backend->operations->attention_backward_bytes(plan, &backward);
     void *memory = workspace(backend, forward_bytes > backward_bytes ? forward_bytes : backward_bytes);
-    const rotary_attention_forward_call forward = {.struct_size = sizeof forward,
-                                                   .shape = shape,
-                                                   .query = readable(view_of(qkv, TIME, 0)),
-                                                   .key = readable(view_of(qkv, TIME, HEADS)),
-                                                   .value = readable(view_of(qkv, TIME, HEADS + SHARED)),
-                                                   .output = view_of(context, TIME, 0),
-                                                   .log_sum_exp = floats_on(t->log_sum_exp, side),
-                                                   .workspace = memory,
-                                                   .packed_sequences = packed,
-                                                   .key_lengths = of->lengths ? lengths : NULL,
-                                                   .query_positions = of->positions ? positions : NULL,
-                                                   .key_positions = of->positions ? positions : NULL,
-                                                   .distance_bias =
-                                                       distance_bias_on(of, t->distance_bias, side)};
-    const rotary_attention_backward_call backward = {
-        .struct_size = sizeof backward,
-        .shape = shape,
-        .query = forward.query,
-        .key = forward.key,
-        .value = forward.value,
-        .output = readable(forward.output),
-        .output_gradient = readable(view_of(on(t->d_context, side), TIME, 0)),
-        .log_sum_exp = forward.log_sum_exp,
-        .query_gradient = view_of(d_qkv, TIME, 0),
-        .key_gradient = view_of(d_qkv, TIME, HEADS),
-        .value_gradient = view_of(d_qkv, TIME, HEADS + SHARED),
-        .workspace = memory,
-        .packed_sequences = packed,
-        .key_lengths = of->lengths ? lengths : NULL,
-        .query_positions = of->positions ? positions : NULL,
-        .key_positions = of->positions ? positions : NULL,
-        .distance_bias = distance_bias_on(of, t->distance_bias, side)};
+    forward.workspace = memory;
+    backward.workspace = memory;
     const struct backend_attention_forward forward_call = {plan, &forward};
     const struct backend_attention_backward backward_call = {plan, &backward};
     rotary_error error = {0};
@@ -199,6 +197,26 @@ static void test_passes(struct pair *pair, const struct plans *plans, const stru
     pair_compare(pair, t.log_sum_exp, bf16 ? 2e-2 : 2e-5, "log-sum-exp");
     pair_compare(pair, t.d_qkv, bf16 ? 8e-2 : 4e-5, "gradient of queries, keys and values");
     pair_clear(pair);
+}
+
+/* Both sequences continue the second. */
+static void reorder(const struct backend *backend, enum side side, const struct plans *plans,
+                    const struct tensor *const t[4], int64_t capacity, const int64_t *lengths)
+{
+    static const int32_t source[BATCH] = {1, 1};
+    const struct attention_plan *plan = plans->attention[side];
+    void *memory = workspace(backend, backend->operations->attention_reorder_bytes(plan, BATCH));
+    const rotary_attention_reorder_call call = {.struct_size = sizeof call,
+                                                .batch = BATCH,
+                                                .capacity = capacity,
+                                                .lengths = lengths,
+                                                .source = source,
+                                                .key_cache = view_of(on(t[2], side), capacity, 0),
+                                                .value_cache = view_of(on(t[3], side), capacity, 0),
+                                                .workspace = memory};
+    const struct backend_attention_reorder operation = {plan, &call};
+    CHECK_INT(backend->operations->attention_reorder(backend, &operation, NULL), ROTARY_OK);
+    backend->operations->release(backend, memory);
 }
 
 static void decode(const struct backend *backend, enum side side, const struct plans *plans,
@@ -238,6 +256,7 @@ static void decode(const struct backend *backend, enum side side, const struct p
         time += steps[i];
     }
     backend->operations->release(backend, memory);
+    reorder(backend, side, plans, t, capacity, lengths);
 }
 
 static void test_decode(struct pair *pair, const struct plans *plans, const struct attention_case *of)

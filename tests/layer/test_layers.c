@@ -146,6 +146,38 @@ static void test_threads(enum precision precision)
     free(gradients);
 }
 
+/* Frozen parameters get no gradient, and the others the same one. */
+static void test_frozen(enum precision precision)
+{
+    static const char *const names[] = {"embedding.weight", "embedding.position.weight",
+                                        "norm2.weight",     "norm3.bias",
+                                        "first.weight",     "second.bias"};
+    struct chain all;
+    chain_create(&all, &plain, 2, ROTARY_ISA_AUTO, precision);
+    chain_run(&all, true);
+    float *wanted = parameter_copy(&all.parameters, PARAMETER_GRADIENTS);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct chain chain;
+        chain_create(&chain, &plain, 2, ROTARY_ISA_AUTO, precision);
+        int frozen = parameters_find(&chain.parameters, names[i]);
+        check_about("%s frozen", names[i]);
+        if (!CHECK(frozen >= 0))
+            break;
+        chain.parameters.rows[frozen].frozen = true;
+        chain_run(&chain, true);
+        float *got = parameter_copy(&chain.parameters, PARAMETER_GRADIENTS);
+        for (int row = 0; row < chain.parameters.count; row++)
+            for (int64_t j = 0; j < parameter_elements(&chain.parameters.rows[row]); j++) {
+                int64_t at = chain.parameters.rows[row].offset + j;
+                CHECK(got[at] == (row == frozen ? 0.0f : wanted[at]));
+            }
+        free(got);
+        chain_destroy(&chain);
+    }
+    free(wanted);
+    chain_destroy(&all);
+}
+
 enum { DROPPED_ROWS = 300, DROPPED_WIDTH = 100 };
 
 /* The residual sum of a norm whose sublayer output is all ones, with dropout. Returns its mean. */
@@ -302,6 +334,9 @@ int main(void)
     test_threads(PRECISION_F32);
     if (bf16)
         test_threads(PRECISION_BF16);
+    test_frozen(PRECISION_F32);
+    if (bf16)
+        test_frozen(PRECISION_BF16);
     test_dropout();
     test_adam(false, golden_adam);
     test_adam(true, golden_adamw);

@@ -95,17 +95,16 @@ static void test_formula(const struct backend *backend)
     const rotary_attention_shape shape = {.batch = BATCH, .queries = TIME, .keys = TIME};
     void *workspace = NULL;
     rotary_error error = {0};
-    size_t bytes = backend->operations->attention_forward_bytes(plans->of_layer[0], shape, NULL);
+    rotary_attention_forward_call call = {.struct_size = sizeof call,
+                                          .shape = shape,
+                                          .query = {tensors.query, TIME * HEADS * DIM, HEADS * DIM, DIM},
+                                          .key = {tensors.key, TIME * DIM, DIM, DIM},
+                                          .value = {tensors.value, TIME * DIM, DIM, DIM},
+                                          .output = {tensors.output, TIME * HEADS * DIM, HEADS * DIM, DIM},
+                                          .distance_bias = plans->distance_bias.call};
+    size_t bytes = backend->operations->attention_forward_bytes(plans->of_layer[0], &call);
     CHECK_INT(backend->operations->allocate(backend, &workspace, bytes, "a test", &error), ROTARY_OK);
-    const rotary_attention_forward_call call = {
-        .struct_size = sizeof call,
-        .shape = shape,
-        .query = {tensors.query, TIME * HEADS * DIM, HEADS * DIM, DIM},
-        .key = {tensors.key, TIME * DIM, DIM, DIM},
-        .value = {tensors.value, TIME * DIM, DIM, DIM},
-        .output = {tensors.output, TIME * HEADS * DIM, HEADS * DIM, DIM},
-        .workspace = workspace,
-        .distance_bias = plans->distance_bias.call};
+    call.workspace = workspace;
     const struct backend_attention_forward forward = {plans->of_layer[0], &call};
     CHECK_INT(backend->operations->attention_forward(backend, &forward, &error), ROTARY_OK);
     for (int64_t row = 0; row < ROWS; row++)
