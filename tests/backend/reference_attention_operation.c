@@ -199,6 +199,8 @@ static rotary_attention_distance_bias distance_bias_of(rotary_attention_distance
 {
     if (bias.data)
         bias.data += head * bias.head_stride;
+    if (bias.data && bias.gradient)
+        bias.gradient += head * bias.head_stride;
     return bias;
 }
 
@@ -396,6 +398,7 @@ static void check_distance_bias(const struct backend *backend, const struct atte
 {
     int64_t entries = (plan->config.heads - 1) * bias->head_stride + bias->distances;
     reference_check_array(backend, bias->data, entries, sizeof(float), "bias by distance");
+    reference_check_array(backend, bias->gradient, entries, sizeof(float), "gradient of a bias by distance");
 }
 
 /* Of queries, keys and values. */

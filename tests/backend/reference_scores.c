@@ -35,13 +35,18 @@ static void add_scaled(double *to, double factor, const double *from, int64_t co
         to[i] += factor * from[i];
 }
 
-/* The entry of the distance from a query to a key. */
-static float distance_bias(const struct reference_head *head, int64_t m, int64_t n)
+/* The index of the entry for the distance from a query to a key. */
+static int64_t entry_of(const struct reference_head *head, int64_t m, int64_t n)
 {
     const rotary_attention_distance_bias *bias = &head->distance_bias;
     int64_t entry = head->first_key + n - head->first_query - m - bias->first;
     entry = entry < 0 ? 0 : entry;
-    return bias->data[entry < bias->distances ? entry : bias->distances - 1];
+    return entry < bias->distances ? entry : bias->distances - 1;
+}
+
+static float distance_bias(const struct reference_head *head, int64_t m, int64_t n)
+{
+    return head->distance_bias.data[entry_of(head, m, n)];
 }
 
 static bool sees(const struct reference_head *head, int64_t m, int64_t n)
@@ -124,9 +129,14 @@ void reference_attend_backward(const struct reference_head *head, int64_t m, dou
         if (head->p[n] == 0.0)
             continue;
         double dp = dot(d_context, head->value + n * dim, dim);
-        double ds = (double)head->config->scale * head->p[n] * (dp - delta) * head->d_softcap[n];
+        double d_bias = head->p[n] * (dp - delta);
+        double ds = (double)head->config->scale * d_bias * head->d_softcap[n];
         add_scaled(to->query + m * dim, ds, head->key + n * dim, dim);
         add_scaled(to->key + n * dim, ds, head->query + m * dim, dim);
         add_scaled(to->value + n * dim, head->p[n], d_context, dim);
+        if (head->distance_bias.gradient) {
+            float *entry = &head->distance_bias.gradient[entry_of(head, m, n)];
+            *entry = (float)((double)*entry + d_bias);
+        }
     }
 }

@@ -32,7 +32,7 @@ struct reference_head_gradients {
     double *key, *value; /* [keys, head_dim], shared by the heads of a group */
 };
 
-/* Of query m, whose rotated output gradient is d_context, [head_dim]. */
+/* Of query m, whose rotated output gradient is d_context, [head_dim]; and those of the bias by distance. */
 void reference_attend_backward(const struct reference_head *head, int64_t m, double log_sum_exp,
                                const double *d_context, const struct reference_head_gradients *to);
 
