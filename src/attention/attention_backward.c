@@ -159,6 +159,28 @@ static void clear(float *sums, int64_t floats)
     memset(sums, 0, (size_t)floats * sizeof *sums);
 }
 
+/* Clear those sums of a work item that the kernels use. */
+static void clear_query_sums(const struct backward *backward, const rotary_attention_work *work,
+                             const rotary_attention_sums *sums)
+{
+    const rotary_attention *attention = backward->pass.attention;
+    int64_t queries = work->query_end - work->query_begin, width = rotary_attention_row(attention->head_dim);
+    int64_t used = round_up(queries, attention->kernels->sum_rows) * width,
+            head = round_up(queries, ROTARY_ATTENTION_ROW_MULTIPLE) * width;
+    for (int64_t member = 0; member < attention->heads / attention->key_value_heads; member++)
+        clear(sums->query + member * head, used);
+}
+
+static void clear_key_sums(const struct backward *backward, const rotary_attention_work *work,
+                           const rotary_attention_sums *sums)
+{
+    const rotary_attention *attention = backward->pass.attention;
+    int64_t rows = round_up(work->key_end - work->key_begin, attention->kernels->sum_rows),
+            floats = rows * rotary_attention_row(attention->head_dim);
+    clear(sums->key, floats);
+    clear(sums->value, floats);
+}
+
 /* A full head, in the worker's own memory. */
 static void backward_head(void *argument, int64_t index, int worker)
 {
@@ -166,9 +188,8 @@ static void backward_head(void *argument, int64_t index, int worker)
     rotary_attention_work work = work_item(backward, index, 0, 0);
     rotary_attention_sums sums = sums_of(backward, worker, worker);
     sums.terms = rotary_attention_item_distances(&backward->distances, index);
-    clear(sums.query, backward->query_floats);
-    clear(sums.key, backward->key_floats);
-    clear(sums.value, backward->key_floats);
+    clear_query_sums(backward, &work, &sums);
+    clear_key_sums(backward, &work, &sums);
     if (work.query_end > 0 && work.key_end > 0)
         add_gradients(backward, &work, &sums, worker);
     write_queries(backward, &work, &sums);
@@ -179,15 +200,22 @@ static void clear_queries(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct backward *backward = argument;
-    clear(sums_of(backward, index, 0).query, backward->query_floats);
+    rotary_attention_work work =
+        work_item(backward, index / backward->query_blocks, index % backward->query_blocks, 0);
+    rotary_attention_sums sums = sums_of(backward, index, 0);
+    clear_query_sums(backward, &work, &sums);
 }
 
 static void clear_keys(void *argument, int64_t index, int worker)
 {
     (void)worker;
     const struct backward *backward = argument;
-    clear(sums_of(backward, 0, index).key, backward->key_floats);
-    clear(sums_of(backward, 0, index).value, backward->key_floats);
+    int64_t key_block = backward->band_begin + index % backward->band;
+    if (key_block >= backward->key_blocks)
+        return;
+    rotary_attention_work work = work_item(backward, index / backward->band, 0, key_block);
+    rotary_attention_sums sums = sums_of(backward, 0, index);
+    clear_key_sums(backward, &work, &sums);
 }
 
 static void backward_round_item(void *argument, int64_t index, int worker)

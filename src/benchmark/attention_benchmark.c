@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
+#include "base/fail.h"
 #include "benchmark/fill.h"
 #include "benchmark/library.h"
 #include "benchmark/limits.h"
 #include "layer/position.h"
 
+#include <stdlib.h>
+
 const char *const attention_rotation_names[] = {"none", "RoPE", "RoPER", NULL};
 
 /* Inputs and outputs of the calls, shared by all rotations. */
 struct tensors {
-    void *qkv, *qkv_gradient; /* [batch, time, 3, heads, head_dim] */
+    rotary_attention_shape shape;
+    int32_t *starts;          /* of packed sequences, [batch + 1] */
+    void *qkv, *qkv_gradient; /* [batch, time, 3, heads, head_dim], or [tokens, 3, heads, head_dim] */
     void *output, *output_gradient;
     float *log_sum_exp;
     void *workspace;
@@ -58,11 +63,33 @@ static rotary_status create_attention(struct attention_job *job, const struct at
     return position_attention_create(&job->position, backend, &config, error);
 }
 
+/* The tokens of a sequence: packed ones have every length about as often. */
+static int64_t tokens_of(const struct attention_benchmark *benchmark, int64_t sequence)
+{
+    if (benchmark->shortest == 0)
+        return benchmark->time;
+    return benchmark->shortest + 7 * sequence % (benchmark->time - benchmark->shortest + 1);
+}
+
+static rotary_attention_shape shape_of(const struct attention_benchmark *benchmark)
+{
+    rotary_attention_shape shape = {
+        .batch = benchmark->batch, .queries = benchmark->time, .keys = benchmark->time};
+    if (benchmark->shortest == 0)
+        return shape;
+    int64_t tokens = 0;
+    for (int64_t sequence = 0; sequence < benchmark->batch; sequence++)
+        tokens += tokens_of(benchmark, sequence);
+    return (rotary_attention_shape){.batch = 1, .queries = tokens, .keys = tokens};
+}
+
 static void carve(struct tensors *tensors, const struct attention_benchmark *benchmark, rotary_dtype dtype,
                   struct rotary_arena *arena)
 {
-    int64_t rows = benchmark->batch * benchmark->time, count = rows * benchmark->heads * benchmark->head_dim;
+    int64_t rows = tensors->shape.batch * tensors->shape.queries,
+            count = rows * benchmark->heads * benchmark->head_dim;
     size_t size = rotary_dtype_size(dtype);
+    tensors->starts = rotary_arena_push(arena, benchmark->batch + 1, sizeof *tensors->starts);
     tensors->qkv = rotary_arena_push(arena, 3 * count, size);
     tensors->qkv_gradient = rotary_arena_push(arena, 3 * count, size);
     tensors->output = rotary_arena_push(arena, count, size);
@@ -76,11 +103,15 @@ static void carve(struct tensors *tensors, const struct attention_benchmark *ben
 static void plan_calls(struct attention_job *job, const struct attention_benchmark *benchmark,
                        const struct tensors *tensors, rotary_dtype dtype)
 {
-    int64_t head = benchmark->head_dim, width = benchmark->heads * head, time = benchmark->time;
+    rotary_attention_shape shape = tensors->shape;
+    int64_t head = benchmark->head_dim, width = benchmark->heads * head, time = shape.queries;
+    rotary_attention_packed_sequences packed = {.query_starts = tensors->starts,
+                                                .sequences = benchmark->batch};
+    if (benchmark->shortest == 0)
+        packed = (rotary_attention_packed_sequences){0};
     size_t part = (size_t)width * rotary_dtype_size(dtype);
     const char *qkv = tensors->qkv;
     char *gradient = tensors->qkv_gradient;
-    rotary_attention_shape shape = {.batch = benchmark->batch, .queries = time, .keys = time};
     rotary_attention_const_view query = {qkv, 3 * time * width, 3 * width, head}, key = query, value = query,
                                 output = {tensors->output, time * width, width, head},
                                 output_gradient = output;
@@ -100,6 +131,7 @@ static void plan_calls(struct attention_job *job, const struct attention_benchma
         .output = {tensors->output, time * width, width, head},
         .log_sum_exp = tensors->log_sum_exp,
         .workspace = tensors->workspace,
+        .packed_sequences = packed,
     };
     job->backward = (rotary_attention_backward_call){
         .struct_size = sizeof job->backward,
@@ -114,6 +146,7 @@ static void plan_calls(struct attention_job *job, const struct attention_benchma
         .key_gradient = key_gradient,
         .value_gradient = value_gradient,
         .workspace = tensors->workspace,
+        .packed_sequences = packed,
     };
 }
 
@@ -143,15 +176,23 @@ static rotary_status measure(struct attention_benchmark *benchmark, struct atten
     return ROTARY_OK;
 }
 
-static rotary_status allocate(struct tensors *tensors, const struct attention_benchmark *benchmark,
-                              const struct attention_job *jobs, rotary_dtype dtype,
-                              struct rotary_arena *arena, rotary_error *error)
+static void fill_starts(int32_t *starts, const struct attention_benchmark *benchmark)
 {
-    rotary_attention_shape shape = {
-        .batch = benchmark->batch, .queries = benchmark->time, .keys = benchmark->time};
-    const rotary_attention_forward_call forward_call = {.struct_size = sizeof forward_call, .shape = shape};
-    const rotary_attention_backward_call backward_call = {.struct_size = sizeof backward_call,
-                                                          .shape = shape};
+    starts[0] = 0;
+    for (int64_t sequence = 0; sequence < benchmark->batch; sequence++)
+        starts[sequence + 1] = starts[sequence] + (int32_t)tokens_of(benchmark, sequence);
+}
+
+static void measure_workspace(struct tensors *tensors, const struct attention_benchmark *benchmark,
+                              const struct attention_job *jobs, const int32_t *starts)
+{
+    rotary_attention_packed_sequences packed = {.query_starts = starts, .sequences = benchmark->batch};
+    if (benchmark->shortest == 0)
+        packed = (rotary_attention_packed_sequences){0};
+    const rotary_attention_forward_call forward_call = {
+        .struct_size = sizeof forward_call, .shape = tensors->shape, .packed_sequences = packed};
+    const rotary_attention_backward_call backward_call = {
+        .struct_size = sizeof backward_call, .shape = tensors->shape, .packed_sequences = packed};
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         const struct backend_operations *operations = jobs[i].position.backend->operations;
         const struct attention_plan *plan = jobs[i].position.attention;
@@ -161,12 +202,31 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
         if (larger > tensors->workspace_bytes)
             tensors->workspace_bytes = larger;
     }
+}
+
+static rotary_status allocate(struct tensors *tensors, const struct attention_benchmark *benchmark,
+                              const struct attention_job *jobs, rotary_dtype dtype,
+                              struct rotary_arena *arena, rotary_error *error)
+{
+    tensors->shape = shape_of(benchmark);
+    int32_t *starts = malloc((size_t)(benchmark->batch + 1) * sizeof *starts);
+    if (!starts || tensors->shape.queries > INT32_MAX) {
+        free(starts);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for packed sequences of %lld tokens",
+                           (long long)tensors->shape.queries);
+    }
+    if (benchmark->shortest > 0)
+        fill_starts(starts, benchmark);
+    measure_workspace(tensors, benchmark, jobs, starts);
+    free(starts);
     carve(tensors, benchmark, dtype, arena);
     rotary_status status = rotary_arena_allocate(arena, "the tensors of the attention benchmark", error);
     if (status != ROTARY_OK)
         return status;
     carve(tensors, benchmark, dtype, arena);
-    int64_t count = benchmark->batch * benchmark->time * benchmark->heads * benchmark->head_dim;
+    if (benchmark->shortest > 0)
+        fill_starts(tensors->starts, benchmark);
+    int64_t count = tensors->shape.batch * tensors->shape.queries * benchmark->heads * benchmark->head_dim;
     benchmark_fill(tensors->qkv, dtype, 3 * count, 1);
     benchmark_fill(tensors->output_gradient, dtype, count, 2);
     return ROTARY_OK;
@@ -189,8 +249,12 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
     if (status == ROTARY_OK) {
         for (int i = 0; i < ATTENTION_ROTATIONS; i++)
             plan_calls(&jobs[i], benchmark, &tensors, backend->storage);
-        benchmark->operations = 2.0 * (double)(benchmark->batch * benchmark->heads * benchmark->time) *
-                                ((double)benchmark->time + 1.0) * (double)benchmark->head_dim;
+        benchmark->operations = 0;
+        for (int64_t sequence = 0; sequence < benchmark->batch; sequence++) {
+            double time = (double)tokens_of(benchmark, sequence);
+            benchmark->operations +=
+                2.0 * (double)benchmark->heads * time * (time + 1.0) * (double)benchmark->head_dim;
+        }
         status = measure(benchmark, jobs, matmul, plan, error);
     }
     matmul_limit_destroy(matmul);

@@ -28,11 +28,13 @@ ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, co
 enum attention_rotation { ATTENTION_NONE, ATTENTION_ROPE, ATTENTION_ROPER, ATTENTION_ROTATIONS };
 extern const char *const attention_rotation_names[];
 
-/* Causal attention in backend->storage. Operations count visible keys alone: 2 batch heads time (time + 1)
- * head_dim in the forward pass, 2.5 times as many in the backward pass. */
+/* Causal attention in backend->storage. Operations count visible keys alone: for a sequence of `time` tokens
+ * 2 heads time (time + 1) head_dim in the forward pass, 2.5 times as many in the backward pass. */
 struct attention_benchmark {
     /* inputs */
     int64_t batch, heads, time, head_dim;
+    int64_t
+        shortest; /* packed sequences of shortest ... time tokens; 0: all have `time` and are not packed */
     /* results */
     int64_t rounds;
     struct timing forward[ATTENTION_ROTATIONS], forward_backward[ATTENTION_ROTATIONS];

@@ -17,20 +17,25 @@ enum { MIN_ROUNDS = 5, MAX_ROUNDS = 10000 };
 static rotary_status read_shape(const char *text, const struct bench *bench, int64_t *shape,
                                 rotary_error *error)
 {
-    const char *next = text;
+    const char *next = text; /* NULL after the last number */
+    int required = bench->dimensions - bench->optional;
     double elements = 1.0;
     for (int i = 0; i < bench->dimensions; i++) {
         char *end;
         errno = 0;
+        shape[i] = 0;
+        if (!next)
+            continue;
         long long size = strtoll(next, &end, 10);
-        bool ends_well = *end == (i + 1 < bench->dimensions ? ',' : 0);
+        bool last = *end == 0,
+             ends_well = last ? i + 1 >= required : *end == ',' && i + 1 < bench->dimensions;
         if (end == next || !ends_well || errno != 0 || size < 1 || size > (1LL << 31))
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "--shape is \"%.80s\", wanted %d whole numbers from 1 to 2^31: %s", text,
-                               bench->dimensions, bench->names);
+                               required, bench->names);
         shape[i] = size;
-        elements *= (double)size;
-        next = end + 1;
+        elements *= i < required ? (double)size : 1.0;
+        next = last ? NULL : end + 1;
     }
     if (elements > MAX_ELEMENTS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -42,6 +42,7 @@ enum { BENCH_MAX_DIMENSIONS = 5 };
  * bench_run. */
 struct bench {
     int dimensions;
+    int optional;          /* of the last dimensions --shape may leave out; they are 0 then */
     const char *names;     /* of the dimensions, for messages */
     const int64_t *shapes; /* [shape_count, dimensions], without --shape */
     int shape_count;

@@ -2,15 +2,16 @@
  *
  * rotary bench attention: causal attention beside a large matmul.
  */
+#include "base/fail.h"
 #include "benchmark/library.h"
 #include "cli/bench.h"
 
 #include <stdio.h>
 
 static const struct setting attention_table[] = {
-    BENCH_OPTIONS(
-        "B,H,T,D",
-        "batch, heads, tokens and channels of a head (default: 4,8,640,64, 1,8,2048,128 and 16,4,512,32)"),
+    BENCH_OPTIONS("B,H,T,D[,S]",
+                  "batch, heads, tokens and channels of a head; with S, packed sequences of S to T tokens "
+                  "(default: 4,8,640,64, 1,8,2048,128, 16,4,512,32 and 256,8,32,64,8)"),
 };
 
 static const double forward_backward_operations = 3.5; /* forward and backward, in forward passes */
@@ -25,9 +26,13 @@ static void print_pass(const char *name, const struct timing *timing, double ope
 static void print_row(const void *result, const struct backend *backend)
 {
     const struct attention_benchmark *row = result;
-    printf("[%lld, %lld, %lld, %lld] in %s: matmul alone %.1f GFLOP/s, %lld rounds\n", (long long)row->batch,
-           (long long)row->heads, (long long)row->time, (long long)row->head_dim,
-           rotary_dtype_name(backend->storage), row->matmul_rate / 1e9, (long long)row->rounds);
+    char tokens[64] = "";
+    if (row->shortest)
+        snprintf(tokens, sizeof tokens, "packed, %lld to ", (long long)row->shortest);
+    printf("[%lld, %lld, %s%lld, %lld] in %s: matmul alone %.1f GFLOP/s, %lld rounds\n",
+           (long long)row->batch, (long long)row->heads, tokens, (long long)row->time,
+           (long long)row->head_dim, rotary_dtype_name(backend->storage), row->matmul_rate / 1e9,
+           (long long)row->rounds);
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         printf("  %-6s", attention_rotation_names[i]);
         print_pass("forward", &row->forward[i], row->operations, row->matmul_rate);
@@ -42,12 +47,12 @@ static void print_row(const void *result, const struct backend *backend)
 static json_t *row_json(const void *result, const struct backend *backend)
 {
     const struct attention_benchmark *row = result;
-    json_t *object = json_pack("{s:[I, I, I, I], s:s, s:I, s:f, s:f, s:f, s:f}", "shape",
-                               (json_int_t)row->batch, (json_int_t)row->heads, (json_int_t)row->time,
-                               (json_int_t)row->head_dim, "precision", rotary_dtype_name(backend->storage),
-                               "rounds", (json_int_t)row->rounds, "roper_forward_ratio", row->forward_ratio,
-                               "roper_forward_backward_ratio", row->forward_backward_ratio,
-                               "forward_operations", row->operations, "matmul_rate", row->matmul_rate);
+    json_t *object = json_pack(
+        "{s:[I, I, I, I], s:I, s:s, s:I, s:f, s:f, s:f, s:f}", "shape", (json_int_t)row->batch,
+        (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim, "shortest",
+        (json_int_t)row->shortest, "precision", rotary_dtype_name(backend->storage), "rounds",
+        (json_int_t)row->rounds, "roper_forward_ratio", row->forward_ratio, "roper_forward_backward_ratio",
+        row->forward_backward_ratio, "forward_operations", row->operations, "matmul_rate", row->matmul_rate);
     for (int i = 0; i < ATTENTION_ROTATIONS && object; i++)
         json_object_set_new(object, attention_rotation_names[i],
                             json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),
@@ -59,18 +64,25 @@ static rotary_status time_shape(const int64_t *shape, const struct bench_request
                                 rotary_error *error)
 {
     struct attention_benchmark row = {
-        .batch = shape[0], .heads = shape[1], .time = shape[2], .head_dim = shape[3]};
+        .batch = shape[0], .heads = shape[1], .time = shape[2], .head_dim = shape[3], .shortest = shape[4]};
+    if (row.shortest > row.time)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "packed sequences have %lld to %lld tokens; wanted the shortest first",
+                           (long long)row.shortest, (long long)row.time);
     rotary_status status = benchmark_attention(&row, request->backend, &request->plan, error);
     if (status == ROTARY_OK)
         bench_result(request, &row);
     return status;
 }
 
-static const int64_t shapes[] = {4, 8, 640, 64, 1, 8, 2048, 128, 16, 4, 512, 32};
-static const struct bench bench = {.dimensions = 4,
-                                   .names = "batch, heads, tokens and channels of a head",
+static const int64_t shapes[] = {4, 8, 640, 64, 0, 1, 8, 2048, 128, 0, 16, 4, 512, 32, 0, 256, 8, 32, 64, 8};
+static const struct bench bench = {.dimensions = 5,
+                                   .optional = 1,
+                                   .names =
+                                       "batch, heads, tokens and channels of a head, and the tokens of the "
+                                       "shortest sequence where they are packed",
                                    .shapes = shapes,
-                                   .shape_count = 3,
+                                   .shape_count = 4,
                                    .title = "causal attention",
                                    .time = time_shape,
                                    .print = print_row,
@@ -80,9 +92,11 @@ const struct command command_bench_attention = {
     .name = "bench attention",
     .operands = "",
     .summary = "times causal attention beside a large matmul",
-    .more = "Forward, and forward with backward, without rotation, with RoPE and with RoPER, alternating "
-            "with a large matmul; the share of its rate is printed. Operations count visible keys only: 2 B "
-            "H T (T + 1) D forward, 3.5 times as many with the backward pass.",
+    .more =
+        "Forward, and forward with backward, without rotation, with RoPE and with RoPER, alternating "
+        "with a large matmul; the share of its rate is printed. Packed sequences have each length about as "
+        "often. Operations count visible keys only: 2 B "
+        "H T (T + 1) D forward, 3.5 times as many with the backward pass.",
     .example = "rotary bench attention --shape 1,1,131072,128\n"
                "times one head of a long sequence",
     .options = attention_table,

@@ -141,6 +141,7 @@ void *trial_memory(size_t bytes)
     void *memory = NULL;
     if (posix_memalign(&memory, 64, bytes ? bytes : 1))
         abort();
+    memset(memory, 0xff, bytes);
     return memory;
 }
 

@@ -45,7 +45,7 @@ static inline int64_t trial_stride(int64_t entries, int64_t stride)
     return entries > 1 ? stride : INT64_MAX;
 }
 
-/* A 64-byte aligned block of exactly `bytes` bytes; aborts if there is no memory. */
+/* A 64-byte aligned block of exactly `bytes` bytes, NaN in every type; aborts if there is no memory. */
 void *trial_memory(size_t bytes);
 
 /* Checks that max|got - wanted| <= 2 max|naive - wanted| + a few roundings of `size`, or of max|wanted|. */

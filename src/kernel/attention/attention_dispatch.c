@@ -4,10 +4,11 @@
 #include "base/isa.h"
 
 /* Rotation and decoding have one variant for both element types, f32_variant. */
-#define KERNELS(isa, kernels, variant, f32_variant, block, transposed)                                       \
+#define KERNELS(isa, kernels, variant, f32_variant, of_bf16)                                                 \
     [ROTARY_ISA_##isa] = {                                                                                   \
-        .key_block = block,                                                                                  \
-        .transposed_backward = transposed,                                                                   \
+        .key_block = of_bf16 ? ROTARY_ATTENTION_BF16_KEY_BLOCK : ROTARY_ATTENTION_KEY_BLOCK,                 \
+        .sum_rows = of_bf16 ? ROTARY_ATTENTION_BF16_SUM_ROWS : ROTARY_ATTENTION_SUM_ROWS,                    \
+        .transposed_backward = of_bf16,                                                                      \
         .score_terms = rotary_attention_score_terms_##f32_variant,                                           \
         .packed_keys_bytes = kernels##_packed_keys_bytes_##variant,                                          \
         .pack_keys = kernels##_pack_keys_##variant,                                                          \
@@ -23,10 +24,8 @@
         .decode = rotary_attention_decode_##f32_variant,                                                     \
         .decode_join = rotary_attention_decode_join_##f32_variant,                                           \
     },
-#define F32_ENTRY(isa, variant)                                                                              \
-    KERNELS(isa, rotary_attention, variant, variant, ROTARY_ATTENTION_KEY_BLOCK, false)
-#define BF16_ENTRY(isa, variant, f32_variant)                                                                \
-    KERNELS(isa, rotary_attention_bf16, variant, f32_variant, ROTARY_ATTENTION_BF16_KEY_BLOCK, true)
+#define F32_ENTRY(isa, variant)               KERNELS(isa, rotary_attention, variant, variant, false)
+#define BF16_ENTRY(isa, variant, f32_variant) KERNELS(isa, rotary_attention_bf16, variant, f32_variant, true)
 
 static const struct rotary_attention_kernels f32[ROTARY_ISAS] = {ROTARY_VARIANTS(F32_ENTRY)};
 /* With bf16 matmuls. The entry of an instruction set without them is zero. */

@@ -81,10 +81,11 @@ struct rotary_attention_work {
     int64_t sequence, key_value_head, query_begin, query_end, key_begin, key_end;
 };
 
-/* Sums of gradients, f32, zero at first, in a layout private to the kernel. `query` starts at query_begin and
+/* Sums of gradients, f32, in a layout private to the kernel. `query` starts at query_begin and
  * has query_end - query_begin rows for each head of the group; `key` and `value` start at key_begin and have
  * key_end - key_begin rows; these counts are rounded up to ROTARY_ATTENTION_ROW_MULTIPLE. A row is
- * rotary_attention_row floats. */
+ * rotary_attention_row floats. Only the first rows are used, their count rounded up to the kernel's sum_rows.
+ * These are zero at first. */
 struct rotary_attention_sums {
     float *query, *key, *value;
     /* Of the work item: for each head of the group rotary_attention_distance_sums floats, zero at first.
@@ -103,6 +104,7 @@ static inline int64_t rotary_attention_distance_sums(int64_t queries, int64_t ke
 enum { ROTARY_ATTENTION_ROW_MULTIPLE = 192, ROTARY_ATTENTION_MAX_HEAD_DIM = 1024 };
 #define ROTARY_ATTENTION_MASKED (-1e30f)
 enum { ROTARY_ATTENTION_KEY_BLOCK = 192, ROTARY_ATTENTION_BF16_KEY_BLOCK = 512 };
+enum { ROTARY_ATTENTION_SUM_ROWS = 24, ROTARY_ATTENTION_BF16_SUM_ROWS = 32 };
 
 /* Floats in a padded row of head_dim channels. */
 static inline int64_t rotary_attention_row(int64_t head_dim)
@@ -155,7 +157,8 @@ struct rotary_attention_kernels {
     void (*forward)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                     const void *packed_keys, struct rotary_arena *scratch);
 
-    /* Adds the work item's terms of dq, dk and dv to the sums. */
+    /* Adds the work item's terms of dq, dk and dv to the sums, of rows in multiples of sum_rows. */
+    int64_t sum_rows;
     size_t (*backward_bytes)(const rotary_attention_problem *problem, int64_t queries);
     void (*backward)(const rotary_attention_problem *problem, const rotary_attention_work *work,
                      const rotary_attention_sums *sums, struct rotary_arena *scratch);

@@ -23,6 +23,8 @@ enum {
     DS_ROW = PART + MARGIN
 };
 
+_Static_assert(ROTARY_ATTENTION_BF16_SUM_ROWS % PART == 0, "parts are summed whole");
+
 struct state {
     int64_t width;          /* elements in a padded row */
     int64_t padded_queries; /* of one head, rounded up to ROTARY_ATTENTION_ROW_MULTIPLE */

@@ -75,6 +75,8 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
     fetch_ahead(problem, problem->query, sequence, query, work->query_end - 1, head);
     fetch_ahead(problem, problem->saved_output, sequence, query, work->query_end - 1, head);
     fetch_ahead(problem, problem->output_gradient, sequence, query, work->query_end - 1, head);
+    memset(row + head_dim, 0, (size_t)(width - head_dim) * sizeof *row);
+    memset(d_output + head_dim, 0, (size_t)(width - head_dim) * sizeof *d_output);
     load_row(row, vector_at(problem, problem->query, sequence, query, head), problem->bf16, head_dim);
     rotate_row(row, &problem->query_rotation, query, 1.0f);
     for (int64_t channel = 0; channel < width; channel += LANES)
@@ -97,15 +99,16 @@ static void load_query(const rotary_attention_problem *problem, const rotary_att
 static void load_queries(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          struct state *state)
 {
-    int64_t group = problem->heads / problem->key_value_heads, rows = group * state->padded_queries;
-    memset(state->query, 0, (size_t)(rows * state->width) * sizeof(float));
-    memset(state->d_output, 0, (size_t)(rows * state->width) * sizeof(float));
-    memset(state->log_sum_exp, 0, (size_t)rows * sizeof(float));
-    memset(state->delta, 0, (size_t)rows * sizeof(float));
-    for (int64_t member = 0; member < group; member++)
-        for (int64_t query = work->query_begin; query < work->query_end; query++)
-            load_query(problem, work, state, work->key_value_head * group + member, query,
-                       member * state->padded_queries + query - work->query_begin);
+    int64_t group = problem->heads / problem->key_value_heads, queries = work->query_end - work->query_begin;
+    size_t padding = (size_t)((round_up(queries, ROWS) - queries) * state->width) * sizeof(float);
+    for (int64_t member = 0; member < group; member++) {
+        int64_t first = member * state->padded_queries, end = (first + queries) * state->width;
+        for (int64_t at = 0; at < queries; at++)
+            load_query(problem, work, state, work->key_value_head * group + member, work->query_begin + at,
+                       first + at);
+        memset(state->query + end, 0, padding);
+        memset(state->d_output + end, 0, padding);
+    }
 }
 
 static void load_keys(const rotary_attention_problem *problem, const rotary_attention_work *work,

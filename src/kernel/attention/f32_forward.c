@@ -106,12 +106,13 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
     for (int64_t member = 0; member < group; member++) {
         state->norm_limit[member] =
             bounded_norms(problem, work->key_value_head * group + member, MAX_BOUND, 1.0f);
-        for (int64_t at = 0; at < state->blocks * QUERY_BLOCK; at++) {
+        for (int64_t at = 0; at < round_up(work->query_end - work->query_begin, ROWS); at++) {
             int64_t index = member * state->blocks * QUERY_BLOCK + at, query = work->query_begin + at;
             float *row = state->query + index * width;
             state->row_max[index] = -INFINITY;
             v_store(state->sum + index * LANES, (vfloat){0});
             memset(row, 0, (size_t)width * sizeof *row);
+            memset(state->output + index * width, 0, (size_t)width * sizeof(float));
             if (query >= work->query_end)
                 continue;
             fetch_ahead(problem, problem->query, work->sequence, query, work->query_end - 1,
@@ -130,7 +131,6 @@ static void load_queries(const rotary_attention_problem *problem, const rotary_a
             state->norm[index] = v_sum(squares);
         }
     }
-    memset(state->output, 0, (size_t)(group * state->blocks * QUERY_BLOCK * width) * sizeof(float));
 }
 
 /* Whether a row's scores are bounded: its offset is 0 or still unset, and |q| |k| is small. */

@@ -22,7 +22,8 @@ enum { ROWS = 6, COLUMNS = 2 * LANES, STEP = 3 * COLUMNS };
 #endif
 enum { QUERY_BLOCK = 48, KEY_BLOCK = ROTARY_ATTENTION_KEY_BLOCK };
 _Static_assert(ROTARY_ATTENTION_ROW_MULTIPLE % KEY_BLOCK == 0 && KEY_BLOCK % STEP == 0 &&
-                   QUERY_BLOCK % ROWS == 0,
+                   QUERY_BLOCK % ROWS == 0 && ROTARY_ATTENTION_SUM_ROWS % ROWS == 0 &&
+                   QUERY_BLOCK % ROTARY_ATTENTION_SUM_ROWS == 0,
                "blocks are multiples of tiles");
 
 static inline int64_t key_row(const rotary_attention_problem *problem, int64_t key)
