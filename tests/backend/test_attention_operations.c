@@ -96,7 +96,7 @@ static rotary_attention_const_view readable(rotary_attention_view view)
 enum { DISTANCES = 12 };
 
 struct tensors {
-    const struct tensor *qkv, *context, *log_sum_exp, *d_qkv, *d_context, *distance_bias;
+    const struct tensor *qkv, *context, *log_sum_exp, *d_qkv, *d_context, *distance_bias, *d_distance_bias;
 };
 
 static rotary_attention_distance_bias distance_bias_on(const struct attention_case *of,
@@ -167,6 +167,8 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                                .query_positions = of->positions ? positions : NULL,
                                                .key_positions = of->positions ? positions : NULL,
                                                .distance_bias = distance_bias_on(of, t->distance_bias, side)};
+    if (of->distance_bias)
+        backward.distance_bias.gradient = floats_on(t->d_distance_bias, side);
     size_t forward_bytes = backend->operations->attention_forward_bytes(plan, &forward),
            backward_bytes = backend->operations->attention_backward_bytes(plan, &backward);
     void *memory = workspace(backend, forward_bytes > backward_bytes ? forward_bytes : backward_bytes);
@@ -188,6 +190,7 @@ static void test_passes(struct pair *pair, const struct plans *plans, const stru
                               pair_floats(pair, 1, ROWS * HEADS),
                               pair_storage(pair, ROWS, QKV_COLUMNS),
                               pair_storage(pair, ROWS, CONTEXT_COLUMNS),
+                              pair_floats(pair, HEADS, DISTANCES),
                               pair_floats(pair, HEADS, DISTANCES)};
     bool bf16 = pair->backends[0].storage == ROTARY_BF16;
     for (int side = 0; side < SIDES; side++)
@@ -196,6 +199,7 @@ static void test_passes(struct pair *pair, const struct plans *plans, const stru
     pair_compare(pair, t.context, bf16 ? 4e-2 : 2e-5, "context");
     pair_compare(pair, t.log_sum_exp, bf16 ? 2e-2 : 2e-5, "log-sum-exp");
     pair_compare(pair, t.d_qkv, bf16 ? 8e-2 : 4e-5, "gradient of queries, keys and values");
+    pair_compare(pair, t.d_distance_bias, bf16 ? 4e-2 : 4e-5, "gradient of a bias by distance");
     pair_clear(pair);
 }
 
