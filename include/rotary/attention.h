@@ -112,6 +112,18 @@ typedef struct rotary_attention_distance_bias {
     float *gradient;
 } rotary_attention_distance_bias;
 
+/* Dropout of attention weights (Srivastava et al. 2014, as Vaswani et al. 2017 use it): after the softmax,
+ * whose sums are those without dropout, each weight is set to 0 with this probability, and the others are
+ * divided by 1 - probability. Which ones is a pure function of seed, step, site, sequence, head, query and
+ * key, the same in the forward and the backward pass and for any number of threads. Queries and keys are
+ * counted in their sequence; a packed sequence counts as the one whose number is the index of its first query
+ * in the tensor. `site` tells layers apart. */
+typedef struct rotary_attention_dropout {
+    float probability; /* 0 ... below 1, rounded to a multiple of 2^-16; 0: none */
+    uint64_t seed;
+    uint32_t step, site;
+} rotary_attention_dropout;
+
 /* Packed sequences (cu_seqlens): sequences of different lengths in one tensor [1, total, heads, head_dim].
  * Sequence s has the queries query_starts[s] ... query_starts[s + 1] - 1, keys likewise, and attends to
  * itself only. Positions begin at first_query and first_key of the shape in every sequence. A bias is
@@ -160,6 +172,7 @@ typedef struct rotary_attention_forward_call {
     const int64_t *key_lengths;
     const int32_t *query_positions, *key_positions;
     rotary_attention_distance_bias distance_bias;
+    rotary_attention_dropout dropout;
 } rotary_attention_forward_call;
 
 /* Bytes of workspace that a call needs, whatever its members; 0 for an invalid one. Of arrays only the packed
@@ -188,6 +201,7 @@ typedef struct rotary_attention_backward_call {
     const int64_t *key_lengths;
     const int32_t *query_positions, *key_positions;
     rotary_attention_distance_bias distance_bias; /* as in the forward pass */
+    rotary_attention_dropout dropout;             /* as in the forward pass */
 } rotary_attention_backward_call;
 
 /* As rotary_attention_forward_call_bytes. */

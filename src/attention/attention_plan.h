@@ -46,6 +46,10 @@ rotary_status rotary_attention_check_key_lengths(const int64_t *key_lengths, rot
 rotary_status rotary_attention_check_distance_bias(const rotary_attention *attention,
                                                    const rotary_attention_distance_bias *bias,
                                                    rotary_error *error);
+rotary_status rotary_attention_check_dropout(const rotary_attention_dropout *dropout, rotary_error *error);
+/* The mask of a sequence, or of a batch, whose first sequence has this number. */
+struct rotary_attention_dropout_mask rotary_attention_dropout_mask_of(const rotary_attention_dropout *dropout,
+                                                                      int64_t sequence);
 /* Lists the terms that the problem has, from their arguments in it. */
 void rotary_attention_use_terms(const rotary_attention *attention, rotary_attention_problem *problem);
 rotary_status rotary_attention_check_workspace(const void *workspace, size_t bytes, rotary_error *error);

@@ -27,6 +27,7 @@ struct attention_call {
     rotary_attention_const_view query, key, value;
     rotary_attention_bias bias;
     rotary_attention_distance_bias distance_bias;
+    rotary_attention_dropout dropout;
     rotary_attention_packed_sequences packed_sequences;
     bool keys_rotated;
     const int64_t *key_lengths;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Score terms: the checks of their arguments, and which of them a problem has.
+ * The terms of a call: the checks of their arguments, and which of them a problem has.
  */
 #include "attention/attention_plan.h"
 
 #include "base/fail.h"
+#include "base/random.h"
 #include "kernel/attention/attention_terms.h"
+
+#include <math.h>
 
 #define MAX_DISTANCES ((int64_t)1 << 32)
 
@@ -34,6 +37,29 @@ rotary_status rotary_attention_check_distance_bias(const rotary_attention *atten
     return ROTARY_OK;
 }
 
+rotary_status rotary_attention_check_dropout(const rotary_attention_dropout *dropout, rotary_error *error)
+{
+    if (!(dropout->probability >= 0 && dropout->probability < 1))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "dropout has a probability of %g; wanted 0 (none) or more, and less than 1",
+                           (double)dropout->probability);
+    return ROTARY_OK;
+}
+
+struct rotary_attention_dropout_mask rotary_attention_dropout_mask_of(const rotary_attention_dropout *dropout,
+                                                                      int64_t sequence)
+{
+    struct rotary_random_key key = {dropout->seed, ROTARY_STREAM_ATTENTION_DROPOUT, dropout->step};
+    uint32_t words[4], threshold = (uint32_t)fminf(roundf(dropout->probability * 0x1p16f), 0xffff);
+    rotary_random_block(key, dropout->site, words);
+    return (struct rotary_attention_dropout_mask){
+        .seed = words[0] | (uint64_t)words[1] << 32,
+        .threshold = threshold,
+        .scale = 0x1p16f / (0x1p16f - (float)threshold),
+        .sequence = sequence,
+    };
+}
+
 void rotary_attention_use_terms(const rotary_attention *attention, rotary_attention_problem *problem)
 {
     int count = 0;
@@ -42,4 +68,6 @@ void rotary_attention_use_terms(const rotary_attention *attention, rotary_attent
         if ((*term)->is_present(problem))
             problem->score_terms[count++] = *term;
     problem->score_terms[count] = NULL;
+    const struct rotary_attention_weight_term *weight_term = attention->kernels->weight_term;
+    problem->weight_term = weight_term->is_present(problem) ? weight_term : NULL;
 }

@@ -26,6 +26,7 @@ enum rotary_random_stream {
     ROTARY_STREAM_EVALUATE = 4,    /* validation data */
     ROTARY_STREAM_SAMPLE = 5,      /* sampling in generation */
     ROTARY_STREAM_PERMUTATION = 6, /* the order of a finite corpus; step is the epoch */
+    ROTARY_STREAM_ATTENTION_DROPOUT = 7,
     ROTARY_STREAM_TEST = 8,
 };
 

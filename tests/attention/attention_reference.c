@@ -166,6 +166,12 @@ struct query_of {
     int64_t sequence, query;
 };
 
+double reference_factor(const struct reference_case *c, int64_t sequence, int64_t head, int64_t query,
+                        int64_t key)
+{
+    return c->factors ? c->factors[((sequence * c->heads + head) * c->queries + query) * c->keys + key] : 1;
+}
+
 /* p of one query over all keys, and the derivative of the softcap; returns log-sum-exp. */
 static double softmax_row(const struct reference_case *c, const double *query, const double *keys,
                           const double *bias, struct query_of m, double *p, double *d_softcap, bool naive)
@@ -214,14 +220,16 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
     t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
         softmax_row(c, query, keys, bias, (struct query_of){b, m}, rows->p, rows->d_softcap, naive);
     for (int64_t n = 0; n < c->keys; n++)
-        add_scaled(t->output + at, rows->p[n], values + n * stride, d, naive);
+        add_scaled(t->output + at, keep(c, naive, rows->p[n] * reference_factor(c, b, h, m, n)),
+                   values + n * stride, d, naive);
     for (int64_t i = 0; i < d; i++)
         t->output[at + i] = keep(c, naive, t->output[at + i]);
     if (!backward)
         return;
     const double *d_output = rows->d_output + at;
     for (int64_t n = 0; n < c->keys; n++)
-        rows->dp[n] = keep(c, naive, dot(d_output, values + n * stride, d, naive));
+        rows->dp[n] =
+            reference_factor(c, b, h, m, n) * keep(c, naive, dot(d_output, values + n * stride, d, naive));
     double delta = dot(rows->p, rows->dp, c->keys, naive);
     for (int64_t n = 0; n < c->keys; n++) {
         double ds = keep(c, naive, rows->p[n] * (rows->dp[n] - delta)), one = 1;
@@ -230,7 +238,8 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
         ds *= c->scale * rows->d_softcap[n];
         add_scaled(t->query_gradient + at, ds, keys + n * stride, d, naive);
         add_scaled(t->key_gradient + keys_at + n * stride, ds, query, d, naive);
-        add_scaled(t->value_gradient + keys_at + n * stride, rows->p[n], d_output, d, naive);
+        add_scaled(t->value_gradient + keys_at + n * stride,
+                   keep(c, naive, rows->p[n] * reference_factor(c, b, h, m, n)), d_output, d, naive);
     }
 }
 

@@ -39,6 +39,8 @@ struct reference_case {
     const int32_t *query_positions, *key_positions; /* [batch, queries] and [batch, keys], of the rotation;
                                                        NULL: from first_query and first_key */
     struct reference_distance_bias distance_bias;
+    rotary_attention_dropout dropout;
+    const double *factors; /* of p, [batch, heads, queries, keys], what dropout makes them; NULL: 1 */
 };
 
 /* The vectors of queries (and outputs), or those of keys (and values). */
@@ -78,6 +80,10 @@ int64_t reference_distance_entry(const struct reference_case *c, int64_t head, i
  * there are no biases. */
 const double *reference_bias_row(const struct reference_case *c, int64_t sequence, int64_t head,
                                  int64_t query, double *row);
+
+/* The factor of p. */
+double reference_factor(const struct reference_case *c, int64_t sequence, int64_t head, int64_t query,
+                        int64_t key);
 
 /* The nearest value of the case's element type. */
 double reference_round(const struct reference_case *c, double value);

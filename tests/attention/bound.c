@@ -120,6 +120,11 @@ static struct place place_of(const struct reference_case *c, int64_t b, int64_t 
                           (b * c->keys * c->key_value_heads + shared) * d};
 }
 
+static double factor_of(const struct reference_case *c, struct place place, int64_t key)
+{
+    return reference_factor(c, place.sequence, place.head, place.query, key);
+}
+
 /* Scores of one query; returns the max size of a visible one, or -1 where none is visible. */
 static double score(struct bounding *w, struct place place)
 {
@@ -191,7 +196,7 @@ static void forward_query(struct bounding *w, struct reference_tensors *bound, s
     for (int64_t n = 0; n < c->keys; n++) {
         double p = w->visible[n] ? exp(w->score[n] - lse) : 0;
         for (int64_t i = 0; w->visible[n] && i < d; i++)
-            output[i] += p * w->value.value[place.keys + n * stride + i];
+            output[i] += p * factor_of(c, place, n) * w->value.value[place.keys + n * stride + i];
     }
     /* sum_n p (1 + e) v / sum_n p (1 + e) - o = sum_n p e (v - o) / (1 + sum_n p e), for errors e of p in
      * numerator and denominator alike. The other errors are in one of the two. */
@@ -200,12 +205,13 @@ static void forward_query(struct bounding *w, struct reference_tensors *bound, s
         if (!w->visible[n])
             continue;
         double p = exp(w->score[n] - lse), off = expm1(w->score_error[n] + p_error);
+        double f = factor_of(c, place, n), rounding = (c->factors ? 2 : 1) * (w->p_rounding + 2 * U);
         all += p * off;
         for (int64_t i = 0; i < d; i++) {
-            double v = w->value.value[place.keys + n * stride + i],
-                   v_error = w->value.error[place.keys + n * stride + i];
+            double v = f * w->value.value[place.keys + n * stride + i],
+                   v_error = f * w->value.error[place.keys + n * stride + i];
             w->output_error[i] += p * off * fabs(v - output[i]) +
-                                  p * (1 + off) * ((w->p_rounding + gamma) * (fabs(v) + v_error) + v_error);
+                                  p * (1 + off) * ((rounding + gamma) * (fabs(v) + v_error) + v_error);
         }
     }
     double rest = 1 - fmin(all + gamma, 0.99);
@@ -242,13 +248,15 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
         int64_t key = place.keys + n * stride;
         double p = exp(w->score[n] - lse), dp_error;
         double off = expm1(w->score_error[n] + lse_error + w->exponential + 4 * U * (size + fabs(lse)));
-        double difference = dot(&w->d_output, place.at, &w->value, key, d, &dp_error) - delta;
-        dp_error += delta_error + 2 * U * (fabs(difference) + dp_error + delta_error);
+        double f = factor_of(c, place, n);
+        double difference = f * dot(&w->d_output, place.at, &w->value, key, d, &dp_error) - delta;
+        dp_error = f * dp_error + 2 * U * fabs(difference + delta) + delta_error +
+                   2 * U * (fabs(difference) + dp_error + delta_error);
         double ds = p * difference * w->d_softcap[n];
         double ds_max = p * (1 + off) * (fabs(difference) + dp_error) *
                             (fabs(w->d_softcap[n]) + w->d_softcap_error[n]) * (1 + w->p_rounding + 8 * U) +
                         TINY;
-        double p_max = p * (1 + off) * (1 + w->p_rounding) + TINY;
+        double p_max = p * f * (1 + off) * (1 + w->p_rounding + 2 * U) + TINY;
         if (c->distance_bias.data) {
             double gamma_rows = gamma_of(c->queries + c->batch * c->heads);
             double max_ds =
@@ -265,8 +273,8 @@ static void backward_query(struct bounding *w, const struct reference_tensors *g
             w->query_gradient.error[place.at + i] += c->scale * ((1 + gamma) * ds_max * k_max - fabs(ds * k));
             w->key_gradient.value[key + i] += c->scale * ds * q;
             w->key_gradient.error[key + i] += c->scale * ((1 + gamma_keys) * ds_max * q_max - fabs(ds * q));
-            w->value_gradient.value[key + i] += p * g;
-            w->value_gradient.error[key + i] += (1 + gamma_keys) * p_max * g_max - fabs(p * g);
+            w->value_gradient.value[key + i] += p * f * g;
+            w->value_gradient.error[key + i] += (1 + gamma_keys) * p_max * g_max - fabs(p * f * g);
         }
     }
 }

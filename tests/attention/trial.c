@@ -332,6 +332,7 @@ static void run_backward(const struct reference_case *c, const struct trial_plan
         .query_positions = c->query_positions,
         .key_positions = c->key_positions,
         .distance_bias = forward->distance_bias,
+        .dropout = forward->dropout,
     };
     float *distance_gradient = place_distance_gradient(c);
     if (c->distance_bias.data)
@@ -379,6 +380,7 @@ void trial_run(const struct reference_case *c, const struct trial_plan *plan, st
         .query_positions = c->query_positions,
         .key_positions = c->key_positions,
         .distance_bias = place_distance_bias(c),
+        .dropout = c->dropout,
     };
     call.workspace = trial_memory(rotary_attention_forward_call_bytes(plan->attention, &call));
     if (!CHECK_INT(rotary_attention_forward(plan->attention, &call, &error), ROTARY_OK))

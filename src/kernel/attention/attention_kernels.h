@@ -49,6 +49,15 @@ static inline int64_t rotation_row(const struct rotary_attention_rotation *rotat
 
 enum { ROTARY_ATTENTION_MAX_TERMS = 2 };
 struct rotary_attention_score_term; /* attention_terms.h */
+struct rotary_attention_weight_term;
+
+/* Dropout of attention weights: those whose 16 random bits are below `threshold` are dropped. */
+struct rotary_attention_dropout_mask {
+    uint64_t seed;      /* of the layer and the step */
+    uint32_t threshold; /* 0: no dropout */
+    float scale;        /* of the others */
+    int64_t sequence;   /* the number of sequence 0 */
+};
 
 struct rotary_attention_problem {
     int64_t heads, key_value_heads, head_dim;
@@ -67,8 +76,10 @@ struct rotary_attention_problem {
     rotary_attention_distance_bias distance_bias; /* data NULL: none */
     /* Those of the kernels' score terms that the problem has; then NULL. */
     const struct rotary_attention_score_term *score_terms[ROTARY_ATTENTION_MAX_TERMS + 1];
-    float *log_sum_exp;             /* [batch, heads, queries], or NULL */
-    const float *saved_log_sum_exp; /* likewise, read by backward */
+    struct rotary_attention_dropout_mask dropout;
+    const struct rotary_attention_weight_term *weight_term; /* NULL: none */
+    float *log_sum_exp;                                     /* [batch, heads, queries], or NULL */
+    const float *saved_log_sum_exp;                         /* likewise, read by backward */
     /* rotation_row(m) of query_rotation and output_rotation is for query m, rotation_row(n) of the others for
      * key n. */
     struct rotary_attention_rotation query_rotation, output_rotation, key_rotation, value_rotation;
@@ -144,6 +155,7 @@ static inline void *mutable_vector_at(const rotary_attention_problem *problem, r
  * forward_bytes, backward_bytes or decode_bytes says for the number of queries in the work item. */
 struct rotary_attention_kernels {
     const struct rotary_attention_score_term *const *score_terms; /* all there are; then NULL */
+    const struct rotary_attention_weight_term *weight_term;
     bool transposed_backward; /* the tiles of the backward pass are transposed (attention_terms.h) */
 
     /* Forward reads keys and values rotated and packed in blocks of key_block: block b at packed_keys + b *

@@ -4,6 +4,7 @@
  * functions, which it calls for a tile of scores at a time. Where there are no terms it calls none.
  *
  *     s(m, n) = cap(scale * (R_m q_m) . (R_n k_n)) + sum of the score terms' t(m, n)
+ *     out(m)  = U_m^T sum_n w(m, n) U_n v_n       w: what the weight term makes of p = softmax(s)
  *
  * Every quantity is f32 and in natural units, in every kernel. A tile has the queries of one head in its rows
  * and keys in its columns; the kernels of bf16 compute their gradients with keys in rows, and such a tile is
@@ -49,5 +50,20 @@ struct rotary_attention_score_term {
 };
 
 enum { ROTARY_ATTENTION_TERM_MARGIN = 16 };
+
+/* A term of the weights. It sees tiles of p as the values do: masked, and in the forward pass not yet divided
+ * by the softmax's sum, which is that of p without the term. All tiles have the same row stride. A term that
+ * adds to the output too (Shaw et al. 2018) would get the rows of output, and of its gradient, beside them.
+ */
+struct rotary_attention_weight_term {
+    bool (*is_present)(const rotary_attention_problem *problem);
+    /* Replaces p by w. */
+    void (*forward)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                    float *p, int64_t row_stride);
+    /* Replaces w, which is p at first, and dw = g . U_n v_n, the gradient of w, by dp, that of p. Then ds is
+     * p (dp - delta) as ever, because sum_n p dp = sum_n w dw = dout . out. */
+    void (*backward)(const rotary_attention_problem *problem, const struct rotary_attention_tile *tile,
+                     const float *p, float *w, float *dp, int64_t row_stride);
+};
 
 #endif

@@ -45,6 +45,7 @@ struct state {
     uint16_t *ds_pairs;    /* tiles [BLOCK / 32, BLOCK / 16]: ds^T as a right-hand side */
     float *term;           /* scratch of score terms */
     float *ds_score;       /* [PART, DS_ROW]: gradients of scores after softcap, transposed, after a margin */
+    float *w, *d_softcap;  /* [PART, PART]: with a weight term, what it makes of p^T */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -68,6 +69,8 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->score = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->dp = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->term = rotary_arena_push(arena, term_scratch(PART, PART), sizeof(float));
+    state->w = rotary_arena_push(arena, PART * PART, sizeof(float));
+    state->d_softcap = rotary_arena_push(arena, PART * PART, sizeof(float));
     state->ds_score = rotary_arena_push(arena, MARGIN + PART * DS_ROW, sizeof(float));
     uint16_t **score_tiles[] = {&state->p, &state->ds, &state->ds_pairs};
     for (int i = 0; i < 3; i++)
@@ -188,9 +191,30 @@ static inline void apply_softcap(__m512 *score, __m512 *ds, float softcap)
     *ds = (__m512)v_fma(-capped, capped, v_set(1.0f));
 }
 
+/* The queries of a part that see its key `row`. */
+static __mmask32 visible_lanes(const rotary_attention_problem *problem, const struct block_pair *part,
+                               int64_t row)
+{
+    int64_t key = part->key + row;
+    return lanes_of(visible_queries(problem, part->query, part->queries, key, key));
+}
+
 struct query_statistics {
     __m512 log_sum_exp[2], delta[2];
 };
+
+/* p of one key and 16 queries from their scores. `bias`, the sum of the score terms, may be NULL. */
+static inline __attribute__((always_inline)) __m512 p_of(__m512 score, const float *bias, __m512 log_sum_exp,
+                                                         float softcap, __m512 *d_softcap)
+{
+    *d_softcap = _mm512_set1_ps(1.0f);
+    if (softcap > 0)
+        apply_softcap(&score, d_softcap, softcap);
+    if (bias)
+        score = (__m512)v_add_bias((vfloat)score, v_load(bias), LOG2_E);
+    /* p is at most 1, however coarse a log-sum-exp far from 0 is; a NaN stays. */
+    return exp2_coarse(_mm512_min_ps(_mm512_setzero_ps(), _mm512_sub_ps(score, log_sum_exp)));
+}
 
 /* p and ds of one key and the queries of a part, from scores and dp. `bias`, the sum of the score terms, may
  * be NULL, and so may `ds_score`, which gets ds without the derivative of the softcap. */
@@ -201,14 +225,9 @@ derive(const float *score, const float *dp, const float *bias, const struct quer
     __m512 p[2], ds[2];
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
-        __m512 s = _mm512_loadu_ps(score + i * 16), d_softcap = _mm512_set1_ps(1.0f);
-        if (softcap > 0)
-            apply_softcap(&s, &d_softcap, softcap);
-        if (bias)
-            s = (__m512)v_add_bias((vfloat)s, v_load(bias + i * 16), LOG2_E);
-        /* p is at most 1, however coarse a log-sum-exp far from 0 is; a NaN stays. */
-        __m512 exponent = _mm512_min_ps(_mm512_setzero_ps(), _mm512_sub_ps(s, of_query->log_sum_exp[i]));
-        p[i] = exp2_coarse(exponent);
+        __m512 d_softcap;
+        p[i] = p_of(_mm512_loadu_ps(score + i * 16), bias ? bias + i * 16 : NULL, of_query->log_sum_exp[i],
+                    softcap, &d_softcap);
         ds[i] = _mm512_mul_ps(p[i], _mm512_sub_ps(_mm512_loadu_ps(dp + i * 16), of_query->delta[i]));
         if (ds_score)
             _mm512_storeu_ps(ds_score + i * 16, _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), ds[i]));
@@ -239,10 +258,8 @@ derive_part(const rotary_attention_problem *problem, const struct state *state, 
     for (int64_t row = 0; row < PART; row += 2) {
         __mmask32 visible[2] = {0xffffffffu, 0xffffffffu};
         if (!all_visible)
-            for (int i = 0; i < 2; i++) {
-                int64_t key = part->key + row + i;
-                visible[i] = lanes_of(visible_queries(problem, part->query, part->queries, key, key));
-            }
+            for (int i = 0; i < 2; i++)
+                visible[i] = visible_lanes(problem, part, row + i);
         __m512i p_rows[2], ds_rows[2];
         for (int i = 0; i < 2; i++) {
             derive(state->score + (row + i) * PART, state->dp + (row + i) * PART,
@@ -255,6 +272,65 @@ derive_part(const rotary_attention_problem *problem, const struct state *state, 
         _mm512_storeu_si512(ds_pairs + row / 2 * 32, v_alternate_low(ds_rows[0], ds_rows[1]));
         _mm512_storeu_si512(ds_pairs + TILE + row / 2 * 32, v_alternate_high(ds_rows[0], ds_rows[1]));
     }
+}
+
+static __m512 masked_load(const float *from, __mmask32 visible, int i)
+{
+    return _mm512_maskz_loadu_ps((__mmask16)(visible >> (16 * i)), from + i * 16);
+}
+
+/* The part's p, as factors of the values, and ds, from p and dp in `state` after the weight term. */
+static void pack_weighted_part(const rotary_attention_problem *problem, const struct state *state,
+                               const struct block_pair *part, int64_t offset)
+{
+    __m512i p_rows[2], ds_rows[2];
+    for (int64_t row = 0; row < PART; row++) {
+        __mmask32 visible = visible_lanes(problem, part, row);
+        __m512 w[2], ds[2];
+        for (int i = 0; i < 2; i++) {
+            __m512 delta = _mm512_loadu_ps(state->delta + part->row + i * 16);
+            __m512 dp = _mm512_loadu_ps(state->dp + row * PART + i * 16);
+            w[i] = masked_load(state->w + row * PART, visible, i);
+            ds[i] = _mm512_maskz_mul_ps((__mmask16)(visible >> (16 * i)),
+                                        _mm512_loadu_ps(state->score + row * PART + i * 16),
+                                        _mm512_sub_ps(dp, delta));
+            _mm512_storeu_ps(state->ds_score + MARGIN + row * DS_ROW + i * 16, ds[i]);
+            ds[i] = _mm512_mul_ps(ds[i], _mm512_loadu_ps(state->d_softcap + row * PART + i * 16));
+        }
+        p_rows[row % 2] = narrow_two(w[0], w[1]);
+        ds_rows[row % 2] = narrow_two(ds[0], ds[1]);
+        _mm512_storeu_si512(state->p + offset + row * PART, p_rows[row % 2]);
+        _mm512_storeu_si512(state->ds + offset + row * PART, ds_rows[row % 2]);
+        if (row % 2 == 0)
+            continue;
+        uint16_t *ds_pairs = state->ds_pairs + offset + row / 2 * 32;
+        _mm512_storeu_si512(ds_pairs, v_alternate_low(ds_rows[0], ds_rows[1]));
+        _mm512_storeu_si512(ds_pairs + TILE, v_alternate_high(ds_rows[0], ds_rows[1]));
+    }
+}
+
+/* derive_part with a weight term, which needs p in f32 before ds is computed. */
+static void derive_weighted_part(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                                 const struct state *state, const struct block_pair *part,
+                                 const struct terms *terms, int64_t offset)
+{
+    for (int64_t row = 0; row < PART; row++) {
+        __mmask32 visible = visible_lanes(problem, part, row);
+        const float *bias = terms->scores ? terms->scores + row * terms->row : NULL;
+        for (int i = 0; i < 2; i++) {
+            float *score = state->score + row * PART + i * 16;
+            __m512 d_softcap, p = p_of(_mm512_loadu_ps(score), bias ? bias + i * 16 : NULL,
+                                       _mm512_loadu_ps(state->log_sum_exp + part->row + i * 16),
+                                       problem->softcap, &d_softcap);
+            p = _mm512_maskz_mov_ps((__mmask16)(visible >> (16 * i)), p);
+            _mm512_storeu_ps(score, p);
+            _mm512_storeu_ps(state->w + row * PART + i * 16, p);
+            _mm512_storeu_ps(state->d_softcap + row * PART + i * 16, d_softcap);
+        }
+    }
+    struct rotary_attention_tile tile = tile_of(problem, work, part, true, part->keys, part->queries);
+    problem->weight_term->backward(problem, &tile, state->score, state->w, state->dp, PART);
+    pack_weighted_part(problem, state, part, offset);
 }
 
 static void add_part_gradients(const rotary_attention_problem *problem, const rotary_attention_work *work,
@@ -327,17 +403,19 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
             multiply_part(state->dp, state->value + key * width, state->d_output_columns + part.row * width,
                           width);
             int64_t offset = key * BLOCK + at * PART;
-            if (problem->score_terms[0]) {
-                struct terms terms = terms_of(problem, work, &part, true, PART, PART, state->term);
-                if (sums->terms)
-                    derive_part(problem, state, &part, &terms, true, offset);
-                else
-                    derive_part(problem, state, &part, &terms, false, offset);
-                if (sums->terms)
-                    add_part_gradients(problem, work, state, &part, sums);
-            } else {
+            struct terms terms = {0};
+            if (problem->score_terms[0])
+                terms = terms_of(problem, work, &part, true, PART, PART, state->term);
+            if (problem->weight_term)
+                derive_weighted_part(problem, work, state, &part, &terms, offset);
+            else if (sums->terms)
+                derive_part(problem, state, &part, &terms, true, offset);
+            else if (terms.scores)
+                derive_part(problem, state, &part, &terms, false, offset);
+            else
                 derive_part(problem, state, &part, NULL, false, offset);
-            }
+            if (sums->terms)
+                add_part_gradients(problem, work, state, &part, sums);
         }
     int64_t offset = (pair->key - work->key_begin) * width, row = pair->row * width;
     accumulate_keys(sums->value + offset, queries_of, state->p, state->d_output_pairs + row, keys, width);

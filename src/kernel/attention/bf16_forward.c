@@ -413,6 +413,19 @@ static void attend_unbounded(const rotary_attention_problem *problem, const stru
         scale_rows(output + row * state->width, state->width, exp_rows(problem, state, pair, row, columns));
 }
 
+/* Lets the weight term replace the block's p, in f32. */
+static void replace_weights(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                            const struct state *state, const struct block_pair *pair, int64_t count)
+{
+    struct rotary_attention_tile tile = tile_of(problem, work, pair, false, pair->queries, count);
+    tile.keys = count;
+    for (int64_t row = 0; row < pair->queries; row++)
+        load_row(state->score + row * SCORE_ROW, state->p + row * P_ROW, true, round_up(count, 32));
+    problem->weight_term->forward(problem, &tile, state->score, SCORE_ROW);
+    for (int64_t row = 0; row < pair->queries; row++)
+        store_row(state->p + row * P_ROW, state->score + row * SCORE_ROW, true, round_up(count, 32));
+}
+
 static float max_norm(const float *norm)
 {
     return _mm512_reduce_max_ps(_mm512_max_ps(_mm512_loadu_ps(norm), _mm512_loadu_ps(norm + 16)));
@@ -437,6 +450,8 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
         attend_bounded(problem, state, pair, &terms, columns);
     else
         attend_unbounded(problem, state, pair, &terms, columns);
+    if (problem->weight_term)
+        replace_weights(problem, work, state, pair, count);
     for (int64_t channel = 0; channel < width; channel += 32) {
         const uint16_t *value = state->value + channel / SIDE * TILE;
         multiply_block(state->output + pair->row * width + channel, width, true, columns / DEPTH,

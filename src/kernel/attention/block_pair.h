@@ -72,6 +72,32 @@ static inline struct terms terms_of(const rotary_attention_problem *problem,
     return terms;
 }
 
+/* Rows of f32 tiles that a weight term gets at a time: a multiple of ROWS. */
+enum { WEIGHT_ROWS = 24 };
+_Static_assert(WEIGHT_ROWS % ROWS == 0 && QUERY_BLOCK % WEIGHT_ROWS == 0, "slices are groups of ROWS");
+
+/* The tile of WEIGHT_ROWS rows of a pair from `row` on, and of the keys that some of them see. */
+static inline struct rotary_attention_tile weight_tile(const rotary_attention_problem *problem,
+                                                       const rotary_attention_work *work,
+                                                       const struct block_pair *pair,
+                                                       const struct range *visible, int64_t row)
+{
+    int64_t begin = pair->keys, end = 0, rows = min_i64(WEIGHT_ROWS, pair->queries - row);
+    for (int64_t at = row; at < row + rows; at += ROWS) {
+        struct range seen = visible[at / ROWS];
+        if (seen.begin < seen.end) {
+            begin = min_i64(begin, seen.begin);
+            end = max_i64(end, seen.end);
+        }
+    }
+    struct rotary_attention_tile tile = tile_of(problem, work, pair, false, rows, max_i64(0, end - begin));
+    tile.query += row;
+    tile.queries = rows;
+    tile.key += begin;
+    tile.keys = tile.columns;
+    return tile;
+}
+
 /* The number of keys of the pair up to the last that any of its queries sees; 0 if they see none. */
 static inline int64_t visible_keys(const rotary_attention_problem *problem, const struct block_pair *pair)
 {

@@ -23,10 +23,12 @@ struct state {
     float *value;           /* likewise */
     float *key_panels;      /* their transposes */
     float *value_panels;
-    float *p;    /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
-    float *dp;   /* likewise: dp, then ds */
-    float *term; /* scratch of score terms */
-    float *ds;   /* [QUERY_BLOCK, DS_ROW]: gradients of scores after softcap, after a margin */
+    float *p;         /* [QUERY_BLOCK, KEY_BLOCK]: scores, then p */
+    float *dp;        /* likewise: dp, then ds */
+    float *term;      /* scratch of score terms */
+    float *ds;        /* [QUERY_BLOCK, DS_ROW]: gradients of scores after softcap, after a margin */
+    float *w;         /* [QUERY_BLOCK, KEY_BLOCK]: p after the weight term */
+    float *d_softcap; /* likewise */
 };
 
 static void carve(struct state *state, struct rotary_arena *arena, const rotary_attention_problem *problem,
@@ -48,6 +50,8 @@ static void carve(struct state *state, struct rotary_arena *arena, const rotary_
     state->dp = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
     state->term = rotary_arena_push(arena, term_scratch(QUERY_BLOCK, KEY_BLOCK), sizeof(float));
     state->ds = rotary_arena_push(arena, MARGIN + QUERY_BLOCK * DS_ROW, sizeof(float));
+    state->w = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
+    state->d_softcap = rotary_arena_push(arena, QUERY_BLOCK * KEY_BLOCK, sizeof(float));
 }
 
 size_t ROTARY_KERNEL(rotary_attention_backward_bytes)(const rotary_attention_problem *problem,
@@ -120,6 +124,21 @@ static void load_keys(const rotary_attention_problem *problem, const rotary_atte
     transpose_rows(state->value_panels, state->value, round_up(count, STEP), state->width);
 }
 
+/* p of scores; `bias`, the sum of the score terms from there on, may be NULL. */
+static inline __attribute__((always_inline)) vfloat p_of(vfloat score, vfloat *d_softcap, float softcap,
+                                                         float log_sum_exp, const float *bias)
+{
+    *d_softcap = v_set(1.0f);
+    if (softcap > 0) {
+        vfloat capped = v_tanh(score * v_set(1 / softcap));
+        score = v_set(softcap) * capped;
+        *d_softcap = v_fma(-capped, capped, *d_softcap);
+    }
+    if (bias)
+        score = v_add_bias(score, v_load(bias), 1.0f);
+    return v_exp2_to_126(v_set(LOG2_E) * (score - v_set(log_sum_exp)));
+}
+
 /* Replaces a row of scores by p and the row of dp by ds. `bias`, the sum of the score terms, may be NULL, and
  * so may `ds_score`, which gets ds without the derivative of the softcap; whether they are is constant where
  * this is inlined. */
@@ -128,15 +147,8 @@ static inline __attribute__((always_inline)) void derive(float *p, float *dp, in
                                                          float *ds_score)
 {
     for (int64_t column = 0; column < columns; column += LANES) {
-        vfloat score = v_load(p + column), d_softcap = v_set(1.0f);
-        if (softcap > 0) {
-            vfloat capped = v_tanh(score * v_set(1 / softcap));
-            score = v_set(softcap) * capped;
-            d_softcap = v_fma(-capped, capped, d_softcap);
-        }
-        if (bias)
-            score = v_add_bias(score, v_load(bias + column), 1.0f);
-        vfloat p_lanes = v_exp2_to_126(v_set(LOG2_E) * (score - v_set(log_sum_exp)));
+        vfloat d_softcap,
+            p_lanes = p_of(v_load(p + column), &d_softcap, softcap, log_sum_exp, bias ? bias + column : NULL);
         v_store(p + column, p_lanes);
         vfloat ds = p_lanes * (v_load(dp + column) - v_set(delta));
         if (ds_score)
@@ -160,6 +172,102 @@ static void add_keys(const rotary_attention_problem *problem, const struct block
         }
 }
 
+/* A row of a pair: columns from ... to - 1 are computed, begin ... end - 1 are visible. */
+struct row {
+    int64_t from, to, begin, end;
+    float *p, *dp, *ds_score;
+    float log_sum_exp, delta;
+};
+
+static inline struct row row_of(const rotary_attention_problem *problem, const struct state *state,
+                                const struct block_pair *pair, const struct range *visible, int64_t count,
+                                int64_t row)
+{
+    struct row made = {.from = visible[row / ROWS].begin / COLUMNS * COLUMNS,
+                       .to = round_up(visible[row / ROWS].end, COLUMNS),
+                       .p = state->p + row * KEY_BLOCK,
+                       .dp = state->dp + row * KEY_BLOCK,
+                       .ds_score = state->ds + MARGIN + row * DS_ROW};
+    if (row < pair->queries) {
+        made.begin = max_i64(0, first_key(problem, pair->query + row) - pair->key);
+        made.end = min_i64(count, end_key(problem, pair->query + row) - pair->key);
+        made.log_sum_exp = state->log_sum_exp[pair->row + row];
+        made.delta = state->delta[pair->row + row];
+    } else {
+        made.to = made.from;
+    }
+    return made;
+}
+
+static inline void mask_ds_score(const struct row *row, int64_t count)
+{
+    int64_t columns = round_up(count, LANES);
+    memset(row->ds_score - MARGIN, 0, MARGIN * sizeof(float));
+    mask_outside(row->ds_score, columns, row->begin, row->end, 0);
+    memset(row->ds_score + columns, 0, MARGIN * sizeof(float));
+}
+
+/* Replaces scores by p and dp by ds. */
+static void derive_rows(const rotary_attention_problem *problem, const struct state *state,
+                        const struct block_pair *pair, const struct range *visible, const struct terms *terms,
+                        int64_t count, bool with_gradient)
+{
+    int64_t rows = round_up(pair->queries, ROWS), columns = round_up(round_up(count, ROWS), LANES);
+    float softcap = problem->softcap;
+    for (int64_t at = 0; at < rows; at++) {
+        struct row row = row_of(problem, state, pair, visible, count, at);
+        float *p = row.p + row.from, *dp = row.dp + row.from;
+        const float *bias = terms->scores ? terms->scores + at * terms->row + row.from : NULL;
+        if (with_gradient)
+            derive(p, dp, row.to - row.from, softcap, row.log_sum_exp, row.delta, bias,
+                   row.ds_score + row.from);
+        else if (bias)
+            derive(p, dp, row.to - row.from, softcap, row.log_sum_exp, row.delta, bias, NULL);
+        else
+            derive(p, dp, row.to - row.from, softcap, row.log_sum_exp, row.delta, NULL, NULL);
+        if (with_gradient)
+            mask_ds_score(&row, count);
+        mask_outside(row.p, columns, row.begin, row.end, 0);
+        mask_outside(row.dp, columns, row.begin, row.end, 0);
+    }
+}
+
+/* The same with a weight term, which needs p before ds is computed; w becomes the factors of the values. */
+static void derive_weighted_rows(const rotary_attention_problem *problem, const rotary_attention_work *work,
+                                 const struct state *state, const struct block_pair *pair,
+                                 const struct range *visible, const struct terms *terms, int64_t count)
+{
+    int64_t rows = round_up(pair->queries, ROWS), columns = round_up(round_up(count, ROWS), LANES);
+    for (int64_t at = 0; at < rows; at++) {
+        struct row row = row_of(problem, state, pair, visible, count, at);
+        const float *bias = terms->scores ? terms->scores + at * terms->row : NULL;
+        for (int64_t column = row.from; column < row.to; column += LANES) {
+            vfloat d_softcap, p = p_of(v_load(row.p + column), &d_softcap, problem->softcap, row.log_sum_exp,
+                                       bias ? bias + column : NULL);
+            v_store(row.p + column, p);
+            v_store(state->d_softcap + at * KEY_BLOCK + column, d_softcap);
+        }
+        mask_outside(row.p, columns, row.begin, row.end, 0);
+        memcpy(state->w + at * KEY_BLOCK, row.p, (size_t)columns * sizeof(float));
+    }
+    for (int64_t at = 0; at < pair->queries; at += WEIGHT_ROWS) {
+        struct rotary_attention_tile tile = weight_tile(problem, work, pair, visible, at);
+        int64_t corner = at * KEY_BLOCK + tile.key - pair->key;
+        problem->weight_term->backward(problem, &tile, state->p + corner, state->w + corner,
+                                       state->dp + corner, KEY_BLOCK);
+    }
+    for (int64_t at = 0; at < rows; at++) {
+        struct row row = row_of(problem, state, pair, visible, count, at);
+        for (int64_t column = row.from; column < row.to; column += LANES) {
+            vfloat ds = v_load(row.p + column) * (v_load(row.dp + column) - v_set(row.delta));
+            v_store(row.ds_score + column, ds);
+            v_store(row.dp + column, ds * v_load(state->d_softcap + at * KEY_BLOCK + column));
+        }
+        mask_ds_score(&row, count);
+        mask_outside(row.dp, columns, row.begin, row.end, 0);
+    }
+}
+
 /* Adds the terms of a block of queries and a block of keys, which is in `state`. */
 static void attend_block(const rotary_attention_problem *problem, const rotary_attention_work *work,
                          const struct state *state, const rotary_attention_sums *sums,
@@ -176,38 +284,17 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
     struct terms terms = {0};
     if (problem->score_terms[0])
         terms = terms_of(problem, work, pair, false, groups * ROWS, round_up(count, COLUMNS), state->term);
-    for (int64_t row = 0; row < groups * ROWS; row++) {
-        int64_t from = visible[row / ROWS].begin / COLUMNS * COLUMNS, begin = 0, end = 0;
-        int64_t to = round_up(visible[row / ROWS].end, COLUMNS);
-        float *p = state->p + row * KEY_BLOCK, *dp = state->dp + row * KEY_BLOCK;
-        float *ds_score = state->ds + MARGIN + row * DS_ROW;
-        if (row < pair->queries) {
-            int64_t query = pair->query + row;
-            float softcap = problem->softcap, log_sum_exp = state->log_sum_exp[pair->row + row],
-                  delta = state->delta[pair->row + row];
-            begin = max_i64(0, first_key(problem, query) - pair->key);
-            end = min_i64(count, end_key(problem, query) - pair->key);
-            const float *bias = terms.scores + (terms.scores ? row * terms.row + from : 0);
-            if (sums->terms)
-                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta, bias, ds_score + from);
-            else if (bias)
-                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta, bias, NULL);
-            else
-                derive(p + from, dp + from, to - from, softcap, log_sum_exp, delta, NULL, NULL);
-        }
-        if (sums->terms) {
-            memset(ds_score - MARGIN, 0, MARGIN * sizeof *ds_score);
-            mask_outside(ds_score, round_up(count, LANES) + MARGIN, begin, end, 0);
-        }
-        mask_outside(p, round_up(columns, LANES), begin, end, 0);
-        mask_outside(dp, round_up(columns, LANES), begin, end, 0);
-    }
+    if (problem->weight_term)
+        derive_weighted_rows(problem, work, state, pair, visible, &terms, count);
+    else
+        derive_rows(problem, state, pair, visible, &terms, count, sums->terms != NULL);
     if (sums->terms) {
         struct rotary_attention_tile tile = tile_of(problem, work, pair, false, pair->queries, count);
         add_term_gradients(problem, work, &tile, state->ds + MARGIN, DS_ROW, sums->terms);
     }
     int64_t offset = (pair->key - work->key_begin) * width;
-    add_keys(problem, pair, columns, width, state->p, d_outputs, sums->value + offset);
+    add_keys(problem, pair, columns, width, problem->weight_term ? state->w : state->p, d_outputs,
+             sums->value + offset);
     add_keys(problem, pair, columns, width, state->dp, queries, sums->key + offset);
     accumulate_visible(groups, visible, width, state->dp, state->key, sums->query + pair->row * width);
 }

@@ -238,6 +238,12 @@ static void attend_block(const rotary_attention_problem *problem, const rotary_a
         if (!bounded[row / ROWS])
             exp_group(problem, state, pair, visible[row / ROWS], key_norm, &terms, row,
                       min_i64(row + ROWS, pair->queries));
+    if (problem->weight_term)
+        for (int64_t row = 0; row < pair->queries; row += WEIGHT_ROWS) {
+            struct rotary_attention_tile tile = weight_tile(problem, work, pair, visible, row);
+            problem->weight_term->forward(problem, &tile,
+                                          state->score + row * KEY_BLOCK + tile.key - pair->key, KEY_BLOCK);
+        }
     accumulate_visible(groups, visible, width, state->score, packed_keys + KEY_BLOCK * width,
                        state->output + pair->row * width);
 }
