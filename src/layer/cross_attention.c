@@ -382,13 +382,14 @@ static struct matrix cached(const struct sublayer *sublayer, const struct sublay
                      2 * key_columns(&sublayer->config));
 }
 
-static size_t decode_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
+static size_t cache_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
 {
-    const rotary_attention_forward_call call = {.struct_size = sizeof call,
-                                                .shape = {.batch = sources_of(&shape),
-                                                          .queries = shape.count * shape.beams,
-                                                          .keys = sublayer->config.source_time}};
-    return sublayer->backend->operations->attention_forward_bytes(sublayer->config.attention, &call);
+    const struct backend_operations *operations = sublayer->backend->operations;
+    const struct attention_plan *plan = sublayer->config.attention;
+    size_t decode = operations->attention_decode_bytes(plan, sources_of(&shape), shape.count * shape.beams,
+                                                       sublayer->config.source_time),
+           reorder = operations->attention_reorder_bytes(plan, sources_of(&shape));
+    return decode > reorder ? decode : reorder;
 }
 
 static rotary_status cache_source(struct sublayer *sublayer, const struct parameters *parameters,
@@ -422,26 +423,38 @@ static int64_t queries_of(const struct sublayer_decode_call *call, int64_t sourc
     return queries;
 }
 
+/* Keys, or values from channel key_columns on, of sources first ... first + count - 1. */
+static rotary_attention_view cache_view(const struct sublayer *sublayer, const struct sublayer_cache *cache,
+                                        int64_t first, int64_t count, bool values)
+{
+    const struct sublayer_config *config = &sublayer->config;
+    struct matrix all = cached(sublayer, cache, first + count),
+                  rows = matrix_rows(all, first * cache->capacity, count * cache->capacity);
+    return heads_of(values ? values_of(config, rows) : keys_of(config, rows), cache->capacity, 0,
+                    config->head_dim);
+}
+
 static rotary_status decode_attend(const struct cross_attention *layer,
                                    const struct sublayer_decode_call *call, const struct decode_run *run,
                                    rotary_error *error)
 {
-    const struct sublayer_config *config = &layer->sublayer.config;
-    const struct backend *backend = layer->sublayer.backend;
-    int64_t time = call->cache.capacity, dim = config->head_dim, rows = run->sources * run->queries;
-    struct matrix all = cached(&layer->sublayer, &call->cache, run->first + run->sources),
-                  keys_values = matrix_rows(all, run->first * time, run->sources * time);
-    const rotary_attention_forward_call attention = {
+    const struct sublayer *sublayer = &layer->sublayer;
+    const struct backend *backend = sublayer->backend;
+    int64_t dim = sublayer->config.head_dim, rows = run->sources * run->queries;
+    const rotary_attention_decode_call attention = {
         .struct_size = sizeof attention,
-        .shape = {.batch = run->sources, .queries = run->queries, .keys = time},
+        .batch = run->sources,
+        .queries = run->queries,
+        .capacity = call->cache.capacity,
+        .lengths = call->source_lengths + run->first,
         .query = const_view(heads_of(matrix_rows(layer->queries, run->row, rows), run->queries, 0, dim)),
-        .key = const_view(heads_of(keys_of(config, keys_values), time, 0, dim)),
-        .value = const_view(heads_of(values_of(config, keys_values), time, 0, dim)),
+        .key_cache = cache_view(sublayer, &call->cache, run->first, run->sources, false),
+        .value_cache = cache_view(sublayer, &call->cache, run->first, run->sources, true),
         .output = heads_of(matrix_rows(layer->context, run->row, rows), run->queries, 0, dim),
-        .key_lengths = call->source_lengths ? call->source_lengths + run->first : NULL,
         .workspace = call->workspace};
-    const struct backend_attention_forward operation = {.plan = config->attention, .call = &attention};
-    return backend->operations->attention_forward(backend, &operation, error);
+    const struct backend_attention_decode operation = {.plan = sublayer->config.attention,
+                                                       .call = &attention};
+    return backend->operations->attention_decode(backend, &operation, error);
 }
 
 static rotary_status decode_attend_all(const struct cross_attention *layer,
@@ -477,6 +490,24 @@ static rotary_status decode(struct sublayer *sublayer, const struct parameters *
                           MATMUL_EPILOGUE_NONE, error);
 }
 
+static rotary_status reorder(struct sublayer *sublayer, const struct sublayer_reorder_call *call,
+                             rotary_error *error)
+{
+    const struct backend *backend = sublayer->backend;
+    int64_t sources = call->batch / call->beams;
+    const rotary_attention_reorder_call reorder = {
+        .struct_size = sizeof reorder,
+        .batch = sources,
+        .capacity = call->cache.capacity,
+        .lengths = call->source_lengths,
+        .source = call->source_of_source,
+        .key_cache = cache_view(sublayer, &call->cache, 0, sources, false),
+        .value_cache = cache_view(sublayer, &call->cache, 0, sources, true),
+        .workspace = call->workspace};
+    const struct backend_attention_reorder operation = {.plan = sublayer->config.attention, .call = &reorder};
+    return backend->operations->attention_reorder(backend, &operation, error);
+}
+
 const struct sublayer_type cross_attention_sublayer = {.name = "cross_attention",
                                                        .create = create,
                                                        .destroy = destroy,
@@ -487,5 +518,6 @@ const struct sublayer_type cross_attention_sublayer = {.name = "cross_attention"
                                                        .backward = backward,
                                                        .decode = decode,
                                                        .carve_cache = carve_cache,
-                                                       .decode_bytes = decode_bytes,
+                                                       .reorder = reorder,
+                                                       .cache_bytes = cache_bytes,
                                                        .cache_source = cache_source};

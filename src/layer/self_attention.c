@@ -130,10 +130,20 @@ static size_t workspace_bytes(const struct sublayer *sublayer, const struct subl
 {
     const struct sublayer_config *config = &sublayer->config;
     const struct backend_operations *operations = sublayer->backend->operations;
-    const rotary_attention_forward_call forward = {
-        .struct_size = sizeof forward, .shape = shape_of(tokens), .packed_sequences = packed_of(tokens)};
-    const rotary_attention_backward_call backward = {
-        .struct_size = sizeof backward, .shape = shape_of(tokens), .packed_sequences = packed_of(tokens)};
+    static const int32_t any = 0; /* positions are not read here: only whether there are some counts */
+    const int32_t *positions = config->positions ? &any : NULL;
+    const rotary_attention_forward_call forward = {.struct_size = sizeof forward,
+                                                   .shape = shape_of(tokens),
+                                                   .packed_sequences = packed_of(tokens),
+                                                   .distance_bias = config->distance_bias,
+                                                   .query_positions = positions,
+                                                   .key_positions = positions};
+    const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
+                                                     .shape = shape_of(tokens),
+                                                     .packed_sequences = packed_of(tokens),
+                                                     .distance_bias = config->distance_bias,
+                                                     .query_positions = positions,
+                                                     .key_positions = positions};
     size_t bytes = operations->attention_forward_bytes(config->attention, &forward);
     if (config->training)
         bytes = larger(bytes, operations->attention_backward_bytes(config->attention, &backward));
@@ -160,6 +170,9 @@ static size_t max_workspace_bytes(const struct sublayer *sublayer)
 static rotary_status check_workspace(const struct self_attention *layer, const struct sublayer_tokens *tokens,
                                      rotary_error *error)
 {
+    if (tokens->positions && !layer->sublayer.config.positions)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "positions of tokens: the model was not created for them");
     if (tokens->starts && workspace_bytes(&layer->sublayer, tokens) > layer->workspace_bytes)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%lld packed sequences of %lld tokens: the model was created for fewer tokens, or "
@@ -276,7 +289,9 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .workspace = layer->workspace,
                                                .packed_sequences = packed_of(&call->tokens),
                                                .distance_bias = config->distance_bias,
-                                               .key_lengths = call->tokens.lengths};
+                                               .key_lengths = call->tokens.lengths,
+                                               .query_positions = call->tokens.positions,
+                                               .key_positions = call->tokens.positions};
     double begin = profile_begin(sublayer->backend->profile);
     status = sublayer->backend->operations->attention_forward(
         sublayer->backend, &(struct backend_attention_forward){config->attention, &attention}, error);
@@ -314,7 +329,9 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .workspace = layer->workspace,
                                                 .packed_sequences = packed_of(&call->tokens),
                                                 .distance_bias = config->distance_bias,
-                                                .key_lengths = call->tokens.lengths};
+                                                .key_lengths = call->tokens.lengths,
+                                                .query_positions = call->tokens.positions,
+                                                .key_positions = call->tokens.positions};
     double begin = profile_begin(sublayer->backend->profile);
     status = sublayer->backend->operations->attention_backward(
         sublayer->backend, &(struct backend_attention_backward){config->attention, &attention}, error);
@@ -445,24 +462,33 @@ static struct sublayer_cache carve_cache(const struct sublayer *sublayer, struct
         .key = key, .value = rotary_arena_push(arena, shape.batch, row), .capacity = shape.capacity};
 }
 
-static rotary_status copy_cache(const struct sublayer *sublayer, const struct sublayer_cache *cache,
-                                const struct sublayer_copy_call *call, rotary_error *error)
+static rotary_status reorder(struct sublayer *sublayer, const struct sublayer_reorder_call *call,
+                             rotary_error *error)
 {
+    const struct sublayer_config *config = &sublayer->config;
     const struct backend *backend = sublayer->backend;
-    size_t token = token_bytes(sublayer), row = (size_t)cache->capacity * token;
-    size_t bytes = (size_t)min_i64(call->length, cache->capacity) * token;
-    size_t to = (size_t)call->to * row, from = (size_t)call->from * row;
-    unsigned char *key = cache->key, *value = cache->value;
-    rotary_status status = backend->operations->copy(backend, key + to, key + from, bytes, error);
-    if (status != ROTARY_OK)
-        return status;
-    return backend->operations->copy(backend, value + to, value + from, bytes, error);
+    const struct sublayer_cache *cache = &call->cache;
+    struct matrix keys = cache_rows(config, cache->key, backend->storage, cache, 0, call->batch),
+                  values = cache_rows(config, cache->value, backend->storage, cache, 0, call->batch);
+    const rotary_attention_reorder_call reorder = {
+        .struct_size = sizeof reorder,
+        .batch = call->batch,
+        .capacity = cache->capacity,
+        .lengths = call->lengths,
+        .source = call->source,
+        .key_cache = heads_of(keys, cache->capacity, 0, config->head_dim),
+        .value_cache = heads_of(values, cache->capacity, 0, config->head_dim),
+        .workspace = call->workspace};
+    const struct backend_attention_reorder operation = {.plan = config->attention, .call = &reorder};
+    return backend->operations->attention_reorder(backend, &operation, error);
 }
 
-static size_t decode_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
+static size_t cache_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
 {
-    return sublayer->backend->operations->attention_decode_bytes(sublayer->config.attention, shape.batch,
-                                                                 shape.count, shape.capacity);
+    const struct backend_operations *operations = sublayer->backend->operations;
+    const struct attention_plan *plan = sublayer->config.attention;
+    return larger(operations->attention_decode_bytes(plan, shape.batch, shape.count, shape.capacity),
+                  operations->attention_reorder_bytes(plan, shape.batch));
 }
 
 const struct sublayer_type self_attention_sublayer = {.name = "self_attention",
@@ -475,5 +501,5 @@ const struct sublayer_type self_attention_sublayer = {.name = "self_attention",
                                                       .backward = backward,
                                                       .decode = decode,
                                                       .carve_cache = carve_cache,
-                                                      .copy_cache = copy_cache,
-                                                      .decode_bytes = decode_bytes};
+                                                      .reorder = reorder,
+                                                      .cache_bytes = cache_bytes};

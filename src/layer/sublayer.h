@@ -35,8 +35,9 @@ struct sublayer_config {
     int64_t batch, time;
     int64_t source_time, source_width; /* of an encoder's output; 0: there is none */
     bool training;
-    bool packed;   /* calls may have packed sequences */
-    bool measured; /* only its size is wanted: it gets no memory for packed weights and cannot run */
+    bool packed;    /* calls may have packed sequences */
+    bool positions; /* calls may have positions of tokens */
+    bool measured;  /* only its size is wanted: it gets no memory for packed weights and cannot run */
     struct initial_config initial;
     bool in_bias, out_bias; /* of the projections from and back to the residual stream */
 
@@ -59,7 +60,8 @@ struct sublayer_tokens {
      * packed. */
     const int32_t *starts;
     int64_t sequences;
-    const int64_t *lengths; /* [batch] tokens that are not padding: no token attends to others; NULL: all */
+    const int64_t *lengths;   /* [batch] tokens that are not padding: no token attends to others; NULL: all */
+    const int32_t *positions; /* [batch, time], for rotations; NULL: 0, 1, 2, ... in every sequence */
 };
 
 /* An encoder's output: `time` rows of each sequence of the call, of which the first lengths[b] are real. */
@@ -102,14 +104,20 @@ struct sublayer_decode_call {
     const int64_t *counts, *lengths; /* [batch] */
     struct matrix out, in;           /* [sum of counts, width] */
     int64_t beams;                   /* sequences of each source, which follow one another */
-    const int64_t *source_lengths;   /* [batch / beams] as in struct sublayer_source */
+    const int64_t *source_lengths;   /* [batch / beams] */
     struct sublayer_cache cache;
-    void *workspace; /* decode_bytes */
+    void *workspace; /* cache_bytes */
 };
 
-/* Sequence `to` of a cache becomes a copy of sequence `from`, which has `length` tokens. */
-struct sublayer_copy_call {
-    int64_t to, from, length;
+/* Afterwards sequence b continues what sequence source[b] was before. With beams, the sequences of a source
+ * stay together: source[b] / beams is the same for all of them. */
+struct sublayer_reorder_call {
+    int64_t batch, beams;
+    const int64_t *lengths, *source_lengths; /* before: [batch], [batch / beams] */
+    const int32_t *source;                   /* [batch] */
+    const int32_t *source_of_source;         /* [batch / beams]: source[b] / beams */
+    struct sublayer_cache cache;
+    void *workspace; /* cache_bytes */
 };
 
 struct sublayer_cache_shape {
@@ -146,14 +154,14 @@ struct sublayer_type {
     /* NULL for types whose output is a function of each row alone: they need no cache. */
     struct sublayer_cache (*carve_cache)(const struct sublayer *sublayer, struct rotary_arena *arena,
                                          struct sublayer_cache_shape shape);
-    size_t (*decode_bytes)(const struct sublayer *sublayer, struct sublayer_cache_shape shape);
+    rotary_status (*reorder)(struct sublayer *sublayer, const struct sublayer_reorder_call *call,
+                             rotary_error *error);
+    /* Of workspace, for decode and reorder. */
+    size_t (*cache_bytes)(const struct sublayer *sublayer, struct sublayer_cache_shape shape);
     /* Fills the cache of a sublayer that reads a source, before the first decode; NULL for other types. */
     rotary_status (*cache_source)(struct sublayer *sublayer, const struct parameters *parameters,
                                   const struct sublayer_source *source, const struct sublayer_cache *cache,
                                   rotary_error *error);
-    /* NULL for types without a cache of each sequence's own. */
-    rotary_status (*copy_cache)(const struct sublayer *sublayer, const struct sublayer_cache *cache,
-                                const struct sublayer_copy_call *call, rotary_error *error);
 };
 
 /* The first member of each type's struct. */

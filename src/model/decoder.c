@@ -74,6 +74,7 @@ static rotary_status add_stack(struct decoder *decoder, bool measured, rotary_er
                                        .time = decoder->limits.time,
                                        .training = decoder->limits.training,
                                        .packed = decoder->limits.packed,
+                                       .positions = decoder->limits.positions,
                                        .measured = measured};
     return stack_create(&decoder->stack, decoder->backend, &stack, &decoder->parameters, error);
 }
@@ -140,6 +141,8 @@ static void carve(struct decoder *decoder)
     decoder->positions = rotary_arena_push(&decoder->arena, rows, sizeof *decoder->positions);
     decoder->targets = rotary_arena_push(&decoder->arena, rows, sizeof *decoder->targets);
     decoder->host_positions = rotary_arena_push(&decoder->host_arena, rows, sizeof *decoder->host_positions);
+    decoder->host_lengths =
+        rotary_arena_push(&decoder->host_arena, decoder->limits.batch, sizeof *decoder->host_lengths);
 }
 
 static rotary_status check_limits(struct decoder_limits limits, rotary_error *error)

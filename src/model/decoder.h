@@ -17,8 +17,9 @@ struct decoder;
 /* The maximum per call: `batch` sequences of `time` tokens. */
 struct decoder_limits {
     int64_t batch, time;
-    bool training; /* false: no gradients, no optimizer moments, no saved activations */
-    bool packed;   /* a batch may instead be packed sequences of up to batch * time tokens together */
+    bool training;  /* false: no gradients, no optimizer moments, no saved activations */
+    bool packed;    /* a batch may instead be packed sequences of up to batch * time tokens together */
+    bool positions; /* a batch may give the position of each token */
 };
 
 /* Bytes that decoder_create would allocate. Allocates next to nothing itself. */
@@ -33,11 +34,13 @@ void decoder_destroy(struct decoder *decoder);
 const struct decoder_config *decoder_configuration(const struct decoder *decoder);
 struct parameters *decoder_parameters(struct decoder *decoder);
 struct decoder_call {
-    const struct batch *batch; /* input and classes: padded or packed sequences */
-    bool backward;             /* accumulate gradients, with dropout */
-    float gradient_scale;      /* of the summed loss: 1 / (targets counted in the step) */
-    uint64_t seed;             /* of dropout */
-    uint32_t micro_step;       /* index of the micro-batch: each has its own dropout mask */
+    /* Input and classes: padded sequences, with or without lengths, or packed ones; with or without
+     * positions. Classes of padding must be BATCH_IGNORED for it not to count. */
+    const struct batch *batch;
+    bool backward;        /* accumulate gradients, with dropout */
+    float gradient_scale; /* of the summed loss: 1 / (targets counted in the step) */
+    uint64_t seed;        /* of dropout */
+    uint32_t micro_step;  /* index of the micro-batch: each has its own dropout mask */
 };
 /* The maximum number of sequences per call. */
 int64_t decoder_max_batch(const struct decoder *decoder);
@@ -62,6 +65,11 @@ int64_t decoder_cache_length(const struct decoder_cache *cache, int64_t sequence
 /* Makes sequence `to` of the cache a copy of sequence `from`. */
 ROTARY_CHECKED rotary_status decoder_cache_copy(struct decoder *decoder, struct decoder_cache *cache,
                                                 int64_t to, int64_t from, rotary_error *error);
+
+/* Sequence b of the cache continues what sequence source[b] was before, source [batch]: sources that appear
+ * several times fork, those that do not appear are dropped. */
+ROTARY_CHECKED rotary_status decoder_cache_reorder(struct decoder *decoder, struct decoder_cache *cache,
+                                                   const int32_t *source, rotary_error *error);
 
 /* New tokens: counts[b] of sequence b, at most `time`, which is at most the model's rows / sequences of the
  * cache. */

@@ -19,22 +19,20 @@ static int64_t max_count(const struct decoder *decoder, int64_t batch)
 
 static void carve(struct decoder_cache *cache, const struct decoder *decoder)
 {
-    const struct sublayer_cache_shape shape = {.batch = cache->batch,
-                                               .capacity = cache->capacity,
-                                               .beams = 1,
-                                               .count = max_count(decoder, cache->batch)};
-    stack_cache_carve(&cache->stack, decoder->stack, shape, &cache->arena);
+    stack_cache_carve(&cache->stack, decoder->stack, &cache->arena);
     int64_t width = decoder->config.hidden_size;
     rotary_dtype storage = decoder->backend->storage;
     void *last = rotary_arena_push(&cache->arena, cache->batch * width, rotary_dtype_size(storage));
     cache->last = matrix_of(last, storage, cache->batch, width);
-    int64_t rows = shape.batch * shape.count;
+    int64_t rows = cache->batch * max_count(decoder, cache->batch);
     cache->tokens = rotary_arena_push(&cache->arena, rows, sizeof *cache->tokens);
     cache->positions = rotary_arena_push(&cache->arena, rows, sizeof *cache->positions);
     struct rotary_arena *host = &cache->host_arena;
     cache->lengths = rotary_arena_push(host, cache->batch, sizeof *cache->lengths);
     cache->counts = rotary_arena_push(host, cache->batch, sizeof *cache->counts);
     cache->ends = rotary_arena_push(host, cache->batch, sizeof *cache->ends);
+    cache->source = rotary_arena_push(host, cache->batch, sizeof *cache->source);
+    cache->old_lengths = rotary_arena_push(host, cache->batch, sizeof *cache->old_lengths);
     cache->host_tokens = rotary_arena_push(host, rows, sizeof *cache->host_tokens);
     cache->host_positions = rotary_arena_push(host, rows, sizeof *cache->host_positions);
 }
@@ -54,7 +52,9 @@ rotary_status decoder_cache_create(struct decoder_cache **cache, const struct de
     made->batch = batch;
     made->capacity = capacity;
     made->backend = decoder->backend;
-    rotary_status status = stack_cache_create(&made->stack, decoder->stack, error);
+    const struct sublayer_cache_shape shape = {
+        .batch = batch, .capacity = capacity, .beams = 1, .count = max_count(decoder, batch)};
+    rotary_status status = stack_cache_create(&made->stack, decoder->stack, shape, error);
     if (status == ROTARY_OK) {
         carve(made, decoder);
         status = backend_arena_allocate(made->backend, &made->arena, "the KV cache", error);
@@ -83,6 +83,18 @@ void decoder_cache_destroy(struct decoder_cache *cache)
 int64_t decoder_cache_length(const struct decoder_cache *cache, int64_t sequence)
 {
     return cache->lengths[sequence];
+}
+
+rotary_status decoder_cache_reorder(struct decoder *decoder, struct decoder_cache *cache,
+                                    const int32_t *source, rotary_error *error)
+{
+    rotary_status status = stack_cache_reorder(decoder->stack, &cache->stack, cache->lengths, source, error);
+    if (status != ROTARY_OK)
+        return status;
+    memcpy(cache->old_lengths, cache->lengths, (size_t)cache->batch * sizeof *cache->lengths);
+    for (int64_t b = 0; b < cache->batch; b++)
+        cache->lengths[b] = cache->old_lengths[source[b]];
+    return ROTARY_OK;
 }
 
 static rotary_status check_count(const struct decoder *decoder, const struct decoder_cache *cache,
@@ -205,9 +217,7 @@ rotary_status decoder_cache_copy(struct decoder *decoder, struct decoder_cache *
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "sequence %lld of a cache as a copy of sequence %lld: wanted 0 to %lld",
                            (long long)to, (long long)from, (long long)last);
-    if (to == from)
-        return ROTARY_OK;
-    const struct sublayer_copy_call call = {.to = to, .from = from, .length = cache->lengths[from]};
-    cache->lengths[to] = cache->lengths[from];
-    return stack_cache_copy(&cache->stack, decoder->stack, &call, error);
+    for (int64_t b = 0; b <= last; b++)
+        cache->source[b] = (int32_t)(b == to ? from : b);
+    return decoder_cache_reorder(decoder, cache, cache->source, error);
 }

@@ -26,6 +26,7 @@ struct decoder {
     struct loss *loss;
     int32_t *tokens, *positions, *targets; /* [rows] of a call; positions where they are not 0, 1, 2, ... */
     int32_t *host_positions;               /* [rows] on the host */
+    int64_t *host_lengths;                 /* [batch] on the host */
     struct rotary_arena host_arena;
 };
 
@@ -39,9 +40,11 @@ struct decoder_cache {
     int64_t batch, capacity;
     int32_t *tokens, *positions; /* [rows] of a call, without padding */
     /* On the host: */
-    int64_t *lengths; /* [batch] tokens in the cache */
-    int64_t *counts;  /* [batch] new tokens of a call */
-    int64_t *ends;    /* [batch] the last row of each sequence in a call */
+    int64_t *lengths;     /* [batch] tokens in the cache */
+    int64_t *counts;      /* [batch] new tokens of a call */
+    int64_t *old_lengths; /* [batch] before a reordering */
+    int32_t *source;      /* [batch] of a reordering */
+    int64_t *ends;        /* [batch] the last row of each sequence in a call */
     int32_t *host_tokens, *host_positions;
     struct matrix last; /* [batch, width]: the last rows of the sequences */
     struct stack_cache stack;

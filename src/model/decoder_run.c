@@ -20,7 +20,7 @@ static struct embedding_call embedding_call_of(struct decoder *decoder, const st
 {
     struct embedding_call call = {
         .batch = input->batch, .time = input->time, .tokens = decoder->tokens, .dropout = dropout};
-    if (input->starts)
+    if (input->starts || input->positions)
         call.positions = decoder->positions;
     return call;
 }
@@ -37,6 +37,10 @@ static rotary_status write_tokens(struct decoder *decoder, const struct token_se
 {
     int64_t rows = token_rows(input);
     rotary_status status = write_rows(decoder, decoder->tokens, input->tokens, rows, error);
+    for (int64_t b = 0; input->lengths && b < input->batch; b++)
+        decoder->host_lengths[b] = input->lengths[b];
+    if (status == ROTARY_OK && input->positions)
+        return write_rows(decoder, decoder->positions, input->positions, rows, error);
     if (status != ROTARY_OK || !input->starts)
         return status;
     for (int64_t s = 0; s < input->sequences; s++)
@@ -62,7 +66,9 @@ static struct pass pass_of(struct decoder *decoder, const struct token_sequences
                          .stack = {.tokens = {.batch = input->batch,
                                               .time = input->time,
                                               .starts = input->starts,
-                                              .sequences = input->sequences},
+                                              .sequences = input->sequences,
+                                              .lengths = input->lengths ? decoder->host_lengths : NULL,
+                                              .positions = input->positions},
                                    .dropout = dropout}};
 }
 
@@ -118,7 +124,39 @@ static rotary_status check_starts(const struct decoder *decoder, const struct to
                                (long long)s, (int)starts[s], (int)starts[s + 1]);
         longest = max_i64(longest, starts[s + 1] - starts[s]);
     }
-    return decoder_check_position(decoder, longest - 1, error);
+    return input->positions ? ROTARY_OK : decoder_check_position(decoder, longest - 1, error);
+}
+
+static rotary_status check_lengths(const struct token_sequences *input, rotary_error *error)
+{
+    if (input->lengths && input->starts)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "packed sequences with lengths: wanted starts alone, or padded sequences");
+    for (int64_t b = 0; input->lengths && b < input->batch; b++)
+        if (input->lengths[b] < 0 || input->lengths[b] > input->time)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "the length of sequence %lld is %d: wanted 0 to %lld, the tokens it has",
+                               (long long)b, (int)input->lengths[b], (long long)input->time);
+    return ROTARY_OK;
+}
+
+static rotary_status check_positions(const struct decoder *decoder, const struct token_sequences *input,
+                                     rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    if (!input->positions)
+        return input->starts ? ROTARY_OK : decoder_check_position(decoder, input->time - 1, error);
+    if (!decoder->limits.positions)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "positions of tokens: the model was not created for them");
+    for (int64_t row = 0; status == ROTARY_OK && row < token_rows(input); row++) {
+        if (input->positions[row] < 0)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "the position of token %lld is %d: wanted 0 or more", (long long)row,
+                               (int)input->positions[row]);
+        status = decoder_check_position(decoder, input->positions[row], error);
+    }
+    return status;
 }
 
 static rotary_status check_input(const struct decoder *decoder, const struct token_sequences *input,
@@ -132,13 +170,13 @@ static rotary_status check_input(const struct decoder *decoder, const struct tok
             error, ROTARY_INVALID_ARGUMENT,
             "a batch of %lld sequences of %lld tokens: this model was created for at most %lld of %lld",
             (long long)input->batch, (long long)input->time, (long long)limits.batch, (long long)limits.time);
-    if (input->segments || input->lengths || input->positions)
-        return rotary_fail(error, ROTARY_UNSUPPORTED, "a batch with %s: a decoder does not read them",
-                           input->segments  ? "segments"
-                           : input->lengths ? "lengths"
-                                            : "positions");
-    rotary_status status = input->starts ? check_starts(decoder, input, error)
-                                         : decoder_check_position(decoder, input->time - 1, error);
+    if (input->segments)
+        return rotary_fail(error, ROTARY_UNSUPPORTED, "a batch with segments: a decoder does not read them");
+    rotary_status status = input->starts ? check_starts(decoder, input, error) : ROTARY_OK;
+    if (status == ROTARY_OK)
+        status = check_lengths(input, error);
+    if (status == ROTARY_OK)
+        status = check_positions(decoder, input, error);
     return status == ROTARY_OK ? decoder_check_tokens(decoder, input->tokens, token_rows(input), error)
                                : status;
 }

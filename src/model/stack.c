@@ -33,6 +33,7 @@ static rotary_status add_sublayer(struct stack *stack, const struct stack_config
     sublayer.time = config->time;
     sublayer.training = config->training;
     sublayer.packed = config->packed;
+    sublayer.positions = config->positions;
     sublayer.measured = config->measured;
     sublayer.initial.depth = (double)stack->count;
     if (part->plans)
@@ -351,75 +352,4 @@ struct matrix stack_output_gradient(struct stack *stack, int64_t rows)
 const float *stack_input_gradient(const struct stack *stack)
 {
     return stack->d_stream;
-}
-
-/* ---- Caches ---- */
-
-rotary_status stack_cache_create(struct stack_cache *cache, const struct stack *stack, rotary_error *error)
-{
-    *cache = (struct stack_cache){.sublayers = calloc((size_t)stack->count, sizeof *cache->sublayers)};
-    if (!cache->sublayers)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the cache of %lld sublayers",
-                           (long long)stack->count);
-    return ROTARY_OK;
-}
-
-void stack_cache_destroy(struct stack_cache *cache)
-{
-    free(cache->sublayers);
-    *cache = (struct stack_cache){0};
-}
-
-void stack_cache_carve(struct stack_cache *cache, const struct stack *stack,
-                       struct sublayer_cache_shape shape, struct rotary_arena *arena)
-{
-    size_t workspace = 0;
-    cache->shape = shape;
-    for (int64_t k = 0; k < stack->count; k++) {
-        const struct sublayer *sublayer = stack->sublayers[k].sublayer;
-        if (!sublayer->type->carve_cache)
-            continue;
-        cache->sublayers[k] = sublayer->type->carve_cache(sublayer, arena, shape);
-        size_t bytes = sublayer->type->decode_bytes(sublayer, shape);
-        workspace = bytes > workspace ? bytes : workspace;
-    }
-    cache->workspace = rotary_arena_push(arena, (int64_t)workspace, 1);
-}
-
-rotary_status stack_cache_source(struct stack *stack, const struct parameters *parameters,
-                                 struct stack_cache *cache, const struct sublayer_source *source,
-                                 rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    if (source->rows.rows * cache->shape.beams != cache->shape.batch * source->time)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "a source of %lld rows, %lld per sequence: wanted one sequence for each %lld of the "
-            "%lld in the cache",
-            (long long)source->rows.rows, (long long)source->time, (long long)cache->shape.beams,
-            (long long)cache->shape.batch);
-    cache->source_lengths = source->lengths;
-    for (int64_t k = 0; status == ROTARY_OK && k < stack->count; k++) {
-        struct sublayer *sublayer = stack->sublayers[k].sublayer;
-        if (sublayer->type->cache_source)
-            status = sublayer->type->cache_source(sublayer, parameters, source, &cache->sublayers[k], error);
-    }
-    return status;
-}
-
-rotary_status stack_cache_copy(const struct stack_cache *cache, const struct stack *stack,
-                               const struct sublayer_copy_call *call, rotary_error *error)
-{
-    rotary_status status = ROTARY_OK;
-    int64_t beams = cache->shape.beams;
-    for (int64_t k = 0; status == ROTARY_OK && k < stack->count; k++) {
-        const struct sublayer *sublayer = stack->sublayers[k].sublayer;
-        if (sublayer->type->cache_source && call->to / beams != call->from / beams)
-            status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                 "sequence %lld as a copy of sequence %lld, which reads another source",
-                                 (long long)call->to, (long long)call->from);
-        else if (sublayer->type->copy_cache)
-            status = sublayer->type->copy_cache(sublayer, &cache->sublayers[k], call, error);
-    }
-    return status;
 }

@@ -45,8 +45,9 @@ struct stack_config {
     /* The maximum per call. */
     int64_t batch, time;
     bool training;
-    bool packed;   /* calls may have packed sequences */
-    bool measured; /* layer/sublayer.h */
+    bool packed;    /* calls may have packed sequences */
+    bool positions; /* calls may have positions of tokens */
+    bool measured;  /* layer/sublayer.h */
 };
 
 struct stack;
@@ -85,18 +86,19 @@ ROTARY_CHECKED rotary_status stack_forward(struct stack *stack, const struct par
 ROTARY_CHECKED rotary_status stack_backward(struct stack *stack, struct parameters *parameters,
                                             const struct stack_call *call, rotary_error *error);
 
-/* What the sublayers keep of the tokens so far. */
+/* What the sublayers keep of the tokens so far, and of a source. */
 struct stack_cache {
     struct sublayer_cache *sublayers; /* [layers * parts] */
     struct sublayer_cache_shape shape;
-    const int64_t *source_lengths; /* [batch / beams], borrowed; NULL: all */
+    int64_t *source_lengths, *old_source_lengths; /* [batch / beams], on the host */
+    int32_t *source_of_source;                    /* [batch / beams], of a reordering */
     void *workspace;
 };
+/* A cache without memory for keys and values, which stack_cache_carve assigns. */
 ROTARY_CHECKED rotary_status stack_cache_create(struct stack_cache *cache, const struct stack *stack,
-                                                rotary_error *error);
+                                                struct sublayer_cache_shape shape, rotary_error *error);
 void stack_cache_destroy(struct stack_cache *cache);
-void stack_cache_carve(struct stack_cache *cache, const struct stack *stack,
-                       struct sublayer_cache_shape shape, struct rotary_arena *arena);
+void stack_cache_carve(struct stack_cache *cache, const struct stack *stack, struct rotary_arena *arena);
 
 /* Gives the sublayers that read a source its keys and values, before the first stack_decode. The source has
  * batch / beams sequences. */
@@ -104,9 +106,12 @@ ROTARY_CHECKED rotary_status stack_cache_source(struct stack *stack, const struc
                                                 struct stack_cache *cache,
                                                 const struct sublayer_source *source, rotary_error *error);
 
-/* Makes a sequence of the cache a copy of another one, which reads the same source if there is one. */
-ROTARY_CHECKED rotary_status stack_cache_copy(const struct stack_cache *cache, const struct stack *stack,
-                                              const struct sublayer_copy_call *call, rotary_error *error);
+/* Sequence b, of lengths[b] tokens, continues what sequence source[b] was before: sources that appear several
+ * times fork, those that do not appear are dropped. The sequences of a source stay together: they continue
+ * sequences of one source. The caller reorders `lengths` likewise. */
+ROTARY_CHECKED rotary_status stack_cache_reorder(struct stack *stack, struct stack_cache *cache,
+                                                 const int64_t *lengths, const int32_t *source,
+                                                 rotary_error *error);
 
 /* counts[b] new tokens of sequence b, which has lengths[b] in the cache; their rows follow one another. */
 struct stack_decode_call {

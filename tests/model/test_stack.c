@@ -115,9 +115,46 @@ static void test_inference(const struct backend *backend, const struct golden_ca
 /* New tokens per call and sequence; each sequence gets STACK_TIME in all. */
 static const int64_t chunks[][STACK_BATCH] = {{2, 3, 0}, {1, 1, 1}, {0, 2, 4}, {4, 0, 0}, {0, 1, 2}};
 
-static void write_rows(const struct fixture *fixture, const int64_t *lengths, const int64_t *counts)
+/* A decoding of the fixture's stack: sequence b has the tokens of sequence owner[b] of the input. */
+struct decoding {
+    struct fixture fixture;
+    struct stack_cache cache;
+    struct rotary_arena arena;
+    int64_t lengths[STACK_BATCH], owner[STACK_BATCH];
+    float wanted[ELEMENTS]; /* of a forward pass */
+};
+
+static void create_cache(struct decoding *decoding, int64_t beams)
 {
     rotary_error error;
+    struct fixture *fixture = &decoding->fixture;
+    const struct sublayer_cache_shape shape = {
+        .batch = STACK_BATCH, .capacity = STACK_TIME, .beams = beams, .count = STACK_TIME};
+    must(stack_cache_create(&decoding->cache, fixture->stack, shape, &error), &error);
+    stack_cache_carve(&decoding->cache, fixture->stack, &decoding->arena);
+    must(backend_arena_allocate(fixture->backend, &decoding->arena, "a cache", &error), &error);
+    stack_cache_carve(&decoding->cache, fixture->stack, &decoding->arena);
+    struct sublayer_source source = fixture->call.source;
+    source.rows.rows /= beams;
+    if (fixture->golden->cross)
+        must(stack_cache_source(fixture->stack, &fixture->parameters, &decoding->cache, &source, &error),
+             &error);
+    for (int64_t b = 0; b < STACK_BATCH; b++)
+        decoding->owner[b] = b;
+}
+
+static void destroy_decoding(struct decoding *decoding)
+{
+    stack_cache_destroy(&decoding->cache);
+    backend_arena_free(decoding->fixture.backend, &decoding->arena);
+    fixture_destroy(&decoding->fixture);
+}
+
+/* Gives the stack the next counts[b] rows of each sequence. */
+static void write_rows(const struct decoding *decoding, const int64_t *counts)
+{
+    rotary_error error;
+    const struct fixture *fixture = &decoding->fixture;
     const struct backend *backend = fixture->backend;
     static float all[ELEMENTS], rows[ELEMENTS];
     int64_t row = 0;
@@ -125,69 +162,117 @@ static void write_rows(const struct fixture *fixture, const int64_t *lengths, co
     must(backend->operations->read(backend, all, stack_input(fixture->stack), sizeof all, &error), &error);
     for (int64_t b = 0; b < STACK_BATCH; b++)
         for (int64_t t = 0; t < counts[b]; t++, row++)
-            memcpy(rows + row * STACK_WIDTH, all + (b * STACK_TIME + lengths[b] + t) * STACK_WIDTH,
+            memcpy(rows + row * STACK_WIDTH,
+                   all + (decoding->owner[b] * STACK_TIME + decoding->lengths[b] + t) * STACK_WIDTH,
                    STACK_WIDTH * sizeof *rows);
     must(backend->operations->write(backend, stack_input(fixture->stack), rows, sizeof rows, &error), &error);
 }
 
-static void compare_rows(const struct fixture *fixture, const float *wanted, const int64_t *lengths,
-                         const int64_t *counts)
+static void compare_rows(const struct decoding *decoding, const int64_t *counts)
 {
     static float got[ELEMENTS];
     int64_t row = 0;
-    double bound = fixture->backend->storage == ROTARY_F32 ? 2e-5 : 0.1;
-    fixture_read_output(fixture, got, counts[0] + counts[1] + counts[2]);
+    double bound = decoding->fixture.backend->storage == ROTARY_F32 ? 2e-5 : 0.1;
+    fixture_read_output(&decoding->fixture, got, counts[0] + counts[1] + counts[2]);
     for (int64_t b = 0; b < STACK_BATCH; b++)
         for (int64_t t = 0; t < counts[b]; t++, row++)
-            for (int64_t i = 0; i < STACK_WIDTH; i++)
-                CHECK_NEAR(
-                    got[row * STACK_WIDTH + i], wanted[(b * STACK_TIME + lengths[b] + t) * STACK_WIDTH + i],
-                    bound *
-                        (1.0 + fabs((double)wanted[(b * STACK_TIME + lengths[b] + t) * STACK_WIDTH + i])));
+            for (int64_t i = 0; i < STACK_WIDTH; i++) {
+                int64_t token = decoding->owner[b] * STACK_TIME + decoding->lengths[b] + t;
+                double wanted = (double)decoding->wanted[token * STACK_WIDTH + i];
+                CHECK_NEAR(got[row * STACK_WIDTH + i], wanted, bound * (1.0 + fabs(wanted)));
+            }
 }
 
-/* Decoding sequences that advance by different lengths gives what one forward pass gives. */
+static void reorder(struct decoding *decoding, const int32_t *source)
+{
+    rotary_error error;
+    struct decoding old = *decoding;
+    must(stack_cache_reorder(decoding->fixture.stack, &decoding->cache, decoding->lengths, source, &error),
+         &error);
+    for (int64_t b = 0; b < STACK_BATCH; b++) {
+        decoding->lengths[b] = old.lengths[source[b]];
+        decoding->owner[b] = old.owner[source[b]];
+    }
+}
+
+/* Decodes all of every sequence. `source`: how sequences are reordered on the way; NULL: they are not. */
+static void decode_all(struct decoding *decoding, const int32_t *source)
+{
+    rotary_error error;
+    struct fixture *fixture = &decoding->fixture;
+    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
+        int64_t counts[STACK_BATCH], rows = 0;
+        for (int b = 0; b < STACK_BATCH; b++) {
+            int64_t rest = STACK_TIME - decoding->lengths[b];
+            counts[b] = chunks[c][b] < rest ? chunks[c][b] : rest;
+            rows += counts[b];
+        }
+        const struct stack_decode_call call = {.batch = STACK_BATCH,
+                                               .rows = rows,
+                                               .counts = counts,
+                                               .lengths = decoding->lengths,
+                                               .cache = &decoding->cache};
+        write_rows(decoding, counts);
+        must(stack_decode(fixture->stack, &fixture->parameters, &call, &error), &error);
+        compare_rows(decoding, counts);
+        for (int b = 0; b < STACK_BATCH; b++)
+            decoding->lengths[b] += counts[b];
+        if (c == 1 && source)
+            reorder(decoding, source);
+    }
+}
+
+/* Decoding sequences that advance by different lengths gives what one forward pass gives; also when they
+ * continue one another's caches. */
 static void test_decode(const struct backend *backend, const struct golden_case *golden)
 {
-    struct fixture fixture;
-    rotary_error error;
-    static float wanted[ELEMENTS];
-    fixture_create(&fixture, backend, golden, false);
-    fixture.call.tokens.lengths = NULL; /* every sequence is as long as the others in the end */
-    fixture_forward(&fixture);
-    fixture_read_output(&fixture, wanted, STACK_ROWS);
-    struct stack_cache cache;
-    struct rotary_arena arena = {0};
-    const struct sublayer_cache_shape shape = {
-        .batch = STACK_BATCH, .capacity = STACK_TIME, .beams = 1, .count = STACK_TIME};
-    must(stack_cache_create(&cache, fixture.stack, &error), &error);
-    stack_cache_carve(&cache, fixture.stack, shape, &arena);
-    must(backend_arena_allocate(backend, &arena, "a cache", &error), &error);
-    stack_cache_carve(&cache, fixture.stack, shape, &arena);
-    if (golden->cross)
-        must(stack_cache_source(fixture.stack, &fixture.parameters, &cache, &fixture.call.source, &error),
-             &error);
-    int64_t lengths[STACK_BATCH] = {0};
-    check_about("%s", golden->name);
-    for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
-        const int64_t *counts = chunks[c];
-        const struct stack_decode_call call = {.batch = STACK_BATCH,
-                                               .rows = counts[0] + counts[1] + counts[2],
-                                               .counts = counts,
-                                               .lengths = lengths,
-                                               .cache = &cache};
-        write_rows(&fixture, lengths, counts);
-        must(stack_decode(fixture.stack, &fixture.parameters, &call, &error), &error);
-        compare_rows(&fixture, wanted, lengths, counts);
-        for (int b = 0; b < STACK_BATCH; b++)
-            lengths[b] += counts[b];
+    static const int32_t fork[STACK_BATCH] = {2, 0, 0};
+    for (int forks = 0; forks < 2; forks++) {
+        static struct decoding decoding;
+        decoding = (struct decoding){0};
+        fixture_create(&decoding.fixture, backend, golden, false);
+        decoding.fixture.call.tokens.lengths = NULL; /* sequences are equally long in the end */
+        fixture_forward(&decoding.fixture);
+        fixture_read_output(&decoding.fixture, decoding.wanted, STACK_ROWS);
+        create_cache(&decoding, 1);
+        check_about("%s, %s", golden->name, forks ? "forked" : "not forked");
+        decode_all(&decoding, forks ? fork : NULL);
+        for (int b = 0; b < STACK_BATCH && !forks; b++)
+            CHECK_INT(decoding.lengths[b], STACK_TIME);
+        check_about("%s", "");
+        destroy_decoding(&decoding);
     }
-    for (int b = 0; b < STACK_BATCH; b++)
-        CHECK_INT(lengths[b], STACK_TIME);
+}
+
+/* All sequences attend to one source, whose keys and values are in the cache once. */
+static void test_beams(const struct backend *backend, const struct golden_case *golden)
+{
+    rotary_error error;
+    static const int32_t fork[STACK_BATCH] = {2, 0, 0}, beyond[STACK_BATCH] = {0, 1, 3};
+    static struct decoding decoding;
+    decoding = (struct decoding){0};
+    struct fixture *fixture = &decoding.fixture;
+    fixture_create(fixture, backend, golden, false);
+    fixture->call.tokens.lengths = fixture->encoder_call.tokens.lengths = NULL;
+    fixture_forward(fixture);
+    struct matrix source = stack_output(fixture->encoder, STACK_SOURCE_ROWS);
+    size_t bytes = (size_t)(STACK_SOURCE_TIME * STACK_WIDTH) * rotary_dtype_size(source.dtype);
+    for (int b = 1; b < STACK_BATCH; b++)
+        must(backend->operations->copy(backend, (char *)source.data + (size_t)b * bytes, source.data, bytes,
+                                       &error),
+             &error);
+    fixture_write_input(fixture, fixture->stack, 0, STACK_ROWS);
+    must(stack_forward(fixture->stack, &fixture->parameters, &fixture->call, &error), &error);
+    fixture_read_output(fixture, decoding.wanted, STACK_ROWS);
+    create_cache(&decoding, STACK_BATCH);
+    check_about("%s", golden->name);
+    decode_all(&decoding, fork);
+    CHECK_INT(stack_cache_reorder(fixture->stack, &decoding.cache, decoding.lengths, beyond, &error) !=
+                  ROTARY_OK,
+              1);
+    CHECK(strstr(error.message, "sequence 2 continues sequence 3"));
     check_about("%s", "");
-    stack_cache_destroy(&cache);
-    backend_arena_free(backend, &arena);
-    fixture_destroy(&fixture);
+    destroy_decoding(&decoding);
 }
 
 /* Each sequence alone, without padding and unpacked, gives what it gave among the others. */
@@ -268,6 +353,8 @@ static void test_once(const struct backend *backend)
         test_inference(backend, golden);
         if (golden->causal && !golden->packed)
             test_decode(backend, golden);
+        if (golden->cross)
+            test_beams(backend, golden);
         if ((golden->lengths || golden->packed) && !golden->cross)
             test_separate(backend, golden);
         if (strcmp(golden->act, "relu") != 0) /* its kink would spoil finite differences */

@@ -181,10 +181,9 @@ static void test_decode(struct model *model)
     fill(model, 0.0);
     write_input(model, 0.0);
     loss(model, wanted);
-    must(stack_cache_create(&cache, model->stack, &error), &error);
-    stack_cache_carve(
-        &cache, model->stack,
-        (struct sublayer_cache_shape){.batch = BATCH, .capacity = TIME, .beams = 1, .count = TIME}, &arena);
+    const struct sublayer_cache_shape shape = {.batch = BATCH, .capacity = TIME, .beams = 1, .count = TIME};
+    must(stack_cache_create(&cache, model->stack, shape, &error), &error);
+    stack_cache_carve(&cache, model->stack, &arena);
     const struct stack_decode_call decode = {
         .batch = BATCH, .rows = ROWS, .counts = counts, .lengths = lengths, .cache = &cache};
     write_input(model, 0.0);

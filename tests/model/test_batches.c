@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Batches of a decoder: padded sequences with lengths, packed sequences and positions of tokens against runs
+ * of single sequences, loss and gradients; what a decoder refuses.
+ */
+#include "backend/every_backend.h"
+#include "support/check.h"
+#include "support/parameter_copy.h"
+
+#include "layer/encoding.h"
+#include "model/decoder_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VOCABULARY = 11, SEQUENCES = 3, TIME = 9, ROWS = SEQUENCES * TIME };
+static const int32_t lengths[SEQUENCES] = {4, 9, 1}, starts[SEQUENCES + 1] = {0, 4, 13, 14};
+enum { TOKENS = 14 };
+
+static struct decoder *create(const struct backend *backend, enum position position)
+{
+    struct decoder_config config;
+    decoder_config_default(&config);
+    config.vocab_size = VOCABULARY;
+    config.hidden_size = 32;
+    config.num_hidden_layers = 2;
+    config.num_key_value_heads = 2;
+    config.max_position_embeddings = 40;
+    config.position = (int)position;
+    config.hidden_act = ACTIVATION_GELU;
+    const struct decoder_limits limits = {
+        .batch = SEQUENCES, .time = TIME, .training = true, .packed = true, .positions = true};
+    struct decoder *decoder = NULL;
+    rotary_error error = {0};
+    if (!CHECK_INT(decoder_create(&decoder, backend, &config, limits, 4, &error), ROTARY_OK)) {
+        printf("%s\n", error.message);
+        exit(1);
+    }
+    return decoder;
+}
+
+/* Token and target of token t of a sequence. */
+static int32_t token(int64_t sequence, int64_t t)
+{
+    return (int32_t)((7 * sequence + 3 * t + t * t / 3) % VOCABULARY);
+}
+
+static int32_t target(int64_t sequence, int64_t t)
+{
+    return (int32_t)((5 * sequence + 2 * t + 1) % VOCABULARY);
+}
+
+/* Loss and, by adding to the gradients, backward pass. */
+static double run(struct decoder *decoder, const struct batch *batch)
+{
+    const struct decoder_call call = {.batch = batch, .backward = true, .gradient_scale = 0.25f};
+    struct loss_sums loss = {0};
+    rotary_error error = {0};
+    if (!CHECK_INT(decoder_run(decoder, &call, &loss, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    return loss.total;
+}
+
+static double run_separately(struct decoder *decoder)
+{
+    double total = 0.0;
+    for (int64_t s = 0; s < SEQUENCES; s++) {
+        int32_t tokens[TIME], targets[TIME];
+        for (int64_t t = 0; t < lengths[s]; t++) {
+            tokens[t] = token(s, t);
+            targets[t] = target(s, t);
+        }
+        const struct batch batch = {.input = {.batch = 1, .time = lengths[s], .tokens = tokens},
+                                    .classes = targets};
+        total += run(decoder, &batch);
+    }
+    return total;
+}
+
+/* Padding has tokens, which must change nothing. */
+static double run_padded(struct decoder *decoder, bool with_lengths)
+{
+    int32_t tokens[ROWS], targets[ROWS];
+    for (int64_t row = 0; row < ROWS; row++) {
+        bool padding = row % TIME >= lengths[row / TIME];
+        tokens[row] = padding ? (int32_t)(row % VOCABULARY) : token(row / TIME, row % TIME);
+        targets[row] = padding ? BATCH_IGNORED : target(row / TIME, row % TIME);
+    }
+    const struct batch batch = {.input = {.batch = SEQUENCES,
+                                          .time = TIME,
+                                          .tokens = tokens,
+                                          .lengths = with_lengths ? lengths : NULL},
+                                .classes = targets};
+    return run(decoder, &batch);
+}
+
+/* `shift`: all positions are given, and begin there; below 0: they are not. */
+static double run_packed(struct decoder *decoder, int32_t shift)
+{
+    int32_t tokens[TOKENS], targets[TOKENS], positions[TOKENS];
+    for (int64_t s = 0; s < SEQUENCES; s++)
+        for (int32_t row = starts[s]; row < starts[s + 1]; row++) {
+            tokens[row] = token(s, row - starts[s]);
+            targets[row] = target(s, row - starts[s]);
+            positions[row] = shift + row - starts[s];
+        }
+    const struct batch batch = {.input = {.batch = 1,
+                                          .time = TOKENS,
+                                          .tokens = tokens,
+                                          .starts = starts,
+                                          .sequences = SEQUENCES,
+                                          .positions = shift < 0 ? NULL : positions},
+                                .classes = targets};
+    return run(decoder, &batch);
+}
+
+/* Takes the gradients and sets them to zero. */
+static float *take_gradients(struct decoder *decoder)
+{
+    rotary_error error = {0};
+    struct parameters *parameters = decoder_parameters(decoder);
+    float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
+    CHECK_INT(parameters->backend->operations->clear(parameters->backend, parameters->gradients,
+                                                     (size_t)parameters->elements * sizeof(float), &error),
+              ROTARY_OK);
+    return gradients;
+}
+
+/* Compares with the norm of all gradients as the measure, and frees `got`. */
+static void compare(const struct decoder *decoder, float *got, const float *wanted, double bound)
+{
+    double difference = 0.0, norm = 0.0;
+    for (int64_t i = 0; i < decoder->parameters.elements; i++) {
+        difference += ((double)got[i] - (double)wanted[i]) * ((double)got[i] - (double)wanted[i]);
+        norm += (double)wanted[i] * (double)wanted[i];
+    }
+    CHECK(norm > 0.0);
+    CHECK_NEAR(sqrt(difference), 0.0, bound * sqrt(norm));
+    free(got);
+}
+
+/* RoPE's scores depend on distances alone; absolute positions are rows of a table. */
+static void test_shift(struct decoder *decoder, const float *wanted, double separate, double bound)
+{
+    enum position position = (enum position)decoder->config.position;
+    double shifted = run_packed(decoder, 17);
+    float *gradients = take_gradients(decoder);
+    if (position_encoding(position)->embedding == EMBEDDING_POSITION_NONE) {
+        CHECK_NEAR(shifted, separate, 10.0 * bound * separate);
+        compare(decoder, gradients, wanted, 10.0 * bound);
+        return;
+    }
+    CHECK(fabs(shifted - separate) > 1e-3 * separate);
+    free(gradients);
+}
+
+static void test_batches(const struct backend *backend)
+{
+    double bound = backend->storage == ROTARY_F32 ? 2e-6 : 2e-2;
+    for (int position = 0; position < POSITIONS; position++) {
+        struct decoder *decoder = create(backend, (enum position)position);
+        check_about("%s, %s", backend_about(backend), position_names[position]);
+        double separate = run_separately(decoder);
+        float *wanted = take_gradients(decoder);
+        for (int with_lengths = 0; with_lengths < 2; with_lengths++) {
+            CHECK_NEAR(run_padded(decoder, with_lengths), separate, bound * separate);
+            compare(decoder, take_gradients(decoder), wanted, bound);
+        }
+        double packed = run_packed(decoder, -1);
+        CHECK_NEAR(packed, separate, bound * separate);
+        float *gradients = take_gradients(decoder);
+        CHECK_NEAR(run_packed(decoder, 0), packed, 0.0);
+        compare(decoder, take_gradients(decoder), gradients, 0.0);
+        compare(decoder, gradients, wanted, bound);
+        test_shift(decoder, wanted, separate, bound);
+        free(wanted);
+        decoder_destroy(decoder);
+    }
+    check_about("%s", "");
+}
+
+static void refuse(struct decoder *decoder, const struct batch *batch, const char *message)
+{
+    const struct decoder_call call = {.batch = batch};
+    struct loss_sums loss = {0};
+    rotary_error error = {0};
+    CHECK(decoder_run(decoder, &call, &loss, &error) != ROTARY_OK);
+    check_about("%s", error.message);
+    CHECK(strstr(error.message, message));
+    check_about("%s", "");
+}
+
+static void test_refusals(void)
+{
+    rotary_error error = {0};
+    struct backend backend;
+    CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
+    struct decoder *decoder = create(&backend, POSITION_LEARNED);
+    const int32_t tokens[ROWS] = {0}, far[ROWS] = {39, 40}, negative[ROWS] = {0, -1},
+                  long_lengths[SEQUENCES] = {4, 10, 1}, unordered[] = {0, 5, 4, TOKENS}, late[] = {1, TOKENS};
+    const struct batch good = {.input = {.batch = SEQUENCES, .time = TIME, .tokens = tokens},
+                               .classes = tokens};
+    struct batch bad = good;
+    bad.input.segments = tokens;
+    refuse(decoder, &bad, "a decoder does not read them");
+    bad = good;
+    bad.source = good.input;
+    refuse(decoder, &bad, "a batch with a source");
+    bad = good;
+    bad.values = (const float[]){0.0f};
+    refuse(decoder, &bad, "a batch with real targets");
+    bad = good;
+    bad.classes = NULL;
+    refuse(decoder, &bad, "a batch with no classes");
+    bad = good;
+    bad.input.lengths = long_lengths;
+    refuse(decoder, &bad, "the length of sequence 1 is 10: wanted 0 to 9");
+    bad = good;
+    bad.input.positions = far;
+    refuse(decoder, &bad, "position 40: the model has positions 0 ... 39");
+    bad.input.positions = negative;
+    refuse(decoder, &bad, "the position of token 1 is -1");
+    bad = (struct batch){.input = {.batch = 1, .time = TOKENS, .tokens = tokens, .starts = unordered},
+                         .classes = tokens};
+    bad.input.sequences = 3;
+    refuse(decoder, &bad, "packed sequence 1 starts at 5 and ends at 4");
+    bad.input.starts = late;
+    bad.input.sequences = 1;
+    refuse(decoder, &bad, "from 0 to 14, the number of tokens");
+    bad.input.starts = starts;
+    bad.input.sequences = SEQUENCES;
+    bad.input.lengths = lengths;
+    refuse(decoder, &bad, "packed sequences with lengths");
+    decoder->limits.packed = decoder->limits.positions = false;
+    bad.input.lengths = NULL;
+    refuse(decoder, &bad, "the model was not created for them");
+    bad = good;
+    bad.input.positions = tokens;
+    refuse(decoder, &bad, "the model was not created for them");
+    decoder_destroy(decoder);
+    backend_destroy(&backend);
+}
+
+int main(void)
+{
+    on_every_backend(test_batches);
+    test_refusals();
+    return check_report();
+}
