@@ -55,6 +55,8 @@ static rotary_status encode_prompt(const struct generate_options *options, const
     if (status != ROTARY_OK)
         return status;
     text->length = counted.left_out;
+    if (text->length == 0) /* white space, to a tokenizer of words */
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the prompt has no tokens, wanted at least one");
     text->tokens = calloc((size_t)text->length + 1, sizeof *text->tokens);
     if (!text->tokens)
         return fail_memory(error);
