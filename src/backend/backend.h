@@ -42,7 +42,8 @@ struct backend_operations {
     rotary_status (*allocate)(const struct backend *backend, void **memory, size_t bytes, const char *what,
                               rotary_error *error);
     void (*release)(const struct backend *backend, void *memory);
-    /* From and to the host, and from memory to memory that does not overlap. */
+    /* From and to the host, whose memory is free again when the call returns; from memory to memory that does
+     * not overlap. */
     rotary_status (*write)(const struct backend *backend, void *to, const void *host, size_t bytes,
                            rotary_error *error);
     rotary_status (*read)(const struct backend *backend, void *host, const void *from, size_t bytes,

@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 /* The mask is a pure function of this and of an element's row and column: the backward pass draws it again
- * instead of storing it. kernel/layer/layer_kernels.h has the function (struct layer_mask). */
+ * instead of storing it. The same on every backend: an element is dropped if word column / 16 % 4 of the
+ * Philox block (base/random.h) row * 2^32 + column / 64 * 16 + column % 16, of the stream
+ * ROTARY_STREAM_DROPOUT with the site in the bits from the eighth on, is below probability * 2^32. */
 struct dropout {
     float probability; /* of dropping an element; 0 (always in evaluation) or outside (0, 1): no dropout */
     uint64_t seed;

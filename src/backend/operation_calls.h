@@ -6,7 +6,8 @@
  * Memory is the backend's (backend/backend.h) unless a member is said to be the host's. `storage` is the type
  * of stored activations, f32 or bf16; all arithmetic is f32. f32 rows are contiguous, rows of a struct matrix
  * are strided. A gradient of a parameter is added to (+=), and is NULL where it is not wanted; other outputs
- * are overwritten. Results depend on the arguments alone, not on the number of threads.
+ * are overwritten. Results depend on the arguments alone, not on the number of threads. Calls and the host's
+ * arrays in them may change as soon as an operation returns, though it may not be done.
  */
 #ifndef ROTARY_BACKEND_OPERATION_CALLS_H
 #define ROTARY_BACKEND_OPERATION_CALLS_H
