@@ -11,7 +11,7 @@
 struct generate_benchmark {
     int64_t problems, tokens; /* inputs: prompts of one token in a batch, and tokens generated for each */
     double seconds;           /* of generation, including the allocation of the KV cache */
-    double startup_seconds;   /* to create the model */
+    double startup_seconds;   /* to create the model and to generate a first token */
     double parameters, operations; /* of the model; of generation, as benchmark/operations.h counts them */
     struct limits limits;
 };
