@@ -35,6 +35,7 @@ enum { LINES = sizeof lines / sizeof lines[0] };
 
 static rotary_status create(struct task *task, rotary_error *error)
 {
+    task->shape.lengths = true;
     return bytes_create(&task->tokenizer, error);
 }
 
@@ -56,6 +57,7 @@ static void fill(const struct task *task, const struct task_place *place, const 
     struct token_list list = {.tokens = row->tokens, .capacity = time, .count = 1};
     row->tokens[0] = special.begin;
     (void)!tokenizer_encode(task->tokenizer, line, (int64_t)strlen(line), &list, NULL); /* bytes never fail */
+    *row->length = (int32_t)list.count;
     const int32_t last = list.left_out > 0 ? BATCH_IGNORED : special.end; /* a truncated line has no end */
     for (int64_t i = 0; i < time; i++) {
         if (i >= list.count)

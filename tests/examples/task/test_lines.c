@@ -46,14 +46,15 @@ static struct task *task_of(const struct run_config *config)
 }
 
 struct row {
-    int32_t tokens[TIME], classes[TIME];
+    int32_t tokens[TIME], classes[TIME], length;
 };
 
 static struct row row_at(const struct task *task, const struct task_place *place)
 {
     struct row row;
     memset(&row, 0x55, sizeof row);
-    task_fill(task, place, &(struct task_row){.tokens = row.tokens, .classes = row.classes});
+    task_fill(task, place,
+              &(struct task_row){.tokens = row.tokens, .classes = row.classes, .length = &row.length});
     return row;
 }
 
@@ -64,6 +65,7 @@ static void read_row(const struct task *task, const struct row *row, char line[T
     const struct special_tokens special = tokenizer_special(tokenizer);
     int64_t length = tokenizer_decode(tokenizer, row->tokens, TIME, line, TIME + 1);
     CHECK(length > 20 && length < TIME);
+    CHECK_INT(row->length, length + 1);
     CHECK_INT(row->tokens[0], special.begin);
     for (int i = 0; i < TIME; i++) {
         if (i > length)
@@ -116,6 +118,7 @@ static void test_epochs(void)
     config.task.sequence_length = 16;
     task = task_of(&config);
     const struct row row = row_at(task, &(struct task_place){.validation = true, .row = 2});
+    CHECK_INT(row.length, 16);
     CHECK_INT(row.tokens[15], ' ');
     CHECK_INT(row.classes[14], ' ');
     CHECK_INT(row.classes[15], BATCH_IGNORED);
