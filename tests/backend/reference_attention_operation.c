@@ -223,6 +223,10 @@ static struct reference_head head_load(const struct attention_plan *plan,
         .value = load_rows(plan, call->value, keys, call->keys_rotated ? NULL : &plan->value_rotation),
         .bias_stride = call->bias.query_stride,
         .distance_bias = distance_bias_of(call->distance_bias, h),
+        .dropout = call->dropout,
+        .head = h,
+        /* A packed sequence is numbered by its first query. */
+        .sequence = sequence.entry + sequence.first_query_row,
         .p = reference_doubles(keys.count),
         .d_softcap = reference_doubles(keys.count)};
     if (call->bias.data)
@@ -264,7 +268,8 @@ static rotary_attention_forward_call inputs_of(const rotary_attention_backward_c
                                            .key_lengths = call->key_lengths,
                                            .query_positions = call->query_positions,
                                            .key_positions = call->key_positions,
-                                           .distance_bias = call->distance_bias};
+                                           .distance_bias = call->distance_bias,
+                                           .dropout = call->dropout};
 }
 
 static void head_backward(const struct attention_plan *plan, const rotary_attention_backward_call *call,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/reference_scores.h"
 
+#include "base/random.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -103,6 +105,32 @@ static double log_sum_exp_of(const struct reference_head *head)
     return max + log(sum);
 }
 
+/* Words 0 and 1 of a block, as the seed of others. */
+static uint64_t seed_of(uint64_t seed, uint32_t step, uint64_t block)
+{
+    const struct rotary_random_key key = {seed, ROTARY_STREAM_ATTENTION_DROPOUT, step};
+    uint32_t words[4];
+    rotary_random_block(key, block, words);
+    return words[0] | (uint64_t)words[1] << 32;
+}
+
+/* The factor of the weight of query m and key n: 0 or 1 / (1 - probability). 16 random bits decide. */
+static double dropout_factor(const struct reference_head *head, int64_t m, int64_t n)
+{
+    const rotary_attention_dropout *dropout = &head->dropout;
+    double threshold = fmin(round((double)dropout->probability * 0x1p16), 0x1p16 - 1.0);
+    if (threshold == 0.0)
+        return 1.0;
+    uint64_t of_layer = seed_of(dropout->seed, dropout->step, dropout->site);
+    const struct rotary_random_key key = {
+        .seed = seed_of(of_layer, (uint32_t)head->head, (uint64_t)head->sequence),
+        .stream = ROTARY_STREAM_ATTENTION_DROPOUT};
+    uint32_t words[4];
+    rotary_random_block(key, (uint64_t)(m / 4) << 32 | (uint64_t)(n / 32 * 16 + n % 16), words);
+    uint32_t bits = words[m % 4] >> (n / 16 % 2 ? 16 : 0) & 0xffff;
+    return (double)bits < threshold ? 0.0 : 0x1p16 / (0x1p16 - threshold);
+}
+
 double reference_attend(const struct reference_head *head, int64_t m, double *context)
 {
     int64_t dim = head->config->head_dim;
@@ -111,7 +139,7 @@ double reference_attend(const struct reference_head *head, int64_t m, double *co
     subtract_and_exponentiate(head, log_sum_exp);
     for (int64_t n = 0; n < head->keys; n++)
         if (head->p[n] != 0.0)
-            add_scaled(context, head->p[n], head->value + n * dim, dim);
+            add_scaled(context, head->p[n] * dropout_factor(head, m, n), head->value + n * dim, dim);
     return log_sum_exp;
 }
 
@@ -124,16 +152,17 @@ void reference_attend_backward(const struct reference_head *head, int64_t m, dou
     double delta = 0.0;
     for (int64_t n = 0; n < head->keys; n++)
         if (head->p[n] != 0.0)
-            delta += head->p[n] * dot(d_context, head->value + n * dim, dim);
+            delta += head->p[n] * dropout_factor(head, m, n) * dot(d_context, head->value + n * dim, dim);
     for (int64_t n = 0; n < head->keys; n++) {
         if (head->p[n] == 0.0)
             continue;
-        double dp = dot(d_context, head->value + n * dim, dim);
+        double factor = dropout_factor(head, m, n);
+        double dp = factor * dot(d_context, head->value + n * dim, dim);
         double d_bias = head->p[n] * (dp - delta);
         double ds = (double)head->config->scale * d_bias * head->d_softcap[n];
         add_scaled(to->query + m * dim, ds, head->key + n * dim, dim);
         add_scaled(to->key + n * dim, ds, head->query + m * dim, dim);
-        add_scaled(to->value + n * dim, head->p[n], d_context, dim);
+        add_scaled(to->value + n * dim, head->p[n] * factor, d_context, dim);
         if (head->distance_bias.gradient) {
             float *entry = &head->distance_bias.gradient[entry_of(head, m, n)];
             *entry = (float)((double)*entry + d_bias);

@@ -16,7 +16,9 @@ struct reference_head {
     const float *bias; /* of the first query and key; NULL: none */
     int64_t bias_stride;
     rotary_attention_distance_bias distance_bias; /* of this head */
-    double *p, *d_softcap;                        /* [keys], of one query */
+    rotary_attention_dropout dropout;
+    int64_t head, sequence; /* what numbers the head and the sequence for dropout */
+    double *p, *d_softcap;  /* [keys], of one query */
 };
 
 /* Zeros, to be freed. */

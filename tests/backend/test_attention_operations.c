@@ -15,7 +15,7 @@ enum { QKV_COLUMNS = (HEADS + 2 * SHARED) * DIM, CONTEXT_COLUMNS = HEADS * DIM }
 
 struct attention_case {
     const char *name;
-    bool causal, rotate, rotate_values, packed, lengths, positions, distance_bias, cross;
+    bool causal, rotate, rotate_values, packed, lengths, positions, distance_bias, cross, dropout;
     rotary_pairing pairing;
     int64_t window;
     float softcap, scale;
@@ -31,6 +31,8 @@ static const struct attention_case cases[] = {
     {.name = "lengths", .rotate = true, .rotate_values = true, .lengths = true},
     {.name = "positions", .causal = true, .rotate = true, .rotate_values = true, .positions = true},
     {.name = "bias by distance", .causal = true, .rotate = true, .distance_bias = true},
+    {.name = "dropout", .causal = true, .rotate = true, .rotate_values = true, .dropout = true},
+    {.name = "dropout, packed", .rotate = true, .packed = true, .dropout = true},
     {.name = "keys of a source", .rotate = true, .rotate_values = true, .positions = true, .cross = true},
     {.name = "softcap", .causal = true, .rotate = true, .softcap = 2.5f, .scale = 0.4f},
 };
@@ -167,6 +169,9 @@ static void run_passes(const struct backend *backend, enum side side, const stru
                                                .query_positions = of->positions ? positions : NULL,
                                                .key_positions = of->positions ? positions : NULL,
                                                .distance_bias = distance_bias_on(of, t->distance_bias, side)};
+    if (of->dropout)
+        forward.dropout = backward.dropout =
+            (rotary_attention_dropout){.probability = 0.3f, .seed = 11, .step = 4, .site = 2};
     if (of->distance_bias)
         backward.distance_bias.gradient = floats_on(t->d_distance_bias, side);
     size_t forward_bytes = backend->operations->attention_forward_bytes(plan, &forward),
