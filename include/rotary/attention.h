@@ -96,9 +96,9 @@ typedef struct rotary_attention_bias {
 } rotary_attention_bias;
 
 /* A bias by distance, as relative attention biases are (T5, ALiBi): entry i of a head is added to the score
- * of query m and key n, by their positions, where n - m is first + i; after scale and softcap. Distances
- * beyond either end take the entry at that end, so one entry can stand for all distances from there on.
- * Entries mask as those of rotary_attention_bias do.
+ * of query m and key n, at the positions of the shape, where n - m is first + i; after scale and softcap.
+ * Distances beyond either end take the entry at that end, so one entry can stand for all distances from there
+ * on. Entries mask as those of rotary_attention_bias do.
  *
  * Where the largest entry of a head and the vectors are small, scores stay bounded, and attention is nearly
  * as fast as without. */

@@ -38,6 +38,47 @@ static void make_table(struct reference_case *c, enum pattern pattern, bool shar
     c->distance_bias.head_stride = stride;
 }
 
+/* sum(output_gradient * output) with the table moved along a direction. */
+static double moved(const struct reference_case *c, struct reference_tensors *t, const double *table,
+                    const double *direction, double step)
+{
+    struct reference_case other = *c;
+    int64_t count = reference_distance_size(c);
+    double *to = malloc((size_t)count * sizeof *to), sum = 0;
+    if (!to)
+        abort();
+    for (int64_t i = 0; i < count; i++)
+        to[i] = table[i] + step * direction[i];
+    other.distance_bias.data = to;
+    reference_run(&other, t, false, false);
+    for (int64_t i = 0; i < reference_query_size(c); i++)
+        sum += t->output_gradient[i] * t->output[i];
+    free(to);
+    return sum;
+}
+
+/* The library's gradient along a random direction against central differences of the forward reference. */
+static void check_derivative(const struct reference_case *c, struct reference_tensors *t, uint64_t seed)
+{
+    int64_t count = reference_distance_size(c);
+    double *direction = malloc((size_t)count * sizeof *direction), inner = 0, size = 0, step = 1e-5;
+    if (!direction)
+        abort();
+    for (int64_t i = 0; i < count; i++) {
+        bool gap =
+            c->distance_bias.head_stride && i % c->distance_bias.head_stride >= c->distance_bias.distances;
+        direction[i] = gap ? 0 : (double)check_random(seed, (uint64_t)i, 0);
+        inner += gap ? 0 : direction[i] * t->distance_gradient[i];
+        size += gap ? 0 : t->distance_gradient[i] * t->distance_gradient[i];
+    }
+    double derivative = (moved(c, t, c->distance_bias.data, direction, step) -
+                         moved(c, t, c->distance_bias.data, direction, -step)) /
+                        (2 * step);
+    CHECK_NEAR(inner, derivative,
+               1e-5 * sqrt(size * (double)count) + 1e-7 * (double)(c->batch * c->heads * c->queries));
+    free(direction);
+}
+
 static void try_case(struct reference_case c, enum pattern pattern, bool shared, uint64_t seed)
 {
     rotary_isa isas[6];
@@ -58,6 +99,8 @@ static void try_case(struct reference_case c, enum pattern pattern, bool shared,
         struct trial_plan plan = trial_plan_make(&c, isas[i], 2);
         trial_run(&c, &plan, &results.got, true);
         trial_compare_all(&c, &results, true);
+        if (!c.bf16 && pattern == SMALL && c.distance_bias.distances > 1) /* of one entry it is 0 */
+            check_derivative(&c, &results.got, seed + 3);
         trial_plan_free(&plan);
     }
     trial_results_free(&results);

@@ -171,6 +171,25 @@ static void try_forward(const rotary_attention *attention, struct buffers *b)
     call = forward_call(b);
     call.bias = (rotary_attention_bias){b->query, 0, 0, -TIME};
     refuse_forward(attention, call, "bias has a query_stride of -6; wanted 0 (shared) or more");
+    const rotary_attention_distance_bias biases[] = {{b->query, 0, 0, 0, NULL},
+                                                     {b->query, 4, INT64_MIN, 0, NULL},
+                                                     {b->query, 4, 0, 3, NULL},
+                                                     {NULL, 4, 0, 4, b->output}};
+    const char *const messages[] = {"distance_bias has 0 distances; wanted 1 ... 4294967296",
+                                    "distance_bias has -9223372036854775808 as its first distance",
+                                    "distance_bias has a head_stride of 3; wanted 0 (shared), or 4 or more",
+                                    "distance_bias has a gradient but no data"};
+    for (int i = 0; i < 4; i++) {
+        call = forward_call(b);
+        call.distance_bias = biases[i];
+        refuse_forward(attention, call, messages[i]);
+    }
+    const float probabilities[] = {1.0f, -0.25f, NAN};
+    for (int i = 0; i < 3; i++) {
+        call = forward_call(b);
+        call.dropout.probability = probabilities[i];
+        refuse_forward(attention, call, "dropout has a probability of");
+    }
     call = forward_call(b);
     call.key_lengths = (const int64_t[]){TIME, TIME + 1};
     refuse_forward(attention, call, "key_lengths[1] is 7; wanted 0 ... 6");

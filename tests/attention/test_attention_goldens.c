@@ -3,9 +3,9 @@
  * Outputs and gradients of attention against PyTorch's autograd in double precision, at every instruction
  * set.
  */
+#include "attention/golden_numbers.h"
 #include "support/check.h"
 
-#include <math.h>
 #include <rotary/attention.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,31 +13,6 @@
 #include "attention/attention_goldens.h"
 
 enum { LONG = BATCH * TIME * HEADS * DIM, SHORT = BATCH * TIME * PAIRS * DIM, SCORES = HEADS * TIME * TIME };
-
-/* As numbers() in make_attention_goldens.py. */
-static float *numbers(int64_t seed, int64_t count)
-{
-    float *made = malloc((size_t)count * sizeof *made);
-    for (int64_t j = 0; j < count; j++) {
-        int64_t i = j + 100003 * seed;
-        uint32_t hash = 1103515245u * (uint32_t)i + 12345u;
-        made[j] = (float)((int)(hash >> 8 & 0xffff) - 32768) / 32768.0f * ldexpf(1.0f, (int)(i % 4) - 2);
-    }
-    return made;
-}
-
-/* Numbers are below 2, so a score of DIM products, 1 / sqrt(DIM) of their sum, is at most 23, and off by DIM
- * + 8 roundings of that: 5.5e-5. p is off by twice as much of itself. Outputs and gradients are sums
- * of products with p, which cancel to no less than half of the largest sample here: 4 times 5.5e-5 of
- * it. */
-static void check_samples(const float *got, int64_t count, const double *wanted)
-{
-    double largest = 0;
-    for (int j = 0; j < SAMPLES; j++)
-        largest = fmax(largest, fabs(wanted[j]));
-    for (int j = 0; j < SAMPLES; j++)
-        CHECK_NEAR((double)got[j * 613 % count], wanted[j], 2.2e-4 * largest);
-}
 
 static rotary_attention_const_view view(const float *data, int64_t heads)
 {
@@ -71,11 +46,12 @@ static void test_golden(const struct golden *golden, rotary_isa isa)
     config.value_rope = golden->roper ? rope : NULL;
     config.isa = isa;
     CHECK_INT(rotary_attention_create(&attention, &config, NULL), ROTARY_OK);
-    float *query = numbers(1, LONG), *key = numbers(2, SHORT), *value = numbers(3, SHORT);
-    float *gradient = numbers(4, LONG), *bias = numbers(5, SCORES);
-    float *output = numbers(6, LONG), *logs = numbers(7, BATCH * HEADS * TIME);
-    float *query_gradient = numbers(6, LONG), *key_gradient = numbers(6, SHORT),
-          *value_gradient = numbers(6, SHORT);
+    float *query = golden_numbers(1, LONG), *key = golden_numbers(2, SHORT),
+          *value = golden_numbers(3, SHORT);
+    float *gradient = golden_numbers(4, LONG), *bias = golden_numbers(5, SCORES);
+    float *output = golden_numbers(6, LONG), *logs = golden_numbers(7, BATCH * HEADS * TIME);
+    float *query_gradient = golden_numbers(6, LONG), *key_gradient = golden_numbers(6, SHORT),
+          *value_gradient = golden_numbers(6, SHORT);
     rotary_attention_shape shape = {BATCH, TIME, TIME, 0, 0};
     size_t bytes =
         rotary_attention_forward_bytes(attention, shape) + rotary_attention_backward_bytes(attention, shape);
@@ -105,10 +81,10 @@ static void test_golden(const struct golden *golden, rotary_isa isa)
                                                .workspace = workspace,
                                                .bias = added};
     CHECK_INT(rotary_attention_backward(attention, &backward, NULL), ROTARY_OK);
-    check_samples(output, LONG, golden->output);
-    check_samples(query_gradient, LONG, golden->query);
-    check_samples(key_gradient, SHORT, golden->key);
-    check_samples(value_gradient, SHORT, golden->value);
+    check_samples(output, LONG, golden->output, SAMPLES);
+    check_samples(query_gradient, LONG, golden->query, SAMPLES);
+    check_samples(key_gradient, SHORT, golden->key, SAMPLES);
+    check_samples(value_gradient, SHORT, golden->value, SAMPLES);
     float *all[] = {query,  key,  value,          gradient,     bias,
                     output, logs, query_gradient, key_gradient, value_gradient};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

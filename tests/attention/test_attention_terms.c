@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What terms of attention must keep: the same bits for any number of threads; gradients of a distance bias
+ * that accumulate, and are those of the sequences alone where sequences are packed; masks of packed sequences
+ * that are those of a batch; decoding that equals the forward pass.
+ */
+#include "attention/trial.h"
+#include "support/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADS = 4, SHARED = 2, DIM = 16, DISTANCES = 61, FIRST = -45 };
+
+struct tensors {
+    int64_t batch, queries, keys;
+    float *query, *key, *value, *output, *output_gradient, *log_sum_exp;
+    float *query_gradient, *key_gradient, *value_gradient;
+    float *table, *table_gradient;
+};
+
+static float *make(int64_t count, uint64_t seed)
+{
+    float *made = trial_memory((size_t)count * sizeof *made);
+    for (int64_t i = 0; i < count; i++)
+        made[i] = seed ? check_random(seed, (uint64_t)i, 0) : 0;
+    return made;
+}
+
+static struct tensors make_tensors(int64_t batch, int64_t queries, int64_t keys)
+{
+    int64_t of_query = batch * queries * HEADS * DIM, of_key = batch * keys * SHARED * DIM;
+    return (struct tensors){
+        .batch = batch,
+        .queries = queries,
+        .keys = keys,
+        .query = make(of_query, 1),
+        .key = make(of_key, 2),
+        .value = make(of_key, 3),
+        .output = make(of_query, 0),
+        .output_gradient = make(of_query, 4),
+        .log_sum_exp = make(batch * HEADS * queries, 0),
+        .query_gradient = make(of_query, 0),
+        .key_gradient = make(of_key, 0),
+        .value_gradient = make(of_key, 0),
+        .table = make(HEADS * DISTANCES, 5),
+        .table_gradient = make(HEADS * DISTANCES, 0),
+    };
+}
+
+static void free_tensors(struct tensors *t)
+{
+    float *all[] = {t->query,           t->key,         t->value,          t->output,
+                    t->output_gradient, t->log_sum_exp, t->query_gradient, t->key_gradient,
+                    t->value_gradient,  t->table,       t->table_gradient};
+    for (int i = 0; i < 11; i++)
+        free(all[i]);
+}
+
+static rotary_attention_view view(float *data, int64_t time, int64_t heads)
+{
+    return (rotary_attention_view){data, time * heads * DIM, heads * DIM, DIM};
+}
+
+static rotary_attention_const_view given(const float *data, int64_t time, int64_t heads)
+{
+    return (rotary_attention_const_view){data, time * heads * DIM, heads * DIM, DIM};
+}
+
+static rotary_attention *make_attention(rotary_isa isa, int threads)
+{
+    rotary_attention_config config;
+    rotary_attention *attention = NULL;
+    rotary_attention_config_default(&config);
+    config.heads = HEADS;
+    config.key_value_heads = SHARED;
+    config.head_dim = DIM;
+    config.causal = true;
+    config.threads = threads;
+    config.isa = isa;
+    CHECK_INT(rotary_attention_create(&attention, &config, NULL), ROTARY_OK);
+    return attention;
+}
+
+/* Forward and backward with a distance bias and, if wanted, dropout. */
+static void run(const rotary_attention *attention, struct tensors *t, float probability,
+                rotary_attention_packed_sequences packed_sequences)
+{
+    rotary_error error = {0};
+    rotary_attention_shape shape = {t->batch, t->queries, t->keys, t->keys - t->queries, 0};
+    rotary_attention_distance_bias bias = {t->table, DISTANCES, FIRST, DISTANCES, t->table_gradient};
+    rotary_attention_dropout dropout = {.probability = probability, .seed = 7, .step = 1, .site = 4};
+    rotary_attention_forward_call forward = {
+        .struct_size = sizeof forward,
+        .shape = shape,
+        .query = given(t->query, t->queries, HEADS),
+        .key = given(t->key, t->keys, SHARED),
+        .value = given(t->value, t->keys, SHARED),
+        .output = view(t->output, t->queries, HEADS),
+        .log_sum_exp = t->log_sum_exp,
+        .packed_sequences = packed_sequences,
+        .distance_bias = bias,
+        .dropout = dropout,
+    };
+    forward.workspace = trial_memory(rotary_attention_forward_call_bytes(attention, &forward));
+    if (!CHECK_INT(rotary_attention_forward(attention, &forward, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    free(forward.workspace);
+    rotary_attention_backward_call backward = {
+        .struct_size = sizeof backward,
+        .shape = shape,
+        .query = forward.query,
+        .key = forward.key,
+        .value = forward.value,
+        .output = given(t->output, t->queries, HEADS),
+        .output_gradient = given(t->output_gradient, t->queries, HEADS),
+        .log_sum_exp = t->log_sum_exp,
+        .query_gradient = view(t->query_gradient, t->queries, HEADS),
+        .key_gradient = view(t->key_gradient, t->keys, SHARED),
+        .value_gradient = view(t->value_gradient, t->keys, SHARED),
+        .packed_sequences = packed_sequences,
+        .distance_bias = bias,
+        .dropout = dropout,
+    };
+    backward.workspace = trial_memory(rotary_attention_backward_call_bytes(attention, &backward));
+    if (!CHECK_INT(rotary_attention_backward(attention, &backward, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    free(backward.workspace);
+}
+
+static void check_equal(const char *name, const float *a, const float *b, int64_t count)
+{
+    if (!CHECK(memcmp(a, b, (size_t)count * sizeof *a) == 0))
+        printf("  %s differs\n", name);
+}
+
+/* Several blocks of queries and of keys, and more than one round of work items. */
+static void try_threads(rotary_isa isa)
+{
+    struct tensors one = make_tensors(1, 1100, 2100), three = make_tensors(1, 1100, 2100);
+    rotary_attention *attention = make_attention(isa, 1);
+    run(attention, &one, 0.125f, (rotary_attention_packed_sequences){0});
+    rotary_attention_destroy(attention);
+    attention = make_attention(isa, 3);
+    run(attention, &three, 0.125f, (rotary_attention_packed_sequences){0});
+    check_equal("output", one.output, three.output, 1100 * HEADS * DIM);
+    check_equal("query gradient", one.query_gradient, three.query_gradient, 1100 * HEADS * DIM);
+    check_equal("key gradient", one.key_gradient, three.key_gradient, 2100 * SHARED * DIM);
+    check_equal("value gradient", one.value_gradient, three.value_gradient, 2100 * SHARED * DIM);
+    check_equal("distance gradient", one.table_gradient, three.table_gradient, HEADS * DISTANCES);
+    /* Once more adds the same again. */
+    run(attention, &three, 0.125f, (rotary_attention_packed_sequences){0});
+    bool some = false;
+    for (int i = 0; i < HEADS * DISTANCES; i++) {
+        CHECK(three.table_gradient[i] == 2 * one.table_gradient[i]);
+        some = some || one.table_gradient[i] != 0;
+    }
+    CHECK(some);
+    rotary_attention_destroy(attention);
+    free_tensors(&one);
+    free_tensors(&three);
+}
+
+/* Packed sequences get the gradient of the sequences alone, to the bit. */
+static void try_packed(rotary_isa isa)
+{
+    enum { SEQUENCES = 5, TOTAL = 150 };
+    const int32_t starts[SEQUENCES + 1] = {0, 8, 8, 39, 140, TOTAL};
+    rotary_attention *attention = make_attention(isa, 3);
+    struct tensors packed = make_tensors(1, TOTAL, TOTAL), all = make_tensors(1, TOTAL, TOTAL);
+    run(attention, &packed, 0, (rotary_attention_packed_sequences){starts, NULL, SEQUENCES});
+    for (int i = 0; i < SEQUENCES; i++) {
+        struct tensors one = all;
+        int64_t query = starts[i] * HEADS * DIM, key = starts[i] * SHARED * DIM;
+        one.queries = one.keys = starts[i + 1] - starts[i];
+        one.query += query, one.output += query, one.output_gradient += query, one.query_gradient += query;
+        one.key += key, one.value += key, one.key_gradient += key, one.value_gradient += key;
+        run(attention, &one, 0, (rotary_attention_packed_sequences){0});
+    }
+    check_equal("packed output", packed.output, all.output, TOTAL * HEADS * DIM);
+    check_equal("packed key gradient", packed.key_gradient, all.key_gradient, TOTAL * SHARED * DIM);
+    check_equal("packed distance gradient", packed.table_gradient, all.table_gradient, HEADS * DISTANCES);
+    rotary_attention_destroy(attention);
+    free_tensors(&packed);
+    free_tensors(&all);
+}
+
+/* The mask of a packed sequence whose first query is token 6 is that of sequence 6 of a batch. */
+static void try_packed_mask(rotary_isa isa)
+{
+    enum { START = 6, TIME = 40, TOTAL = START + TIME, BATCH = START + 1 };
+    const int32_t starts[3] = {0, START, TOTAL};
+    rotary_attention *attention = make_attention(isa, 2);
+    struct tensors packed = make_tensors(1, TOTAL, TOTAL), batch = make_tensors(BATCH, TIME, TIME);
+    int64_t query = TIME * HEADS * DIM, key = TIME * SHARED * DIM;
+    for (int i = 0; i < BATCH; i++) {
+        memcpy(batch.query + i * query, packed.query + START * HEADS * DIM, (size_t)query * sizeof(float));
+        memcpy(batch.output_gradient + i * query, packed.output_gradient + START * HEADS * DIM,
+               (size_t)query * sizeof(float));
+        memcpy(batch.key + i * key, packed.key + START * SHARED * DIM, (size_t)key * sizeof(float));
+        memcpy(batch.value + i * key, packed.value + START * SHARED * DIM, (size_t)key * sizeof(float));
+    }
+    run(attention, &packed, 0.5f, (rotary_attention_packed_sequences){starts, NULL, 2});
+    run(attention, &batch, 0.5f, (rotary_attention_packed_sequences){0});
+    check_equal("masked output", packed.output + START * HEADS * DIM, batch.output + START * query, query);
+    check_equal("masked gradient", packed.key_gradient + START * SHARED * DIM,
+                batch.key_gradient + START * key, key);
+    CHECK(memcmp(batch.output, batch.output + query, (size_t)query * sizeof(float)) != 0);
+    rotary_attention_destroy(attention);
+    free_tensors(&packed);
+    free_tensors(&batch);
+}
+
+/* A prompt, then a few tokens at a time, then one at a time. */
+static void try_decode(rotary_isa isa)
+{
+    enum { TIME = 90 };
+    rotary_attention *attention = make_attention(isa, 2);
+    struct tensors t = make_tensors(1, TIME, TIME);
+    run(attention, &t, 0, (rotary_attention_packed_sequences){0});
+    float *keys = make(TIME * SHARED * DIM, 0), *values = make(TIME * SHARED * DIM, 0),
+          *output = make(TIME * HEADS * DIM, 0);
+    void *workspace = trial_memory(rotary_attention_decode_bytes(attention, 1, TIME, TIME));
+    for (int64_t length = 0, queries = 70; length < TIME; length += queries, queries = length < 80 ? 3 : 1) {
+        rotary_error error = {0};
+        rotary_attention_decode_call call = {
+            .struct_size = sizeof call,
+            .batch = 1,
+            .queries = queries,
+            .capacity = TIME,
+            .lengths = &length,
+            .query = given(t.query + length * HEADS * DIM, queries, HEADS),
+            .key = given(t.key + length * SHARED * DIM, queries, SHARED),
+            .value = given(t.value + length * SHARED * DIM, queries, SHARED),
+            .key_cache = view(keys, TIME, SHARED),
+            .value_cache = view(values, TIME, SHARED),
+            .output = view(output + length * HEADS * DIM, queries, HEADS),
+            .workspace = workspace,
+            .distance_bias = {t.table, DISTANCES, FIRST, DISTANCES, NULL},
+        };
+        if (!CHECK_INT(rotary_attention_decode(attention, &call, &error), ROTARY_OK))
+            printf("%s\n", error.message);
+    }
+    for (int i = 0; i < TIME * HEADS * DIM; i++)
+        CHECK(fabsf(output[i] - t.output[i]) <= 2e-6f);
+    free(keys);
+    free(values);
+    free(output);
+    free(workspace);
+    rotary_attention_destroy(attention);
+    free_tensors(&t);
+}
+
+int main(void)
+{
+    rotary_isa isas[6];
+    int count = trial_isas(isas);
+    for (int i = 0; i < count; i++) {
+        check_about("%s", rotary_isa_name(isas[i]));
+        try_threads(isas[i]);
+        try_packed(isas[i]);
+        try_packed_mask(isas[i]);
+        try_decode(isas[i]);
+    }
+    return check_report();
+}
