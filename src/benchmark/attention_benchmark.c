@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-const char *const attention_rotation_names[] = {"none", "RoPE", "RoPER", NULL};
+const char *const attention_rotation_names[] = {"none", "RoPE", "RoPER", "biased", NULL};
 
 /* Inputs and outputs of the calls, shared by all rotations. */
 struct tensors {
@@ -17,6 +17,7 @@ struct tensors {
     void *qkv, *qkv_gradient; /* [batch, time, 3, heads, head_dim], or [tokens, 3, heads, head_dim] */
     void *output, *output_gradient;
     float *log_sum_exp;
+    float *biases, *bias_gradient; /* [heads, 2 time - 1] */
     void *workspace;
     size_t workspace_bytes;
 };
@@ -83,6 +84,11 @@ static rotary_attention_shape shape_of(const struct attention_benchmark *benchma
     return (rotary_attention_shape){.batch = 1, .queries = tokens, .keys = tokens};
 }
 
+static int64_t distances_of(const struct attention_benchmark *benchmark)
+{
+    return 2 * benchmark->time - 1;
+}
+
 static void carve(struct tensors *tensors, const struct attention_benchmark *benchmark, rotary_dtype dtype,
                   struct rotary_arena *arena)
 {
@@ -95,6 +101,9 @@ static void carve(struct tensors *tensors, const struct attention_benchmark *ben
     tensors->output = rotary_arena_push(arena, count, size);
     tensors->output_gradient = rotary_arena_push(arena, count, size);
     tensors->log_sum_exp = rotary_arena_push(arena, rows * benchmark->heads, sizeof(float));
+    tensors->biases = rotary_arena_push(arena, benchmark->heads * distances_of(benchmark), sizeof(float));
+    tensors->bias_gradient =
+        rotary_arena_push(arena, benchmark->heads * distances_of(benchmark), sizeof(float));
     tensors->workspace = rotary_arena_push(arena, (int64_t)tensors->workspace_bytes, 1);
 }
 
@@ -150,6 +159,15 @@ static void plan_calls(struct attention_job *job, const struct attention_benchma
     };
 }
 
+static void add_bias(struct attention_job *job, const struct attention_benchmark *benchmark,
+                     const struct tensors *tensors)
+{
+    int64_t distances = distances_of(benchmark);
+    job->forward.distance_bias = (rotary_attention_distance_bias){
+        tensors->biases, distances, 1 - benchmark->time, distances, tensors->bias_gradient};
+    job->backward.distance_bias = job->forward.distance_bias;
+}
+
 static rotary_status measure(struct attention_benchmark *benchmark, struct attention_job *jobs,
                              struct matmul_limit *matmul, const struct timing_plan *plan, rotary_error *error)
 {
@@ -163,6 +181,8 @@ static rotary_status measure(struct attention_benchmark *benchmark, struct atten
     }
     forward[ATTENTION_ROPER].baseline = &forward[ATTENTION_ROPE];
     forward_backward[ATTENTION_ROPER].baseline = &forward_backward[ATTENTION_ROPE];
+    forward[ATTENTION_BIASED].baseline = &forward[ATTENTION_ROPE];
+    forward_backward[ATTENTION_BIASED].baseline = &forward_backward[ATTENTION_ROPE];
     rotary_status status = timing_run(items, 1 + 2 * ATTENTION_ROTATIONS, plan, &benchmark->rounds, error);
     if (status != ROTARY_OK)
         return status;
@@ -172,6 +192,8 @@ static rotary_status measure(struct attention_benchmark *benchmark, struct atten
     }
     benchmark->forward_ratio = forward[ATTENTION_ROPER].ratio.median;
     benchmark->forward_backward_ratio = forward_backward[ATTENTION_ROPER].ratio.median;
+    benchmark->biased_forward_ratio = forward[ATTENTION_BIASED].ratio.median;
+    benchmark->biased_forward_backward_ratio = forward_backward[ATTENTION_BIASED].ratio.median;
     benchmark->matmul_rate = matmul_limit_operations() / items[0].timing.best;
     return ROTARY_OK;
 }
@@ -191,8 +213,12 @@ static void measure_workspace(struct tensors *tensors, const struct attention_be
         packed = (rotary_attention_packed_sequences){0};
     const rotary_attention_forward_call forward_call = {
         .struct_size = sizeof forward_call, .shape = tensors->shape, .packed_sequences = packed};
+    float some = 0; /* whether there is a bias and its gradient matters, not where they are */
     const rotary_attention_backward_call backward_call = {
-        .struct_size = sizeof backward_call, .shape = tensors->shape, .packed_sequences = packed};
+        .struct_size = sizeof backward_call,
+        .shape = tensors->shape,
+        .packed_sequences = packed,
+        .distance_bias = {.data = &some, .gradient = &some}};
     for (int i = 0; i < ATTENTION_ROTATIONS; i++) {
         const struct backend_operations *operations = jobs[i].position.backend->operations;
         const struct attention_plan *plan = jobs[i].position.attention;
@@ -228,6 +254,7 @@ static rotary_status allocate(struct tensors *tensors, const struct attention_be
         fill_starts(tensors->starts, benchmark);
     int64_t count = tensors->shape.batch * tensors->shape.queries * benchmark->heads * benchmark->head_dim;
     benchmark_fill(tensors->qkv, dtype, 3 * count, 1);
+    benchmark_fill(tensors->biases, ROTARY_F32, benchmark->heads * distances_of(benchmark), 3);
     benchmark_fill(tensors->output_gradient, dtype, count, 2);
     return ROTARY_OK;
 }
@@ -249,6 +276,7 @@ rotary_status benchmark_attention(struct attention_benchmark *benchmark, const s
     if (status == ROTARY_OK) {
         for (int i = 0; i < ATTENTION_ROTATIONS; i++)
             plan_calls(&jobs[i], benchmark, &tensors, backend->storage);
+        add_bias(&jobs[ATTENTION_BIASED], benchmark, &tensors);
         benchmark->operations = 0;
         for (int64_t sequence = 0; sequence < benchmark->batch; sequence++) {
             double time = (double)tokens_of(benchmark, sequence);

@@ -25,7 +25,14 @@ struct rope_benchmark {
 ROTARY_CHECKED rotary_status benchmark_rope(struct rope_benchmark *benchmark, const struct backend *backend,
                                             const struct timing_plan *plan, rotary_error *error);
 
-enum attention_rotation { ATTENTION_NONE, ATTENTION_ROPE, ATTENTION_ROPER, ATTENTION_ROTATIONS };
+/* ATTENTION_BIASED is RoPE with a bias by distance, and its gradient. */
+enum attention_rotation {
+    ATTENTION_NONE,
+    ATTENTION_ROPE,
+    ATTENTION_ROPER,
+    ATTENTION_BIASED,
+    ATTENTION_ROTATIONS
+};
 extern const char *const attention_rotation_names[];
 
 /* Causal attention in backend->storage. Operations count visible keys alone: for a sequence of `time` tokens
@@ -39,6 +46,7 @@ struct attention_benchmark {
     int64_t rounds;
     struct timing forward[ATTENTION_ROTATIONS], forward_backward[ATTENTION_ROTATIONS];
     double forward_ratio, forward_backward_ratio; /* RoPER's time divided by RoPE's, median over rounds */
+    double biased_forward_ratio, biased_forward_backward_ratio; /* the same with a bias */
     double operations;  /* of the forward pass; forward and backward have 3.5 times as many */
     double matmul_rate; /* operations per second of a large matmul alone */
 };

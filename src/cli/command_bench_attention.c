@@ -42,17 +42,21 @@ static void print_row(const void *result, const struct backend *backend)
     }
     printf("  RoPER / RoPE, median of paired times: forward %.3f, with backward %.3f\n", row->forward_ratio,
            row->forward_backward_ratio);
+    printf("  biased / RoPE, median of paired times: forward %.3f, with backward %.3f\n",
+           row->biased_forward_ratio, row->biased_forward_backward_ratio);
 }
 
 static json_t *row_json(const void *result, const struct backend *backend)
 {
     const struct attention_benchmark *row = result;
-    json_t *object = json_pack(
-        "{s:[I, I, I, I], s:I, s:s, s:I, s:f, s:f, s:f, s:f}", "shape", (json_int_t)row->batch,
-        (json_int_t)row->heads, (json_int_t)row->time, (json_int_t)row->head_dim, "shortest",
-        (json_int_t)row->shortest, "precision", rotary_dtype_name(backend->storage), "rounds",
-        (json_int_t)row->rounds, "roper_forward_ratio", row->forward_ratio, "roper_forward_backward_ratio",
-        row->forward_backward_ratio, "forward_operations", row->operations, "matmul_rate", row->matmul_rate);
+    json_t *object = json_pack("{s:[I, I, I, I], s:I, s:s, s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "shape",
+                               (json_int_t)row->batch, (json_int_t)row->heads, (json_int_t)row->time,
+                               (json_int_t)row->head_dim, "shortest", (json_int_t)row->shortest, "precision",
+                               rotary_dtype_name(backend->storage), "rounds", (json_int_t)row->rounds,
+                               "roper_forward_ratio", row->forward_ratio, "roper_forward_backward_ratio",
+                               row->forward_backward_ratio, "biased_forward_ratio", row->biased_forward_ratio,
+                               "biased_forward_backward_ratio", row->biased_forward_backward_ratio,
+                               "forward_operations", row->operations, "matmul_rate", row->matmul_rate);
     for (int i = 0; i < ATTENTION_ROTATIONS && object; i++)
         json_object_set_new(object, attention_rotation_names[i],
                             json_pack("{s:o, s:o}", "forward", bench_timing(&row->forward[i]),
@@ -92,11 +96,10 @@ const struct command command_bench_attention = {
     .name = "bench attention",
     .operands = "",
     .summary = "times causal attention beside a large matmul",
-    .more =
-        "Forward, and forward with backward, without rotation, with RoPE and with RoPER, alternating "
-        "with a large matmul; the share of its rate is printed. Packed sequences have each length about as "
-        "often. Operations count visible keys only: 2 B "
-        "H T (T + 1) D forward, 3.5 times as many with the backward pass.",
+    .more = "Forward, and forward with backward, without rotation, with RoPE, with RoPER, and with RoPE and "
+            "a bias by distance (biased), alternating with a large matmul; the share of its rate is printed. "
+            "Packed sequences have each length about as often. Operations count visible keys only: 2 B H T "
+            "(T + 1) D forward, 3.5 times as many with the backward pass.",
     .example = "rotary bench attention --shape 1,1,131072,128\n"
                "times one head of a long sequence",
     .options = attention_table,

@@ -237,6 +237,7 @@ says "f16  interleaved"
 does 0 bench attention --shape 2,3,17,10 --seconds 0
 does 0 bench attention --shape 9,3,17,10,5 --seconds 0
 says "RoPER"
+says "biased / RoPE"
 does 0 bench decode --shape 2,6,3,17,10 --seconds 0
 says "read only"
 
