@@ -5,6 +5,7 @@
 #ifndef ROTARY_LAYER_ATTENTION_VIEWS_H
 #define ROTARY_LAYER_ATTENTION_VIEWS_H
 
+#include "backend/dropout.h"
 #include "backend/matrix.h"
 
 #include <rotary/attention.h>
@@ -18,6 +19,13 @@ static inline rotary_attention_view heads_of(struct matrix matrix, int64_t time,
                                    .batch_stride = time * matrix.stride,
                                    .time_stride = matrix.stride,
                                    .head_stride = head_dim};
+}
+
+/* Dropout of attention weights: it has masks of its own, whatever else is dropped at the site. */
+static inline rotary_attention_dropout weights_dropout(struct dropout dropout)
+{
+    return (rotary_attention_dropout){
+        .probability = dropout.probability, .seed = dropout.seed, .step = dropout.step, .site = dropout.site};
 }
 
 static inline rotary_attention_const_view const_view(rotary_attention_view view)

@@ -253,6 +253,7 @@ static rotary_status attend(const struct cross_attention *layer, const struct su
         .output = heads_of(layer->context, time, 0, dim),
         .log_sum_exp = layer->log_sum_exp,
         .key_lengths = call->source.lengths,
+        .dropout = weights_dropout(call->dropout),
         .workspace = layer->workspace};
     const struct backend_attention_forward operation = {.plan = config->attention, .call = &attention};
     double begin = profile_begin(backend->profile);
@@ -301,6 +302,7 @@ static rotary_status attend_backward(const struct cross_attention *layer,
         .key_gradient = heads_of(d_keys, source_time, 0, dim),
         .value_gradient = heads_of(d_values, source_time, 0, dim),
         .key_lengths = call->source.lengths,
+        .dropout = weights_dropout(call->dropout),
         .workspace = layer->workspace};
     const struct backend_attention_backward operation = {.plan = config->attention, .call = &attention};
     double begin = profile_begin(backend->profile);

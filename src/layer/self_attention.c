@@ -289,6 +289,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .workspace = layer->workspace,
                                                .packed_sequences = packed_of(&call->tokens),
                                                .distance_bias = config->distance_bias,
+                                               .dropout = weights_dropout(call->dropout),
                                                .key_lengths = call->tokens.lengths,
                                                .query_positions = call->tokens.positions,
                                                .key_positions = call->tokens.positions};
@@ -329,6 +330,7 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .workspace = layer->workspace,
                                                 .packed_sequences = packed_of(&call->tokens),
                                                 .distance_bias = config->distance_bias,
+                                                .dropout = weights_dropout(call->dropout),
                                                 .key_lengths = call->tokens.lengths,
                                                 .query_positions = call->tokens.positions,
                                                 .key_positions = call->tokens.positions};

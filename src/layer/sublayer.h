@@ -81,6 +81,7 @@ struct sublayer_forward_call {
     struct sublayer_tokens tokens;
     struct matrix out, in;
     struct sublayer_source source;
+    struct dropout dropout; /* of attention weights; probability 0: none */
 };
 
 /* d_in from d_out. Adds to the gradients of the parameters. */
@@ -89,6 +90,7 @@ struct sublayer_backward_call {
     struct sublayer_source source;
     float *d_source; /* f32 [source rows, source width]: the gradient of the source is added to it */
     struct matrix d_in, d_out, in;
+    struct dropout dropout; /* as in the forward pass */
 };
 
 /* The memory of one sublayer in a cache: keys and values of the tokens so far, or of the source. */

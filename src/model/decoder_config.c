@@ -85,6 +85,8 @@ static const struct setting table[] = {
      .help = "1 or 0 for each layer: 0 does not rotate; null: all rotate"},
     {"dropout", SETTING_REAL, MEMBER(dropout), 0.0, 0.99, NULL,
      .help = "of the embedding and of every residual branch"},
+    {"attention_dropout", SETTING_REAL, MEMBER(attention_dropout), 0.0, 0.99, NULL,
+     .help = "of the weights by which attention sums values"},
     {"label_smoothing", SETTING_REAL, MEMBER(label_smoothing), 0.0, 0.99, NULL,
      .help = "of the training loss"},
     {"bias", SETTING_BOOLEAN, MEMBER(bias), 0, 0, NULL, .help = "biases in linear layers"},

@@ -37,8 +37,8 @@ struct decoder_config {
     int parallel_residual;
     int query_key_norm; /* none, head, all: enum query_key_norm */
     int initialisation; /* pytorch, normal */
-    double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, initializer_range,
-        label_smoothing;
+    double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, attention_dropout,
+        initializer_range, label_smoothing;
     bool bias, tie_word_embeddings, scale_embedding;
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them

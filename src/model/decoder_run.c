@@ -57,8 +57,7 @@ struct pass {
     struct stack_call stack;
 };
 
-static struct pass pass_of(struct decoder *decoder, const struct token_sequences *input,
-                           struct dropout dropout)
+static struct pass pass_of(struct decoder *decoder, const struct token_sequences *input)
 {
     return (struct pass){.decoder = decoder,
                          .input = input,
@@ -68,8 +67,7 @@ static struct pass pass_of(struct decoder *decoder, const struct token_sequences
                                               .starts = input->starts,
                                               .sequences = input->sequences,
                                               .lengths = input->lengths ? decoder->host_lengths : NULL,
-                                              .positions = input->positions},
-                                   .dropout = dropout}};
+                                              .positions = input->positions}}};
 }
 
 static rotary_status forward(const struct pass *pass, rotary_error *error)
@@ -202,17 +200,22 @@ static rotary_status check_call(const struct decoder *decoder, const struct deco
     return status;
 }
 
+static struct dropout dropout_of(const struct decoder_call *call, double probability)
+{
+    return (struct dropout){.probability = (float)probability, .seed = call->seed, .step = call->micro_step};
+}
+
 rotary_status decoder_run(struct decoder *decoder, const struct decoder_call *call, struct loss_sums *loss,
                           rotary_error *error)
 {
     rotary_status status = check_call(decoder, call, error);
     if (status != ROTARY_OK)
         return status;
-    struct dropout dropout = {0};
-    if (call->backward)
-        dropout = (struct dropout){
-            .probability = (float)decoder->config.dropout, .seed = call->seed, .step = call->micro_step};
-    const struct pass pass = pass_of(decoder, &call->batch->input, dropout);
+    struct pass pass = pass_of(decoder, &call->batch->input);
+    if (call->backward) {
+        pass.stack.dropout = dropout_of(call, decoder->config.dropout);
+        pass.stack.attention_dropout = dropout_of(call, decoder->config.attention_dropout);
+    }
     status = forward(&pass, error);
     if (status == ROTARY_OK)
         status = write_rows(decoder, decoder->targets, call->batch->classes, pass.rows, error);
@@ -235,7 +238,7 @@ rotary_status decoder_logits(struct decoder *decoder, const struct token_sequenc
     rotary_status status = check_input(decoder, input, error);
     if (status != ROTARY_OK)
         return status;
-    const struct pass pass = pass_of(decoder, input, (struct dropout){0});
+    const struct pass pass = pass_of(decoder, input);
     status = forward(&pass, error);
     if (status != ROTARY_OK)
         return status;

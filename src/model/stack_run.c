@@ -26,11 +26,15 @@ static struct matrix rows_of(const struct pass *pass, struct matrix m)
     return m.data ? first_rows(m, pass->rows) : m;
 }
 
-static struct dropout dropout_at(const struct pass *pass, int64_t k)
+static struct dropout at_site(const struct pass *pass, struct dropout dropout, int64_t k)
 {
-    struct dropout dropout = pass->dropout;
     dropout.site = pass->stack->config.first_site + (uint32_t)k;
     return dropout;
+}
+
+static struct dropout dropout_at(const struct pass *pass, int64_t k)
+{
+    return at_site(pass, pass->dropout, k);
 }
 
 /* Forward and backward each move about three f32 matrices and two of the storage type. */
@@ -135,8 +139,11 @@ static rotary_status run(const struct pass *pass)
 static rotary_status run_forward(const struct pass *pass, int64_t k, struct matrix out, struct matrix in)
 {
     struct sublayer *sublayer = pass->stack->sublayers[k].sublayer;
-    const struct sublayer_forward_call call = {
-        .tokens = pass->call->tokens, .source = pass->call->source, .out = out, .in = in};
+    const struct sublayer_forward_call call = {.tokens = pass->call->tokens,
+                                               .source = pass->call->source,
+                                               .dropout = at_site(pass, pass->call->attention_dropout, k + 1),
+                                               .out = out,
+                                               .in = in};
     return sublayer->type->forward(sublayer, pass->parameters, &call, pass->error);
 }
 
@@ -266,6 +273,8 @@ static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
     const struct sublayer_backward_call call = {.tokens = pass->call->tokens,
                                                 .source = pass->call->source,
                                                 .d_source = pass->call->d_source,
+                                                .dropout =
+                                                    at_site(pass, pass->call->attention_dropout, k + 1),
                                                 .d_in = rows_of(pass, d_in),
                                                 .d_out = rows_of(pass, stack->sublayer_output),
                                                 .in = rows_of(pass, stack_input_of(stack, k))};

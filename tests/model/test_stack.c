@@ -61,15 +61,19 @@ static void test_golden(const struct backend *backend, const struct golden_case 
 }
 
 /* With dropout the loss is a function of the parameters too, as seed and step fix the mask. */
-static void test_dropout(const struct backend *backend, const struct golden_case *golden)
+static void test_dropout(const struct backend *backend, const struct golden_case *golden, bool of_weights)
 {
     struct fixture fixture;
     rotary_error error;
     fixture_create(&fixture, backend, golden, true);
-    fixture.call.dropout = (struct dropout){.probability = 0.3f, .seed = 5, .step = 9};
-    fixture.encoder_call.dropout = fixture.call.dropout;
+    const struct dropout dropout = {.probability = 0.3f, .seed = 5, .step = 9};
+    if (of_weights)
+        fixture.call.attention_dropout = fixture.encoder_call.attention_dropout = dropout;
+    else
+        fixture.call.dropout = fixture.encoder_call.dropout = dropout;
     fixture_forward(&fixture);
-    CHECK(fabs(fixture_loss(&fixture) - golden->loss) > 1e-3 * golden->loss_size);
+    check_about("%s, dropout of %s", golden->name, of_weights ? "attention weights" : "activations");
+    CHECK(fabs(fixture_loss(&fixture) - golden->loss) > 1e-4 * golden->loss_size);
     fixture_backward(&fixture);
     double slope = 0.0, at[2];
     for (int row = 0; row < fixture.parameters.count; row++) {
@@ -358,7 +362,8 @@ static void test_once(const struct backend *backend)
         if ((golden->lengths || golden->packed) && !golden->cross)
             test_separate(backend, golden);
         if (strcmp(golden->act, "relu") != 0) /* its kink would spoil finite differences */
-            test_dropout(backend, golden);
+            for (int of_weights = 0; of_weights < 2; of_weights++)
+                test_dropout(backend, golden, of_weights);
     }
 }
 
