@@ -257,7 +257,21 @@ static rotary_status check_kind(const struct safetensors *file, const char *path
                        checkpoint_names[is_best], checkpoint_names[kind]);
 }
 
-static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, rotary_error *error)
+/* The first checkpoints of this format have no "loss_steps". Then every token of every step had a target. */
+static rotary_status read_loss_steps(struct checkpoint *checkpoint, const char *path,
+                                     const struct run_config *config, rotary_error *error)
+{
+    struct checkpoint_state *state = &checkpoint->state;
+    if (safetensors_metadata(checkpoint->optimizer, "loss_steps"))
+        return read_number(checkpoint->optimizer, path, "loss_steps", 0, &state->loss_steps, error);
+    state->loss_steps =
+        state->loss_counted /
+        (config->train.batch_size * config->train.gradient_accumulation_steps * config->task.sequence_length);
+    return ROTARY_OK;
+}
+
+static rotary_status read_loss(struct checkpoint *checkpoint, const char *path,
+                               const struct run_config *config, rotary_error *error)
 {
     struct checkpoint_state *state = &checkpoint->state;
     rotary_status status = read_real(checkpoint->optimizer, path, "loss_total", &state->loss_total, error);
@@ -266,7 +280,7 @@ static rotary_status read_loss(struct checkpoint *checkpoint, const char *path, 
     if (status == ROTARY_OK)
         status = read_number(checkpoint->optimizer, path, "loss_counted", 0, &state->loss_counted, error);
     if (status == ROTARY_OK)
-        status = read_number(checkpoint->optimizer, path, "loss_steps", 0, &state->loss_steps, error);
+        status = read_loss_steps(checkpoint, path, config, error);
     return status;
 }
 
@@ -306,7 +320,7 @@ static rotary_status open_both(struct checkpoint *checkpoint, const struct paths
     rotary_status status =
         open_part(&checkpoint->optimizer, paths->optimizer, &checkpoint->state.step, error);
     if (status == ROTARY_OK)
-        status = read_loss(checkpoint, paths->optimizer, error);
+        status = read_loss(checkpoint, paths->optimizer, config, error);
     if (status == ROTARY_OK)
         status = check_configuration(checkpoint->optimizer, paths->optimizer, config, error);
     if (status == ROTARY_OK)

@@ -218,8 +218,8 @@ static void write_metadata(const char *folder, const char *format, const char *s
                            const char *configuration, const char *missing)
 {
     json_t *metadata = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "format", format, "step", step,
-                                 "configuration", configuration, "loss_total", "0x0p+0", "loss_counted", "0",
-                                 "loss_steps", "0", "gradient_norm", "0x1p-1");
+                                 "configuration", configuration, "loss_total", "0x0p+0", "loss_counted",
+                                 "576", "loss_steps", "3", "gradient_norm", "0x1p-1");
     if (missing)
         json_object_del(metadata, missing);
     float value = 1.0f;
@@ -245,8 +245,8 @@ static void test_metadata(void)
     check_refused(folder, "has no valid \"configuration\" in its metadata");
     write_metadata(folder, "2", "5", "{\"hidden_size\":-3}", NULL);
     check_refused(folder, "hidden_size");
-    static const char *const keys[] = {"format",       "step",       "configuration", "loss_total",
-                                       "loss_counted", "loss_steps", "gradient_norm", NULL};
+    static const char *const keys[] = {"format",        "step", "configuration", "loss_total", "loss_counted",
+                                       "gradient_norm", NULL};
     for (int i = 0; keys[i]; i++) {
         char words[64];
         snprintf(words, sizeof words, "has no valid \"%s\" in its metadata: it is not a checkpoint", keys[i]);
@@ -266,6 +266,27 @@ static void test_metadata(void)
     config.train.checkpoint_every++;
     check_opens(folder, 5);
     config = mine;
+}
+
+/* The first checkpoints of format 2 do not count the steps of the mean loss: 576 targets are those of three
+ * steps of 2 * 2 sequences of 48 tokens. */
+static void test_without_steps(void)
+{
+    const char *folder = folder_at(5);
+    char path[600];
+    snprintf(path, sizeof path, "%s/" MODEL, folder);
+    struct safetensors *model;
+    if (!CHECK_INT(safetensors_open(&model, path, NULL), ROTARY_OK))
+        return;
+    write_metadata(folder, "2", "5", safetensors_metadata(model, "configuration"), "loss_steps");
+    safetensors_close(model);
+    struct checkpoint checkpoint;
+    rotary_error error = {0};
+    if (!CHECK_INT(checkpoint_open(&checkpoint, folder, &config, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    CHECK_INT(checkpoint.state.loss_counted, 576);
+    CHECK_INT(checkpoint.state.loss_steps, 3);
+    checkpoint_close(&checkpoint);
 }
 
 static void test_other_model(void)
@@ -346,6 +367,7 @@ int main(void)
     test_different_steps();
     test_damage();
     test_metadata();
+    test_without_steps();
     test_other_model();
     test_full_disk();
     backend_destroy(&backend);
