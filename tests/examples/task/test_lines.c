@@ -210,6 +210,7 @@ static void test_resume(void)
     train_in_child(&config, killed, 0);
     CHECK(same_file(complete, killed, "model.safetensors"));
     CHECK(same_file(complete, killed, "optimizer.safetensors"));
+    CHECK(same_file(complete, killed, "best.safetensors"));
     char *lines = timeless_metrics(complete), *resumed = timeless_metrics(killed);
     CHECK_TEXT(resumed, lines);
     double first = last_number(lines, "\"step\":3,\"loss\":"),
