@@ -14,8 +14,8 @@
 /* The results of an evaluation. */
 struct evaluation_sample {
     struct problem problem;
-    char generated[TASK_TEXT_BYTES]; /* until the # or the length of the longest completion */
-    char answer[TASK_TEXT_BYTES];    /* task_answer of it */
+    char generated[TASK_TEXT_BYTES]; /* until the stop token or the length of the longest completion */
+    char answer[TASK_TEXT_BYTES];    /* in the generated text; empty if there is none */
     bool correct;
 };
 struct evaluation {
