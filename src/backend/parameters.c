@@ -218,9 +218,20 @@ rotary_status parameters_read(const struct parameters *parameters, struct parame
                                                  (size_t)range.count * sizeof *host, error);
 }
 
+static rotary_status check_training(const struct parameters *parameters, rotary_error *error)
+{
+    if (parameters->gradients)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "parameters without gradients cannot be trained: the model was created for inference");
+}
+
 rotary_status parameters_update(struct parameters *parameters, const struct adam *adam, double max_grad_norm,
                                 rotary_error *error)
 {
+    rotary_status status = check_training(parameters, error);
+    if (status != ROTARY_OK)
+        return status;
     const struct backend_update call = {
         .parameters = parameters, .adam = *adam, .max_grad_norm = max_grad_norm};
     for (int i = 0; i < parameters->count; i++)
@@ -231,6 +242,9 @@ rotary_status parameters_update(struct parameters *parameters, const struct adam
 
 rotary_status parameters_clear_statistics(struct parameters *parameters, rotary_error *error)
 {
+    rotary_status status = check_training(parameters, error);
+    if (status != ROTARY_OK)
+        return status;
     return parameters->backend->operations->clear(parameters->backend, parameters->statistics,
                                                   sizeof *parameters->statistics, error);
 }
@@ -238,6 +252,9 @@ rotary_status parameters_clear_statistics(struct parameters *parameters, rotary_
 rotary_status parameters_read_statistics(const struct parameters *parameters,
                                          struct step_statistics *statistics, rotary_error *error)
 {
+    rotary_status status = check_training(parameters, error);
+    if (status != ROTARY_OK)
+        return status;
     return parameters->backend->operations->read(parameters->backend, statistics, parameters->statistics,
                                                  sizeof *statistics, error);
 }

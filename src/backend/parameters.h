@@ -25,7 +25,7 @@ struct parameter {
     enum initialisation initial;
     float scale;
     bool decay;       /* whether weight decay applies: to matrices, not to biases and gains */
-    bool frozen;      /* not trained: without gradient, moments and update */
+    bool frozen;      /* not trained: gets no gradient and no update; set before gradients are added */
     int64_t offset;   /* of its first element in the flat arrays; a multiple of 16 */
     uint64_t version; /* of its values: 1 after parameters_allocate */
 };
@@ -77,7 +77,7 @@ struct parameter_range parameter_range(const struct parameters *parameters, enum
                                        int index);
 
 /* One step of the optimizer (struct backend_update), after which the versions of all trained rows are raised.
- */
+ * This and the statistics are ROTARY_INVALID_ARGUMENT without training. */
 ROTARY_CHECKED rotary_status parameters_update(struct parameters *parameters, const struct adam *adam,
                                                double max_grad_norm, rotary_error *error);
 /* The statistics of a step, in backend memory: set to zero before its first micro-batch; losses add to them

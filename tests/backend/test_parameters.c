@@ -85,6 +85,18 @@ static void test_table(const struct backend *backend)
     struct parameter_range gradients = {.array = PARAMETER_GRADIENTS, .index = weight, .count = 1};
     CHECK(parameters_write(&parameters, gradients, &one, &error) == ROTARY_INVALID_ARGUMENT);
     CHECK_TEXT(error.message, "parameter a.weight has values only: the model was created for inference");
+    static const char message[] = "parameters without gradients cannot be trained: the model was created for "
+                                  "inference";
+    uint64_t version = parameters.rows[weight].version;
+    struct step_statistics statistics;
+    CHECK(parameters_clear_statistics(&parameters, &error) == ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message, message);
+    CHECK(parameters_read_statistics(&parameters, &statistics, &error) == ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message, message);
+    CHECK(parameters_update(&parameters, &(struct adam){.correction1 = 1.0f}, 0.0, &error) ==
+          ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message, message);
+    CHECK(parameters.rows[weight].version == version);
     parameters_free(&parameters);
 }
 
@@ -127,6 +139,11 @@ static void test_initialisation(const struct backend *backend)
         square[1] += (double)u[i] * (double)u[i] / N;
         CHECK(fabsf(u[i]) <= 0.5f);
     }
+    /* What is initialised at once is no copy of what came before it. */
+    int alike = 0;
+    for (int i = 1 << 20; i < N; i++)
+        alike += (n[i] == n[i - (1 << 20)]) + (u[i] == u[i - (1 << 20)]);
+    CHECK(alike < 100);
     CHECK_NEAR(mean[0], 0.0, 4 * 0.02 / 1000);
     CHECK_NEAR(sqrt(square[0]), 0.02, 0.02 * 0.02);
     CHECK_NEAR(mean[1], 0.0, 4 * 0.29 / 1000);
