@@ -43,10 +43,10 @@ static rotary_status check_shape(const struct loads *loads, const struct load *l
         return rotary_fail(error, ROTARY_BAD_FILE, "%s: tensor %s is %s, wanted F32, F16 or BF16", path,
                            tensor->name, tensor->other_type);
     if (load->first < 0 || load->rows < 1 || load->first > row->rows - load->rows)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%s: tensor %s is to fill rows %lld ... %lld of parameter %s, which has %lld",
-                           path, tensor->name, (long long)load->first,
-                           (long long)(load->first + load->rows - 1), row->name, (long long)row->rows);
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "%s: tensor %s is to fill %lld rows from row %lld on of parameter %s, which has %lld", path,
+            tensor->name, (long long)load->rows, (long long)load->first, row->name, (long long)row->rows);
     if (load->transposed && row->columns == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s: tensor %s is to fill the vector %s transposed: only a matrix can be", path,

@@ -193,9 +193,14 @@ static void test_refusals(void)
     refuse((struct parameter_source){.tensor = "q", .parameter = qkv}, 2, part,
            "tensor q has 2 dimensions and 36 elements, wanted [18, 6] for parameter");
     refuse((struct parameter_source){.tensor = "q", .parameter = qkv, .first = 13, .rows = WIDTH}, 2, part,
-           "tensor q is to fill rows 13 ... 18 of parameter attention.query_key_value.weight, which has 18");
+           "tensor q is to fill 6 rows from row 13 on of parameter attention.query_key_value.weight, which "
+           "has 18");
     refuse((struct parameter_source){.tensor = "q", .parameter = qkv, .first = -1, .rows = WIDTH}, 2, part,
-           "rows -1 ... 4");
+           "fill 6 rows from row -1 on");
+    refuse((struct parameter_source){.tensor = "q", .parameter = qkv, .first = 1, .rows = INT64_MAX}, 2, part,
+           "fill 9223372036854775807 rows from row 1 on");
+    refuse((struct parameter_source){.tensor = "q", .parameter = qkv, .first = INT64_MAX, .rows = -1}, 2,
+           part, "fill -1 rows from row 9223372036854775807 on");
     refuse(
         (struct parameter_source){.tensor = "v", .parameter = qkv, .first = 2, .rows = WIDTH}, 3, part,
         "row 2 of parameter attention.query_key_value.weight is filled by two tensors, the second being v");
@@ -222,12 +227,78 @@ static void test_refusals(void)
     safetensors_close(file);
 }
 
+/* Tensors of more elements than are converted at once, of rows of one element and of long rows. */
+static void test_large(void)
+{
+    enum { LARGE = 3, MANY = 600011, LONG = 300007 };
+    static const struct parameter rows[LARGE] = {{.name = "vector", .rows = MANY},
+                                                 {.name = "long", .rows = 2, .columns = LONG},
+                                                 {.name = "high", .rows = LONG, .columns = 2}};
+    struct parameters table = {.backend = &backend};
+    struct safetensor written[LARGE];
+    struct parameter_source sources[LARGE];
+    for (int i = 0, index; i < LARGE; i++) {
+        CHECK(parameters_add(&table, &rows[i], &index, NULL) == ROTARY_OK);
+        int64_t columns = rows[i].columns;
+        written[i] = (struct safetensor){.name = rows[i].name, .dimensions = columns ? 2 : 1};
+        written[i].shape[0] = i == 2 ? columns : rows[i].rows;
+        written[i].shape[1] = i == 2 ? rows[i].rows : columns;
+        written[i].data = in_f32(i, parameter_elements(&rows[i]));
+        sources[i] = (struct parameter_source){
+            .tensor = rows[i].name, .parameter = rows[i].name, .transposed = i == 2};
+    }
+    const char *path = scratch_path("large.safetensors");
+    CHECK(safetensors_write(path, written, LARGE, NULL, NULL) == ROTARY_OK);
+    CHECK(parameters_allocate(&table, false, NULL) == ROTARY_OK);
+    struct safetensors *file = NULL;
+    CHECK(safetensors_open(&file, path, NULL) == ROTARY_OK);
+    rotary_error error = {0};
+    const struct parameters_load_call call = {.file = file, .map = sources, .count = LARGE};
+    if (!CHECK_INT(parameters_load(&table, &call, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    float *values = parameter_copy(&table, PARAMETER_VALUES);
+    for (int i = 0; i < LARGE; i++) {
+        int64_t wrong = 0;
+        for (int64_t j = 0; j < parameter_elements(&rows[i]); j++)
+            wrong += values[table.rows[i].offset + j] != number(i, i == 2 ? j % 2 * LONG + j / 2 : j);
+        check_about("%s", rows[i].name);
+        CHECK_INT(wrong, 0);
+        free((void *)(uintptr_t)written[i].data);
+    }
+    check_about("%s", "");
+    free(values);
+    parameters_free(&table);
+    safetensors_close(file);
+}
+
+/* A tensor of a type that parameters cannot be made from. */
+static void test_other_type(void)
+{
+    const char *path = scratch_path("integers.safetensors");
+    const int64_t integers[WIDTH] = {1, 2, 3, 4, 5, 6};
+    const struct safetensor written = {
+        .name = "norm.weight", .other_type = "I64", .dimensions = 1, .shape = {WIDTH}, .data = integers};
+    CHECK(safetensors_write(path, &written, 1, NULL, NULL) == ROTARY_OK);
+    struct safetensors *file = NULL;
+    CHECK(safetensors_open_any(&file, path, NULL) == ROTARY_OK);
+    struct parameters table = make_table();
+    rotary_error error = {0};
+    const struct parameters_load_call call = {.file = file, .mode = PARAMETERS_PART};
+    CHECK_INT(parameters_load(&table, &call, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, "tensor norm.weight is I64, wanted F32, F16 or BF16") != NULL);
+    check_values(&table, (const bool[ROWS]){false});
+    parameters_free(&table);
+    safetensors_close(file);
+}
+
 int main(void)
 {
     CHECK(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
     test_all();
     test_part();
     test_refusals();
+    test_large();
+    test_other_type();
     backend_destroy(&backend);
     return check_report();
 }
