@@ -60,9 +60,8 @@ struct backend_operations {
 
     /* A plan of attention. The rotations in `config` are librotary's plans: a backend may use them as they
      * are or read their frequencies. dtype, threads and isa of `config` are not read: they are the backend's.
-     * Bytes of workspace are as those of librotary's functions of these names
-     * (rotary_attention_forward_call_bytes,
-     * ...). */
+     * attention_..._bytes are the bytes of workspace that a call needs, as librotary's functions say them for
+     * its own calls. */
     rotary_status (*attention_create)(const struct backend *backend, struct attention_plan **plan,
                                       const rotary_attention_config *config, rotary_error *error);
     void (*attention_destroy)(const struct backend *backend, struct attention_plan *plan);

@@ -2,8 +2,7 @@
  *
  * The list of a backend's operations. A line OPERATION(name) declares
  *
- *     rotary_status (*name)(const struct backend *backend, const struct backend_name *call, rotary_error
- * *error)
+ *     rotary_status (*name)(const struct backend *, const struct backend_name *call, rotary_error *)
  *
  * as a member of struct backend_operations (backend/backend.h) and puts the function cpu_name into the table
  * of the cpu backend (backend/cpu_backend.c). So a new operation is this line, its struct and one file for

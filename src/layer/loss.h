@@ -8,8 +8,6 @@
 
 #include "layer/linear.h"
 
-enum { LOSS_IGNORED = -1 }; /* a target that adds nothing to loss and gradients: PyTorch's ignore_index */
-
 struct loss;
 
 struct loss_config {
@@ -28,7 +26,7 @@ void loss_destroy(struct loss *loss);
 
 struct loss_call {
     struct matrix hidden;   /* [rows, width], storage type */
-    const int32_t *targets; /* [rows], backend memory */
+    const int32_t *targets; /* [rows], backend memory; BATCH_IGNORED (base/batch.h) adds nothing */
     float gradient_scale;   /* of the summed loss: 1 / (targets counted in the step) */
     struct matrix d_hidden; /* storage type, overwritten; data NULL: no backward pass */
 };

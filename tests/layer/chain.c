@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layer/chain.h"
 
+#include "base/batch.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -88,7 +89,7 @@ static void write_batch(struct chain *chain)
     int32_t *tokens = malloc(bytes), *targets = malloc(bytes);
     for (int64_t i = 0; i < chain->rows; i++) {
         tokens[i] = (int32_t)((3 * i + i * i / 4) % CHAIN_VOCABULARY);
-        targets[i] = i % 5 == 3 ? LOSS_IGNORED : (int32_t)((5 * i + i / 3) % CHAIN_VOCABULARY);
+        targets[i] = i % 5 == 3 ? BATCH_IGNORED : (int32_t)((5 * i + i / 3) % CHAIN_VOCABULARY);
     }
     const struct backend *backend = &chain->backend;
     must(backend->operations->write(backend, chain->tokens, tokens, bytes, &error), &error);
