@@ -224,7 +224,7 @@ ROTARY_API ROTARY_CHECKED rotary_status rotary_attention_backward(const rotary_a
  * Cross-attention: where key.data and value.data are NULL there are no new keys and values. The queries of
  * sequence b attend to the lengths[b] tokens in its cache, which rotary_attention_append wrote, and nothing
  * is appended. All beams of a sentence are its queries. The plan must not be causal, and must be given
- * positions if it rotates. */
+ * positions if it rotates. There is no distance_bias. */
 typedef struct rotary_attention_decode_call {
     size_t struct_size; /* sizeof(rotary_attention_decode_call) */
     int64_t batch, queries, capacity;

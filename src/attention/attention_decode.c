@@ -119,7 +119,7 @@ static rotary_attention_problem problem_of(const struct decode *decode, int64_t 
     problem.keys -= first;
     problem.query_offset -= first;
     problem.ring_capacity = call->capacity;
-    problem.ring_first = first % call->capacity;
+    problem.ring_first = call->capacity > 0 ? first % call->capacity : 0; /* an empty cache has no rows */
     problem.query = call->query;
     problem.key = rotary_attention_as_const(call->key_cache);
     problem.value = rotary_attention_as_const(call->value_cache);
@@ -298,6 +298,11 @@ static rotary_status check_cross(const rotary_attention *attention, const rotary
             "positions are missing in a step without new keys; wanted those of %lld queries of "
             "each sequence",
             (long long)call->queries);
+    if (call->distance_bias.data)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "distance_bias is given in a step without new keys, whose queries have no distance from "
+            "the keys; wanted none");
     return ROTARY_OK;
 }
 

@@ -41,7 +41,7 @@ void rotary_attention_start_pass(struct attention_pass *pass, const struct atten
 const rotary_attention_problem *rotary_attention_problem_at(const struct attention_pass *pass,
                                                             int64_t sequence, rotary_attention_problem *own);
 
-/* Checks shape, operands, bias, packed sequences and key lengths, in this order. */
+/* Checks the members that forward and backward calls have in common, and the operands. */
 rotary_status rotary_attention_check_call(const rotary_attention *attention,
                                           const struct attention_call *call,
                                           const struct attention_operand *operands, int count,

@@ -186,6 +186,33 @@ static void try_scene(struct reference_case c, uint64_t seed)
     free(positions);
 }
 
+/* A cache without rows: outputs are 0, for few queries and for many. */
+static void try_empty_cache(int64_t queries)
+{
+    struct reference_case c = {.heads = 2, .key_value_heads = 1, .head_dim = 8, .scale = 1};
+    struct trial_plan plan = trial_plan_make(&c, ROTARY_ISA_AUTO, 2);
+    float query[20 * 16], output[20 * 16];
+    const int64_t lengths[1] = {0};
+    rotary_error error = {0};
+    for (int64_t i = 0; i < 16 * queries; i++)
+        query[i] = output[i] = 1;
+    rotary_attention_decode_call call = {
+        .struct_size = sizeof call,
+        .batch = 1,
+        .queries = queries,
+        .lengths = lengths,
+        .query = {query, 16 * queries, 16, 8},
+        .output = {output, 16 * queries, 16, 8},
+        .workspace = trial_memory(rotary_attention_decode_bytes(plan.attention, 1, queries, 0)),
+    };
+    check_about("an empty cache and %lld queries", (long long)queries);
+    CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_OK);
+    for (int64_t i = 0; i < 16 * queries; i++)
+        CHECK(output[i] == 0);
+    free(call.workspace);
+    trial_plan_free(&plan);
+}
+
 /* Invalid steps are refused. */
 static void try_refusals(void)
 {
@@ -221,6 +248,10 @@ static void try_refusals(void)
     CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "positions are missing in a step without new keys; wanted those of 1 queries");
     call.positions = source;
+    call.distance_bias = (rotary_attention_distance_bias){.data = data, .distances = 1};
+    CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "distance_bias is given in a step without new keys");
+    call.distance_bias.data = NULL;
     call.lengths = many;
     CHECK_INT(rotary_attention_decode(plan.attention, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "sequence 0 has 5 tokens in a cache of 4");
@@ -274,6 +305,8 @@ int main(void)
             }
             try_scene(c, (uint64_t)(1000 + 100 * i + 10 * bits));
         }
+    try_empty_cache(1);
+    try_empty_cache(20);
     try_refusals();
     return check_report();
 }

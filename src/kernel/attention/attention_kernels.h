@@ -3,9 +3,11 @@
  * The contract between attention and its kernels. A kernel call does one work item: a block of queries of the
  * heads that share one key-value head of one sequence. It computes the formula of rotary/attention.h:
  *
- *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m), -infinity where m
- * does not see n lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m)) out(m)   =
- * U_m^T sum_n p(m, n) U_n v_n
+ *     s(m, n)  = cap(scale * (R_m q_m) . (R_n k_n)) + bias(m, n) + distance_bias(n - m)
+ *     lse(m)   = log sum_n exp(s(m, n))             p(m, n) = exp(s(m, n) - lse(m))
+ *     out(m)   = U_m^T sum_n p(m, n) U_n v_n
+ *
+ * with s(m, n) = -infinity where m does not see n,
  *
  * and backward, with the names of FlashAttention and g(m) = U_m dout(m):
  *
