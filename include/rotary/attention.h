@@ -75,9 +75,9 @@ typedef struct rotary_attention_shape {
     int64_t first_query, first_key;
 } rotary_attention_shape;
 
-/* Bytes of workspace that a call of this shape needs; 0 for an invalid shape, SIZE_MAX for a number
- * that a size_t cannot hold. The caller allocates it, aligned to 64 bytes; nothing is kept in it between
- * calls. */
+/* Bytes of workspace for a call of this shape, or with fewer sequences, queries or keys from position 0 on; 0
+ * for an invalid shape, SIZE_MAX for a number that a size_t cannot hold. The caller allocates it, aligned to
+ * 64 bytes; nothing is kept in it between calls. */
 ROTARY_API size_t rotary_attention_forward_bytes(const rotary_attention *attention,
                                                  rotary_attention_shape shape);
 ROTARY_API size_t rotary_attention_backward_bytes(const rotary_attention *attention,

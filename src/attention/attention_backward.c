@@ -84,9 +84,74 @@ static size_t bytes_of(const rotary_attention *attention, const struct attention
     return arena.used;
 }
 
+static size_t floats_bytes(int64_t count, int64_t floats)
+{
+    struct rotary_arena arena = {0};
+    rotary_arena_push(&arena, count, (size_t)floats * sizeof(float));
+    return arena.used;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Upper bounds of carve's numbers for all calls of at most this shape. */
+struct largest {
+    int64_t query_blocks, key_blocks, block_queries, block_keys;
+    int64_t items; /* heads of the pass times band, which is larger for fewer heads */
+};
+
+static struct largest largest_of(const rotary_attention *attention, rotary_attention_shape shape)
+{
+    int64_t max_queries = divide_up(WORK_ITEM_ROWS, attention->heads / attention->key_value_heads),
+            heads = shape.batch * attention->key_value_heads;
+    struct largest largest = {
+        .query_blocks = max_i64(divide_up(shape.queries, max_queries), 1),
+        .key_blocks = max_i64(divide_up(shape.keys, WORK_ITEM_ROWS), 1),
+        .block_queries = round_up(min_i64(shape.queries, max_queries), ROW_MULTIPLE),
+        .block_keys = round_up(min_i64(shape.keys, WORK_ITEM_ROWS), ROW_MULTIPLE),
+    };
+    largest.items =
+        min_i64(heads + TARGET_WORK_ITEMS - 1, heads * min_i64(largest.query_blocks, largest.key_blocks));
+    return largest;
+}
+
+/* As bytes_of, but enough for fewer sequences, queries and keys too. */
+static size_t largest_bytes(const rotary_attention *attention, const struct attention_call *call,
+                            rotary_attention_shape shape)
+{
+    const struct attention_sequence sequence = {.shape = shape};
+    struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
+    struct attention_pass pass = rotary_attention_pass_of(attention);
+    struct distance_gradient distances;
+    struct rotary_arena arena = {0};
+    const struct largest largest = largest_of(attention, shape);
+    int64_t group = attention->heads / attention->key_value_heads,
+            width = rotary_attention_row(attention->head_dim),
+            heads = shape.batch * attention->key_value_heads,
+            query_floats = group * round_up(largest.block_queries, ROTARY_ATTENTION_ROW_MULTIPLE) * width,
+            key_floats = round_up(largest.block_keys, ROTARY_ATTENTION_ROW_MULTIPLE) * width;
+    size_t query_sums = floats_bytes(attention->threads, query_floats),
+           key_sums = floats_bytes(attention->threads, key_floats);
+    if (largest.query_blocks > 1 || largest.key_blocks > 1) {
+        query_sums = larger(query_sums, floats_bytes(heads * largest.query_blocks, query_floats));
+        key_sums = larger(key_sums, floats_bytes(largest.items, key_floats));
+    }
+    rotary_arena_push(&arena, 1, query_sums);
+    rotary_arena_push(&arena, 2, key_sums);
+    rotary_attention_carve_pass(&pass, shape, &positions,
+                                attention->kernels->backward_bytes(&pass.problem, largest.block_queries),
+                                &arena);
+    if (call->distance_gradient)
+        rotary_attention_carve_distance_gradient(attention, &distances, largest.items, largest.block_queries,
+                                                 largest.block_keys, &arena);
+    return arena.used;
+}
+
 size_t rotary_attention_backward_bytes(const rotary_attention *attention, rotary_attention_shape shape)
 {
-    const struct attention_call call = {.shape = shape, .bytes = bytes_of};
+    const struct attention_call call = {.shape = shape, .bytes = largest_bytes};
     return rotary_attention_workspace_bytes(attention, &call);
 }
 
@@ -96,7 +161,7 @@ rotary_attention_packed_sequences_backward_bytes(const rotary_attention *attenti
                                                  const rotary_attention_packed_sequences *packed_sequences)
 {
     const struct attention_call call = {
-        .shape = shape, .packed_sequences = *packed_sequences, .bytes = bytes_of};
+        .shape = shape, .packed_sequences = *packed_sequences, .bytes = largest_bytes};
     return rotary_attention_workspace_bytes(attention, &call);
 }
 
@@ -387,7 +452,10 @@ size_t rotary_attention_backward_call_bytes(const rotary_attention *attention,
 {
     rotary_attention_backward_call known = {0};
     struct attention_call call;
-    return read_call(given, &known, &call, NULL) ? 0 : rotary_attention_workspace_bytes(attention, &call);
+    if (read_call(given, &known, &call, NULL))
+        return 0;
+    call.bytes = largest_bytes;
+    return rotary_attention_workspace_bytes(attention, &call);
 }
 
 rotary_status rotary_attention_backward(const rotary_attention *attention,

@@ -63,9 +63,30 @@ static size_t bytes_of(const rotary_attention *attention, const struct attention
     return arena.used;
 }
 
+/* As bytes_of, but enough for fewer sequences, queries and keys too. Those may be cut into more items that
+ * share packed keys, and into larger blocks. */
+static size_t largest_bytes(const rotary_attention *attention, const struct attention_call *call,
+                            rotary_attention_shape shape)
+{
+    const struct attention_sequence sequence = {.shape = shape};
+    const struct rotary_attention_kernels *kernels = attention->kernels;
+    struct attention_positions positions = rotary_attention_positions_of(call, &sequence);
+    struct attention_pass pass = rotary_attention_pass_of(attention);
+    struct rotary_arena arena = {0};
+    int64_t group = attention->heads / attention->key_value_heads;
+    int64_t heads = min_i64(shape.batch * attention->key_value_heads, TARGET_WORK_ITEMS - 1);
+    if (shape.queries * group > MIN_WORK_ITEM_ROWS)
+        rotary_arena_push(&arena, heads * divide_up(shape.keys, kernels->key_block),
+                          kernels->packed_keys_bytes(&pass.problem));
+    int64_t queries = round_up(min_i64(shape.queries, divide_up(WORK_ITEM_ROWS, group)), ROW_MULTIPLE);
+    rotary_attention_carve_pass(&pass, shape, &positions, kernels->forward_bytes(&pass.problem, queries),
+                                &arena);
+    return arena.used;
+}
+
 size_t rotary_attention_forward_bytes(const rotary_attention *attention, rotary_attention_shape shape)
 {
-    const struct attention_call call = {.shape = shape, .bytes = bytes_of};
+    const struct attention_call call = {.shape = shape, .bytes = largest_bytes};
     return rotary_attention_workspace_bytes(attention, &call);
 }
 
@@ -75,7 +96,7 @@ rotary_attention_packed_sequences_forward_bytes(const rotary_attention *attentio
                                                 const rotary_attention_packed_sequences *packed_sequences)
 {
     const struct attention_call call = {
-        .shape = shape, .packed_sequences = *packed_sequences, .bytes = bytes_of};
+        .shape = shape, .packed_sequences = *packed_sequences, .bytes = largest_bytes};
     return rotary_attention_workspace_bytes(attention, &call);
 }
 
@@ -196,7 +217,10 @@ size_t rotary_attention_forward_call_bytes(const rotary_attention *attention,
 {
     rotary_attention_forward_call known = {0};
     struct attention_call call;
-    return read_call(given, &known, &call, NULL) ? 0 : rotary_attention_workspace_bytes(attention, &call);
+    if (read_call(given, &known, &call, NULL))
+        return 0;
+    call.bytes = largest_bytes;
+    return rotary_attention_workspace_bytes(attention, &call);
 }
 
 rotary_status rotary_attention_forward(const rotary_attention *attention,
