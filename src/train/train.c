@@ -372,6 +372,10 @@ static rotary_status find_best(struct session *session, rotary_error *error)
     rotary_status status = checkpoint_read_best(session->call->folder, &session->config, best, error);
     if (status != ROTARY_OK)
         return status;
+    if (best->step > session->config.train.steps)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT, "%s/" FOLDER_BEST " is of step %lld, past the %lld steps wanted",
+            session->call->folder, (long long)best->step, (long long)session->config.train.steps);
     if (best->step == 0)
         best->loss = lowest;
     if (metrics_rounded(best->loss) <= lowest)

@@ -41,8 +41,9 @@ struct train_result {
  * A folder that holds a run is never overwritten. Without `resume` it is refused; with `resume`, `config` may
  * differ from the folder's in steps, log_every, evaluate_every and checkpoint_every alone
  * (run_config_check_same), and in steps only if the schedule does not depend on them
- * (run_config_check_steps). A metrics.jsonl that is damaged, or ends before the checkpoint's step, is
- * ROTARY_BAD_FILE. A folder in which another process trains is refused.
+ * (run_config_check_steps) and are not fewer than those of the last and of the best checkpoint. A
+ * metrics.jsonl that is damaged, or ends before the checkpoint's step, is ROTARY_BAD_FILE. A folder in which
+ * another process trains is refused.
  *
  * An evaluation whose validation loss is lower than that of any before replaces best.safetensors. The best
  * checkpoint is what `rotary evaluate --checkpoint best` uses; resuming, comparisons and reports use the

@@ -76,17 +76,22 @@ static void check_best(const char *folder, int64_t step)
 }
 
 /* The run cannot be resumed, with `words` in the message, and its folder stays unchanged. */
-static void check_refused(const char *folder, const char *words)
+static void check_not_resumed(const char *folder, rotary_status wanted, const char *words)
 {
     uint64_t before = hash_folder(folder);
     struct train_call call = {.config = &config, .backend = &backend, .folder = folder, .resume = true};
     struct train_result result;
     rotary_error error = {0};
-    CHECK_INT(train(&call, &result, &error), ROTARY_BAD_FILE);
+    CHECK_INT(train(&call, &result, &error), wanted);
     if (!CHECK(strstr(error.message, words) != NULL))
         printf("wanted \"%s\" in: %s\n", words, error.message);
     CHECK(strchr(error.message, '\n') == NULL);
     CHECK(hash_folder(folder) == before);
+}
+
+static void check_refused(const char *folder, const char *words)
+{
+    check_not_resumed(folder, ROTARY_BAD_FILE, words);
 }
 
 /* Loads a checkpoint for inference; returns its validation loss, or NaN if the status is not ROTARY_OK. */
@@ -173,6 +178,20 @@ static void test_mistaken(void)
     check_about("%s", "");
 }
 
+/* A run killed before its first checkpoint begins again, but not for fewer steps than its best model has. */
+static void test_fewer_steps(void)
+{
+    const char *folder = trained(40), *killed = new_folder("killed");
+    copy_file(folder, "config.json", killed, "config.json");
+    copy_file(folder, BEST, killed, BEST);
+    config.train.steps = 30;
+    check_not_resumed(killed, ROTARY_INVALID_ARGUMENT, BEST " is of step 40, past the 30 steps wanted");
+    config.train.steps = 40;
+    train_to_end(&config, 1, killed);
+    CHECK(same_file(folder, killed, BEST));
+    CHECK(same_file(folder, killed, MODEL));
+}
+
 static void test_damage(void)
 {
     const char *folder = copy_of(trained(20));
@@ -217,6 +236,7 @@ int main(void)
     test_lowest();
     test_ties();
     test_mistaken();
+    test_fewer_steps();
     test_damage();
     test_missing();
     backend_destroy(&backend);
