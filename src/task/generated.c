@@ -53,20 +53,6 @@ static rotary_status check_variety(const struct task *task, rotary_error *error)
     return ROTARY_OK;
 }
 
-static rotary_status check_size(const struct task *task, rotary_error *error)
-{
-    if (!task->kind->generator->size)
-        return ROTARY_OK;
-    struct problem_size size = generated_size(task);
-    if (size.prompt + size.completion > task->config.sequence_length)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "sequence_length %lld is too short for task %s, whose longest problem takes %lld tokens",
-            (long long)task->config.sequence_length, task_names[task->config.task],
-            (long long)(size.prompt + size.completion));
-    return ROTARY_OK;
-}
-
 /* The # ends a completion. */
 static rotary_status find_stop(struct task *task, rotary_error *error)
 {
@@ -83,8 +69,6 @@ rotary_status generated_create(struct task *task, rotary_error *error)
     rotary_status status = characters_create(&task->tokenizer, alphabet, error);
     if (status == ROTARY_OK && generator->random_example)
         status = find_stop(task, error);
-    if (status == ROTARY_OK)
-        status = check_size(task, error);
     return status == ROTARY_OK ? check_variety(task, error) : status;
 }
 

@@ -40,6 +40,21 @@ void task_settings(struct task_config *config, struct settings settings[TASK_SET
             (struct settings){kinds[kind]->settings, kinds[kind]->setting_count, &config->options[kind]};
 }
 
+/* Evaluation generates in as many positions as a sequence has. */
+static rotary_status check_size(const struct task *task, rotary_error *error)
+{
+    if (!task->kind->size)
+        return ROTARY_OK;
+    struct problem_size size = task->kind->size(task);
+    if (size.prompt + size.completion > task->config.sequence_length)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "sequence_length %lld is too short for task %s, whose longest problem takes %lld tokens",
+            (long long)task->config.sequence_length, task_names[task->config.task],
+            (long long)(size.prompt + size.completion));
+    return ROTARY_OK;
+}
+
 rotary_status task_create(struct task **out, const struct task_config *config, rotary_error *error)
 {
     struct task *task = malloc(sizeof *task);
@@ -52,6 +67,8 @@ rotary_status task_create(struct task **out, const struct task_config *config, r
         .stop = -1,
     };
     rotary_status status = task->kind->create(task, error);
+    if (status == ROTARY_OK)
+        status = check_size(task, error);
     if (status == ROTARY_OK)
         *out = task;
     else
