@@ -280,6 +280,82 @@ static void test_adam(bool decoupled, const double *wanted)
     backend_destroy(&backend);
 }
 
+/* So many classes that the logits of LOSS_ROWS rows are not kept at once: the loss runs in two blocks. */
+enum { LOSS_ROWS = 300, LOSS_WIDTH = 4, LOSS_CLASSES = 70001, LOSS_FIRST = 150 };
+
+/* Rows first ... first + rows - 1: returns their loss, and writes d_hidden. */
+static struct loss_sums run_loss(struct loss *loss, struct parameters *table, float *hidden, float *d_hidden,
+                                 int64_t first, int64_t rows)
+{
+    static int32_t targets[LOSS_ROWS];
+    for (int i = 0; i < LOSS_ROWS; i++)
+        targets[i] = (i * 7919 + i * i * 31) % LOSS_CLASSES;
+    struct loss_sums sums = {0};
+    const struct loss_call call = {
+        .hidden = matrix_of(hidden + first * LOSS_WIDTH, ROTARY_F32, rows, LOSS_WIDTH),
+        .targets = targets + first,
+        .gradient_scale = 1.0f,
+        .d_hidden = matrix_of(d_hidden + first * LOSS_WIDTH, ROTARY_F32, rows, LOSS_WIDTH)};
+    CHECK(loss_run(loss, table, &call, &sums, NULL) == ROTARY_OK);
+    return sums;
+}
+
+static void check_logits(struct loss *loss, const struct parameters *table, float *hidden)
+{
+    float *logits = malloc(sizeof *logits * LOSS_ROWS * LOSS_CLASSES);
+    float *weight = parameter_copy(table, PARAMETER_VALUES);
+    const struct matrix all = matrix_of(hidden, ROTARY_F32, LOSS_ROWS, LOSS_WIDTH);
+    CHECK(loss_logits(loss, table, all, logits, NULL) == ROTARY_OK);
+    for (int row = 0; row < LOSS_ROWS; row++)
+        for (int class = row; class < LOSS_CLASSES; class += 997) {
+            double wanted = 0.0;
+            for (int i = 0; i < LOSS_WIDTH; i++)
+                wanted += (double)hidden[row * LOSS_WIDTH + i] * (double)weight[class * LOSS_WIDTH + i];
+            CHECK_NEAR((double)logits[(int64_t)row * LOSS_CLASSES + class], wanted, 1e-5);
+        }
+    free(logits);
+    free(weight);
+}
+
+static void test_loss_blocks(void)
+{
+    static float hidden[LOSS_ROWS * LOSS_WIDTH], d[2][LOSS_ROWS * LOSS_WIDTH];
+    struct backend backend;
+    struct loss *loss = NULL;
+    struct linear *output = NULL;
+    CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    struct parameters table = {.backend = &backend};
+    const struct linear_config linear = {.name = "output",
+                                         .inputs = LOSS_WIDTH,
+                                         .outputs = LOSS_CLASSES,
+                                         .rows = LOSS_ROWS,
+                                         .training = true,
+                                         .tied_weight = -1,
+                                         .initial = INITIAL_NORMAL,
+                                         .scale = 0.5f};
+    const struct loss_config config = {.rows = LOSS_ROWS, .training = true};
+    check_about("a loss in blocks");
+    CHECK(linear_create(&output, &backend, &linear, &table, NULL) == ROTARY_OK);
+    CHECK(parameters_allocate(&table, true, NULL) == ROTARY_OK);
+    CHECK(parameters_initialise(&table, 3, NULL) == ROTARY_OK);
+    CHECK(loss_create(&loss, &backend, output, &config, NULL) == ROTARY_OK);
+    for (int i = 0; i < LOSS_ROWS * LOSS_WIDTH; i++)
+        hidden[i] = check_random(9, (uint64_t)i, 0);
+    struct loss_sums all = run_loss(loss, &table, hidden, d[0], 0, LOSS_ROWS);
+    struct loss_sums first = run_loss(loss, &table, hidden, d[1], 0, LOSS_FIRST);
+    struct loss_sums rest = run_loss(loss, &table, hidden, d[1], LOSS_FIRST, LOSS_ROWS - LOSS_FIRST);
+    CHECK_INT(all.counted, LOSS_ROWS);
+    CHECK_NEAR(all.total, first.total + rest.total, 1e-9 * all.total);
+    CHECK_INT(all.correct, first.correct + rest.correct);
+    for (int i = 0; i < LOSS_ROWS * LOSS_WIDTH; i++)
+        CHECK_NEAR((double)d[0][i], (double)d[1][i], 1e-6);
+    check_logits(loss, &table, hidden);
+    loss_destroy(loss);
+    linear_destroy(output);
+    parameters_free(&table);
+    backend_destroy(&backend);
+}
+
 static void test_refusals(void)
 {
     struct chain chain;
@@ -299,6 +375,13 @@ static void test_refusals(void)
     struct loss *loss = NULL;
     const struct loss_config config = {.rows = 4, .label_smoothing = 1.0f};
     CHECK(loss_create(&loss, &chain.backend, chain.output, &config, &error) == ROTARY_INVALID_ARGUMENT);
+    const struct loss_config inference = {.rows = chain.rows};
+    CHECK(loss_create(&loss, &chain.backend, chain.output, &inference, &error) == ROTARY_OK);
+    in.rows = chain.rows;
+    const struct loss_call call = {.hidden = in, .targets = chain.targets, .d_hidden = in};
+    CHECK(loss_run(loss, &chain.parameters, &call, NULL, &error) == ROTARY_INVALID_ARGUMENT);
+    CHECK_TEXT(error.message, "a loss created for inference has no backward pass");
+    loss_destroy(loss);
     chain_destroy(&chain);
 }
 
@@ -338,6 +421,7 @@ int main(void)
     if (bf16)
         test_frozen(PRECISION_BF16);
     test_dropout();
+    test_loss_blocks();
     test_adam(false, golden_adam);
     test_adam(true, golden_adamw);
     test_refusals();
