@@ -89,6 +89,9 @@ rotary_status timing_run(struct timing_item *items, int count, const struct timi
                          int64_t *rounds, rotary_error *error)
 {
     double trial[TIMING_MAX_ITEMS];
+    if (count < 1 || count > TIMING_MAX_ITEMS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%d operations to time; wanted 1 ... %d", count,
+                           TIMING_MAX_ITEMS);
     rotary_status status = run_round(items, count, 0, 1, trial, error);
     double begin = rotary_clock();
     if (status == ROTARY_OK)

@@ -9,7 +9,7 @@
 
 #include <rotary/status.h>
 
-enum { TIMING_MAX_ITEMS = 8 };
+enum { TIMING_MAX_ITEMS = 16 };
 
 /* Minimum, first quartile, median and third quartile of times in seconds, or of ratios of times. */
 struct timing {
@@ -32,12 +32,12 @@ struct timing_plan {
 };
 
 /* Runs every item `rounds` >= 1 times: from first to last in one round and back in the next, so that no item
- * always follows the same other one. At most TIMING_MAX_ITEMS items. Returns the status of an item that
- * fails. */
+ * always follows the same other one. Returns the status of an item that fails. */
 ROTARY_CHECKED rotary_status timing_rounds(struct timing_item *items, int count, int64_t rounds,
                                            rotary_error *error);
 
-/* The same after two warm-up rounds; the plan and the time of the second determine *rounds. */
+/* The same after two warm-up rounds; the plan and the time of the second determine *rounds. More than
+ * TIMING_MAX_ITEMS items are ROTARY_INVALID_ARGUMENT. */
 ROTARY_CHECKED rotary_status timing_run(struct timing_item *items, int count, const struct timing_plan *plan,
                                         int64_t *rounds, rotary_error *error);
 

@@ -121,6 +121,20 @@ static void test_failure(void)
 }
 
 /* Two layers of width 4, two heads of 2, hidden 8, vocabulary 3: matrices of 4 x 4 times 4, 4 x 8 times 2. */
+static void test_too_many(void)
+{
+    struct log log = {.count = 0};
+    struct runner runner = {&log, 'a'};
+    struct timing_item items[TIMING_MAX_ITEMS + 1];
+    for (int i = 0; i <= TIMING_MAX_ITEMS; i++)
+        items[i] = (struct timing_item){.run = run, .argument = &runner};
+    const struct timing_plan plan = {.seconds = 0.0, .min = 1, .max = 1};
+    rotary_error error;
+    int64_t rounds;
+    CHECK(timing_run(items, TIMING_MAX_ITEMS + 1, &plan, &rounds, &error) == ROTARY_INVALID_ARGUMENT);
+    CHECK(log.count == 0);
+}
+
 static void test_operations(void)
 {
     struct run_config config;
@@ -152,6 +166,7 @@ int main(void)
     test_alternation();
     test_ratio();
     test_failure();
+    test_too_many();
     test_operations();
     return check_report();
 }
