@@ -21,6 +21,7 @@ struct scene {
     int32_t query_starts[MAX_SEQUENCES + 1], key_starts[MAX_SEQUENCES + 1];
     char *query, *key, *value, *output_gradient; /* given */
     float *bias;                                 /* [HEADS, queries, keys] */
+    int32_t *query_positions, *key_positions;    /* of all tokens, or NULL */
 };
 struct results {
     char *output, *query_gradient, *key_gradient, *value_gradient;
@@ -39,6 +40,15 @@ static void *random_tensor(bool bf16, int64_t count, uint64_t seed)
         else
             memcpy(made + 4 * i, &value, 4);
     }
+    return made;
+}
+
+/* Positions of `count` tokens in no order, inside and beyond the table of the rotation's plan. */
+static int32_t *random_positions(int64_t count, uint64_t seed)
+{
+    int32_t *made = trial_memory((size_t)count * sizeof *made);
+    for (int64_t i = 0; i < count; i++)
+        made[i] = (int32_t)(90 * (double)check_random(seed, (uint64_t)i, 0));
     return made;
 }
 
@@ -77,8 +87,8 @@ static rotary_attention_view view(const struct scene *s, char *data, int64_t hea
                                    trial_stride(time, row), DIM};
 }
 
-static rotary_attention_const_view given(const struct scene *s, char *data, int64_t heads, int64_t token,
-                                         int64_t time)
+static rotary_attention_const_view const_view(const struct scene *s, char *data, int64_t heads, int64_t token,
+                                              int64_t time)
 {
     rotary_attention_view v = view(s, data, heads, token, time);
     return (rotary_attention_const_view){v.data, v.batch_stride, v.time_stride, v.head_stride};
@@ -96,16 +106,20 @@ static void run(const struct scene *s, const rotary_attention *attention, rotary
     rotary_attention_forward_call forward = {
         .struct_size = sizeof forward,
         .shape = shape,
-        .query = given(s, s->query, HEADS, query, shape.queries),
-        .key = given(s, s->key, SHARED, key, shape.keys),
-        .value = given(s, s->value, SHARED, key, shape.keys),
+        .query = const_view(s, s->query, HEADS, query, shape.queries),
+        .key = const_view(s, s->key, SHARED, key, shape.keys),
+        .value = const_view(s, s->value, SHARED, key, shape.keys),
         .output = view(s, r->output, HEADS, query, shape.queries),
         .log_sum_exp = log_sum_exp,
         .bias = bias,
         .packed_sequences = packing,
-        .workspace =
-            trial_memory(rotary_attention_packed_sequences_forward_bytes(attention, shape, &packing)),
+        .query_positions = s->query_positions ? s->query_positions + query : NULL,
+        .key_positions = s->key_positions ? s->key_positions + key : NULL,
     };
+    size_t bytes = s->key_positions
+                       ? rotary_attention_forward_call_bytes(attention, &forward)
+                       : rotary_attention_packed_sequences_forward_bytes(attention, shape, &packing);
+    forward.workspace = trial_memory(bytes);
     if (!CHECK_INT(rotary_attention_forward(attention, &forward, &error), ROTARY_OK))
         printf("%s\n", error.message);
     free(forward.workspace);
@@ -115,17 +129,20 @@ static void run(const struct scene *s, const rotary_attention *attention, rotary
         .query = forward.query,
         .key = forward.key,
         .value = forward.value,
-        .output = given(s, r->output, HEADS, query, shape.queries),
-        .output_gradient = given(s, s->output_gradient, HEADS, query, shape.queries),
+        .output = const_view(s, r->output, HEADS, query, shape.queries),
+        .output_gradient = const_view(s, s->output_gradient, HEADS, query, shape.queries),
         .log_sum_exp = log_sum_exp,
         .query_gradient = view(s, r->query_gradient, HEADS, query, shape.queries),
         .key_gradient = view(s, r->key_gradient, SHARED, key, shape.keys),
         .value_gradient = view(s, r->value_gradient, SHARED, key, shape.keys),
         .bias = bias,
         .packed_sequences = packing,
-        .workspace =
-            trial_memory(rotary_attention_packed_sequences_backward_bytes(attention, shape, &packing)),
+        .query_positions = forward.query_positions,
+        .key_positions = forward.key_positions,
     };
+    bytes = s->key_positions ? rotary_attention_backward_call_bytes(attention, &backward)
+                             : rotary_attention_packed_sequences_backward_bytes(attention, shape, &packing);
+    backward.workspace = trial_memory(bytes);
     if (!CHECK_INT(rotary_attention_backward(attention, &backward, &error), ROTARY_OK))
         printf("%s\n", error.message);
     free(backward.workspace);
@@ -185,11 +202,14 @@ static rotary_rope *make_rope(void)
     return rope;
 }
 
+/* What a scene has beside its tensors. */
+enum given { NOTHING, BIAS, POSITIONS };
+
 /* Every sequence has `more` keys more than queries, and its queries are at the last positions. */
 static struct scene make_scene(const int64_t *lengths, int64_t sequences, int64_t more, bool bf16,
-                               bool biased)
+                               enum given given)
 {
-    struct scene s = {.bf16 = bf16, .biased = biased, .sequences = sequences, .first_query = more};
+    struct scene s = {.bf16 = bf16, .biased = given == BIAS, .sequences = sequences, .first_query = more};
     for (int64_t i = 0; i < sequences; i++) {
         s.query_starts[i + 1] = s.query_starts[i] + (int32_t)lengths[i];
         s.key_starts[i + 1] = s.key_starts[i] + (int32_t)(lengths[i] + more);
@@ -200,24 +220,27 @@ static struct scene make_scene(const int64_t *lengths, int64_t sequences, int64_
     s.key = random_tensor(bf16, s.keys * SHARED * DIM, 2);
     s.value = random_tensor(bf16, s.keys * SHARED * DIM, 3);
     s.output_gradient = random_tensor(bf16, s.queries * HEADS * DIM, 4);
-    s.bias = biased ? random_tensor(false, HEADS * s.queries * s.keys, 5) : NULL;
+    s.bias = s.biased ? random_tensor(false, HEADS * s.queries * s.keys, 5) : NULL;
+    s.query_positions = given == POSITIONS ? random_positions(s.queries, 6) : NULL;
+    s.key_positions = given == POSITIONS ? random_positions(s.keys, 7) : NULL;
     return s;
 }
 
-static void try_scene(const int64_t *lengths, int64_t sequences, int64_t more, bool biased)
+static void try_scene(const int64_t *lengths, int64_t sequences, int64_t more, enum given given)
 {
+    static const char *const names[] = {"", ", biased", ", positions"};
     rotary_isa isas[6];
     int count = trial_isas(isas);
     rotary_rope *rope = make_rope();
     for (int at = 0; at < 2 * count; at++) {
-        struct scene s = make_scene(lengths, sequences, more, at % 2, biased);
+        struct scene s = make_scene(lengths, sequences, more, at % 2, given);
         s.attention = make_attention(rope, s.bf16, isas[at / 2], 2);
         struct results alone = make_results(&s);
         run_alone(&s, &alone);
         for (int threads = 1; threads <= 3; threads += 2) {
             check_about("%s %s %lld sequences, %lld tokens, %lld keys more, %d threads%s",
                         rotary_isa_name(isas[at / 2]), s.bf16 ? "bf16" : "f32", (long long)sequences,
-                        (long long)s.queries, (long long)more, threads, biased ? ", biased" : "");
+                        (long long)s.queries, (long long)more, threads, names[given]);
             rotary_attention *attention = make_attention(rope, s.bf16, isas[at / 2], threads);
             struct results together = make_results(&s);
             rotary_attention_shape shape = {
@@ -231,8 +254,9 @@ static void try_scene(const int64_t *lengths, int64_t sequences, int64_t more, b
         }
         free_results(&alone);
         rotary_attention_destroy(s.attention);
-        void *all[] = {s.query, s.key, s.value, s.output_gradient, s.bias};
-        for (int i = 0; i < 5; i++)
+        void *all[] = {s.query,           s.key,          s.value, s.output_gradient, s.bias,
+                       s.query_positions, s.key_positions};
+        for (int i = 0; i < 7; i++)
             free(all[i]);
     }
     rotary_rope_destroy(rope);
@@ -288,11 +312,13 @@ static void try_refusals(void)
 int main(void)
 {
     const int64_t lengths[] = {5, 0, 1, 130, 1, 64, 0, 33}, long_one[] = {3, 1100, 0, 40}, single[] = {1, 0};
-    try_scene(lengths, 8, 0, false);
-    try_scene(lengths, 8, 0, true);
-    try_scene(lengths, 8, 17, false);
-    try_scene(long_one, 4, 0, false);
-    try_scene(single, 2, 0, false);
+    try_scene(lengths, 8, 0, NOTHING);
+    try_scene(lengths, 8, 0, BIAS);
+    try_scene(lengths, 8, 17, NOTHING);
+    try_scene(lengths, 8, 17, POSITIONS);
+    try_scene(long_one, 4, 0, NOTHING);
+    try_scene(long_one, 4, 0, POSITIONS);
+    try_scene(single, 2, 0, NOTHING);
     try_refusals();
     return check_report();
 }
