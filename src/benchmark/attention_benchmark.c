@@ -69,7 +69,7 @@ static int64_t tokens_of(const struct attention_benchmark *benchmark, int64_t se
 {
     if (benchmark->shortest == 0)
         return benchmark->time;
-    return benchmark->shortest + 7 * sequence % (benchmark->time - benchmark->shortest + 1);
+    return benchmark->shortest + sequence % (benchmark->time - benchmark->shortest + 1);
 }
 
 static rotary_attention_shape shape_of(const struct attention_benchmark *benchmark)

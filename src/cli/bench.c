@@ -13,6 +13,16 @@ enum { MIN_ROUNDS = 5, MAX_ROUNDS = 10000 };
 
 #define MAX_ELEMENTS 0x1p40 /* so that no count of bytes overflows */
 
+static rotary_status refuse_shape(const char *text, const struct bench *bench, rotary_error *error)
+{
+    char more[24] = "";
+    if (bench->optional > 0)
+        snprintf(more, sizeof more, " or %d", bench->dimensions);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "--shape is \"%.80s\", wanted %d%s whole numbers from 1 to 2^31: %s", text,
+                       bench->dimensions - bench->optional, more, bench->names);
+}
+
 /* "4096,32,128" */
 static rotary_status read_shape(const char *text, const struct bench *bench, int64_t *shape,
                                 rotary_error *error)
@@ -30,9 +40,7 @@ static rotary_status read_shape(const char *text, const struct bench *bench, int
         bool last = *end == 0,
              ends_well = last ? i + 1 >= required : *end == ',' && i + 1 < bench->dimensions;
         if (end == next || !ends_well || errno != 0 || size < 1 || size > (1LL << 31))
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "--shape is \"%.80s\", wanted %d whole numbers from 1 to 2^31: %s", text,
-                               required, bench->names);
+            return refuse_shape(text, bench, error);
         shape[i] = size;
         elements *= i < required ? (double)size : 1.0;
         next = last ? NULL : end + 1;
