@@ -7,6 +7,8 @@
 #include "support/scratch.h"
 #include "train/runs.h"
 
+#include "train/trainer.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,10 +223,39 @@ static void test_resume(void)
     free(resumed);
 }
 
+/* The trainer's steps have the rows that the task has for them: its micro-batches are one step of an epoch.
+ */
+static void test_steps(void)
+{
+    struct run_config config;
+    lines_config(&config);
+    struct backend backend;
+    struct trainer trainer;
+    rotary_error error;
+    if (!CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK))
+        return;
+    if (CHECK_INT(trainer_create(&trainer, &config, &backend, &error), ROTARY_OK)) {
+        for (uint32_t step = 1; step <= 3; step++) {
+            struct trainer_step result;
+            CHECK_INT(trainer_step(&trainer, step, &result, &error), ROTARY_OK);
+            for (int64_t i = 0; i < ROWS; i++) {
+                const struct task_place place = {
+                    .seed = (uint64_t)config.train.seed, .step = step, .row = i, .rows_per_step = ROWS};
+                const struct row row = row_at(trainer.task, &place);
+                CHECK(memcmp(trainer.batch.tokens + i * TIME, row.tokens, sizeof row.tokens) == 0);
+                CHECK_INT(trainer.batch.lengths[i], row.length);
+            }
+        }
+        trainer_destroy(&trainer);
+    }
+    backend_destroy(&backend);
+}
+
 int main(void)
 {
     test_epochs();
     test_configuration();
     test_resume();
+    test_steps(); /* last: it may run threads */
     return check_report();
 }
