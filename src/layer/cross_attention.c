@@ -217,8 +217,8 @@ static void record_profile(const struct sublayer *sublayer, double begin, const 
                     (double)rotary_dtype_size(sublayer->backend->storage));
 }
 
-static rotary_status check_source(const struct sublayer_tokens *tokens, const struct sublayer_source *source,
-                                  rotary_error *error)
+static rotary_status check_source(const struct sublayer_config *config, const struct sublayer_tokens *tokens,
+                                  const struct sublayer_source *source, rotary_error *error)
 {
     if (tokens->starts)
         return rotary_fail(error, ROTARY_UNSUPPORTED,
@@ -229,6 +229,14 @@ static rotary_status check_source(const struct sublayer_tokens *tokens, const st
             "cross-attention of %lld sequences got %lld source rows, %lld per sequence: wanted "
             "an encoder's output of as many sequences",
             (long long)tokens->batch, (long long)source->rows.rows, (long long)source->time);
+    if (tokens->batch > config->batch || source->time > config->source_time ||
+        source->rows.columns != config->source_width)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "cross-attention got a source of %lld sequences of %lld tokens of width %lld: "
+                           "wanted at most %lld of %lld, of width %lld",
+                           (long long)tokens->batch, (long long)source->time, (long long)source->rows.columns,
+                           (long long)config->batch, (long long)config->source_time,
+                           (long long)config->source_width);
     return ROTARY_OK;
 }
 
@@ -266,7 +274,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                              const struct sublayer_forward_call *call, rotary_error *error)
 {
     const struct cross_attention *layer = of(sublayer);
-    rotary_status status = check_source(&call->tokens, &call->source, error);
+    rotary_status status = check_source(&sublayer->config, &call->tokens, &call->source, error);
     if (status == ROTARY_OK)
         status = project_queries(layer, parameters, call->in, error);
     if (status == ROTARY_OK)
