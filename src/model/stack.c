@@ -61,6 +61,11 @@ static rotary_status wire(struct stack *stack, int64_t k, rotary_error *error)
     if (wiring->parallel && row->part == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the first sublayer of a block is parallel: wanted one before it in the block");
+    if (wiring->parallel && stack->sublayers[k - 1].wiring.norm_sum)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "a parallel sublayer comes after a norm of the sum: wanted that norm after the last "
+            "of the sublayers that read the same");
     if (wiring->shared_norm && (!wiring->parallel || stack->sublayers[row->reads].has_own_norm))
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
@@ -252,6 +257,18 @@ static bool has_own_readers(const struct stack *stack, int64_t k)
     return found;
 }
 
+/* Memory for the normalised sum at point k: one of two alternating buffers or, where norms of sublayers read
+ * it again in the backward pass, its own. */
+static float *push_normalised(const struct stack *stack, struct rotary_arena *arena, int64_t k,
+                              float *streams[2])
+{
+    if (stack->config.training && has_own_readers(stack, k))
+        return push_stream(stack, arena);
+    if (!streams[k % 2])
+        streams[k % 2] = push_stream(stack, arena);
+    return streams[k % 2];
+}
+
 /* Points without a norm of the sum continue the stream in `sum`. The others write the norm beside it, to two
  * alternating buffers: a sum outlives its norm, the stream does not outlive the next sum, unless a norm of
  * its own reads it again. */
@@ -270,9 +287,7 @@ static void carve_points(struct stack *stack, struct rotary_arena *arena)
         }
         carve_statistics(stack, &point->fused, arena);
         point->fused.normalised = training || k == 0 ? push_rows(stack, arena) : first->normalised;
-        if (point->norm_is_stream && (!streams[k % 2] || (training && has_own_readers(stack, k))))
-            streams[k % 2] = push_stream(stack, arena);
-        point->stream = point->norm_is_stream ? streams[k % 2] : point->sum;
+        point->stream = point->norm_is_stream ? push_normalised(stack, arena, k, streams) : point->sum;
     }
 }
 

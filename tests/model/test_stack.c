@@ -7,6 +7,7 @@
 #include "backend/every_backend.h"
 #include "backend/reference_backend.h"
 #include "model/stack_fixture.h"
+#include "model/stack_parts.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -341,6 +342,62 @@ static void test_refusals(const struct backend *backend)
     refuse(backend, parallel, none, "feed_forward", "first sublayer of a block is parallel");
     refuse(backend, none, shared, "feed_forward", "shares a norm that is not there");
     refuse(backend, none, post, "feed_forward", "final norm after a norm");
+    refuse(backend, post, parallel, "feed_forward", "a parallel sublayer comes after a norm of the sum");
+}
+
+/* A normalised sum that a norm reads again in the backward pass is not overwritten before. */
+static void test_kept_sums(const struct backend *backend)
+{
+    struct parameters parameters = {.backend = backend};
+    struct rotary_arena arena = {0};
+    rotary_error error;
+    struct stack_part block[3];
+    for (int part = 0; part < 3; part++)
+        block[part] = (struct stack_part){.type = "feed_forward",
+                                          .name = (const char *const[]){"a", "b", "c"}[part],
+                                          .config = {.hidden = 8},
+                                          .wiring = {.norm_input = part == 1, .norm_sum = true}};
+    const struct stack_config config = {.prefix = "",
+                                        .layers = 2,
+                                        .parts = 3,
+                                        .block = block,
+                                        .width = 8,
+                                        .batch = 1,
+                                        .time = 2,
+                                        .training = true};
+    struct stack *stack = NULL;
+    must(stack_create(&stack, backend, &config, &parameters, &error), &error);
+    stack_carve(stack, &arena);
+    must(backend_arena_allocate(backend, &arena, "a test", &error), &error);
+    stack_carve(stack, &arena);
+    for (int64_t k = 1; k < stack->count; k++)
+        for (int64_t j = k + 1; stack->sublayers[k].has_own_norm && j <= stack->count; j++)
+            CHECK(stack->points[j].stream != stack->points[k].stream);
+    stack_destroy(stack);
+    parameters_free(&parameters);
+    backend_arena_free(backend, &arena);
+}
+
+/* A source is refused that is larger than the stack was created for, or of another width. */
+static void test_sources(const struct backend *backend, const struct golden_case *golden)
+{
+    struct fixture fixture;
+    rotary_error error = {0};
+    fixture_create(&fixture, backend, golden, false);
+    fixture_forward(&fixture);
+    const struct stack_call good = fixture.call;
+    struct stack_call call = good;
+    call.source.time++;
+    call.source.rows.rows += STACK_BATCH;
+    check_about("%s", golden->name);
+    CHECK_INT(stack_forward(fixture.stack, &fixture.parameters, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "a source of 3 sequences of 6 tokens of width 24: wanted at most 3 of 5"));
+    call = good;
+    call.source.rows.columns--;
+    CHECK_INT(stack_forward(fixture.stack, &fixture.parameters, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(strstr(error.message, "of width 23: wanted at most 3 of 5, of width 24"));
+    check_about("%s", "");
+    fixture_destroy(&fixture);
 }
 
 static void test_all(const struct backend *backend)
@@ -352,13 +409,16 @@ static void test_all(const struct backend *backend)
 static void test_once(const struct backend *backend)
 {
     test_refusals(backend);
+    test_kept_sums(backend);
     for (size_t c = 0; c < CASES; c++) {
         const struct golden_case *golden = &cases[c];
         test_inference(backend, golden);
         if (golden->causal && !golden->packed)
             test_decode(backend, golden);
-        if (golden->cross)
+        if (golden->cross) {
             test_beams(backend, golden);
+            test_sources(backend, golden);
+        }
         if ((golden->lengths || golden->packed) && !golden->cross)
             test_separate(backend, golden);
         if (strcmp(golden->act, "relu") != 0) /* its kink would spoil finite differences */
