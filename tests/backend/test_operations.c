@@ -10,6 +10,7 @@
 #include "support/check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ROWS is more than the blocks that operations are cut into, and no multiple of them. */
@@ -34,6 +35,50 @@ static double bound_of(const struct pair *pair)
         if (!CHECK_INT(backend_->operations->name(backend_, &call_, &error_), ROTARY_OK))                    \
             printf("%s\n", error_.message);                                                                  \
     } while (0)
+
+/* ---- memory ---- */
+
+/* Memory is zeroed and aligned; bytes go in, from one allocation to another, and out, and none beside them.
+ */
+static void test_memory_of(const struct backend *backend, size_t bytes)
+{
+    enum { MARGIN = 5 };
+    unsigned char *wanted = malloc(bytes + 2 * MARGIN), *got = malloc(bytes + 2 * MARGIN);
+    const struct backend_operations *operations = backend->operations;
+    void *memory[2];
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(operations->allocate(backend, &memory[i], bytes + 2 * MARGIN, "a test", NULL), ROTARY_OK);
+        CHECK((uintptr_t)memory[i] % ROTARY_ALIGNMENT == 0);
+        CHECK_INT(operations->read(backend, got, memory[i], bytes + 2 * MARGIN, NULL), ROTARY_OK);
+        for (size_t j = 0; j < bytes + 2 * MARGIN; j++)
+            CHECK(got[j] == 0);
+    }
+    for (size_t j = 0; j < bytes + 2 * MARGIN; j++)
+        wanted[j] = j < MARGIN || j >= MARGIN + bytes ? 0 : (unsigned char)(1 + (j * 31 + j / 251) % 255);
+    unsigned char *from = memory[0], *to = memory[1];
+    CHECK_INT(operations->write(backend, from + MARGIN, wanted + MARGIN, bytes, NULL), ROTARY_OK);
+    CHECK_INT(operations->copy(backend, to + MARGIN, from + MARGIN, bytes, NULL), ROTARY_OK);
+    CHECK_INT(operations->clear(backend, from + MARGIN, bytes, NULL), ROTARY_OK);
+    CHECK_INT(operations->read(backend, got, to, bytes + 2 * MARGIN, NULL), ROTARY_OK);
+    CHECK(memcmp(got, wanted, bytes + 2 * MARGIN) == 0);
+    CHECK_INT(operations->read(backend, got, from, bytes + 2 * MARGIN, NULL), ROTARY_OK);
+    memset(wanted, 0, bytes + 2 * MARGIN);
+    CHECK(memcmp(got, wanted, bytes + 2 * MARGIN) == 0);
+    for (int i = 0; i < 2; i++)
+        operations->release(backend, memory[i]);
+    operations->release(backend, NULL);
+    free(wanted);
+    free(got);
+}
+
+static void test_memory(const struct pair *pair)
+{
+    /* More than the cpu backend copies at once, and no multiple of it. */
+    static const size_t bytes[] = {0, 1, 1 << 17, (1 << 17) + 1, 400001};
+    for (int side = 0; side < SIDES; side++)
+        for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+            test_memory_of(&pair->backends[side], bytes[i]);
+}
 
 /* ---- matmul ---- */
 
@@ -453,6 +498,7 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     if (!CHECK_INT(status, ROTARY_OK))
         return;
     check_about("%s %s", rotary_isa_name(isa), rotary_dtype_name(storage));
+    test_memory(&pair);
     test_matmul(&pair);
     test_weight_gradient(&pair);
     test_norms(&pair);
