@@ -214,6 +214,14 @@ static void test_refusals(void)
     bad = good;
     bad.classes = NULL;
     refuse(decoder, &bad, "a batch with no classes");
+    int32_t targets[ROWS] = {[ROWS - 1] = BATCH_IGNORED - 1};
+    bad.classes = targets;
+    refuse(decoder, &bad, "target 26 is -2: wanted 0 ... 10, the vocabulary, or -1");
+    targets[ROWS - 1] = VOCABULARY;
+    refuse(decoder, &bad, "target 26 is 11: wanted 0 ... 10, the vocabulary, or -1");
+    bad = good;
+    bad.input.tokens = negative;
+    refuse(decoder, &bad, "token 1 is -1");
     bad = good;
     bad.input.lengths = long_lengths;
     refuse(decoder, &bad, "the length of sequence 1 is 10: wanted 0 to 9");
