@@ -120,6 +120,7 @@ static struct reference_distance_bias range_of(const struct reference_case *c, i
 
 int main(void)
 {
+    static const int64_t lengths[3] = {230, 0, 77};
     /* batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key */
     static const struct reference_case sizes[] = {
         {2, 2, 2, 24, 7, 19, 12, 0, .causal = true},
@@ -130,6 +131,8 @@ int main(void)
         {1, 2, 1, 16, 100, 300, 200, 0, .causal = true, .window = 37},
         {1, 4, 1, 8, 20, 650, 630, 0, .causal = true, .window = 600, .softcap = 2.5},
         {1, 1, 1, 8, 1100, 40, 0, 0, .causal = false},
+        {3, 2, 1, 22, 40, 230, 0, 0, .key_lengths = lengths},
+        {3, 2, 2, 8, 40, 230, 190, 0, .causal = true, .window = 50, .key_lengths = lengths},
     };
     uint64_t seed = 900000;
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++)

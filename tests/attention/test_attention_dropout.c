@@ -80,6 +80,7 @@ static void try_case(struct reference_case c, uint64_t seed)
 
 static void try_cases(void)
 {
+    static const int64_t lengths[3] = {230, 0, 77};
     /* batch, heads, key_value_heads, head_dim, queries, keys, first_query, first_key */
     static const struct reference_case sizes[] = {
         {2, 2, 2, 24, 7, 19, 12, 0, .causal = true},
@@ -88,6 +89,7 @@ static void try_cases(void)
         {1, 2, 2, 8, 66, 600, 0, 0, .causal = false, .softcap = 4},
         {1, 2, 1, 16, 100, 300, 200, 0, .causal = true, .window = 37},
         {1, 1, 1, 8, 1100, 40, 0, 0, .causal = false},
+        {3, 2, 1, 22, 40, 230, 0, 0, .key_lengths = lengths, .distance_bias = {NULL, 40, -20, 0}},
     };
     uint64_t seed = 950000;
     for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++)
