@@ -91,7 +91,7 @@ rotary_status rotation_config_read(const struct decoder_config *config, const ch
     bool no_channel = plain && rope_config_channels(config->head_dim, config->partial_rotary_factor) == 0;
     json_t *object = NULL;
     rotary_status status = ROTARY_OK;
-    if (encoding->rotate_query_key || encoding->rotate_value)
+    if ((encoding->rotate_query_key && !no_channel) || encoding->rotate_value)
         status = make_object(config, !no_channel, &object, error);
     if (status == ROTARY_OK && object && !is_unrotated(object, layer_type)) {
         made.rotate_query_key = encoding->rotate_query_key && !no_channel;

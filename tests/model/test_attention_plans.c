@@ -151,6 +151,15 @@ static void test_formula(const struct backend *backend)
     decoder_destroy(decoder);
 }
 
+/* A head without channels to rotate may have an odd number of them. */
+static void test_no_channel(const struct backend *backend)
+{
+    struct decoder_config config = configuration("{\"head_dim\": 33, \"partial_rotary_factor\": 0}");
+    struct decoder *decoder = create(backend, &config);
+    CHECK(decoder->plans.plans[1].attention && !decoder->plans.plans[1].rope);
+    decoder_destroy(decoder);
+}
+
 /* A product that rounding leaves below an even number is that number, in the rotations of values too. */
 static void test_channels(void)
 {
@@ -365,6 +374,7 @@ static void test_backend(const struct backend *backend)
 {
     test_rotations(backend);
     test_formula(backend);
+    test_no_channel(backend);
     test_layers(backend);
     test_window(backend);
     test_no_rope(backend);
