@@ -150,12 +150,13 @@ static void test_golden(const struct backend *backend, const struct golden_case 
 }
 
 /* With dropout the loss is a function of the parameters too, as seed and step fix the mask. */
-static void test_dropout(const struct backend *backend)
+static void test_dropout(const struct backend *backend, double dropout, double attention_dropout)
 {
     for (int c = 8; c < 10; c++) { /* smooth activations: ReLU's kink would spoil finite differences */
         struct decoder_config config;
         configure(&config, &cases[c]);
-        config.dropout = 0.3;
+        config.dropout = dropout;
+        config.attention_dropout = attention_dropout;
         struct decoder *decoder = create(backend, &config, 1);
         fill_parameters(decoder);
         struct parameters *parameters = decoder_parameters(decoder);
@@ -177,7 +178,8 @@ static void test_dropout(const struct backend *backend)
             at[side] = run(decoder, batch).total;
         }
         double difference = (at[1] - at[0]) / (2.0 * step);
-        check_about("%s-norm", cases[c].norm_position);
+        check_about("%s-norm, dropout %g, of attention weights %g", cases[c].norm_position, dropout,
+                    attention_dropout);
         CHECK_NEAR(difference, slope, 1e-2 * (fabs(slope) + 10.0));
         fill_parameters(decoder);
         batch.micro_step = 10;
@@ -189,6 +191,39 @@ static void test_dropout(const struct backend *backend)
     check_about("%s", "");
 }
 
+/* A batch with fewer sequences than the model was created for, whose attention is cut into other work items:
+ * the logits are those of these sequences in the largest batch. */
+static void test_smaller_batch(const struct backend *backend)
+{
+    enum { SEQUENCES = 4, TOKENS = 288, WORDS = 7, LOGITS = SEQUENCES * TOKENS * WORDS };
+    struct decoder_config config;
+    decoder_config_default(&config);
+    config.vocab_size = WORDS;
+    config.hidden_size = 32;
+    config.num_hidden_layers = 1;
+    config.num_attention_heads = 8;
+    config.max_position_embeddings = TOKENS;
+    const struct decoder_limits largest = {.batch = SEQUENCES, .time = TOKENS};
+    struct decoder *decoder = NULL;
+    rotary_error error = {0};
+    if (!CHECK_INT(decoder_create(&decoder, backend, &config, largest, 3, &error), ROTARY_OK))
+        return;
+    static int32_t words[SEQUENCES * TOKENS];
+    static float wanted[LOGITS], got[LOGITS];
+    for (int i = 0; i < SEQUENCES * TOKENS; i++)
+        words[i] = (i * 5 + i * i / 3) % WORDS;
+    struct token_sequences input = {.batch = SEQUENCES, .time = TOKENS, .tokens = words};
+    CHECK_INT(decoder_logits(decoder, &input, wanted, &error), ROTARY_OK);
+    for (input.batch = 1; input.batch < SEQUENCES; input.batch++) {
+        CHECK_INT(decoder_logits(decoder, &input, got, &error), ROTARY_OK);
+        check_about("%d sequences", (int)input.batch);
+        for (int64_t i = 0; i < input.batch * TOKENS * WORDS; i++)
+            CHECK_NEAR(got[i], wanted[i], 1e-5 * (1.0 + fabs((double)wanted[i])));
+    }
+    check_about("%s", "");
+    decoder_destroy(decoder);
+}
+
 static void test_threads(enum precision precision)
 {
     float *wanted = NULL;
@@ -198,7 +233,7 @@ static void test_threads(enum precision precision)
         CHECK_INT(backend_create(&backend, threads, ROTARY_ISA_AUTO, precision, &error), ROTARY_OK);
         struct decoder_config config;
         configure(&config, &cases[8]);
-        config.dropout = 0.1;
+        config.dropout = config.attention_dropout = 0.1;
         struct decoder *decoder = create(&backend, &config, 3);
         struct parameters *parameters = decoder_parameters(decoder);
         run(decoder, (struct decoder_call){.backward = true, .gradient_scale = 1.0f, .seed = 5});
@@ -367,7 +402,9 @@ int main(void)
     struct backend backend;
     on_every_backend(test_goldens);
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
-    test_dropout(&backend);
+    test_dropout(&backend, 0.3, 0.0);
+    test_dropout(&backend, 0.0, 0.3);
+    test_smaller_batch(&backend);
     test_threads(PRECISION_F32);
     test_threads(PRECISION_AUTO);
     test_bytes(&backend);
