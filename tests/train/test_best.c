@@ -225,6 +225,18 @@ static void test_missing(void)
     CHECK(remove(path) == 0);
     train_to_end(&config, 1, twenty);
     check_best(twenty, 40);
+    /* The losses 0.7, 0.9 and 1.2, and then 1: below the last, but not below all. */
+    double kept = turning_loss;
+    turning_loss = 4.4;
+    folder = trained(60);
+    check_best(folder, 20);
+    snprintf(path, sizeof path, "%s/" BEST, folder);
+    CHECK(remove(path) == 0);
+    turning_loss = NAN;
+    config.train.steps = 80;
+    train_to_end(&config, 1, folder);
+    CHECK(!has_file(folder, BEST));
+    turning_loss = kept;
 }
 
 int main(void)
