@@ -248,6 +248,18 @@ static void test_sampling(struct decoder *decoder)
     compare(&low_temperature, &greedy);
 }
 
+/* The stop token within a prompt, or at the end of one that takes several calls, does not end it. */
+static void test_stop_in_prompt(struct decoder *large, struct decoder *small)
+{
+    struct generate_config config = {.max_new_tokens = 2};
+    for (config.stop = 0; config.stop < VOCABULARY; config.stop++) {
+        struct prompts together = run(large, config), few = run(small, config);
+        compare(&few, &together);
+        for (int i = 0; i < PROMPTS; i++)
+            CHECK(few.generated[i] > 0);
+    }
+}
+
 static void test_encoding(const struct backend *backend, enum position position)
 {
     check_about("%s, %s", backend->operations->name, position_names[position]);
@@ -282,6 +294,8 @@ static void test_encoding(const struct backend *backend, enum position position)
     test_together(backend, position, 1.0f, config.stop);
     if (position == POSITION_ROPER)
         test_sampling(large);
+    if (position == POSITION_ROPE)
+        test_stop_in_prompt(large, small);
     decoder_destroy(large);
     decoder_destroy(small);
 }
