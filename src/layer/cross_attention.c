@@ -335,17 +335,21 @@ static rotary_status norms_backward(const struct cross_attention *layer, struct 
     return projection_norm_backward(&layer->key_norm, parameters, gradient, projected, error);
 }
 
-/* Adds the gradient of the source to that of the sublayers after this one. */
+/* Adds the gradient of the source, where it is wanted, to that of the sublayers after this one. */
 static rotary_status source_backward(const struct cross_attention *layer, struct parameters *parameters,
                                      const struct sublayer_backward_call *call, rotary_error *error)
 {
     const struct backend *backend = layer->sublayer.backend;
     int64_t rows = call->source.rows.rows;
     struct matrix d_source = first_rows(layer->d_source, rows);
+    if (!call->d_source)
+        d_source.data = NULL;
     rotary_status status = linear_backward(layer->key_value, parameters, d_source,
                                            first_rows(layer->d_keys_values, rows), call->source.rows, error);
+    if (status != ROTARY_OK || !call->d_source)
+        return status;
     const struct backend_add add = {.to = call->d_source, .in = d_source};
-    return status == ROTARY_OK ? backend->operations->add(backend, &add, error) : status;
+    return backend->operations->add(backend, &add, error);
 }
 
 static rotary_status backward(struct sublayer *sublayer, struct parameters *parameters,

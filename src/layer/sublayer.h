@@ -88,7 +88,8 @@ struct sublayer_forward_call {
 struct sublayer_backward_call {
     struct sublayer_tokens tokens;
     struct sublayer_source source;
-    float *d_source; /* f32 [source rows, source width]: the gradient of the source is added to it */
+    /* f32 [source rows, source width]: the gradient of the source is added to it; NULL: not wanted */
+    float *d_source;
     struct matrix d_in, d_out, in;
     struct dropout dropout; /* as in the forward pass */
 };

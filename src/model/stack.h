@@ -79,7 +79,7 @@ struct stack_call {
     struct sublayer_source source;    /* for cross-attention */
     /* Of the backward pass. */
     const float *d_output; /* f32 [rows, width]; NULL: in stack_output_gradient */
-    float *d_source;       /* f32 [source rows, width]: added to; with cross-attention */
+    float *d_source;       /* f32 [source rows, width]: added to; NULL: not wanted, or no cross-attention */
 };
 ROTARY_CHECKED rotary_status stack_forward(struct stack *stack, const struct parameters *parameters,
                                            const struct stack_call *call, rotary_error *error);

@@ -279,13 +279,13 @@ void fixture_backward(struct fixture *fixture)
     rotary_error error;
     const struct backend *backend = fixture->backend;
     write_gradient(fixture);
-    fixture->call.d_source = fixture->d_source;
+    fixture->call.d_source = fixture->encoder_frozen ? NULL : fixture->d_source;
     if (fixture->encoder)
         must(backend->operations->clear(backend, fixture->d_source,
                                         STACK_SOURCE_ROWS * STACK_WIDTH * sizeof(float), &error),
              &error);
     must(stack_backward(fixture->stack, &fixture->parameters, &fixture->call, &error), &error);
-    if (!fixture->encoder)
+    if (!fixture->encoder || fixture->encoder_frozen)
         return;
     fixture->encoder_call.d_output = fixture->d_source;
     must(stack_backward(fixture->encoder, &fixture->parameters, &fixture->encoder_call, &error), &error);

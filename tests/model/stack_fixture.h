@@ -47,7 +47,8 @@ struct fixture {
     const struct attention_plan *plans[STACK_LAYERS], *encoder_plans[STACK_LAYERS];
     struct stack *stack, *encoder; /* encoder NULL: none */
     struct rotary_arena arena;
-    float *d_source; /* [STACK_SOURCE_ROWS, STACK_WIDTH] of the backend */
+    float *d_source;     /* [STACK_SOURCE_ROWS, STACK_WIDTH] of the backend */
+    bool encoder_frozen; /* its backward pass is left out, and nobody asks for d_source */
     struct stack_call call, encoder_call;
 };
 

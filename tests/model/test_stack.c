@@ -400,6 +400,37 @@ static void test_sources(const struct backend *backend, const struct golden_case
     fixture_destroy(&fixture);
 }
 
+/* Without the gradient of the source, all others of the stack are as with it. */
+static void test_frozen_encoder(const struct backend *backend, const struct golden_case *golden)
+{
+    struct fixture fixtures[2];
+    rotary_error error;
+    for (int frozen = 0; frozen < 2; frozen++) {
+        fixture_create(&fixtures[frozen], backend, golden, true);
+        fixtures[frozen].encoder_frozen = frozen == 1;
+        fixture_forward(&fixtures[frozen]);
+        fixture_backward(&fixtures[frozen]);
+    }
+    const struct parameters *parameters = &fixtures[0].parameters;
+    for (int row = 0; row < parameters->count; row++) {
+        float gradient[2][4 * STACK_HIDDEN * STACK_WIDTH];
+        int64_t count = parameter_elements(&parameters->rows[row]), different = 0;
+        for (int frozen = 0; frozen < 2; frozen++)
+            must(parameters_read(&fixtures[frozen].parameters,
+                                 parameter_range(parameters, PARAMETER_GRADIENTS, row), gradient[frozen],
+                                 &error),
+                 &error);
+        bool of_encoder = strncmp(parameters->rows[row].name, "encoder.", 8) == 0;
+        for (int64_t i = 0; i < count; i++)
+            different += !(gradient[1][i] == (of_encoder ? 0.0f : gradient[0][i]));
+        check_about("%s, frozen encoder, %s", golden->name, parameters->rows[row].name);
+        CHECK_INT(different, 0);
+    }
+    check_about("%s", "");
+    for (int frozen = 0; frozen < 2; frozen++)
+        fixture_destroy(&fixtures[frozen]);
+}
+
 static void test_all(const struct backend *backend)
 {
     for (size_t c = 0; c < CASES; c++)
@@ -418,6 +449,7 @@ static void test_once(const struct backend *backend)
         if (golden->cross) {
             test_beams(backend, golden);
             test_sources(backend, golden);
+            test_frozen_encoder(backend, golden);
         }
         if ((golden->lengths || golden->packed) && !golden->cross)
             test_separate(backend, golden);
