@@ -3,8 +3,8 @@
  * Times operations of librotary for scripts/compare-speed, which links this with two builds of the library
  * and alternates between the two processes. It calls public functions alone.
  *
- *     speed_probe THREADS          names on stdin, one a line; for each, the seconds of one measurement on
- * stdout speed_probe THREADS --list   the names
+ *     speed_probe          names on stdin, one a line; for each, the seconds of one measurement on stdout
+ *     speed_probe --list   the names
  */
 #include <rotary/rotary.h>
 
@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { BUFFERS = 8 };
-static const double MEASUREMENT_SECONDS = 0.04; /* about as long each measurement is */
+enum { BUFFERS = 8, REPETITIONS = 5 /* of a measurement, which is the shortest of them */ };
+static const double REPETITION_SECONDS = 0.02; /* about as long each repetition is */
 
 struct probe {
     const char *name;
@@ -28,7 +28,7 @@ struct probe {
     float *buffers[BUFFERS], *log_sum_exp;
     int64_t *lengths;
     void *workspace;
-    int64_t repetitions;
+    int64_t calls; /* of a repetition */
 };
 
 static void stop(const char *what, const rotary_error *error)
@@ -37,10 +37,11 @@ static void stop(const char *what, const rotary_error *error)
     exit(1);
 }
 
+/* Processor time. */
 static double now(void)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
@@ -217,14 +218,14 @@ static struct probe probes[] = {
 };
 enum { PROBES = sizeof probes / sizeof *probes };
 
-static void create_plans(struct probe *probe, int threads)
+static void create_plans(struct probe *probe)
 {
     rotary_error error;
     rotary_rope_config rope;
     rotary_rope_config_default(&rope);
     rope.head_dim = probe->head_dim;
     rope.table_positions = probe->time;
-    rope.threads = threads;
+    rope.threads = 1;
     if (rotary_rope_create(&probe->rope, &rope, &error) != ROTARY_OK)
         stop(probe->name, &error);
     rotary_attention_config attention;
@@ -236,23 +237,33 @@ static void create_plans(struct probe *probe, int threads)
     attention.causal = true;
     attention.rope = probe->rope;
     attention.value_rope = probe->rotate_values ? probe->rope : NULL;
-    attention.threads = threads;
+    attention.threads = 1;
     if (rotary_attention_create(&probe->attention, &attention, &error) != ROTARY_OK)
         stop(probe->name, &error);
 }
 
-static double measure(const struct probe *probe)
+static double repeat(const struct probe *probe)
 {
     double begin = now();
-    for (int64_t i = 0; i < probe->repetitions; i++)
+    for (int64_t i = 0; i < probe->calls; i++)
         if (probe->run(probe) != ROTARY_OK)
             stop(probe->name, &(rotary_error){.message = "it was refused"});
     return now() - begin;
 }
 
-static void create(struct probe *probe, int threads)
+static double measure(const struct probe *probe)
 {
-    create_plans(probe, threads);
+    double shortest = repeat(probe);
+    for (int i = 1; i < REPETITIONS; i++) {
+        double seconds = repeat(probe);
+        shortest = seconds < shortest ? seconds : shortest;
+    }
+    return shortest;
+}
+
+static void create(struct probe *probe)
+{
+    create_plans(probe);
     int64_t elements = probe->batch * probe->time * probe->heads * probe->head_dim;
     for (int i = 0; i < BUFFERS; i++) {
         probe->buffers[i] = memory((size_t)elements * sizeof(float));
@@ -267,26 +278,21 @@ static void create(struct probe *probe, int threads)
                    rotary_attention_backward_bytes(probe->attention, shape) +
                    rotary_attention_decode_bytes(probe->attention, probe->batch, 1, probe->time);
     probe->workspace = memory(bytes);
-    probe->repetitions = 1;
-    measure(probe);
-    /* Both processes repeat it equally often: the number is a power of two from a machine-sized guess. */
-    while (measure(probe) < MEASUREMENT_SECONDS / 2)
-        probe->repetitions *= 2;
+    probe->calls = 1;
+    repeat(probe);
+    while (repeat(probe) < REPETITION_SECONDS / 2)
+        probe->calls *= 2;
 }
 
 int main(int count, char **arguments)
 {
-    int threads = count > 1 ? atoi(arguments[1]) : 0;
-    if (threads < 1) {
-        fprintf(stderr, "usage: speed_probe THREADS [--list]\n");
-        return 2;
-    }
-    if (count > 2) {
+    if (count > 1 && strcmp(arguments[1], "--list") == 0) {
         for (int i = 0; i < PROBES; i++)
             puts(probes[i].name);
         return 0;
     }
-    /* A line is a name, or a name and, after a tab, the repetitions of a measurement. */
+    /* A line is a name, or a name and, after a tab, the calls of a repetition, so that two processes make as
+     * many. */
     for (char line[256]; fgets(line, sizeof line, stdin);) {
         char *tab = strchr(line, '\t');
         line[strcspn(line, "\t\n")] = 0;
@@ -298,11 +304,11 @@ int main(int count, char **arguments)
             return 1;
         }
         if (!probe->rope)
-            create(probe, threads);
+            create(probe);
         if (tab)
-            probe->repetitions = atoll(tab + 1);
+            probe->calls = atoll(tab + 1);
         double seconds = measure(probe);
-        printf("%.9f\t%lld\n", seconds, (long long)probe->repetitions);
+        printf("%.9f\t%lld\n", seconds, (long long)probe->calls);
         fflush(stdout);
     }
     return 0;
