@@ -179,8 +179,11 @@ static double softmax_row(const struct reference_case *c, const double *query, c
     int64_t stride = c->key_value_heads * c->head_dim;
     double row_max = -HUGE_VAL, sum = 0;
     for (int64_t n = 0; n < c->keys; n++) {
-        double score = keep(c, naive, c->scale * dot(query, keys + n * stride, c->head_dim, naive));
+        p[n] = -HUGE_VAL;
         d_softcap[n] = 1;
+        if (!reference_sees(c, m.sequence, m.query, n) || (bias && bias[n] <= -1e30))
+            continue;
+        double score = keep(c, naive, c->scale * dot(query, keys + n * stride, c->head_dim, naive));
         if (c->softcap > 0) {
             double capped = tanh(score / c->softcap);
             score = keep(c, naive, c->softcap * capped);
@@ -188,9 +191,8 @@ static double softmax_row(const struct reference_case *c, const double *query, c
         }
         if (bias)
             score = naive ? (double)(float)(score + bias[n]) : score + bias[n];
-        bool masked = bias && bias[n] <= -1e30;
-        p[n] = reference_sees(c, m.sequence, m.query, n) && !masked ? score : -HUGE_VAL;
-        row_max = fmax(row_max, p[n]);
+        p[n] = score;
+        row_max = fmax(row_max, score);
     }
     if (row_max == -HUGE_VAL) {
         memset(p, 0, (size_t)c->keys * sizeof *p);
@@ -220,8 +222,9 @@ static void attend(const struct reference_case *c, struct reference_tensors *t, 
     t->log_sum_exp[(b * c->heads + h) * c->queries + m] =
         softmax_row(c, query, keys, bias, (struct query_of){b, m}, rows->p, rows->d_softcap, naive);
     for (int64_t n = 0; n < c->keys; n++)
-        add_scaled(t->output + at, keep(c, naive, rows->p[n] * reference_factor(c, b, h, m, n)),
-                   values + n * stride, d, naive);
+        if (rows->p[n] != 0)
+            add_scaled(t->output + at, keep(c, naive, rows->p[n] * reference_factor(c, b, h, m, n)),
+                       values + n * stride, d, naive);
     for (int64_t i = 0; i < d; i++)
         t->output[at + i] = keep(c, naive, t->output[at + i]);
     if (!backward)
