@@ -21,12 +21,14 @@ struct probe {
     rotary_status (*run)(const struct probe *probe);
     rotary_dtype dtype;
     bool rotate_values, backward;
+    bool packed; /* `batch` sequences of 8 to 32 tokens, in one of `time` tokens */
     int64_t batch, time, heads, key_value_heads, head_dim;
     /* Made at the first measurement. */
     rotary_rope *rope;
     rotary_attention *attention;
     float *buffers[BUFFERS], *log_sum_exp;
     int64_t *lengths;
+    int32_t *starts;
     void *workspace;
     int64_t calls; /* of a repetition */
 };
@@ -71,6 +73,19 @@ static void fill(const struct probe *probe, void *data, int64_t count)
     }
 }
 
+static rotary_attention_shape shape_of(const struct probe *probe)
+{
+    return (rotary_attention_shape){
+        .batch = probe->packed ? 1 : probe->batch, .queries = probe->time, .keys = probe->time};
+}
+
+static rotary_attention_packed_sequences packed_of(const struct probe *probe)
+{
+    if (!probe->packed)
+        return (rotary_attention_packed_sequences){0};
+    return (rotary_attention_packed_sequences){.query_starts = probe->starts, .sequences = probe->batch};
+}
+
 static rotary_attention_view heads_of(const struct probe *probe, int buffer, int64_t time, int64_t heads)
 {
     return (rotary_attention_view){probe->buffers[buffer], time * heads * probe->head_dim,
@@ -99,20 +114,21 @@ static rotary_status run_rotation(const struct probe *probe)
 static rotary_status run_attention(const struct probe *probe)
 {
     int64_t time = probe->time, heads = probe->heads, key_heads = probe->key_value_heads;
-    const rotary_attention_forward_call forward = {
-        .struct_size = sizeof forward,
-        .shape = {.batch = probe->batch, .queries = time, .keys = time},
-        .query = input_of(probe, 0, time, heads),
-        .key = input_of(probe, 1, time, key_heads),
-        .value = input_of(probe, 2, time, key_heads),
-        .output = heads_of(probe, 3, time, heads),
-        .log_sum_exp = probe->log_sum_exp,
-        .workspace = probe->workspace};
+    const rotary_attention_forward_call forward = {.struct_size = sizeof forward,
+                                                   .shape = shape_of(probe),
+                                                   .packed_sequences = packed_of(probe),
+                                                   .query = input_of(probe, 0, time, heads),
+                                                   .key = input_of(probe, 1, time, key_heads),
+                                                   .value = input_of(probe, 2, time, key_heads),
+                                                   .output = heads_of(probe, 3, time, heads),
+                                                   .log_sum_exp = probe->log_sum_exp,
+                                                   .workspace = probe->workspace};
     rotary_status status = rotary_attention_forward(probe->attention, &forward, NULL);
     if (status != ROTARY_OK || !probe->backward)
         return status;
     const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
                                                      .shape = forward.shape,
+                                                     .packed_sequences = forward.packed_sequences,
                                                      .query = forward.query,
                                                      .key = forward.key,
                                                      .value = forward.value,
@@ -198,6 +214,16 @@ static struct probe probes[] = {
      .heads = 4,
      .key_value_heads = 4,
      .head_dim = 64},
+    {.name = "attention of packed short sequences",
+     .run = run_attention,
+     .dtype = ROTARY_F32,
+     .backward = true,
+     .packed = true,
+     .batch = 256,
+     .time = 256 * 20,
+     .heads = 8,
+     .key_value_heads = 8,
+     .head_dim = 64},
     {.name = "decoding f32",
      .run = run_decode,
      .dtype = ROTARY_F32,
@@ -264,18 +290,23 @@ static double measure(const struct probe *probe)
 static void create(struct probe *probe)
 {
     create_plans(probe);
-    int64_t elements = probe->batch * probe->time * probe->heads * probe->head_dim;
+    int64_t tokens = shape_of(probe).batch * probe->time, elements = tokens * probe->heads * probe->head_dim;
     for (int i = 0; i < BUFFERS; i++) {
         probe->buffers[i] = memory((size_t)elements * sizeof(float));
         fill(probe, probe->buffers[i], elements);
     }
-    probe->log_sum_exp = memory((size_t)(probe->batch * probe->heads * probe->time) * sizeof(float));
+    probe->log_sum_exp = memory((size_t)(probe->heads * tokens) * sizeof(float));
     probe->lengths = memory((size_t)probe->batch * sizeof *probe->lengths);
     for (int64_t i = 0; i < probe->batch; i++)
         probe->lengths[i] = probe->time - 1;
-    rotary_attention_shape shape = {.batch = probe->batch, .queries = probe->time, .keys = probe->time};
-    size_t bytes = rotary_attention_forward_bytes(probe->attention, shape) +
-                   rotary_attention_backward_bytes(probe->attention, shape) +
+    /* Lengths 8, 32, 9, 31, ..., whose mean is 20. */
+    probe->starts = memory((size_t)(probe->batch + 1) * sizeof *probe->starts);
+    for (int64_t i = 0; i < probe->batch; i++)
+        probe->starts[i + 1] = probe->starts[i] + (int32_t)(i % 2 ? 32 - i / 2 % 25 : 8 + i / 2 % 25);
+    rotary_attention_shape shape = shape_of(probe);
+    rotary_attention_packed_sequences packed = packed_of(probe);
+    size_t bytes = rotary_attention_packed_sequences_forward_bytes(probe->attention, shape, &packed) +
+                   rotary_attention_packed_sequences_backward_bytes(probe->attention, shape, &packed) +
                    rotary_attention_decode_bytes(probe->attention, probe->batch, 1, probe->time);
     probe->workspace = memory(bytes);
     probe->calls = 1;
