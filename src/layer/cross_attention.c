@@ -87,12 +87,8 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for sublayer \"%s\"", config->name);
     made->has_norms = config->query_key_norm != QUERY_KEY_NORM_NONE;
     rotary_status status = add_projections(made, backend, config, parameters, error);
-    if (status == ROTARY_OK && made->has_norms)
-        status =
-            projection_norm_create(&made->query_norm, config, "query_norm", config->heads, parameters, error);
-    if (status == ROTARY_OK && made->has_norms)
-        status = projection_norm_create(&made->key_norm, config, "key_norm", config->key_value_heads,
-                                        parameters, error);
+    if (status == ROTARY_OK)
+        status = query_key_norms_create(&made->query_norm, &made->key_norm, config, parameters, error);
     if (status == ROTARY_OK)
         *sublayer = &made->sublayer;
     else

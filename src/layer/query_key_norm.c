@@ -3,9 +3,10 @@
 
 #include <stdio.h>
 
-rotary_status projection_norm_create(struct projection_norm *norm, const struct sublayer_config *config,
-                                     const char *name, int64_t heads, struct parameters *parameters,
-                                     rotary_error *error)
+/* The norm "<config->name>.<name>" of `heads` heads. */
+static rotary_status create(struct projection_norm *norm, const struct sublayer_config *config,
+                            const char *name, int64_t heads, struct parameters *parameters,
+                            rotary_error *error)
 {
     char full_name[96];
     snprintf(full_name, sizeof full_name, "%s.%s", config->name, name);
@@ -19,6 +20,17 @@ rotary_status projection_norm_create(struct projection_norm *norm, const struct 
     if (status == ROTARY_OK)
         *norm = made;
     return status;
+}
+
+rotary_status query_key_norms_create(struct projection_norm *query, struct projection_norm *key,
+                                     const struct sublayer_config *config, struct parameters *parameters,
+                                     rotary_error *error)
+{
+    if (config->query_key_norm == QUERY_KEY_NORM_NONE)
+        return ROTARY_OK;
+    rotary_status status = create(query, config, "query_norm", config->heads, parameters, error);
+    return status == ROTARY_OK ? create(key, config, "key_norm", config->key_value_heads, parameters, error)
+                               : status;
 }
 
 void projection_norm_carve(struct projection_norm *norm, struct rotary_arena *arena, int64_t rows)

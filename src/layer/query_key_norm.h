@@ -14,11 +14,11 @@ struct projection_norm {
     float *mean, *rstd; /* saved: [rows, heads] */
 };
 
-/* "<config->name>.<name>" of `heads` heads. config->query_key_norm is not QUERY_KEY_NORM_NONE. */
-ROTARY_CHECKED rotary_status projection_norm_create(struct projection_norm *norm,
-                                                    const struct sublayer_config *config, const char *name,
-                                                    int64_t heads, struct parameters *parameters,
-                                                    rotary_error *error);
+/* "<config->name>.query_norm" and "<config->name>.key_norm". Adds nothing without norms. */
+ROTARY_CHECKED rotary_status query_key_norms_create(struct projection_norm *query,
+                                                    struct projection_norm *key,
+                                                    const struct sublayer_config *config,
+                                                    struct parameters *parameters, rotary_error *error);
 void projection_norm_carve(struct projection_norm *norm, struct rotary_arena *arena, int64_t rows);
 /* out = norm(in), both [rows, heads * head_dim] of the storage type. out may be in. */
 ROTARY_CHECKED rotary_status projection_norm_forward(const struct projection_norm *norm,

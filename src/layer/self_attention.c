@@ -75,12 +75,8 @@ static rotary_status create(struct sublayer **sublayer, const struct backend *ba
     if (status == ROTARY_OK)
         status = sublayer_add_linear(&made->output, backend, config, &out, parameters, error);
     made->has_norms = config->query_key_norm != QUERY_KEY_NORM_NONE;
-    if (status == ROTARY_OK && made->has_norms)
-        status =
-            projection_norm_create(&made->query_norm, config, "query_norm", config->heads, parameters, error);
-    if (status == ROTARY_OK && made->has_norms)
-        status = projection_norm_create(&made->key_norm, config, "key_norm", config->key_value_heads,
-                                        parameters, error);
+    if (status == ROTARY_OK)
+        status = query_key_norms_create(&made->query_norm, &made->key_norm, config, parameters, error);
     if (status == ROTARY_OK)
         *sublayer = &made->sublayer;
     else
