@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The presets: each is a whole configuration that can be run as it is, and says what its folder says.
+ * The presets: each is a whole configuration that can be run as it is, and says what its folder says. None
+ * sets a value that follows from others, so that one --set changes a model as one would expect.
  */
 #include "support/check.h"
 
@@ -11,6 +12,63 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A change of one key, and what another key then is; 0: what expected() says. */
+static const struct {
+    const char *assignment, *follows;
+    int64_t value;
+} changes[] = {
+    {"hidden_size=192", "intermediate_size", 768},
+    {"hidden_size=64", "intermediate_size", 256},
+    {"hidden_size=256", "num_key_value_heads", 0},
+    {"num_attention_heads=8", "num_key_value_heads", 8},
+    {"num_attention_heads=2", "num_key_value_heads", 2},
+    {"sequence_length=700", "max_position_embeddings", 700},
+    {"prefix_letters=7", "vocab_size", 0},
+};
+
+/* Keys whose value 0 stands for what follows from other keys, the task's included. */
+static const char *const derived[] = {"vocab_size",        "num_key_value_heads",     "head_dim",
+                                      "intermediate_size", "max_position_embeddings", "rope_local_base_freq"};
+
+static int64_t value_of(struct run_config *config, const char *key)
+{
+    struct settings settings[RUN_SETTINGS];
+    run_settings(config, settings);
+    void *member = NULL;
+    CHECK(settings_find(settings, RUN_SETTINGS, key, strlen(key), &member) != NULL);
+    return member ? *(int64_t *)member : -1;
+}
+
+/* What follows from the sizes of a checked configuration, worked out here. */
+static int64_t expected(struct run_config *config, const char *key)
+{
+    if (strcmp(key, "num_key_value_heads") == 0)
+        return config->model.num_attention_heads;
+    /* The letters of prefix and the separator; the other tasks have fixed alphabets. */
+    if (config->task.task == TASK_PREFIX)
+        return value_of(config, "prefix_letters") + 1;
+    return config->model.vocab_size;
+}
+
+static void check_changes(const struct run_config *preset)
+{
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct run_config config = *preset;
+        struct settings settings[RUN_SETTINGS];
+        run_settings(&config, settings);
+        rotary_error error = {0};
+        check_about("%s, %s", changes[i].assignment, task_names[config.task.task]);
+        if (!CHECK_INT(settings_assign(settings, RUN_SETTINGS, changes[i].assignment, &error), ROTARY_OK) ||
+            !CHECK_INT(run_config_check(&config, &error), ROTARY_OK)) {
+            printf("%s\n", error.message);
+            continue;
+        }
+        int64_t wanted = changes[i].value ? changes[i].value : expected(&config, changes[i].follows);
+        CHECK_INT(value_of(&config, changes[i].follows), wanted);
+        CHECK_INT(config.model.head_dim * config.model.num_attention_heads, config.model.hidden_size);
+    }
+}
 
 /* presets/<task>/<name>.json */
 static void check_preset(const char *path, const char *task)
@@ -25,14 +83,21 @@ static void check_preset(const char *path, const char *task)
     struct settings settings[RUN_SETTINGS];
     run_config_default(&config);
     run_settings(&config, settings);
-    if (!CHECK_INT(settings_read(settings, RUN_SETTINGS, object, path, &error), ROTARY_OK) ||
-        !CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
+    if (!CHECK_INT(settings_read(settings, RUN_SETTINGS, object, path, &error), ROTARY_OK))
         printf("%s\n", error.message);
-    CHECK_TEXT(task_names[config.task.task], task);
+    for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
+        CHECK(json_integer_value(json_object_get(object, derived[i])) == 0);
     /* What a comparison varies is not a preset's to say. */
     CHECK(!json_object_get(object, "position"));
     CHECK(!json_object_get(object, "seed"));
     json_decref(object);
+    CHECK_TEXT(task_names[config.task.task], task);
+    check_changes(&config);
+    check_about("%s", path);
+    if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
+        printf("%s\n", error.message);
+    CHECK(config.train.warmup_steps < config.train.steps);
+    CHECK_INT(config.model.intermediate_size, 4 * config.model.hidden_size);
 }
 
 int main(void)
