@@ -248,15 +248,30 @@ static bool has_rotation_key(const struct rope_reader *reader)
     return false;
 }
 
+/* Whether the key changes no rotation of this family, so that it may have any value. ModernBERT's published
+ * files say "absolute", which transformers does not look at. */
+static bool is_unread(const struct rope_family *family, enum refused refused)
+{
+    return refused == REFUSED_NOT_ROTARY && family->known && !family->reads_position_embedding_type;
+}
+
+static rotary_status check_rules(const struct rope_reader *reader)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        const json_t *value = rope_reader_value(reader->text_config, rules[i].key);
+        if (is_refused(rules[i].refused, value) && !is_unread(&reader->family, rules[i].refused) &&
+            !is_among(rules[i].key, reader->request->ignored))
+            return rope_reader_refuse(reader, rules[i].key, value, rules[i].wanted);
+    }
+    return ROTARY_OK;
+}
+
 rotary_status rope_keys_check_model(const struct rope_reader *reader)
 {
     const struct rope_family *family = &reader->family;
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        const json_t *value = rope_reader_value(reader->text_config, rules[i].key);
-        if (is_refused(rules[i].refused, value) && !is_among(rules[i].key, reader->request->ignored))
-            return rope_reader_refuse(reader, rules[i].key, value, rules[i].wanted);
-    }
-    rotary_status status = check_presence(reader, family->required, true);
+    rotary_status status = check_rules(reader);
+    if (!status)
+        status = check_presence(reader, family->required, true);
     if (!status)
         status = check_presence(reader, family->refused, false);
     if (status || !reader->model_type || is_among("model_type", reader->request->ignored))

@@ -22,6 +22,10 @@ struct rope_family {
     double rope_theta;
     int pairing, span, axes; /* indices into rope_config_pairings, rope_config_spans, rope_config_axes */
     bool without_rotation;   /* refused, unless config.json has a key that names a rotation */
+    bool known;              /* the table of families has the type, with its rotation */
+    /* Its models rotate only where "position_embedding_type" says so. Those of other known types ignore that
+     * key. */
+    bool reads_position_embedding_type;
     /* Why no plan can have this rotation: what models of the type do, as in "rotates by time in seconds";
      * empty: one can. */
     char unsupported[SETTING_TEXT_BYTES];

@@ -28,6 +28,7 @@ static const struct setting keys[] = {
     {"pairing", SETTING_CHOICE, MEMBER(pairing), .choices = rope_config_pairings},
     {"span", SETTING_CHOICE, MEMBER(span), .choices = rope_config_spans},
     {"axes", SETTING_CHOICE, MEMBER(axes), .choices = rope_config_axes},
+    {"reads_position_embedding_type", SETTING_BOOLEAN, .offset = MEMBER(reads_position_embedding_type)},
     {"unsupported", SETTING_TEXT, .offset = MEMBER(unsupported)},
 };
 
@@ -96,8 +97,8 @@ rotary_status model_types_find_in(const json_t *table, const char *model_type, s
     if (json_object_size(table) != 2 || !json_is_object(types) || !json_is_array(without))
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s: wanted an object \"model_types\" and an array \"without_rotation\"", where);
-    struct rope_family found = {.without_rotation = has_text(without, model_type)};
     const json_t *entry = json_object_get(types, model_type);
+    struct rope_family found = {.without_rotation = has_text(without, model_type), .known = entry != NULL};
     if (entry && !json_is_object(entry))
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, %.80s: wanted an object", where, model_type);
     if (entry) {

@@ -114,9 +114,17 @@ static bool longrope_is_long(const rotary_rope_config *config)
     return (configured ? config->max_positions : config->sequence_length) > config->original_positions;
 }
 
+/* Transformers' code of Phi-3.5-MoE, the only models with a magnitude for each list, changes the magnitude
+ * beyond L0 and keeps the short list. */
+static bool longrope_keeps_short(const rotary_rope_config *config)
+{
+    return config->compat == ROTARY_COMPAT_HUGGINGFACE && config->long_attention_factor > 0;
+}
+
 static double longrope(const rotary_rope_config *config, int64_t pair)
 {
-    const double *factors = longrope_is_long(config) ? config->long_factors : config->short_factors;
+    bool is_long = longrope_is_long(config) && !longrope_keeps_short(config);
+    const double *factors = is_long ? config->long_factors : config->short_factors;
     if (!config->angles_f32)
         return plain(config, pair) / factors[pair];
     return rounded(

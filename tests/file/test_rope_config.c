@@ -628,6 +628,7 @@ static void test_refusals(void)
         {"{\"model_type\": \"zamba2\", \"use_mem_rope\": true}", NULL, "has no \"attention_head_dim\""},
         {"{\"head_dim\": 8, \"position_embedding_type\": \"absolute\"}", NULL,
          "\"position_embedding_type\" is \"absolute\", wanted rotary or rope"},
+        {"{\"model_type\": \"esm\", \"position_embedding_type\": \"absolute\"}", NULL, "is \"absolute\""},
         {"{\"model_type\": \"granitemoehybrid\"}", NULL, "has no \"position_embedding_type\", wanted rope"},
         {"{\"model_type\": \"esm\"}", NULL, "has no \"position_embedding_type\", wanted rotary"},
         {"{\"model_type\": \"baichuan\", \"head_dim\": 8, \"model_max_length\": 4096}", NULL,

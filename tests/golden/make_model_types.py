@@ -65,12 +65,14 @@ RULES = {
     "modernbert": {"refused": LAYERS}, "modernbert-decoder": {"refused": LAYERS},
     "zamba2": {"required": {"use_mem_rope": "true", "attention_head_dim": "the channels of a head"}},
 }
+# Models whose code looks at position_embedding_type, and those whose code is not in transformers.
+READS_TYPE = {"baichuan", "chatglm", "esm", "granitemoehybrid", "kimi_k2"}
 INTERLEAVED = re.compile(r"\.\.\.,\s*(0?::2|1::2)\]|view_as_complex|-1, (1, )?2\)")
 BACK = ("deepseek_v4",)
 DEFAULT = {"head_dim": 0, "qk_rope_head_dim": 0, "rotary_dim": 0, "hidden_size": 0, "num_attention_heads": 0,
            "max_position_embeddings": 0, "original_max_position_embeddings": 0, "rope_theta": 1e4,
            "partial_rotary_factor": 1.0, "pairing": "half", "span": "front", "axes": "sections", "rope_parameters": None,
-           "unsupported": None, "required": None, "refused": None}
+           "reads_position_embedding_type": False, "unsupported": None, "required": None, "refused": None}
 
 
 def modules(kind):
@@ -227,9 +229,19 @@ def rows():
             without.append(name)
     for name, rules in RULES.items():
         found[name] = dict(found.get(name, dict(DEFAULT, type=name)), **rules)
+    for name in READS_TYPE:
+        found[name]["reads_position_embedding_type"] = True
+    check_position_embedding_type(found)
     models = (name for name in set(without) - set(found)
               if not re.search("_(vision|image|audio|mask|det|multi|geometry)|coder$", name))
     return [found[name] for name in sorted(found)], sorted(models)
+
+
+def check_position_embedding_type(found):
+    """Of all models with code here, those of READS_TYPE alone may look at the key; and the protein encoder of Evolla."""
+    for name, code in modules("modeling"):
+        reads = re.search(r"config(\.|, \")position_embedding_type", open(code.__file__).read())
+        assert not reads or name not in found or name in READS_TYPE | {"evolla"}, name
 
 
 def text_of(models, without):

@@ -25,11 +25,19 @@ LLAMA31 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "orig
            "rope_type": "llama3"}
 DEEPSEEK = {"beta_fast": 32, "beta_slow": 1, "factor": 40, "original_max_position_embeddings": 4096, "type": "yarn"}
 GEMMA = {"hidden_size": 2560, "num_attention_heads": 8, "num_hidden_layers": 6, "head_dim": 256, "sliding_window_pattern": 6}
-MODERNBERT = {"hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 4}
+MODERNBERT = {"hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 22, "max_position_embeddings": 8192,
+              "global_attn_every_n_layers": 3, "local_attention": 128, "global_rope_theta": 160000.0,
+              "local_rope_theta": 10000.0, "position_embedding_type": "absolute", "model_type": "modernbert"}
 PHI3 = {"hidden_size": 3072, "num_attention_heads": 32, "max_position_embeddings": 131072,
         "original_max_position_embeddings": 4096}
 LONG = {"type": "longrope", "short_factor": [round(1 + 0.04 * i + 0.01 * (i % 3), 4) for i in range(48)],
         "long_factor": [round(1.1 + 0.35 * i * (1 + i / 20), 4) for i in range(48)]}
+# Published are equal magnitudes.
+PHIMOE = {"hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 131072,
+          "original_max_position_embeddings": 4096, "rope_theta": 10000.0, "rope_scaling": {"type": "longrope",
+          "short_mscale": 1.243163121016122, "long_mscale": 1.243163121016122 / 0.98, "original_max_position_embeddings": 4096,
+          "short_factor": [round(1 + 0.03 * i + 0.01 * (i % 3), 4) for i in range(64)],
+          "long_factor": [round(1.2 + 0.25 * i * (1 + i / 20), 4) for i in range(64)]}}
 PHI4 = {"hidden_size": 3072, "num_attention_heads": 24, "max_position_embeddings": 131072,
         "original_max_position_embeddings": 4096}
 
@@ -73,6 +81,8 @@ CASES = [
      "rope_scaling": dict(DEEPSEEK, mscale=1.0, mscale_all_dim=0.5)}, INTERLEAVED, None, [70]),
     ("Phi-3, short", "phi3", "Phi3", dict(PHI3, rope_scaling=LONG), {}, None, [4095]),
     ("Phi-3, long", "phi3", "Phi3", dict(PHI3, rope_scaling=LONG), {}, None, [4096, 100000]),
+    ("Phi-3.5-MoE, short", "phimoe", "Phimoe", PHIMOE, {"model_type": "phimoe"}, None, [0, 4095]),
+    ("Phi-3.5-MoE, beyond 4096", "phimoe", "Phimoe", PHIMOE, {"model_type": "phimoe"}, None, [1, 4096, 100000]),
     ("Phi-4-mini, long", "phi3", "Phi3", dict(PHI4, rope_scaling=dict(LONG, partial_rotary_factor=0.75)), {}, None, [4096, 100000]),
     ("Phi-2", "phi", "Phi", {"hidden_size": 2560, "num_attention_heads": 32, "partial_rotary_factor": 0.4,
      "max_position_embeddings": 2048}, {}, None, [2047]),
@@ -92,10 +102,8 @@ CASES = [
      "head_dim": 256, "global_head_dim": 512, "rope_parameters": {
      "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1000000.0},
      "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}}}, {}, "full_attention", [130000]),
-    ("ModernBERT, full", "modernbert", "ModernBert", dict(MODERNBERT, global_rope_theta=160000.0, local_rope_theta=10000.0),
-     {}, "full_attention", [8191]),
-    ("ModernBERT, sliding", "modernbert", "ModernBert", dict(MODERNBERT, global_rope_theta=160000.0,
-     local_rope_theta=10000.0), {}, "sliding_attention", [8191]),
+    ("ModernBERT, full", "modernbert", "ModernBert", MODERNBERT, {}, "full_attention", [8191]),
+    ("ModernBERT, sliding", "modernbert", "ModernBert", MODERNBERT, {}, "sliding_attention", [8191]),
     ("GLM-4 9B", "glm", "Glm", {"hidden_size": 4096, "num_attention_heads": 32, "head_dim": 128, "partial_rotary_factor": 0.5,
      "rope_theta": 10000.0, "max_position_embeddings": 131072}, INTERLEAVED, None, [4, 131071]),
     ("GLM-4.5", "glm4_moe", "Glm4Moe", {"hidden_size": 4096, "num_attention_heads": 96, "head_dim": 128,
@@ -203,6 +211,8 @@ def made(name, module, prefix, settings, layer_type, positions):
         returned = [part[None] for part in returned]
     frequencies = getattr(rotary, f"{layer_type}_inv_freq" if layer_type else "inv_freq")
     factor = getattr(rotary, f"{layer_type}_attention_scaling" if layer_type else "attention_scaling")
+    if module == "phimoe":  # computes frequencies and magnitude anew in each call, and keeps neither
+        frequencies, factor = rotary.rope_init_fn(config)[0], torch.hypot(*returned)[0, 0, 0]
     heads = settings.get("num_attention_heads", settings.get("num_heads"))
     width = settings.get("hidden_size", settings.get("embed_dim"))
     dim = settings.get("qk_rope_head_dim", settings.get("head_dim", width // heads if settings else config.head_dim))

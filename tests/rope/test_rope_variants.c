@@ -189,6 +189,11 @@ static void test_longrope(void)
         config.long_attention_factor = 1.75;
         rope = plan_make(&config);
         check_relative(rotary_rope_attention_factor(rope), cases[i].is_long ? 1.75 : 1.25);
+        /* With a magnitude for each list, Hugging Face's code keeps the short list. */
+        bool long_list = cases[i].is_long && cases[i].compat != ROTARY_COMPAT_HUGGINGFACE;
+        for (int pair = 0; pair < 48; pair++)
+            check_relative(rotary_rope_inverse_frequencies(rope)[pair],
+                           w(&config, pair) / (long_list ? longs[pair] : shorts[pair]));
         rotary_rope_destroy(rope);
     }
     check_about("%s", "");
