@@ -24,6 +24,9 @@ struct train_options {
 
 #define MEMBER(member) offsetof(struct train_options, member)
 static const struct setting train_table[] = {
+    {"--steps", SETTING_INTEGER, MEMBER(steps), .metavar = "N", .min = 0, .max = 4294967295.0,
+     .help = "updates of the parameters; 0 writes the initial weights, which --resume trains (default: the "
+             "preset's)"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the run's folder (default: runs/TASK-PRESET-POSITION)"},
     {"--resume", SETTING_BOOLEAN, MEMBER(resume),
@@ -78,6 +81,8 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     if (status == ROTARY_OK)
         status = run_config_check(&plan->config, error);
     if (status == ROTARY_OK)
+        status = plan_say_schedule(&request, &plan->config, error);
+    if (status == ROTARY_OK)
         status = plan_backend(&invocation->common, plan->config.train.precision, &plan->backend, error);
     return status;
 }
@@ -104,7 +109,7 @@ static rotary_status print_json(const struct invocation *invocation, const struc
         (json_int_t)plan->config.train.seed, "precision", rotary_dtype_name(plan->backend.storage), "steps",
         (json_int_t)result->steps_done, "first_step", (json_int_t)result->first_step, "loss",
         result_number(result->loss), "seconds", result_number(result->seconds), "evaluation",
-        result_evaluation_json(&result->evaluation));
+        result->steps_done > 0 ? result_evaluation_json(&result->evaluation) : json_null());
     if (object && profiled->steps > 0) {
         json_object_set_new(object, "profile", profile_table_json(&profiled->profile));
         json_object_set_new(object, "matmul_rate", json_real(profiled->limits.matmul_rate));
@@ -119,21 +124,30 @@ static void print_profile(const struct profiled *profiled)
         profile_table_print(&profiled->profile, "step", (double)profiled->steps, &profiled->limits);
 }
 
+static void print_training(const struct train_result *result)
+{
+    char time[PROGRESS_TIME_BYTES];
+    progress_time(result->seconds, time);
+    printf("%lld steps", (long long)result->steps_done);
+    if (result->first_step > 0)
+        printf(" (from step %lld)", (long long)result->first_step);
+    printf(" in %s, loss %.4f\n", time, result->loss);
+    result_print_evaluation(&result->evaluation);
+}
+
 static rotary_status print_result(const struct invocation *invocation, const struct train_plan *plan,
                                   const struct train_result *result, const struct profiled *profiled,
                                   rotary_error *error)
 {
     if (invocation->common.json)
         return print_json(invocation, plan, result, profiled, error);
-    char time[PROGRESS_TIME_BYTES];
-    progress_time(result->seconds, time);
-    printf("%s, %s, seed %lld, %s: %lld steps", invocation->operands.items[0],
+    printf("%s, %s, seed %lld, %s: ", invocation->operands.items[0],
            position_names[plan->config.model.position], (long long)plan->config.train.seed,
-           rotary_dtype_name(plan->backend.storage), (long long)result->steps_done);
-    if (result->first_step > 0)
-        printf(" (from step %lld)", (long long)result->first_step);
-    printf(" in %s, loss %.4f\n", time, result->loss);
-    result_print_evaluation(&result->evaluation);
+           rotary_dtype_name(plan->backend.storage));
+    if (result->steps_done > 0)
+        print_training(result);
+    else
+        printf("initial weights, no step\n");
     printf("%s\n", plan->folder);
     print_profile(profiled);
     return ROTARY_OK;
@@ -200,9 +214,7 @@ const struct command command_train = {
         "Ctrl-C saves the run and stops; --resume continues it bit-exactly.",
     .example = "rotary train index --position roper --steps 600 --set batch_size=16 --out runs/mine\n"
                "trains a small model with rotary values to index substrings, in a few minutes or less",
-    .shared = {{position_option, 1, MEMBER(position)},
-               {configuration_options, 2, MEMBER(configuration)},
-               {steps_option, 1, MEMBER(steps)}},
+    .shared = {{position_option, 1, MEMBER(position)}, {configuration_options, 2, MEMBER(configuration)}},
     .options = train_table,
     .option_count = sizeof train_table / sizeof train_table[0],
     .options_size = sizeof(struct train_options),

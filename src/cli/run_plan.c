@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/presets.h"
+#include "train/trainer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -136,11 +137,32 @@ rotary_status plan_config(const struct plan_request *request, struct run_config 
 {
     struct run_config planned;
     rotary_status status = plan_draft(request, &planned, error);
+    if (status == ROTARY_OK && planned.train.steps == 0)
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "steps is 0, wanted at least 1: a run of no steps has no results");
     if (status == ROTARY_OK)
         status = run_config_check(&planned, error);
     if (status == ROTARY_OK)
         *config = planned;
     return status;
+}
+
+rotary_status plan_say_schedule(const struct plan_request *request, const struct run_config *config,
+                                rotary_error *error)
+{
+    static const struct option_list nothing = {0};
+    struct plan_request usual = *request;
+    usual.steps = (struct option_integer){0};
+    usual.assignments = &nothing;
+    struct run_config preset;
+    rotary_status status = plan_draft(&usual, &preset, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct schedule schedule = trainer_schedule(config);
+    char remark[SCHEDULE_REMARK_BYTES];
+    if (schedule_remark(&schedule, preset.train.steps, remark))
+        fprintf(stderr, "rotary: %s\n", remark);
+    return ROTARY_OK;
 }
 
 rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS], int *count,

@@ -22,11 +22,16 @@ struct plan_request {
 
 #define PLAN_PRESET "quick"
 
+/* Refuses a configuration of no steps, which only `rotary train` has a use for. */
 ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, struct run_config *config,
                                          rotary_error *error);
 /* The same without the check that the settings fit together. */
 ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, struct run_config *config,
                                         rotary_error *error);
+/* Says on stderr what a number of steps other than the preset's makes of the learning rate of `config`, if
+ * that is not what one would expect (schedule_remark). */
+ROTARY_CHECKED rotary_status plan_say_schedule(const struct plan_request *request,
+                                               const struct run_config *config, rotary_error *error);
 /* The encodings that "rope,roper" names, all different; `where` is the option that names them. */
 ROTARY_CHECKED rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS],
                                             int *count, rotary_error *error);

@@ -7,6 +7,7 @@
 #include "train/folder.h"
 
 #include <math.h>
+#include <rotary/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,27 +86,45 @@ static rotary_status write_arrays(const char *path, const struct parameters *par
     return status;
 }
 
-/* The metadata of every file: format, step, and the part of the configuration that is fixed for a run. */
+/* Sets a key of the metadata to a setting, which is text or a whole number. */
+static bool copy_setting(json_t *metadata, const char *key, const json_t *settings)
+{
+    const json_t *value = json_object_get(settings, key);
+    char number[32];
+    snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+    const char *text = json_is_string(value) ? json_string_value(value) : number;
+    return json_object_set_new(metadata, key, json_string(text)) == 0;
+}
+
+/* The metadata of every file: format, program, step, the configuration of the run as it is when the file is
+ * written, and of that once more what one looks for first. */
 static rotary_status describe(json_t **metadata, const struct run_config *config, int64_t step_done,
                               rotary_error *error)
 {
-    struct run_config fixed = *config;
-    run_config_keep_fixed(&fixed);
-    json_t *object;
-    rotary_status status = run_config_to_json(&fixed, &object, error);
+    static const char *const first[] = {"task", "position", "seed", "precision"};
+    json_t *settings;
+    rotary_status status = run_config_to_json(config, &settings, error);
     if (status != ROTARY_OK)
         return status;
-    char *text = file_json_text(object, JSON_COMPACT);
-    json_decref(object);
-    char format[32], step[32];
+    char *text = file_json_text(settings, JSON_COMPACT);
+    char format[32], step[32], program[64];
     snprintf(format, sizeof format, "%d", RUN_FORMAT);
     snprintf(step, sizeof step, "%lld", (long long)step_done);
-    *metadata =
-        text ? json_pack("{s:s, s:s, s:s}", "format", format, "step", step, "configuration", text) : NULL;
+    snprintf(program, sizeof program, "rotary %s", rotary_version());
+    json_t *made = text ? json_pack("{s:s, s:s, s:s, s:s}", "format", format, "program", program, "step",
+                                    step, "configuration", text)
+                        : NULL;
+    bool complete = made != NULL;
+    for (size_t i = 0; complete && i < sizeof first / sizeof *first; i++)
+        complete = copy_setting(made, first[i], settings);
     free(text);
-    if (!*metadata)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
-    return ROTARY_OK;
+    json_decref(settings);
+    if (complete) {
+        *metadata = made;
+        return ROTARY_OK;
+    }
+    json_decref(made);
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
 }
 
 static rotary_status describe_loss(json_t *metadata, const struct checkpoint_state *state,
@@ -188,7 +207,8 @@ static rotary_status read_number(const struct safetensors *file, const char *pat
     return ROTARY_OK;
 }
 
-static rotary_status open_part(struct safetensors **file, const char *path, int64_t *step,
+/* Opens a file whose step is at least `min_step`. */
+static rotary_status open_part(struct safetensors **file, const char *path, int64_t min_step, int64_t *step,
                                rotary_error *error)
 {
     struct safetensors *opened;
@@ -206,7 +226,7 @@ static rotary_status open_part(struct safetensors **file, const char *path, int6
                         "%s has format %lld, of another version of this program; this one reads format %d",
                         path, (long long)format, RUN_FORMAT);
     if (status == ROTARY_OK)
-        status = read_number(opened, path, "step", 1, step, error);
+        status = read_number(opened, path, "step", min_step, step, error);
     if (status == ROTARY_OK)
         *file = opened;
     else
@@ -288,9 +308,9 @@ static rotary_status read_loss(struct checkpoint *checkpoint, const char *path,
  * yet. */
 static rotary_status open_model(struct checkpoint *checkpoint, const struct paths *paths, rotary_error *error)
 {
-    int64_t wanted = checkpoint->state.step, step = 0;
+    int64_t wanted = checkpoint->state.step, step = -1; /* -1: no file */
     if (file_exists(paths->model)) {
-        rotary_status status = open_part(&checkpoint->model, paths->model, &step, error);
+        rotary_status status = open_part(&checkpoint->model, paths->model, 0, &step, error);
         if (status != ROTARY_OK || step == wanted)
             return status;
         safetensors_close(checkpoint->model);
@@ -298,7 +318,7 @@ static rotary_status open_model(struct checkpoint *checkpoint, const struct path
     }
     if (step < wanted && file_exists(paths->model_next)) {
         int64_t next;
-        rotary_status status = open_part(&checkpoint->model, paths->model_next, &next, error);
+        rotary_status status = open_part(&checkpoint->model, paths->model_next, 0, &next, error);
         if (status != ROTARY_OK)
             return status;
         if (next == wanted)
@@ -306,7 +326,7 @@ static rotary_status open_model(struct checkpoint *checkpoint, const struct path
         safetensors_close(checkpoint->model);
         checkpoint->model = NULL;
     }
-    if (step == 0)
+    if (step < 0)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s is of step %lld, and there is no %s", paths->optimizer,
                            (long long)wanted, paths->model);
     return rotary_fail(error, ROTARY_BAD_FILE,
@@ -318,7 +338,7 @@ static rotary_status open_both(struct checkpoint *checkpoint, const struct paths
                                const struct run_config *config, rotary_error *error)
 {
     rotary_status status =
-        open_part(&checkpoint->optimizer, paths->optimizer, &checkpoint->state.step, error);
+        open_part(&checkpoint->optimizer, paths->optimizer, 0, &checkpoint->state.step, error);
     if (status == ROTARY_OK)
         status = read_loss(checkpoint, paths->optimizer, config, error);
     if (status == ROTARY_OK)
@@ -450,7 +470,7 @@ static rotary_status open_kind(struct safetensors **file, const char *path, enum
                                rotary_error *error)
 {
     struct safetensors *opened;
-    rotary_status status = open_part(&opened, path, &best->step, error);
+    rotary_status status = open_part(&opened, path, kind == CHECKPOINT_BEST, &best->step, error);
     if (status != ROTARY_OK)
         return status;
     status = check_kind(opened, path, kind, error);

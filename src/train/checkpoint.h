@@ -21,7 +21,7 @@
 /* What resuming needs beside parameters and optimizer state. Random numbers are functions of seed and step.
  */
 struct checkpoint_state {
-    int64_t step; /* steps done; 0: the run is at its start */
+    int64_t step; /* steps done; 0: the run is at its start, and the parameters are the initial ones */
     /* Sums over the steps since the last line of metrics, for the mean loss of the next line. */
     double loss_total;
     int64_t loss_counted, loss_steps; /* targets and steps in the sum */

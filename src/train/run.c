@@ -20,7 +20,8 @@ enum { MAX_BATCH = 1 << 20 };
 #define MIN_EPSILON 1e-20              /* of epsilon: not 0 in f32 */
 
 static const struct setting train_table[] = {
-    {"steps", SETTING_INTEGER, MEMBER(steps), 1, MAX_STEP, NULL, .help = "updates of the parameters"},
+    {"steps", SETTING_INTEGER, MEMBER(steps), 0, MAX_STEP, NULL,
+     .help = "updates of the parameters; 0: none, the initial weights are all that is written"},
     {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, MAX_BATCH, NULL,
      .help = "sequences per micro-batch"},
     {"gradient_accumulation_steps", SETTING_INTEGER, MEMBER(gradient_accumulation_steps), 1, MAX_BATCH, NULL,
@@ -238,7 +239,7 @@ rotary_status run_config_check_steps(const struct run_config *config, const stru
 {
     int schedule = recorded->train.schedule;
     bool depends_on_steps = schedule == SCHEDULE_LINEAR || schedule == SCHEDULE_COSINE;
-    if (!depends_on_steps || config->train.steps == recorded->train.steps)
+    if (!depends_on_steps || config->train.steps == recorded->train.steps || recorded->train.steps == 0)
         return ROTARY_OK;
     return rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,

@@ -72,7 +72,7 @@ ROTARY_CHECKED rotary_status run_config_check_same(const struct run_config *conf
                                                    rotary_error *error);
 /* Checks that a run of configuration `recorded`, found in `where`, may resume with the steps of `config`.
  * ROTARY_INVALID_ARGUMENT if the numbers of steps differ and the learning rate depends on them (linear,
- * cosine): the steps already taken would have been others. */
+ * cosine): the steps already taken would have been others. A run of 0 steps has taken none. */
 ROTARY_CHECKED rotary_status run_config_check_steps(const struct run_config *config,
                                                     const struct run_config *recorded, const char *where,
                                                     rotary_error *error);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 
 const char *const schedule_names[] = {"constant", "linear", "cosine", "noam", NULL};
 
@@ -34,4 +35,27 @@ double schedule_rate(const struct schedule *schedule, int64_t step)
         break;
     }
     return schedule->rate;
+}
+
+bool schedule_remark(const struct schedule *schedule, int64_t usual, char text[SCHEDULE_REMARK_BYTES])
+{
+    int64_t steps = schedule->steps;
+    bool decays = schedule->kind == SCHEDULE_LINEAR || schedule->kind == SCHEDULE_COSINE;
+    if (steps > 0 && schedule->warmup > steps) {
+        snprintf(text, SCHEDULE_REMARK_BYTES,
+                 "the warm-up takes %lld steps and the run has %lld: the learning rate ends at %.4g, and "
+                 "would rise "
+                 "to %.4g",
+                 (long long)schedule->warmup, (long long)steps, schedule_rate(schedule, steps),
+                 schedule_rate(schedule, schedule->warmup));
+        return true;
+    }
+    if (steps > 0 && usual > 0 && decays && steps != usual) {
+        snprintf(text, SCHEDULE_REMARK_BYTES,
+                 "the %s schedule is %s: it ends at step %lld instead of step %lld",
+                 schedule_names[schedule->kind], steps < usual ? "shortened" : "stretched", (long long)steps,
+                 (long long)usual);
+        return true;
+    }
+    return false;
 }

@@ -5,6 +5,7 @@
 #ifndef ROTARY_TRAIN_SCHEDULE_H
 #define ROTARY_TRAIN_SCHEDULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_NOAM };
@@ -29,5 +30,11 @@ struct schedule {
 
 /* The learning rate of step `step`, counted from 1. Steps after the last have the rate of the last. */
 double schedule_rate(const struct schedule *schedule, int64_t step);
+
+/* Whether the number of steps makes of the schedule what one would not expect, and a sentence that says so:
+ * the warm-up is longer than the run, or the decay of linear and cosine ends elsewhere than after `usual`
+ * steps, for which the schedule was made. A schedule of no steps is not remarked upon. */
+enum { SCHEDULE_REMARK_BYTES = 192 };
+bool schedule_remark(const struct schedule *schedule, int64_t usual, char text[SCHEDULE_REMARK_BYTES]);
 
 #endif

@@ -27,7 +27,7 @@ struct session {
     struct checkpoint_state state; /* current */
     struct checkpoint_best best;   /* the lowest validation loss so far */
     int64_t first_step;            /* steps done before this call */
-    int64_t saved_step;            /* of the checkpoint in the folder; 0: none */
+    int64_t saved_step;            /* of the checkpoint in the folder; -1: none */
     double start;                  /* time at which the first step began, for seconds_left */
     double stepping;               /* seconds spent in steps since the last line of metrics */
     int64_t tokens;                /* trained on since the last line of metrics */
@@ -109,7 +109,7 @@ static rotary_status fail_diverged(struct session *session, const char *what, do
         status = metrics_sync(&session->metrics, error);
     if (status != ROTARY_OK)
         return status;
-    if (session->saved_step == 0)
+    if (session->saved_step < 0)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "the %s is %g at step %lld: training diverged; try a lower learning_rate or more warmup_steps",
@@ -320,10 +320,11 @@ static rotary_status advance(struct session *session, rotary_error *error)
     return status;
 }
 
+/* A run of no steps has nothing to do but to save its initial weights. */
 static bool is_finished(const struct session *session)
 {
-    return session->state.step == session->config.train.steps && !line_is_due(session) &&
-           !evaluation_is_due(session);
+    return session->state.step == session->config.train.steps && session->saved_step >= 0 &&
+           !line_is_due(session) && !evaluation_is_due(session);
 }
 
 static rotary_status run(struct session *session, rotary_error *error)
@@ -333,6 +334,8 @@ static rotary_status run(struct session *session, rotary_error *error)
     while (status == ROTARY_OK && session->state.step < session->config.train.steps &&
            !is_interrupted(session))
         status = advance(session, error);
+    if (status == ROTARY_OK && session->config.train.steps == 0)
+        status = save(session, error);
     if (status == ROTARY_INTERRUPTED || (status == ROTARY_OK && !is_finished(session)))
         return stop(session, error);
     return status;
@@ -396,7 +399,8 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
     if (status != ROTARY_OK)
         return status;
     session->state = checkpoint->state;
-    session->first_step = session->saved_step = checkpoint->state.step;
+    session->first_step = checkpoint->state.step;
+    session->saved_step = checkpoint->model ? checkpoint->state.step : -1;
     if (session->state.step > session->config.train.steps)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is at step %lld already, past the %lld steps wanted", folder,
@@ -446,6 +450,7 @@ rotary_status train(const struct train_call *call, struct train_result *result, 
     struct session session = {.call = call,
                               .config = *call->config,
                               .lock = -1,
+                              .saved_step = -1,
                               .metrics = {.file = -1, .loss = NAN},
                               .best = {.loss = INFINITY}};
     rotary_status status = begin_and_run(&session, error);

@@ -36,7 +36,8 @@ struct train_result {
     int64_t diverged;               /* step at which training diverged; 0: it did not */
 };
 
-/* Trains until config->train.steps are done, writing the run's folder; a finished run returns at once.
+/* Trains until config->train.steps are done, writing the run's folder; a finished run returns at once. With 0
+ * steps the folder gets the initial weights as a checkpoint, which resumes to more steps like any other.
  *
  * A folder that holds a run is never overwritten. Without `resume` it is refused; with `resume`, `config` may
  * differ from the folder's in steps, log_every, evaluate_every and checkpoint_every alone
@@ -54,7 +55,8 @@ struct train_result {
  * run is refused too, since the same steps would diverge again.
  *
  * Resuming is bit-exact: a run stopped at any moment and resumed ends with the same bytes in
- * model.safetensors and best.safetensors, and the same lines in metrics.jsonl except for times. The problems
+ * model.safetensors and best.safetensors, and the same lines in metrics.jsonl except for times. (Where the
+ * plan changes, the metadata of best.safetensors have the plan of the time when it was written.) The problems
  * of evaluations depend on the run's seed alone, so runs of one seed have the same ones. Precision `auto`
  * becomes that of backend->storage, also in config.json. */
 ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,

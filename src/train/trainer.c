@@ -7,17 +7,23 @@
 
 #include <math.h>
 
-static void plan_updates(struct trainer *trainer)
+struct schedule trainer_schedule(const struct run_config *config)
 {
-    const struct train_config *train = &trainer->config->train;
-    trainer->schedule = (struct schedule){
+    const struct train_config *train = &config->train;
+    return (struct schedule){
         .kind = (enum schedule_kind)train->schedule,
         .rate = train->learning_rate,
         .minimum = train->minimum_learning_rate,
         .warmup = train->warmup_steps,
         .steps = train->steps,
-        .width = trainer->config->model.hidden_size,
+        .width = config->model.hidden_size,
     };
+}
+
+static void plan_updates(struct trainer *trainer)
+{
+    const struct train_config *train = &trainer->config->train;
+    trainer->schedule = trainer_schedule(trainer->config);
     trainer->optimizer = (struct optimizer){
         .kind = (enum optimizer_kind)train->optimizer,
         .beta1 = train->beta1,

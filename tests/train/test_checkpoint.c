@@ -239,7 +239,7 @@ static void test_metadata(void)
     check_refused(folder, "has format 1, of another version of this program; this one reads format 2");
     write_metadata(folder, "pt", "5", "{}", NULL);
     check_refused(folder, "has no valid \"format\" in its metadata");
-    write_metadata(folder, "2", "0", "{}", NULL);
+    write_metadata(folder, "2", "-1", "{}", NULL);
     check_refused(folder, "has no valid \"step\" in its metadata");
     write_metadata(folder, "2", "5", "{", NULL);
     check_refused(folder, "has no valid \"configuration\" in its metadata");

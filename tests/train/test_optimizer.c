@@ -55,6 +55,46 @@ static void test_schedules(void)
     check_rates(&schedule, (const double[][2]){{4, 0.25}, {8, 0.5}}, 2);
 }
 
+/* `wanted` "": nothing is remarked upon. */
+static void check_remark(const struct schedule *schedule, int64_t usual, const char *wanted)
+{
+    char text[SCHEDULE_REMARK_BYTES] = "";
+    bool said = schedule_remark(schedule, usual, text);
+    CHECK_INT(said, wanted[0] != 0);
+    CHECK_TEXT(text, wanted);
+}
+
+static void test_remarks(void)
+{
+    struct schedule schedule = {.rate = 2.0, .minimum = 0.5, .warmup = 4, .steps = 12, .width = 16};
+    for (int kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_NOAM; kind++) {
+        schedule.kind = (enum schedule_kind)kind;
+        schedule.steps = 12;
+        check_remark(&schedule, 12, "");
+        schedule.steps = 0;
+        check_remark(&schedule, 12, "");
+        schedule.steps = 4;
+        check_remark(&schedule, 4, "");
+        check_remark(&schedule, 0, "");
+    }
+    schedule.kind = SCHEDULE_CONSTANT;
+    check_remark(&schedule, 12, "");
+    schedule.kind = SCHEDULE_COSINE;
+    check_remark(&schedule, 12, "the cosine schedule is shortened: it ends at step 4 instead of step 12");
+    schedule.kind = SCHEDULE_LINEAR;
+    check_remark(&schedule, 3, "the linear schedule is stretched: it ends at step 4 instead of step 3");
+    schedule.steps = 3;
+    check_remark(&schedule, 3,
+                 "the warm-up takes 4 steps and the run has 3: the learning rate ends at 1.5, and "
+                 "would rise to 2");
+    /* 2 / sqrt(16) * min(t^-0.5, t * 4^-1.5) */
+    schedule.kind = SCHEDULE_NOAM;
+    schedule.steps = 2;
+    check_remark(&schedule, 2,
+                 "the warm-up takes 4 steps and the run has 2: the learning rate ends at 0.125, and "
+                 "would rise to 0.25");
+}
+
 enum { ROWS = 3 };
 static const struct parameter rows[ROWS] = {
     {.name = "matrix", .rows = 37, .columns = 19, .decay = true},
@@ -253,6 +293,7 @@ static void test_not_finite(const struct backend *backend)
 int main(void)
 {
     test_schedules();
+    test_remarks();
     struct backend backend;
     CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
     test_clip_scale(&backend);

@@ -179,7 +179,7 @@ static void test_bad_files(void)
     check_file_refused(folder, "[1]", "config.json");
     check_file_refused(folder, "{\"format\":2,", "config.json, line 1");
     check_file_refused(folder, "{\"format\":2,\"learning_rat\":1}", "did you mean \"learning_rate\"?");
-    check_file_refused(folder, "{\"format\":2,\"steps\":0}", "\"steps\" is 0");
+    check_file_refused(folder, "{\"format\":2,\"steps\":-1}", "\"steps\" is -1");
     check_file_refused(folder, "{\"format\":2,\"num_attention_heads\":7}",
                        "config.json: hidden_size 128 is not a multiple of num_attention_heads 7");
     check_file_refused(scratch_path("not there"), NULL, "is not the folder of a run");
