@@ -16,8 +16,9 @@ enum exit_status {
     EXIT_DONE = 0,
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
-    EXIT_UNKNOWN = 3,       /* nothing failed, but the answer is unknown (permute --detect) */
-    EXIT_INTERRUPTED = 130, /* as a shell reports a program that Ctrl-C ended */
+    EXIT_UNKNOWN = 3,  /* nothing failed, but the answer is unknown (permute --detect) */
+    EXIT_SIGNAL = 128, /* and the signal's number: a command was interrupted, and saved its work */
+    EXIT_INTERRUPTED,  /* what such a command returns; main adds the signal's number to EXIT_SIGNAL */
 };
 
 /* Options that mean the same in every command. */
@@ -39,7 +40,7 @@ struct invocation {
     const void *options;            /* the command's own struct */
     struct operands operands;       /* as many as the command takes */
     const char *command_line;       /* quoted for a shell */
-    const atomic_bool *interrupted; /* Ctrl-C was pressed; of a resumable command */
+    const atomic_bool *interrupted; /* a signal asked to stop; of a resumable command */
 };
 
 enum { COMMAND_SHARED_TABLES = 4 };
@@ -55,7 +56,7 @@ struct command {
     int option_count;
     size_t options_size;            /* of its own struct */
     int min_operands, max_operands; /* max -1: any number */
-    bool resumable;                 /* Ctrl-C asks it to save and stop; others end at once */
+    bool resumable; /* SIGINT (Ctrl-C), SIGTERM and SIGHUP ask it to save and stop; others end at once */
     enum exit_status (*run)(const struct invocation *invocation);
     const struct bench *bench;          /* of a benchmark of the library (cli/bench.h) */
     const struct command *const *below; /* NULL-terminated: it is a group of these; NULL: it is none */

@@ -211,7 +211,7 @@ const struct command command_train = {
         "TASK is {tasks}. The run's folder gets config.json, metrics.jsonl, "
         "model.safetensors, optimizer.safetensors and best.safetensors, the model with the lowest validation "
         "loss; a folder that holds a run is never overwritten. "
-        "Ctrl-C saves the run and stops; --resume continues it bit-exactly.",
+        "Ctrl-C, SIGTERM or SIGHUP saves the run and stops; --resume continues it bit-exactly.",
     .example = "rotary train index --position roper --steps 600 --set batch_size=16 --out runs/mine\n"
                "trains a small model with rotary values to index substrings, in a few minutes or less",
     .shared = {{position_option, 1, MEMBER(position)}, {configuration_options, 2, MEMBER(configuration)}},

@@ -26,26 +26,45 @@ static const struct command *const commands[] = {
     &command_help,     NULL,
 };
 
-/* ---- Ctrl-C ---- */
+/* ---- signals ---- */
 
-/* The only global variable: a signal handler cannot be given anything. */
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { STOP_SIGNALS = sizeof stop_signals / sizeof stop_signals[0] };
+
+/* The only global variables: a signal handler cannot be given anything. */
 static atomic_bool interrupted;
+static volatile sig_atomic_t first_signal; /* 0: none yet */
 
-/* The first signal asks to stop and removes the handler; the second one ends the program. */
+/* The first signal asks to stop and removes the handler of all of them; the second one ends the program. */
 static void handle_signal(int signal)
 {
     static const char message[] = "\nrotary: stopping as soon as all is saved; again to stop at once\n";
+    first_signal = signal;
     atomic_store(&interrupted, true);
+    for (int i = 0; i < STOP_SIGNALS; i++) {
+        struct sigaction action;
+        if (sigaction(stop_signals[i], NULL, &action) == 0 && action.sa_handler == handle_signal) {
+            action.sa_handler = SIG_DFL;
+            sigaction(stop_signals[i], &action, NULL);
+        }
+    }
     if (signal == SIGINT)
         (void)!write(STDERR_FILENO, message, sizeof message - 1);
 }
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = handle_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART}, before;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (int i = 0; i < STOP_SIGNALS; i++)
+        sigaddset(&action.sa_mask, stop_signals[i]);
+    for (int i = 0; i < STOP_SIGNALS; i++) {
+        /* nohup ignores SIGHUP. A shell lets a program in the background ignore SIGINT, which is caught
+         * anyway. */
+        bool ignored = sigaction(stop_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+        if (stop_signals[i] != SIGHUP || !ignored)
+            sigaction(stop_signals[i], &action, NULL);
+    }
 }
 
 /* ---- reading the command line ---- */
@@ -146,7 +165,8 @@ static enum exit_status read_and_run(struct invocation *invocation, void *option
         return refuse_usage(command, about, &error);
     if (command->resumable)
         catch_signals();
-    return command->run(invocation);
+    enum exit_status exit_status = command->run(invocation);
+    return exit_status == EXIT_INTERRUPTED ? (enum exit_status)(EXIT_SIGNAL + first_signal) : exit_status;
 }
 
 /* `words` of the arguments are the command's name. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the commands do when all is well: results on stdout, as text and as JSON; resuming, interrupting.
+# What the commands do when all is well: results on stdout, as text and as JSON; resuming.
 . "$(dirname "$0")/support.sh"
 
 # One run.
@@ -135,54 +135,9 @@ refuses 1 "hidden_size" $compare --set hidden_size=32
 # shellcheck disable=SC2086
 does 0 compare index $tiny --set head_dim=9 --positions none,learned --runs 1 --steps 1 --out odd
 
-# Ctrl-C: the run is saved, the line says so, and it can be resumed.
-# shellcheck disable=SC2086
-"$rotary" train index $tiny --steps 1000000 --set checkpoint_every=0 --out long --profile >out 2>err &
-process=$!
-tries=0
-until grep -q '"step":4' long/metrics.jsonl 2>/dev/null; do
-    tries=$((tries + 1))
-    [ $tries -lt 300 ] || break
-    sleep 0.1
-done
-kill -INT $process
-wait $process
-[ $? = 130 ] || complain "an interrupted run does not exit with 130"
-grep -q '^rotary: stopped after step [0-9]* of 1000000 and saved; to resume: rotary train index --resume --out long$' err || complain "an interrupted run does not say where it is"
-says "attention, backward"
-done=$(sed -n 's/^rotary: stopped after step \([0-9]*\) .*/\1/p' err)
-does 0 train index --resume --steps $((done + 2)) --out long --json
-has first_step "$done"
-
-# A comparison likewise.
-# shellcheck disable=SC2086
-"$rotary" compare index $tiny --steps 1000000 --runs 1 --set checkpoint_every=0 --out broken >out 2>err &
-process=$!
-tries=0
-until grep -q '"step":4' broken/rope-1/metrics.jsonl 2>/dev/null; do
-    tries=$((tries + 1))
-    [ $tries -lt 300 ] || break
-    sleep 0.1
-done
-kill -INT $process
-wait $process
-[ $? = 130 ] || complain "an interrupted comparison does not exit with 130"
-grep -q '^rotary: stopped in run 1 of 2 and saved in broken; the same command resumes it$' err ||
-    complain "an interrupted comparison does not say how to resume"
-[ -s broken/rope-1/model.safetensors ] || complain "an interrupted comparison saves nothing"
-
 # A run does not go into a comparison's folder, which could then not be resumed.
 # shellcheck disable=SC2086
-refuses 1 "broken holds a comparison" train index $tiny --steps 1 --out broken
-
-# A command that has nothing to save ends at once.
-# shellcheck disable=SC2086
-"$rotary" bench train --task index $tiny --steps 10000 >out 2>err &
-process=$!
-sleep 0.5
-kill -TERM $process
-wait $process
-[ $? = 143 ] || complain "a benchmark does not end on SIGTERM"
+refuses 1 "both holds a comparison" train index $tiny --steps 1 --out both
 
 # What is timed, as text and as JSON.
 # shellcheck disable=SC2086

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+# What signals do: train and compare save and exit with 128 and the signal's number; a second signal ends them at once.
+. "$(dirname "$0")/support.sh"
+
+# begin METRICS ARGUMENTS...: starts rotary, and waits until its run is at step 4.
+begin() {
+    metrics=$1
+    shift
+    "$rotary" "$@" >out 2>err &
+    process=$!
+    wait_for '"step":4,' "$metrics"
+}
+
+# wait_for TEXT FILE: until the file has the text, for half a minute at most.
+wait_for() {
+    tries=0
+    until grep -q "$1" "$2" 2>/dev/null; do
+        tries=$((tries + 1))
+        [ $tries -lt 300 ] || return 1
+        sleep 0.1
+    done
+}
+
+# ends STATUS WHAT: the process that began does, with that status.
+ends() {
+    wait $process
+    got=$?
+    [ $got = "$1" ] || complain "$2: exit status $got, wanted $1"
+}
+
+# A run is saved, a line says so, and it can be resumed.
+endless="$tiny --steps 1000000 --set checkpoint_every=0"
+for signal in INT TERM HUP; do
+    case $signal in
+    INT) wanted=130 ;;
+    TERM) wanted=143 ;;
+    HUP) wanted=129 ;;
+    esac
+    # shellcheck disable=SC2086 # a list of words
+    begin long-$signal/metrics.jsonl train index $endless --out long-$signal --profile
+    kill -$signal $process
+    ends $wanted "a run interrupted by SIG$signal"
+    grep -q "^rotary: stopped after step [0-9]* of 1000000 and saved; to resume: rotary train index --resume --out long-$signal\$" err ||
+        complain "a run interrupted by SIG$signal does not say where it is"
+    says "attention, backward"
+    done=$(sed -n 's/^rotary: stopped after step \([0-9]*\) .*/\1/p' err)
+    does 0 train index --resume --steps $((done + 2)) --out long-$signal --json
+    has first_step "$done"
+done
+
+# A comparison likewise.
+# shellcheck disable=SC2086
+begin broken/rope-1/metrics.jsonl compare index $endless --runs 1 --out broken
+kill -HUP $process
+ends 129 "a comparison interrupted by SIGHUP"
+grep -q '^rotary: stopped in run 1 of 2 and saved in broken; the same command resumes it$' err ||
+    complain "an interrupted comparison does not say how to resume"
+[ -s broken/rope-1/model.safetensors ] || complain "an interrupted comparison saves nothing"
+
+# A second signal, of the same kind or another, ends the program before it can save: here in a step of a minute.
+for second in TERM INT; do
+    # shellcheck disable=SC2086
+    "$rotary" train index $endless --out twice-$second --set gradient_accumulation_steps=100000 --steps 2 >out 2>err &
+    process=$!
+    wait_for 'hidden_size' twice-$second/config.json || complain "a run does not begin"
+    kill -TERM $process
+    sleep 0.3
+    before=$(date +%s)
+    kill -$second $process
+    [ $second = TERM ] && wanted=143 || wanted=130
+    ends $wanted "SIG$second after SIGTERM"
+    [ $(($(date +%s) - before)) -lt 10 ] || complain "a second signal does not end a run at once"
+    [ ! -s err ] || complain "a run that ends at once says that it saved"
+done
+
+# What ignores SIGHUP goes on.
+trap '' HUP
+# shellcheck disable=SC2086
+begin ignored/metrics.jsonl train index $endless --out ignored
+trap - HUP
+kill -HUP $process
+sleep 0.2
+step=$(sed -n '$s/{"step":\([0-9]*\),.*/\1/p' ignored/metrics.jsonl)
+wait_for "\"step\":$((${step:-0} + 3))," ignored/metrics.jsonl || complain "SIGHUP stops a program that ignores it"
+kill -TERM $process
+ends 143 "a run that ignored SIGHUP"
+
+# A command that has nothing to save ends at once.
+# shellcheck disable=SC2086
+"$rotary" bench train --task index $tiny --steps 10000 >out 2>err &
+process=$!
+sleep 0.5
+kill -TERM $process
+ends 143 "a benchmark, by SIGTERM"
+finish
