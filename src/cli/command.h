@@ -62,7 +62,7 @@ struct command {
     const struct command *const *below; /* NULL-terminated: it is a group of these; NULL: it is none */
 };
 
-extern const struct command command_compare, command_train, command_evaluate, command_generate,
+extern const struct command command_compare, command_train, command_data, command_evaluate, command_generate,
     command_report, command_frequencies, command_apply, command_attend, command_decay, command_permute,
     command_bench, command_info, command_help;
 extern const struct command command_bench_train, command_bench_rope, command_bench_attention,

@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "model/generation.h"
 #include "score/token_scores.h"
-#include "task/task_batch.h"
+#include "train/training_batch.h"
 
 #include <string.h>
 
@@ -101,7 +101,7 @@ static struct batch validation_batch(uint64_t seed, int64_t first, int64_t rows,
                                      const struct workspace *workspace)
 {
     for (int64_t row = 0; row < rows; row++) {
-        const struct task_place place = {.validation = true, .seed = seed, .row = first + row};
+        const struct task_place place = validation_place(seed, first + row);
         task_batch_fill(&workspace->batch, row, &place);
     }
     return task_batch_view(&workspace->batch, 0, rows);

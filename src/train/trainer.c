@@ -80,9 +80,8 @@ void trainer_destroy(struct trainer *trainer)
 static rotary_status fill_step(const struct trainer *trainer, int64_t step, int64_t *targets,
                                rotary_error *error)
 {
-    const struct task_place first = {.seed = (uint64_t)trainer->config->train.seed,
-                                     .step = (uint32_t)step,
-                                     .rows_per_step = trainer->batch.rows};
+    const struct task_place first =
+        training_place((uint64_t)trainer->config->train.seed, step, trainer->batch.rows);
     double begin = profile_begin(trainer->backend->profile);
     *targets = batch_fill(&trainer->batch, trainer->backend->threads, &first);
     profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);

@@ -3,6 +3,16 @@
 
 #include "base/threads.h"
 
+struct task_place training_place(uint64_t seed, int64_t step, int64_t rows)
+{
+    return (struct task_place){.seed = seed, .step = (uint32_t)step, .rows_per_step = rows};
+}
+
+struct task_place validation_place(uint64_t seed, int64_t row)
+{
+    return (struct task_place){.validation = true, .seed = seed, .row = row};
+}
+
 struct fill_job {
     const struct task_batch *batch;
     const struct task_place *first;

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The training data of a step, which the task writes to the memory that the model reads.
+ * The data of a step or of an evaluation, which the task writes to the memory that the model reads.
  */
 #ifndef ROTARY_TRAIN_TRAINING_BATCH_H
 #define ROTARY_TRAIN_TRAINING_BATCH_H
 
 #include "task/task_batch.h"
+
+/* Where the data of step `step` begins, which has `rows` rows in all its micro-batches. */
+struct task_place training_place(uint64_t seed, int64_t step, int64_t rows);
+/* Validation sequence `row`, counted from 0. */
+struct task_place validation_place(uint64_t seed, int64_t row);
 
 /* Fills all rows of the batch on `threads` threads: row i with the row at `first` that is i further. Returns
  * the number of targets: classes that are not BATCH_IGNORED. Allocates nothing. */

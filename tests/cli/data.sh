@@ -35,4 +35,56 @@
     grep -q '^rotary: the linear schedule is shortened: it ends at step 2 instead of step 600$' err ||
         complain "a schedule cut short is not said"
 }
+# The data of a run (test_data.c checks that they are those that training reads): as text,
+# shellcheck disable=SC2086
+{
+    does 0 data index --seed 3 $tiny --step 2
+    head -n 1 out | grep -qx 'index, seed 3, training step 2: 2 rows of 64 tokens' || complain "the data have no title"
+    [ "$(grep -c '^row ' out)" = 2 ] || complain "not two rows"
+    sed -n "s/^  tokens   .\(.*\)/\1/p" out >shifted
+    sed -n "s/^  targets  \(.*\).\$/\1/p" out >targets
+    [ -s targets ] && cmp shifted targets || complain "targets are not the next tokens"
+    cp out second
+    does 0 data index --run whole --step 2
+    cmp out second || complain "--run does not have the data of the run's seed and configuration"
+    does 0 data index --seed 3 $tiny --step 3
+    ! cmp -s out second || complain "two steps have the same data"
+    does 0 data index --seed 4 $tiny --step 2
+    ! cmp -s out second || complain "two seeds have the same data"
+    does 0 data index --seed 3 $tiny --set gradient_accumulation_steps=3 --step 2
+    [ "$(grep -c '^row ' out)" = 6 ] || complain "not the rows of three micro-batches"
+    head -n 7 out | tail -n +2 >begin
+    head -n 7 second | tail -n +2 | cmp - begin || complain "the first micro-batch is another"
+    does 0 data index --seed 3 $tiny --split validation
+    [ "$(grep -c '^row ' out)" = 2 ] || complain "not two validation sequences"
+    # problems, which are those that evaluate shows,
+    does 0 data index --run whole --split problems --rows 2
+    sed -n "2,\$ s/  '.*//p" out >prompts
+    does 0 evaluate whole --show 2
+    while read -r prompt; do
+        grep -qF "$prompt" out || complain "evaluate does not show the problem $prompt"
+    done <prompts
+    [ "$(wc -l <prompts)" = 2 ] || complain "not two problems"
+    does 0 data addition --set sequence_length=320 --split problems --rows 3 --json
+    has shape.0 2
+    # as JSON,
+    does 0 data prefix $tiny --step 2 --rows 1 --json
+    has shape '[3,1,64]'
+    has step 2
+    has arrays '["tokens","targets","mask"]'
+    has mask.0.63 1
+    # and as .npy.
+    does 0 data index $tiny --output batch.npy
+    says "batch.npy: int32 [3, 2, 64]: tokens, targets, mask of index, seed 1, training step 1"
+    [ "$(wc -c <batch.npy)" = $((128 + 3 * 2 * 64 * 4)) ] || complain "the .npy has another size"
+    does 0 data index $tiny --output batch.npy --json
+    has output '"batch.npy"'
+    refuses 2 "3 rows of a training step: wanted at most 2" data index $tiny --rows 3
+    refuses 2 "task prefix has no problems" data prefix $tiny --split problems
+    refuses 2 "--step with --split validation" data index --split validation --step 3
+    refuses 2 '--step is "0"' data index --step 0
+    refuses 2 "the configuration has task index, wanted prefix" data prefix --run whole
+    refuses 1 "absent" data index --run absent
+    refuses 1 "absent/batch.npy" data index $tiny --output absent/batch.npy
+}
 finish

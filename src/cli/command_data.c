@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rotary data: what training, validation and evaluation read.
+ */
+#include "base/fail.h"
+#include "cli/command.h"
+#include "cli/result.h"
+#include "cli/run_plan.h"
+#include "file/npy.h"
+#include "train/data_arrays.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_ROWS = 1 << 20, LABEL_BYTES = 128 };
+
+struct data_options {
+    struct configuration_options configuration;
+    struct option_integer split, step, rows;
+    const char *run, *output;
+};
+
+#define MEMBER(member) offsetof(struct data_options, member)
+static const struct setting data_table[] = {
+    {"--run", SETTING_TEXT, MEMBER(run), .metavar = "DIR",
+     .help = "take configuration and seed from the run in DIR (default: from the preset)"},
+    {"--split", SETTING_CHOICE, MEMBER(split), .metavar = "NAME", .choices = data_split_names,
+     .help = "training, validation or problems (default: training)"},
+    {"--step", SETTING_INTEGER, MEMBER(step), .metavar = "N", .min = 1, .max = 4294967295.0,
+     .help = "of training data, counted from 1 (default: 1)"},
+    {"--rows", SETTING_INTEGER, MEMBER(rows), .metavar = "N", .min = 1, .max = MAX_ROWS,
+     .help = "the first N rows or problems (default: all of the step, or of an evaluation)"},
+    {"--output", SETTING_TEXT, MEMBER(output), .metavar = "FILE",
+     .help = "write token ids as one .npy file instead of text"},
+};
+
+struct data_plan {
+    struct run_config config;
+    struct data_request request;
+    char label[LABEL_BYTES]; /* "index, seed 1, training step 3" */
+};
+
+static rotary_status plan(const struct invocation *invocation, struct data_plan *plan, rotary_error *error)
+{
+    const struct data_options *options = invocation->options;
+    struct plan_request request = {.task = invocation->operands.items[0],
+                                   .preset = options->configuration.preset,
+                                   .assignments = &options->configuration.assignments,
+                                   .common = &invocation->common};
+    struct run_config recorded;
+    plan->request = (struct data_request){.config = &plan->config,
+                                          .split = (enum data_split)options->split.value,
+                                          .step = options->step.given ? options->step.value : 1,
+                                          .rows = options->rows.value};
+    if (options->step.given && plan->request.split != DATA_TRAINING)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--step with --split %s, which is the same at every step: leave it out",
+                           data_split_names[plan->request.split]);
+    rotary_status status = ROTARY_OK;
+    if (options->run) {
+        status = run_read_config(options->run, &recorded, error);
+        request.base = &recorded;
+        if (status == ROTARY_INVALID_ARGUMENT) /* of the folder, not of the command line */
+            return error->status = ROTARY_IO_ERROR;
+    }
+    if (status == ROTARY_OK)
+        status = plan_draft(&request, &plan->config, error);
+    if (status == ROTARY_OK)
+        status = run_config_check(&plan->config, error);
+    if (status != ROTARY_OK)
+        return status;
+    int used = snprintf(plan->label, LABEL_BYTES, "%s, seed %lld, %s", request.task,
+                        (long long)plan->config.train.seed, data_split_names[plan->request.split]);
+    if (plan->request.split == DATA_TRAINING)
+        snprintf(plan->label + used, (size_t)(LABEL_BYTES - used), " step %lld",
+                 (long long)plan->request.step);
+    return ROTARY_OK;
+}
+
+/* ---- text ---- */
+
+static void print_tokens(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count)
+{
+    const char *separator = tokenizer_kind(tokenizer) == TOKENIZER_WORDS ? " " : "";
+    for (int64_t i = 0; i < count && tokens[i] != BATCH_IGNORED; i++) {
+        const struct token_text text = tokenizer_text(tokenizer, tokens[i]);
+        printf("%s%.*s", i > 0 ? separator : "", (int)text.count, text.bytes);
+    }
+}
+
+/* The targets that count, each with its place where some do not. */
+static void print_targets(const struct tokenizer *tokenizer, const struct data_arrays *data, int64_t row)
+{
+    const int32_t *targets = data_arrays_row(data, DATA_TARGETS, row),
+                  *mask = data_arrays_row(data, DATA_MASK, row);
+    int64_t counted = 0;
+    for (int64_t i = 0; i < data->time; i++)
+        counted += mask[i];
+    if (counted == data->time) {
+        print_tokens(tokenizer, targets, data->time);
+        return;
+    }
+    for (int64_t i = 0; i < data->time; i++)
+        if (mask[i]) {
+            printf(" %lld:", (long long)i);
+            print_tokens(tokenizer, targets + i, 1);
+        }
+}
+
+static void print_text(const struct data_plan *plan, const struct task *task, const struct data_arrays *data)
+{
+    const struct tokenizer *tokenizer = task_tokenizer(task);
+    printf("%s: ", plan->label);
+    if (data->split == DATA_PROBLEMS)
+        printf("%lld, each a prompt and its answer\n", (long long)data->rows);
+    else
+        printf("%lld row%s of %lld tokens\n", (long long)data->rows, data->rows == 1 ? "" : "s",
+               (long long)data->time);
+    for (int64_t row = 0; row < data->rows; row++) {
+        if (data->split == DATA_PROBLEMS) {
+            print_tokens(tokenizer, data_arrays_row(data, DATA_PROMPTS, row), data->time);
+            printf("  ");
+            print_tokens(tokenizer, data_arrays_row(data, DATA_ANSWERS, row), data->time);
+            putchar('\n');
+            continue;
+        }
+        printf("row %lld\n  tokens   ", (long long)row);
+        print_tokens(tokenizer, data_arrays_row(data, DATA_TOKENS, row), data->time);
+        printf("\n  targets  ");
+        print_targets(tokenizer, data, row);
+        putchar('\n');
+    }
+}
+
+/* ---- JSON and .npy ---- */
+
+static const char *array_name(const struct data_arrays *data, int array)
+{
+    static const char *const of_rows[] = {"tokens", "targets", "mask"}, *const of_problems[] = {"prompts",
+                                                                                                "answers"};
+    return data->split == DATA_PROBLEMS ? of_problems[array] : of_rows[array];
+}
+
+static json_t *array_json(const struct data_arrays *data, int array)
+{
+    json_t *rows = json_array();
+    for (int64_t row = 0; row < data->rows; row++) {
+        const int32_t *values = data_arrays_row(data, (enum data_array)array, row);
+        json_t *list = json_array();
+        for (int64_t i = 0; i < data->time; i++)
+            json_array_append_new(list, json_integer(values[i]));
+        json_array_append_new(rows, list);
+    }
+    return rows;
+}
+
+static rotary_status print_json(const struct data_plan *plan, const struct data_arrays *data,
+                                const char *output, rotary_error *error)
+{
+    json_t *object =
+        json_pack("{s:s, s:I, s:s, s:[i, I, I]}", "task", task_names[plan->config.task.task], "seed",
+                  (json_int_t)plan->config.train.seed, "split", data_split_names[data->split], "shape",
+                  data->arrays, (json_int_t)data->rows, (json_int_t)data->time);
+    if (data->split == DATA_TRAINING)
+        json_object_set_new(object, "step", json_integer(plan->request.step));
+    if (output)
+        json_object_set_new(object, "output", json_string(output));
+    json_t *arrays = json_array();
+    for (int i = 0; i < data->arrays; i++)
+        json_array_append_new(arrays, json_string(array_name(data, i)));
+    json_object_set_new(object, "arrays", arrays);
+    for (int i = 0; !output && i < data->arrays; i++)
+        json_object_set_new(object, array_name(data, i), array_json(data, i));
+    return result_print_json(object, error);
+}
+
+static void print_written(const struct data_plan *plan, const struct data_arrays *data, const char *output)
+{
+    printf("%s: int32 [%d, %lld, %lld]: ", output, data->arrays, (long long)data->rows,
+           (long long)data->time);
+    for (int i = 0; i < data->arrays; i++)
+        printf("%s%s", array_name(data, i), i + 1 < data->arrays ? ", " : "");
+    printf(" of %s\n", plan->label);
+}
+
+static rotary_status print(const struct invocation *invocation, const struct data_plan *plan,
+                           const struct task *task, const struct data_arrays *data, rotary_error *error)
+{
+    const char *output = ((const struct data_options *)invocation->options)->output;
+    if (output) {
+        const struct npy array = {.type = NPY_I32,
+                                  .dimensions = 3,
+                                  .shape = {data->arrays, data->rows, data->time},
+                                  .data = data->values};
+        rotary_status status = npy_write(output, &array, error);
+        if (status != ROTARY_OK)
+            return status;
+    }
+    if (invocation->common.json)
+        return print_json(plan, data, output, error);
+    if (output)
+        print_written(plan, data, output);
+    else
+        print_text(plan, task, data);
+    return ROTARY_OK;
+}
+
+static enum exit_status run(const struct invocation *invocation)
+{
+    struct data_plan made;
+    rotary_error error = {0};
+    if (plan(invocation, &made, &error) != ROTARY_OK)
+        return command_refuse(invocation, &error);
+    struct task *task;
+    struct data_arrays data;
+    rotary_status status = task_create(&task, &made.config.task, &error);
+    if (status != ROTARY_OK)
+        return command_fail(&error);
+    status = data_arrays_create(&data, task, &made.request, &error);
+    enum exit_status result = EXIT_DONE;
+    if (status != ROTARY_OK) {
+        result = command_refuse(invocation, &error);
+    } else {
+        if (print(invocation, &made, task, &data, &error) != ROTARY_OK)
+            result = command_fail(&error);
+        data_arrays_free(&data);
+    }
+    task_destroy(task);
+    return result;
+}
+
+const struct command command_data = {
+    .name = "data",
+    .operands = "TASK",
+    .summary = "prints what training and evaluation read",
+    .more =
+        "TASK is {tasks}. Prints the rows of a training step, the sequences of the validation loss, or the "
+        "problems, which follow from configuration and seed alone: they are those of every run with both. A "
+        "row "
+        "of training data is one of batch_size; with gradient accumulation the rows of all micro-batches "
+        "follow "
+        "one another. A target is the token to predict at each place; all count in the loss unless places "
+        "are "
+        "given. --output writes int32 [3, rows, time], tokens, targets and mask: a target that does not "
+        "count is "
+        "-1, with 0 in the mask. Of problems it writes [2, rows, time], prompts and answers, with -1 after "
+        "their ends. The ids are places in \"vocabulary\" of a run's config.json.",
+    .example = "rotary data index --seed 3 --step 20 --output batch.npy\n"
+               "in Python, tokens, targets, mask = numpy.load(\"batch.npy\") is then what step 20 of "
+               "rotary train index --seed 3 learned from",
+    .shared = {{configuration_options, 2, MEMBER(configuration)}},
+    .options = data_table,
+    .option_count = sizeof data_table / sizeof data_table[0],
+    .options_size = sizeof(struct data_options),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

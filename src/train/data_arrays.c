@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/data_arrays.h"
+
+#include "base/fail.h"
+#include "train/memory.h"
+#include "train/training_batch.h"
+
+#include <string.h>
+
+const char *const data_split_names[] = {"training", "validation", "problems", NULL};
+
+const int32_t *data_arrays_row(const struct data_arrays *data, enum data_array array, int64_t row)
+{
+    return data->values + ((int64_t)array * data->rows + row) * data->time;
+}
+
+/* Called twice: first to measure, then to assign memory (base/arena.h). */
+static void carve(struct data_arrays *data, const struct task *task, struct task_batch *batch)
+{
+    data->values =
+        rotary_arena_push(&data->arena, data->rows, (size_t)(data->arrays * data->time) * sizeof(int32_t));
+    if (data->split != DATA_PROBLEMS)
+        task_batch_carve(batch, task, data->rows, &data->arena);
+}
+
+static void copy_rows(const struct data_arrays *data, const struct task_batch *batch)
+{
+    const int64_t count = data->rows * data->time;
+    memcpy(data->values, batch->tokens, (size_t)count * sizeof(int32_t));
+    memcpy(data->values + count, batch->classes, (size_t)count * sizeof(int32_t));
+    for (int64_t i = 0; i < count; i++)
+        data->values[2 * count + i] = batch->classes[i] != BATCH_IGNORED;
+}
+
+static rotary_status encode(const struct data_arrays *data, const struct task *task, const char *text,
+                            int32_t *row, rotary_error *error)
+{
+    for (int64_t i = 0; i < data->time; i++)
+        row[i] = BATCH_IGNORED;
+    struct token_list list = {.tokens = row, .capacity = data->time};
+    return tokenizer_encode(task_tokenizer(task), text, (int64_t)strlen(text), &list, error);
+}
+
+static rotary_status fill_problems(const struct data_arrays *data, const struct task *task, uint64_t seed,
+                                   rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int64_t i = 0; status == ROTARY_OK && i < data->rows; i++) {
+        struct problem problem;
+        task_problem(task, seed, i, &problem);
+        int32_t *prompt = data->values + i * data->time, *answer = prompt + data->rows * data->time;
+        status = encode(data, task, problem.prompt, prompt, error);
+        if (status == ROTARY_OK)
+            status = encode(data, task, problem.answer, answer, error);
+    }
+    return status;
+}
+
+/* Sets the numbers of arrays, rows and columns. */
+static rotary_status size(struct data_arrays *data, const struct task *task,
+                          const struct data_request *request, rotary_error *error)
+{
+    const struct train_config *train = &request->config->train;
+    const int64_t rows[] = {[DATA_TRAINING] = train->batch_size * train->gradient_accumulation_steps,
+                            [DATA_VALIDATION] = train->validation_sequences,
+                            [DATA_PROBLEMS] = request->config->task.problems};
+    data->rows = request->rows > 0 ? request->rows : rows[data->split];
+    if (data->split == DATA_PROBLEMS && !task_has_problems(task))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "task %s has no problems: wanted training or validation data",
+                           task_names[request->config->task.task]);
+    if (data->split == DATA_TRAINING && data->rows > rows[DATA_TRAINING])
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld rows of a training step: wanted at most %lld, batch_size times "
+                           "gradient_accumulation_steps",
+                           (long long)data->rows, (long long)rows[DATA_TRAINING]);
+    if (data->split != DATA_PROBLEMS) {
+        data->arrays = DATA_ARRAYS;
+        data->time = task_shape(task).time;
+        return ROTARY_OK;
+    }
+    const struct problem_size problem = task_problem_size(task);
+    data->arrays = 2;
+    data->time = problem.prompt > problem.completion ? problem.prompt : problem.completion;
+    return ROTARY_OK;
+}
+
+rotary_status data_arrays_create(struct data_arrays *data, const struct task *task,
+                                 const struct data_request *request, rotary_error *error)
+{
+    *data = (struct data_arrays){.split = request->split};
+    struct task_batch batch;
+    rotary_status status = size(data, task, request, error);
+    if (status != ROTARY_OK)
+        return status;
+    carve(data, task, &batch);
+    status = memory_check(data->arena.used, "the data", error);
+    if (status == ROTARY_OK)
+        status = rotary_arena_allocate(&data->arena, "the data", error);
+    if (status != ROTARY_OK)
+        return status;
+    carve(data, task, &batch);
+    const uint64_t seed = (uint64_t)request->config->train.seed;
+    if (data->split == DATA_PROBLEMS) {
+        status = fill_problems(data, task, seed, error);
+    } else {
+        const struct task_place first =
+            data->split == DATA_TRAINING
+                ? training_place(seed, request->step,
+                                 request->config->train.batch_size *
+                                     request->config->train.gradient_accumulation_steps)
+                : validation_place(seed, 0);
+        (void)batch_fill(&batch, 1, &first);
+        copy_rows(data, &batch);
+    }
+    if (status != ROTARY_OK)
+        data_arrays_free(data);
+    return status;
+}
+
+void data_arrays_free(struct data_arrays *data)
+{
+    rotary_arena_free(&data->arena);
+    *data = (struct data_arrays){0};
+}
