@@ -42,6 +42,10 @@ static void write_verdict_of_pairs(FILE *stream, const struct comparison *compar
         fprintf(stream, "too few runs to tell %s from %s: %+.*f %s over %d pair%s", name, baseline, decimals,
                 mean, unit, pairs, pairs == 1 ? "" : "s");
         return;
+    case VERDICT_NO_SPREAD:
+        fprintf(stream, "no verdict on %s and %s: all %d differences are %+.*f %s, and no interval follows",
+                name, baseline, pairs, decimals, mean, unit);
+        return;
     case VERDICT_NO_DIFFERENCE:
         fprintf(
             stream,
@@ -106,7 +110,7 @@ static void write_difference(FILE *stream, const struct paired_difference *diffe
         return;
     }
     fprintf(stream, "  %+.*f", decimals, difference->mean);
-    if (difference->count > 1)
+    if (!isnan(difference->low))
         fprintf(stream, " [%+.*f, %+.*f]", decimals, difference->low, decimals, difference->high);
 }
 

@@ -96,6 +96,8 @@ static const char *verdict_words(enum verdict verdict)
         return "worse";
     case VERDICT_NO_DIFFERENCE:
         return "no difference shown";
+    case VERDICT_NO_SPREAD:
+        return "no verdict: equal differences";
     case VERDICT_TOO_FEW:
         return "too few runs to tell";
     }

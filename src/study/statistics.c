@@ -2,6 +2,8 @@
 #include "study/statistics.h"
 
 #include "base/fail.h"
+#include "study/sign_flip.h"
+#include "study/student.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,46 +80,55 @@ void statistics_of(struct statistics *statistics, const double *values, int coun
     statistics->without_worst = sum / (count - 1);
 }
 
-/* The probability that Student's t lies within ±tan(angle) √freedom: a finite sum for whole degrees of
- * freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
-static double student_within(double angle, int freedom)
-{
-    bool odd = freedom % 2;
-    double cosine = cos(angle), term = odd ? cosine : 1, sum = 0;
-    for (int i = odd ? 3 : 2; i <= freedom; i += 2) {
-        sum += term;
-        term *= cosine * cosine * (i - 1) / i;
-    }
-    return odd ? (angle + sin(angle) * sum) * M_2_PI : sin(angle) * sum;
-}
+/* Differences that are equal but for rounding have no spread. */
+static const double rounding = 1e-9;
 
-/* The t with |t| exceeded with probability 0.05. */
-static double student_95(int freedom)
+/* Sets the standard error, and what follows from it. */
+static void set_error(struct paired_difference *difference, double error)
 {
-    double low = 0, high = M_PI_2;
-    for (int i = 0; i < 60; i++) {
-        double middle = (low + high) / 2;
-        if (student_within(middle, freedom) < 0.95)
-            low = middle;
-        else
-            high = middle;
-    }
-    return tan(low) * sqrt(freedom);
+    difference->error = error;
+    difference->t_test_p = (double)NAN;
+    if (error > 0)
+        difference->t_test_p = student_p(difference->mean / error, difference->count - 1);
+    statistics_set_level(difference, 0.95);
 }
 
 struct paired_difference statistics_paired(const double *differences, int count)
 {
-    double mean = mean_of(differences, count), margin = (double)NAN;
-    if (count > 1)
-        margin = student_95(count - 1) * deviation_of(differences, count, mean) / sqrt(count);
-    return (struct paired_difference){
-        .count = count, .mean = mean, .low = mean - margin, .high = mean + margin};
+    double mean = mean_of(differences, count), deviation = deviation_of(differences, count, mean);
+    if (deviation <= rounding * fabs(mean))
+        deviation = 0;
+    struct paired_difference difference = {.count = count,
+                                           .mean = mean,
+                                           .deviation = deviation,
+                                           .sign_flip_p = sign_flip_p(differences, count),
+                                           .sign_flip_min_p = sign_flip_min_p(count)};
+    set_error(&difference, deviation / sqrt(count));
+    return difference;
+}
+
+void statistics_add_noise(struct paired_difference *difference, double noise)
+{
+    if (difference->error < noise)
+        set_error(difference, noise);
+}
+
+void statistics_set_level(struct paired_difference *difference, double level)
+{
+    double margin = (double)NAN;
+    if (difference->error > 0)
+        margin = student_quantile(level, difference->count - 1) * difference->error;
+    difference->level = level;
+    difference->low = difference->mean - margin;
+    difference->high = difference->mean + margin;
 }
 
 enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction)
 {
     if (difference->count < ENOUGH_PAIRS)
         return VERDICT_TOO_FEW;
+    if (isnan(difference->low))
+        return VERDICT_NO_SPREAD;
     if (difference->low > 0)
         return direction == HIGHER_IS_BETTER ? VERDICT_BETTER : VERDICT_WORSE;
     if (difference->high < 0)

@@ -20,19 +20,34 @@ struct statistics {
 };
 void statistics_of(struct statistics *statistics, const double *values, int count, enum direction direction);
 
-/* Differences between runs of the same seed, data and initial weights: encoding minus baseline. [low, high]
- * is the 95% confidence interval of their mean by Student's t ("The probable error of a mean", Biometrika
- * 1908); NaN for fewer than two. */
+/* Differences between runs of the same seed, data and initial weights: encoding minus baseline. Undefined
+ * values are NaN: all without pairs or if a difference is NaN; from `deviation` on with one pair; the t test
+ * and the interval if `error` is 0. */
 struct paired_difference {
     int count;
-    double mean, low, high;
+    double mean;
+    double deviation;        /* standard deviation of the differences; 0 if they are equal but for rounding */
+    double error;            /* standard error of the mean */
+    double t_test_p;         /* two-sided, by Student's t with count - 1 degrees of freedom (student.h) */
+    double level, low, high; /* the interval of the mean at that level, by the same t */
+    double sign_flip_p;      /* two-sided (sign_flip.h), from one pair on */
+    double sign_flip_min_p;  /* the smallest that so many pairs can give */
 };
+/* The standard error is deviation / √count, the level 95%. */
 struct paired_difference statistics_paired(const double *differences, int count);
 
-/* What the interval shows. Fewer than ENOUGH_PAIRS pairs show nothing: two differences may be equal by
- * chance, and their interval has no width then. */
+/* Where it is known that scores are measured with an error, equal differences do not show that there is none.
+ * Raises the standard error of the mean to at least `noise` (binomial.h), and sets the t test and the 95%
+ * interval anew. */
+void statistics_add_noise(struct paired_difference *difference, double noise);
+
+/* Sets the interval at another level, for example that of Holm's correction (holm.h). */
+void statistics_set_level(struct paired_difference *difference, double level);
+
+/* What the interval shows. Fewer than ENOUGH_PAIRS pairs show nothing. Nor does any number of equal
+ * differences, which have no interval: nothing says how far others would lie from them. */
 enum { ENOUGH_PAIRS = 3 };
-enum verdict { VERDICT_TOO_FEW, VERDICT_NO_DIFFERENCE, VERDICT_BETTER, VERDICT_WORSE };
+enum verdict { VERDICT_TOO_FEW, VERDICT_NO_SPREAD, VERDICT_NO_DIFFERENCE, VERDICT_BETTER, VERDICT_WORSE };
 enum verdict statistics_verdict(const struct paired_difference *difference, enum direction direction);
 
 /* The steps after which runs first reached a goal. A run that never did, NOT_REACHED, counts as slower than

@@ -136,6 +136,9 @@ int main(void)
         1.2, -3, 5.1, 5, true,
         "no difference shown between roper and rope: +1.2 points of exact match, 95% interval [-3.0, 5.1] "
         "contains zero, 5 pairs");
+    check_wording(0.78125, nan, nan, 3, true,
+                  "no verdict on roper and rope: all 3 differences are +0.8 points of exact match, and no "
+                  "interval follows");
     check_wording(3, 2, 4, 2, true,
                   "too few runs to tell roper from rope: +3.0 points of exact match over 2 pairs");
     check_wording(nan, nan, nan, 0, true, "no verdict on roper and rope yet: no seed is finished with both");

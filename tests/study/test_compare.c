@@ -177,7 +177,7 @@ static void check_shared(const char *place)
         CHECK_NEAR(roper->differences[MEASURE_VALIDATION_LOSS][i], 0, 0);
     CHECK(roper->values[MEASURE_VALIDATION_LOSS][0] != roper->values[MEASURE_VALIDATION_LOSS][1]);
     CHECK(statistics_verdict(&roper->difference[MEASURE_VALIDATION_LOSS], LOWER_IS_BETTER) ==
-          VERDICT_NO_DIFFERENCE);
+          VERDICT_NO_SPREAD);
     collection_free(&collection);
 }
 

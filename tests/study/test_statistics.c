@@ -5,7 +5,9 @@
 #include "support/check.h"
 
 #include "base/random.h"
+#include "study/binomial.h"
 #include "study/statistics.h"
+#include "study/student.h"
 
 #include <math.h>
 
@@ -35,6 +37,16 @@ static void check_goldens(void)
         CHECK_NEAR(difference.mean, golden->mean, bound);
         CHECK_NEAR(difference.low, golden->low, 1e-12 * fabs(golden->low));
         CHECK_NEAR(difference.high, golden->high, 1e-12 * fabs(golden->high));
+        CHECK_NEAR(difference.level, 0.95, 0);
+        CHECK_NEAR(difference.deviation, golden->deviation, bound);
+        CHECK_NEAR(difference.error, golden->deviation / sqrt(golden->count), bound);
+        CHECK_NEAR(difference.t_test_p, golden->t_test_p, 1e-13);
+        CHECK_NEAR(difference.sign_flip_p, golden->sign_flip_p, 0);
+        CHECK_NEAR(difference.sign_flip_min_p, pow(2, 1 - golden->count), 0);
+        statistics_set_level(&difference, 0.99);
+        double margin = golden->mean - golden->low_99;
+        CHECK_NEAR(difference.mean - difference.low, margin, 1e-12 * margin);
+        CHECK_NEAR(difference.high - difference.mean, margin, 1e-12 * margin);
     }
 }
 
@@ -96,11 +108,15 @@ static void check_pairs(void)
     CHECK(isnan(difference.mean) && isnan(difference.low));
     CHECK(statistics_verdict(&difference, HIGHER_IS_BETTER) == VERDICT_TOO_FEW);
 
-    check_about("equal runs");
-    difference = statistics_paired((double[]){0, 0, 0}, 3);
-    CHECK_NEAR(difference.low, 0, 0);
-    CHECK_NEAR(difference.high, 0, 0);
-    CHECK(statistics_verdict(&difference, HIGHER_IS_BETTER) == VERDICT_NO_DIFFERENCE);
+    check_about("equal differences");
+    const double equal[][3] = {{0, 0, 0}, {0.78125, 0.78125, 0.78125}, {10.1 - 10, 20.3 - 20.2, 40.6 - 40.5}};
+    for (int i = 0; i < 3; i++) {
+        difference = statistics_paired(equal[i], 3);
+        CHECK_NEAR(difference.error, 0, 0);
+        CHECK(isnan(difference.low) && isnan(difference.high) && isnan(difference.t_test_p));
+        CHECK(statistics_verdict(&difference, HIGHER_IS_BETTER) == VERDICT_NO_SPREAD);
+        CHECK_NEAR(difference.sign_flip_p, i ? 0.25 : 1, 0);
+    }
 
     check_about("an interval that holds zero");
     difference = statistics_paired((double[]){5, -4, 3, -3}, 4);
@@ -131,6 +147,36 @@ static void check_coverage(void)
         CHECK_NEAR(coverage(pairs, 10000), 0.95, 0.0066); /* three standard errors of 10,000 experiments */
 }
 
+static void check_noise(void)
+{
+    check_about("127 against 128 of 128");
+    struct exact_match_pair pairs[3] = {{128, 127, 128}, {128, 127, 128}, {128, 127, 128}};
+    struct paired_difference difference = statistics_paired((double[]){0.78125, 0.78125, 0.78125}, 3);
+    double noise = exact_match_noise(pairs, 3);
+    CHECK_NEAR(noise, 0.954284935688333, 1e-12); /* from half-widths of 2.5123 and 2.0452 percent */
+    statistics_add_noise(&difference, noise);
+    CHECK_NEAR(difference.mean - difference.low, 4.302653 * noise, 1e-6);
+    CHECK_NEAR(difference.t_test_p, student_p(0.78125 / noise, 2), 0);
+    CHECK(statistics_verdict(&difference, HIGHER_IS_BETTER) == VERDICT_NO_DIFFERENCE);
+
+    check_about("a hundred times the problems");
+    for (int i = 0; i < 3; i++)
+        pairs[i] = (struct exact_match_pair){12800, 12700, 12800};
+    CHECK(exact_match_noise(pairs, 3) < noise / 10);
+    difference = statistics_paired((double[]){0.78125, 0.78125, 0.78125}, 3);
+    statistics_add_noise(&difference, exact_match_noise(pairs, 3));
+    CHECK(statistics_verdict(&difference, HIGHER_IS_BETTER) == VERDICT_BETTER);
+
+    check_about("noise below the spread changes nothing");
+    difference = statistics_paired((double[]){10, 12, 11}, 3);
+    struct paired_difference before = difference;
+    statistics_set_level(&difference, 0.99);
+    double wide = difference.low;
+    statistics_add_noise(&difference, before.error / 2);
+    CHECK(difference.low == wide && difference.error == before.error);
+    CHECK(isnan(exact_match_noise(pairs, 0)));
+}
+
 static void check_reached(void)
 {
     check_about("reached");
@@ -156,6 +202,7 @@ int main(void)
     check_goldens();
     check_hand_made();
     check_pairs();
+    check_noise();
     check_coverage();
     check_reached();
     return check_report();
