@@ -32,23 +32,23 @@ enum { NAME_LETTERS = 16, NAME_BYTES = NAME_LETTERS + 4 };
 static double name_width(const struct comparison *comparison)
 {
     size_t longest = 0;
-    for (int i = 0; i < comparison->encoding_count; i++) {
-        size_t length = strlen(comparison->encodings[i].name);
+    for (int i = 0; i < comparison->arm_count; i++) {
+        size_t length = strlen(comparison->arms[i].name);
         longest = length > longest ? length : longest;
     }
     return letter_width * (double)(longest > NAME_LETTERS ? NAME_LETTERS : longest);
 }
 
 /* Cuts a long name between two UTF-8 characters. */
-static void draw_name(FILE *stream, const struct comparison *comparison, int encoding, double x, double y)
+static void draw_name(FILE *stream, const struct comparison *comparison, int arm, double x, double y)
 {
-    const char *name = comparison->encodings[encoding].name;
+    const char *name = comparison->arms[arm].name;
     size_t length = strlen(name), kept = length > NAME_LETTERS ? NAME_LETTERS - 1 : length;
     while (kept > 0 && ((unsigned char)name[kept] & 0xc0) == 0x80)
         kept--;
     char text[NAME_BYTES], class[16];
     snprintf(text, sizeof text, "%.*s%s", (int)kept, name, kept < length ? "…" : "");
-    snprintf(class, sizeof class, "label %s", svg_encoding_class(encoding));
+    snprintf(class, sizeof class, "label %s", svg_arm_class(arm));
     svg_text(stream, class, "start", x, y + 4.5, text);
 }
 
@@ -83,7 +83,7 @@ static struct range range_of_curves(const struct series *series, enum series_kin
 static const char *title_of(char title[128], const struct comparison *comparison,
                             const struct series_curve *curve)
 {
-    const char *name = comparison->encodings[curve->encoding].name;
+    const char *name = comparison->arms[curve->arm].name;
     if (curve->mean)
         snprintf(title, 128, "%s, mean", name);
     else
@@ -98,8 +98,8 @@ static void draw_curve(FILE *stream, const struct comparison *comparison, const 
                        bool bold, struct svg_scale across, struct svg_scale up)
 {
     char title[128];
-    fprintf(stream, "<path class=\"%s curve %s%s\" d=\"", svg_encoding_class(curve->encoding),
-            bold ? "bold" : "thin", curve->finished ? "" : " unfinished");
+    fprintf(stream, "<path class=\"%s curve %s%s\" d=\"", svg_arm_class(curve->arm), bold ? "bold" : "thin",
+            curve->finished ? "" : " unfinished");
     bool pen_down = false;
     for (int i = 0; i < curve->count; i++) {
         const struct series_point *point = &curve->points[i];
@@ -116,13 +116,13 @@ static void draw_curve(FILE *stream, const struct comparison *comparison, const 
     fprintf(stream, "</title></path>\n");
 }
 
-/* The curve drawn bold for an encoding: the mean, or its only run. */
-static const struct series_curve *representative_curve(const struct series *series, int encoding)
+/* The curve drawn bold for an arm: the mean, or its only run. */
+static const struct series_curve *representative_curve(const struct series *series, int arm)
 {
     const struct series_curve *representative = NULL;
     for (int i = 0; i < series->count; i++) {
         const struct series_curve *curve = &series->curves[i];
-        if (curve->encoding == encoding && curve->count &&
+        if (curve->arm == arm && curve->count &&
             (!representative || curve->mean || !representative->finished))
             representative = curve;
     }
@@ -134,16 +134,16 @@ static void draw_names(FILE *stream, const struct comparison *comparison, const 
                        struct svg_frame frame, struct svg_scale up)
 {
     double below = -(double)INFINITY;
-    double highest = frame.bottom - 6 - label_distance * (comparison->encoding_count - 1);
-    for (int placed = 0; placed < comparison->encoding_count; placed++) {
+    double highest = frame.bottom - 6 - label_distance * (comparison->arm_count - 1);
+    for (int placed = 0; placed < comparison->arm_count; placed++) {
         /* Names are placed from top to bottom: this is the curve with `placed` ends above its own. */
-        for (int i = 0; i < comparison->encoding_count; i++) {
+        for (int i = 0; i < comparison->arm_count; i++) {
             const struct series_curve *curve = representative_curve(series, i);
             if (!curve)
                 continue;
             double y = svg_place(up, curve->points[curve->count - 1].value);
             int above = 0;
-            for (int j = 0; j < comparison->encoding_count; j++) {
+            for (int j = 0; j < comparison->arm_count; j++) {
                 const struct series_curve *other = representative_curve(series, j);
                 double other_y =
                     other ? svg_place(up, other->points[other->count - 1].value) : (double)INFINITY;
@@ -193,15 +193,14 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
             frame.bottom - frame.top + 8);
     for (int i = 0; i < series->count; i++) {
         const struct series_curve *curve = &series->curves[i];
-        draw_curve(stream, comparison, curve, representative_curve(series, curve->encoding) == curve, across,
-                   up);
+        draw_curve(stream, comparison, curve, representative_curve(series, curve->arm) == curve, across, up);
     }
     fprintf(stream, "</svg>\n");
     draw_names(stream, comparison, series, frame, up);
     svg_end(stream);
 }
 
-/* A chart with one row per encoding, from encoding `first` on, over values of one measure. */
+/* A chart with one row per arm, from arm `first` on, over values of one measure. */
 struct row_chart {
     FILE *stream;
     const struct comparison *comparison;
@@ -218,7 +217,7 @@ static struct row_chart row_chart_of(FILE *stream, const struct comparison *comp
     struct svg_frame frame = {.left = 18 + name_width(comparison),
                               .right = SVG_WIDTH - 22,
                               .top = top,
-                              .bottom = top + (comparison->encoding_count - first) * ROW_HEIGHT};
+                              .bottom = top + (comparison->arm_count - first) * ROW_HEIGHT};
     return (struct row_chart){.stream = stream,
                               .comparison = comparison,
                               .measure = measure,
@@ -227,10 +226,10 @@ static struct row_chart row_chart_of(FILE *stream, const struct comparison *comp
                               .across = {range.low, range.high, frame.left + 8, frame.right - 8}};
 }
 
-/* The middle of an encoding's row. */
-static double row_y(const struct row_chart *chart, int encoding)
+/* The middle of an arm's row. */
+static double row_y(const struct row_chart *chart, int arm)
 {
-    return chart->frame.top + (encoding - chart->first + 0.5) * ROW_HEIGHT;
+    return chart->frame.top + (arm - chart->first + 0.5) * ROW_HEIGHT;
 }
 
 /* Moves a dot `size` wide above or below its row so that it does not cover an equal value. */
@@ -251,21 +250,21 @@ static const char *scores_name(enum measure measure)
 
 static void draw_scores(const struct row_chart *chart, int index)
 {
-    const struct comparison_encoding *encoding = &chart->comparison->encodings[index];
-    const struct statistics *statistics = &encoding->statistics[chart->measure];
-    const double *values = encoding->values[chart->measure];
+    const struct comparison_arm *arm = &chart->comparison->arms[index];
+    const struct statistics *statistics = &arm->statistics[chart->measure];
+    const double *values = arm->values[chart->measure];
     double y = row_y(chart, index);
-    for (int i = 0; i < encoding->run_count; i++) {
+    for (int i = 0; i < arm->run_count; i++) {
         char title[160], number[HTML_NUMBER_BYTES];
         if (!isfinite(values[i]))
             continue;
-        snprintf(title, sizeof title, "%s, seed %lld: %s", encoding->name,
-                 (long long)chart->comparison->records[encoding->runs[i]].seed,
-                 html_number(number, values[i], measure_decimals(chart->measure), 0));
+        snprintf(title, sizeof title, "%s, seed %lld: %s", arm->name,
+                 (long long)chart->comparison->records[arm->runs[i]].seed,
+                 html_number(number, values[i], measure_descriptions[chart->measure].decimals, 0));
         svg_marker(chart->stream, index, svg_place(chart->across, values[i]),
                    y + row_offset(chart, values, i, 10), 9, title);
     }
-    if (encoding->run_count < 2 || isnan(statistics->mean))
+    if (arm->run_count < 2 || isnan(statistics->mean))
         return;
     double mean = svg_place(chart->across, statistics->mean),
            median = svg_place(chart->across, statistics->median);
@@ -276,9 +275,9 @@ static void draw_scores(const struct row_chart *chart, int index)
 void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
     struct range range = empty_range;
-    for (int i = 0; i < comparison->encoding_count; i++)
-        for (int j = 0; j < comparison->encodings[i].run_count; j++)
-            widen(&range, comparison->encodings[i].values[measure][j]);
+    for (int i = 0; i < comparison->arm_count; i++)
+        for (int j = 0; j < comparison->arms[i].run_count; j++)
+            widen(&range, comparison->arms[i].values[measure][j]);
     if (range.low > range.high)
         return;
     svg_round_range(&range.low, &range.high);
@@ -286,7 +285,7 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
 
     svg_begin(stream, (int)chart.frame.bottom + ROWS_BELOW, scores_name(measure));
     svg_axis_below(stream, chart.frame, chart.across, scores_name(measure));
-    for (int i = 0; i < comparison->encoding_count; i++) {
+    for (int i = 0; i < comparison->arm_count; i++) {
         draw_name(stream, comparison, i, 2, row_y(&chart, i));
         draw_scores(&chart, i);
     }
@@ -297,10 +296,10 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
 static struct range range_of_differences(const struct comparison *comparison, enum measure measure)
 {
     struct range range = {0, 0};
-    for (int i = 1; i < comparison->encoding_count; i++) {
-        const struct paired_difference *difference = &comparison->encodings[i].difference[measure];
+    for (int i = 1; i < comparison->arm_count; i++) {
+        const struct paired_difference *difference = &comparison_contrast(comparison, i)->difference[measure];
         for (int j = 0; j < difference->count; j++)
-            widen(&range, comparison->encodings[i].differences[measure][j]);
+            widen(&range, comparison_contrast(comparison, i)->differences[measure][j]);
         widen(&range, difference->low);
         widen(&range, difference->high);
     }
@@ -310,14 +309,14 @@ static struct range range_of_differences(const struct comparison *comparison, en
 
 static void draw_pairs(const struct row_chart *chart, int index)
 {
-    const struct comparison_encoding *encoding = &chart->comparison->encodings[index];
-    const double *values = encoding->differences[chart->measure];
-    for (int i = 0; i < encoding->difference[chart->measure].count; i++) {
+    const struct contrast *contrast = comparison_contrast(chart->comparison, index);
+    const double *values = contrast->differences[chart->measure];
+    for (int i = 0; i < contrast->pair_count; i++) {
         char title[160], number[HTML_NUMBER_BYTES];
         if (!isfinite(values[i]))
             continue;
-        snprintf(title, sizeof title, "seed %lld: %s", (long long)encoding->pair_seeds[i],
-                 html_number(number, values[i], measure_decimals(chart->measure), 1));
+        snprintf(title, sizeof title, "seed %lld: %s", (long long)contrast->pairs[i].seed,
+                 html_number(number, values[i], measure_descriptions[chart->measure].decimals, 1));
         svg_marker(chart->stream, index, svg_place(chart->across, values[i]),
                    row_y(chart, index) - 11 - fabs(row_offset(chart, values, i, 8)) / 2, 8, title);
     }
@@ -326,13 +325,13 @@ static void draw_pairs(const struct row_chart *chart, int index)
 static void draw_interval(const struct row_chart *chart, int index)
 {
     const struct paired_difference *difference =
-        &chart->comparison->encodings[index].difference[chart->measure];
+        &comparison_contrast(chart->comparison, index)->difference[chart->measure];
     if (isnan(difference->low))
         return;
     double low = svg_place(chart->across, difference->low), high = svg_place(chart->across, difference->high),
            mean = svg_place(chart->across, difference->mean), y = row_y(chart, index);
     char class[32];
-    snprintf(class, sizeof class, "interval %s", svg_encoding_class(index));
+    snprintf(class, sizeof class, "interval %s", svg_arm_class(index));
     svg_line(chart->stream, class, low, y + 8, high, y + 8);
     svg_line(chart->stream, class, low, y + 3, low, y + 13);
     svg_line(chart->stream, class, high, y + 3, high, y + 13);
@@ -344,11 +343,11 @@ static void draw_zero(const struct row_chart *chart, struct range range)
 {
     double zero = svg_place(chart->across, 0), top = chart->frame.top;
     svg_line(chart->stream, "zero", zero, top - 8, zero, chart->frame.bottom);
-    bool higher = measure_direction(chart->measure) == HIGHER_IS_BETTER;
+    bool higher = measure_descriptions[chart->measure].better == HIGHER_IS_BETTER;
     bool right_side = higher ? range.high >= -range.low : range.high > -range.low;
     char text[160];
     snprintf(text, sizeof text, right_side ? "%s than %s →" : "← %s than %s",
-             right_side == higher ? "better" : "worse", chart->comparison->encodings[0].name);
+             right_side == higher ? "better" : "worse", chart->comparison->arms[0].name);
     svg_text(chart->stream, "name", right_side ? "start" : "end", zero + (right_side ? 6 : -6), top - 14,
              text);
 }
@@ -363,7 +362,7 @@ void chart_differences(FILE *stream, const struct comparison *comparison, enum m
                    measure == MEASURE_EXACT_MATCH ? "difference, points of exact match"
                                                   : "difference, nats per token");
     draw_zero(&chart, range);
-    for (int i = 1; i < comparison->encoding_count; i++) {
+    for (int i = 1; i < comparison->arm_count; i++) {
         draw_name(stream, comparison, i, 2, row_y(&chart, i));
         draw_pairs(&chart, i);
         draw_interval(&chart, i);

@@ -12,15 +12,15 @@
 /* Whether any curve has a finite value. */
 bool chart_has_curves(const struct series *series);
 
-/* Values over steps 0 ... `steps`: runs thin; means, or an encoding's only run, bold and named at the end. */
+/* Values over steps 0 ... `steps`: runs thin; means, or an arm's only run, bold and named at the end. */
 void chart_curves(FILE *stream, const struct comparison *comparison, const struct series *series,
                   enum series_kind kind, int64_t steps);
 
-/* The score of every finished run, with mean and median: one row per encoding. */
+/* The score of every finished run, with mean and median: one row per arm. */
 void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure);
 
-/* Paired differences from the first encoding, with their mean and its 95% interval: one row per other
- * encoding. */
+/* Paired differences from the first arm, with their mean and its 95% interval: one row per other
+ * arm. */
 void chart_differences(FILE *stream, const struct comparison *comparison, enum measure measure);
 
 #endif

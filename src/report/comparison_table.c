@@ -9,23 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *measure_unit(enum measure measure)
-{
-    return measure == MEASURE_EXACT_MATCH ? "points of exact match" : "nats per token of validation loss";
-}
-
-int measure_decimals(enum measure measure)
-{
-    return measure == MEASURE_EXACT_MATCH ? 1 : 4;
-}
-
 static void write_verdict_of_pairs(FILE *stream, const struct comparison *comparison, int index)
 {
-    enum measure measure = comparison_measure(comparison);
-    const char *name = comparison->encodings[index].name, *baseline = comparison->encodings[0].name;
-    const struct paired_difference *difference = &comparison->encodings[index].difference[measure];
-    const char *unit = measure_unit(measure);
-    int decimals = measure_decimals(measure), pairs = difference->count;
+    enum measure measure = comparison->measures[0];
+    const char *name = comparison->arms[index].name, *baseline = comparison->arms[0].name;
+    const struct paired_difference *difference = &comparison_contrast(comparison, index)->difference[measure];
+    const char *unit = measure_descriptions[measure].unit;
+    int decimals = measure_descriptions[measure].decimals, pairs = difference->count;
     double mean = difference->mean, low = difference->low, high = difference->high;
 
     if (pairs == 0) {
@@ -36,7 +26,7 @@ static void write_verdict_of_pairs(FILE *stream, const struct comparison *compar
         fprintf(stream, "no verdict on %s and %s: the loss of a run is NaN", name, baseline);
         return;
     }
-    enum verdict verdict = statistics_verdict(difference, measure_direction(measure));
+    enum verdict verdict = statistics_verdict(difference, measure_descriptions[measure].better);
     switch (verdict) {
     case VERDICT_TOO_FEW:
         fprintf(stream, "too few runs to tell %s from %s: %+.*f %s over %d pair%s", name, baseline, decimals,
@@ -66,7 +56,7 @@ static void write_verdict_of_pairs(FILE *stream, const struct comparison *compar
 static void write_verdict(FILE *stream, const struct comparison *comparison, int index)
 {
     write_verdict_of_pairs(stream, comparison, index);
-    int diverged = comparison->encodings[index].diverged_count + comparison->encodings[0].diverged_count;
+    int diverged = comparison->arms[index].diverged_count + comparison->arms[0].diverged_count;
     if (diverged)
         fprintf(stream, "; %d run%s diverged", diverged, diverged == 1 ? "" : "s");
 }
@@ -117,8 +107,8 @@ static void write_difference(FILE *stream, const struct paired_difference *diffe
 static int name_width(const struct comparison *comparison)
 {
     int width = (int)strlen("encoding");
-    for (int i = 0; i < comparison->encoding_count; i++) {
-        int length = (int)strlen(comparison->encodings[i].name);
+    for (int i = 0; i < comparison->arm_count; i++) {
+        int length = (int)strlen(comparison->arms[i].name);
         width = length > width ? length : width;
     }
     return width;
@@ -126,7 +116,7 @@ static int name_width(const struct comparison *comparison)
 
 static void write_table(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
-    int width = name_width(comparison), decimals = measure_decimals(measure);
+    int width = name_width(comparison), decimals = measure_descriptions[measure].decimals;
     if (measure == MEASURE_EXACT_MATCH)
         fprintf(stream, "exact match, %% of %lld problems\n", (long long)comparison->problems);
     else
@@ -135,11 +125,11 @@ static void write_table(FILE *stream, const struct comparison *comparison, enum 
             "st. dev.", "min", "max", "w/o worst");
     if (measure == MEASURE_EXACT_MATCH)
         fprintf(stream, "  %16s", "steps to 90%");
-    fprintf(stream, "%s\n", comparison->encoding_count > 1 ? "  difference [95% interval]" : "");
-    for (int i = 0; i < comparison->encoding_count; i++) {
-        const struct comparison_encoding *encoding = &comparison->encodings[i];
-        const struct statistics *statistics = &encoding->statistics[measure];
-        fprintf(stream, "%-*s  %4d", width, encoding->name, encoding->run_count);
+    fprintf(stream, "%s\n", comparison->arm_count > 1 ? "  difference [95% interval]" : "");
+    for (int i = 0; i < comparison->arm_count; i++) {
+        const struct comparison_arm *arm = &comparison->arms[i];
+        const struct statistics *statistics = &arm->statistics[measure];
+        fprintf(stream, "%-*s  %4d", width, arm->name, arm->run_count);
         write_number(stream, 8, decimals, statistics->mean);
         write_number(stream, 8, decimals, statistics->median);
         write_number(stream, 8, decimals, statistics->deviation);
@@ -147,21 +137,21 @@ static void write_table(FILE *stream, const struct comparison *comparison, enum 
         write_number(stream, 8, decimals, statistics->max);
         write_number(stream, 9, decimals, statistics->without_worst);
         if (measure == MEASURE_EXACT_MATCH)
-            write_reached(stream, &encoding->reached, comparison->steps);
+            write_reached(stream, &arm->reached, comparison->steps);
         if (i > 0)
-            write_difference(stream, &encoding->difference[measure], decimals);
+            write_difference(stream, &comparison_contrast(comparison, i)->difference[measure], decimals);
         fputc('\n', stream);
     }
 }
 
 void comparison_divergence(FILE *stream, const struct comparison *comparison, int index)
 {
-    const struct comparison_encoding *encoding = &comparison->encodings[index];
-    int count = encoding->diverged_count;
-    fprintf(stream, "%d of %d run%s diverged and %s no score:", count, encoding->run_count + count,
-            encoding->run_count + count == 1 ? "" : "s", count == 1 ? "has" : "have");
+    const struct comparison_arm *arm = &comparison->arms[index];
+    int count = arm->diverged_count;
+    fprintf(stream, "%d of %d run%s diverged and %s no score:", count, arm->run_count + count,
+            arm->run_count + count == 1 ? "" : "s", count == 1 ? "has" : "have");
     for (int i = 0; i < count; i++) {
-        const struct record *record = &comparison->records[encoding->runs[encoding->run_count + i]];
+        const struct record *record = &comparison->records[arm->runs[arm->run_count + i]];
         fprintf(stream, "%s seed %lld at step %lld", i ? "," : "", (long long)record->seed,
                 (long long)record->diverged);
     }
@@ -179,19 +169,19 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
         fputc('\n', stream);
     }
     write_table(stream, comparison, MEASURE_VALIDATION_LOSS);
-    if (comparison->unfinished || comparison->diverged || comparison->encoding_count > 1)
+    if (comparison->unfinished || comparison->diverged || comparison->arm_count > 1)
         fputc('\n', stream);
     if (comparison->unfinished)
         fprintf(stream, "%d unfinished run%s not counted\n", comparison->unfinished,
                 comparison->unfinished == 1 ? "" : "s");
-    for (int i = 0; i < comparison->encoding_count; i++) {
-        if (!comparison->encodings[i].diverged_count)
+    for (int i = 0; i < comparison->arm_count; i++) {
+        if (!comparison->arms[i].diverged_count)
             continue;
-        fprintf(stream, "%s: ", comparison->encodings[i].name);
+        fprintf(stream, "%s: ", comparison->arms[i].name);
         comparison_divergence(stream, comparison, i);
         fputc('\n', stream);
     }
-    for (int i = 1; i < comparison->encoding_count; i++) {
+    for (int i = 1; i < comparison->arm_count; i++) {
         write_verdict(stream, comparison, i);
         fputc('\n', stream);
     }
@@ -205,31 +195,33 @@ static json_t *real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *measure_json(const struct comparison_encoding *encoding, enum measure measure, bool baseline)
+static json_t *measure_json(const struct comparison *comparison, int index, enum measure measure)
 {
-    const struct statistics *statistics = &encoding->statistics[measure];
-    const struct paired_difference *difference = &encoding->difference[measure];
+    const struct statistics *statistics = &comparison->arms[index].statistics[measure];
+    const struct contrast *contrast = comparison_contrast(comparison, index);
     json_t *object =
         json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", statistics->count, "mean",
                   real(statistics->mean), "median", real(statistics->median), "standard_deviation",
                   real(statistics->deviation), "min", real(statistics->min), "max", real(statistics->max),
                   "without_worst", real(statistics->without_worst));
-    if (object && !baseline)
+    if (object && contrast) {
+        const struct paired_difference *difference = &contrast->difference[measure];
         json_object_set_new(object, "difference",
                             json_pack("{s:i, s:o, s:o, s:o}", "pairs", difference->count, "mean",
                                       real(difference->mean), "low", real(difference->low), "high",
                                       real(difference->high)));
+    }
     return object;
 }
 
-static json_t *runs_json(const struct comparison *comparison, const struct comparison_encoding *encoding)
+static json_t *runs_json(const struct comparison *comparison, const struct comparison_arm *arm)
 {
     json_t *runs = json_array();
-    for (int i = 0; i < encoding->run_count; i++) {
-        const struct record *record = &comparison->records[encoding->runs[i]];
-        int64_t steps = encoding->steps_to_90[i];
+    for (int i = 0; i < arm->run_count; i++) {
+        const struct record *record = &comparison->records[arm->runs[i]];
+        int64_t steps = arm->steps_to_90[i];
         json_t *run = json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)record->seed, "folder", record->folder,
-                                "validation_loss", real(encoding->values[MEASURE_VALIDATION_LOSS][i]));
+                                "validation_loss", real(arm->values[MEASURE_VALIDATION_LOSS][i]));
         if (comparison->has_problems) {
             json_object_set_new(run, "correct", json_integer(record_last_evaluation(record)->correct));
             json_object_set_new(run, "steps_to_90_percent",
@@ -240,45 +232,44 @@ static json_t *runs_json(const struct comparison *comparison, const struct compa
     return runs;
 }
 
-static json_t *diverged_json(const struct comparison *comparison, const struct comparison_encoding *encoding)
+static json_t *diverged_json(const struct comparison *comparison, const struct comparison_arm *arm)
 {
     json_t *runs = json_array();
-    for (int i = 0; i < encoding->diverged_count; i++) {
-        const struct record *record = &comparison->records[encoding->runs[encoding->run_count + i]];
+    for (int i = 0; i < arm->diverged_count; i++) {
+        const struct record *record = &comparison->records[arm->runs[arm->run_count + i]];
         json_array_append_new(runs, json_pack("{s:I, s:s, s:I}", "seed", (json_int_t)record->seed, "folder",
                                               record->folder, "step", (json_int_t)record->diverged));
     }
     return runs;
 }
 
-static json_t *encoding_json(const struct comparison *comparison, int index)
+static json_t *arm_json(const struct comparison *comparison, int index)
 {
-    const struct comparison_encoding *encoding = &comparison->encodings[index];
-    json_t *object =
-        json_pack("{s:s, s:o, s:o, s:o}", "position", encoding->name, "runs", runs_json(comparison, encoding),
-                  "diverged", diverged_json(comparison, encoding), "validation_loss",
-                  measure_json(encoding, MEASURE_VALIDATION_LOSS, index == 0));
+    const struct comparison_arm *arm = &comparison->arms[index];
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o}", "name", arm->name, "runs", runs_json(comparison, arm),
+                               "diverged", diverged_json(comparison, arm), "validation_loss",
+                               measure_json(comparison, index, MEASURE_VALIDATION_LOSS));
     if (object && comparison->has_problems) {
         json_object_set_new(object, "exact_match_percent",
-                            measure_json(encoding, MEASURE_EXACT_MATCH, index == 0));
+                            measure_json(comparison, index, MEASURE_EXACT_MATCH));
         json_object_set_new(object, "steps_to_90_percent",
-                            json_pack("{s:i, s:i, s:o}", "runs", encoding->reached.count, "reached",
-                                      encoding->reached.reached, "median", real(encoding->reached.median)));
+                            json_pack("{s:i, s:i, s:o}", "runs", arm->reached.count, "reached",
+                                      arm->reached.reached, "median", real(arm->reached.median)));
     }
     return object;
 }
 
 rotary_status comparison_json(const struct comparison *comparison, json_t **object, rotary_error *error)
 {
-    json_t *encodings = json_array(), *verdicts = json_array();
-    for (int i = 0; i < comparison->encoding_count; i++) {
-        json_array_append_new(encodings, encoding_json(comparison, i));
+    json_t *arms = json_array(), *verdicts = json_array();
+    for (int i = 0; i < comparison->arm_count; i++) {
+        json_array_append_new(arms, arm_json(comparison, i));
         if (i == 0)
             continue;
         char *sentence;
         rotary_status status = comparison_verdict(comparison, i, &sentence, error);
         if (status != ROTARY_OK) {
-            json_decref(encodings);
+            json_decref(arms);
             json_decref(verdicts);
             return status;
         }
@@ -288,7 +279,7 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
     /* jansson's functions fail on NULL, so that one NULL anywhere above makes this one. */
     json_t *made = json_pack("{s:I, s:I, s:i, s:o, s:o}", "problems", (json_int_t)comparison->problems,
                              "steps", (json_int_t)comparison->steps, "unfinished", comparison->unfinished,
-                             "encodings", encodings, "verdicts", verdicts);
+                             "arms", arms, "verdicts", verdicts);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a comparison as JSON");
     *object = made;

@@ -9,16 +9,11 @@
 
 #include <stdio.h>
 
-/* The unit of a difference, such as "points of exact match". */
-const char *measure_unit(enum measure measure);
-/* Decimals to print: exact match comes in steps of about a percent, losses differ in the third decimal. */
-int measure_decimals(enum measure measure);
-
-/* One sentence about encoding `index` against the first, such as "roper better than rope by 12.1 points of
+/* One sentence about arm `index` against the first, such as "roper better than rope by 12.1 points of
  * exact match: 95% interval [3.9, 20.4], 5 pairs". The caller frees *sentence. */
 ROTARY_CHECKED rotary_status comparison_verdict(const struct comparison *comparison, int index,
                                                 char **sentence, rotary_error *error);
-/* Writes which runs of encoding `index` diverged, if at least one did: "2 of 5 runs diverged and
+/* Writes which runs of arm `index` diverged, if at least one did: "2 of 5 runs diverged and
  * have no score: seed 3 at step 120, seed 5 at step 98". */
 void comparison_divergence(FILE *stream, const struct comparison *comparison, int index);
 /* The table and the verdicts as aligned plain text. The caller frees *text. */

@@ -12,10 +12,10 @@
 /* "rope", "rope and roper", "none, rope and roper". */
 static void write_names(FILE *stream, const struct comparison *comparison)
 {
-    for (int i = 0; i < comparison->encoding_count; i++) {
+    for (int i = 0; i < comparison->arm_count; i++) {
         if (i > 0)
-            fputs(i == comparison->encoding_count - 1 ? " and " : ", ", stream);
-        html_text(stream, comparison->encodings[i].name);
+            fputs(i == comparison->arm_count - 1 ? " and " : ", ", stream);
+        html_text(stream, comparison->arms[i].name);
     }
 }
 
@@ -75,11 +75,11 @@ static void write_progress(FILE *stream, const struct collection *collection)
 
 static void write_divergence(FILE *stream, const struct comparison *comparison)
 {
-    for (int i = 0; i < comparison->encoding_count; i++) {
-        if (!comparison->encodings[i].diverged_count)
+    for (int i = 0; i < comparison->arm_count; i++) {
+        if (!comparison->arms[i].diverged_count)
             continue;
         fputs("<p class=\"card banner\">", stream);
-        html_text(stream, comparison->encodings[i].name);
+        html_text(stream, comparison->arms[i].name);
         fputs(": ", stream);
         comparison_divergence(stream, comparison, i);
         fputs(". Diverged runs are drawn dashed and are in no mean and no pair.</p>\n", stream);
@@ -106,27 +106,28 @@ static const char *verdict_words(enum verdict verdict)
 
 static void write_reached(FILE *stream, const struct comparison *comparison, int index)
 {
-    html_text(stream, comparison->encodings[index].name);
+    html_text(stream, comparison->arms[index].name);
     fputc(' ', stream);
-    page_reached(stream, &comparison->encodings[index].reached, comparison->steps);
+    page_reached(stream, &comparison->arms[index].reached, comparison->steps);
 }
 
 static void write_verdict(FILE *stream, const struct page *page, int index)
 {
     const struct comparison *comparison = page->collection->comparison;
-    const struct comparison_encoding *encoding = &comparison->encodings[index];
-    enum measure measure = comparison_measure(comparison);
-    const struct paired_difference *difference = &encoding->difference[measure];
+    const struct comparison_arm *arm = &comparison->arms[index];
+    enum measure measure = comparison->measures[0];
+    const struct paired_difference *difference = &comparison_contrast(comparison, index)->difference[measure];
     char number[HTML_NUMBER_BYTES];
 
-    fprintf(stream, "<div class=\"card verdict %s\">\n<p class=\"eyebrow\">", svg_encoding_class(index));
-    html_text(stream, encoding->name);
+    fprintf(stream, "<div class=\"card verdict %s\">\n<p class=\"eyebrow\">", svg_arm_class(index));
+    html_text(stream, arm->name);
     fputs(" against ", stream);
-    html_text(stream, comparison->encodings[0].name);
+    html_text(stream, comparison->arms[0].name);
     fputs("</p>\n<p class=\"big\">", stream);
     if (difference->count && !isnan(difference->mean))
         fprintf(stream, "%s <small>%s</small>",
-                html_number(number, difference->mean, measure_decimals(measure), 1), measure_unit(measure));
+                html_number(number, difference->mean, measure_descriptions[measure].decimals, 1),
+                measure_descriptions[measure].unit);
     else
         fputs(verdict_words(VERDICT_TOO_FEW), stream);
     fputs("</p>\n<p>", stream);
@@ -142,20 +143,20 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
     fputs("</div>\n", stream);
 }
 
-/* A single encoding has a score, but no verdict. */
+/* A single arm has a score, but no verdict. */
 static void write_score(FILE *stream, const struct comparison *comparison)
 {
-    enum measure measure = comparison_measure(comparison);
-    const struct statistics *statistics = &comparison->encodings[0].statistics[measure];
+    enum measure measure = comparison->measures[0];
+    const struct statistics *statistics = &comparison->arms[0].statistics[measure];
     if (!statistics->count)
         return;
     char number[HTML_NUMBER_BYTES];
     fprintf(stream, "<div class=\"card verdict e0\">\n<p class=\"eyebrow\">");
-    html_text(stream, comparison->encodings[0].name);
+    html_text(stream, comparison->arms[0].name);
     if (statistics->count > 1)
         fprintf(stream, ", mean of %d runs", statistics->count);
     fprintf(stream, "</p>\n<p class=\"big\">%s <small>%s</small></p>\n</div>\n",
-            html_number(number, statistics->mean, measure_decimals(measure), 0),
+            html_number(number, statistics->mean, measure_descriptions[measure].decimals, 0),
             measure == MEASURE_EXACT_MATCH ? "% exact match" : "nats per token of validation loss");
 }
 
@@ -163,9 +164,9 @@ static void write_findings(FILE *stream, const struct page *page)
 {
     const struct comparison *comparison = page->collection->comparison;
     fputs("<section class=\"grid2\">\n", stream);
-    if (comparison->encoding_count == 1)
+    if (comparison->arm_count == 1)
         write_score(stream, comparison);
-    for (int i = 1; i < comparison->encoding_count; i++)
+    for (int i = 1; i < comparison->arm_count; i++)
         write_verdict(stream, page, i);
     fputs("</section>\n", stream);
 }
@@ -199,8 +200,8 @@ static void write_validation(FILE *stream, const struct page *page)
 
 static bool has_pairs(const struct comparison *comparison)
 {
-    for (int i = 1; i < comparison->encoding_count; i++)
-        if (comparison->encodings[i].difference[comparison_measure(comparison)].count)
+    for (int i = 1; i < comparison->arm_count; i++)
+        if (comparison_contrast(comparison, i)->difference[comparison->measures[0]].count)
             return true;
     return false;
 }
@@ -208,15 +209,15 @@ static bool has_pairs(const struct comparison *comparison)
 static bool has_several_scores(const struct comparison *comparison)
 {
     int runs = 0;
-    for (int i = 0; i < comparison->encoding_count; i++)
-        runs += comparison->encodings[i].run_count;
+    for (int i = 0; i < comparison->arm_count; i++)
+        runs += comparison->arms[i].run_count;
     return runs > 1;
 }
 
 static void write_charts(FILE *stream, const struct page *page)
 {
     const struct comparison *comparison = page->collection->comparison;
-    enum measure measure = comparison_measure(comparison);
+    enum measure measure = comparison->measures[0];
     fputs("<h2>Curves</h2>\n<section class=\"charts\">\n", stream);
     if (comparison->has_problems)
         write_curves(stream, page, &page->exact_match, SERIES_EXACT_MATCH, "Exact match",
@@ -231,7 +232,7 @@ static void write_charts(FILE *stream, const struct page *page)
     if (has_pairs(comparison)) {
         open_figure(stream, "Paired differences");
         chart_differences(stream, comparison, measure);
-        close_figure(stream, "One mark per seed: the encoding's score minus the first encoding's. Below: "
+        close_figure(stream, "One mark per seed: the arm's score minus the first arm's. Below: "
                              "their mean and its 95% "
                              "interval.");
     }
@@ -263,16 +264,16 @@ static void write_making(FILE *stream, const struct collection *collection)
     }
     page_configuration(stream, collection);
     fputs("<ul class=\"note\">\n", stream);
-    if (collection->comparison->encoding_count > 1)
+    if (collection->comparison->arm_count > 1)
         fputs(
             "<li>Runs of the same seed see the same data in the same order, and their parameters of the same "
-            "name and shape start from the same weights. So differences from the first encoding are taken "
+            "name and shape start from the same weights. So differences from the first arm are taken "
             "seed by seed.</li>\n"
             "<li>The 95% interval of the mean difference is Student's. If it contains zero, no difference "
             "is claimed.</li>\n",
             stream);
     if (collection->planned > 1)
-        fputs("<li>W/o worst: the mean without each encoding's worst run, which is how the published numbers "
+        fputs("<li>W/o worst: the mean without each arm's worst run, which is how the published numbers "
               "are given.</li>\n",
               stream);
     if (collection->comparison->has_problems)

@@ -12,7 +12,7 @@
 struct page {
     const struct collection *collection;
     struct series exact_match, validation, training;
-    char **verdicts; /* comparison_verdict of each encoding but the first */
+    char **verdicts; /* comparison_verdict of each arm but the first */
 };
 
 /* Errors of writing are those of the stream (ferror). */

@@ -50,7 +50,7 @@ static rotary_status add_run(struct series *series, const struct collection *col
                              const struct record *record, enum series_kind kind, rotary_error *error)
 {
     struct series_curve *curve = &series->curves[series->count++];
-    *curve = (struct series_curve){.encoding = comparison_find(collection->comparison, record->position),
+    *curve = (struct series_curve){.arm = comparison_find(collection->comparison, record->arm),
                                    .finished = record_finished(record) && !record->diverged,
                                    .diverged = record->diverged > 0,
                                    .seed = record->seed};
@@ -79,27 +79,27 @@ static double value_at(const struct series_curve *curve, double step)
     return low < curve->count && curve->points[low].step == step ? curve->points[low].value : (double)NAN;
 }
 
-/* Adds the mean of an encoding's finished runs, at the steps where all of them have a value. */
-static rotary_status add_mean(struct series *series, int runs, int encoding, rotary_error *error)
+/* Adds the mean of an arm's finished runs, at the steps where all of them have a value. */
+static rotary_status add_mean(struct series *series, int runs, int arm, rotary_error *error)
 {
     const struct series_curve *first = NULL;
     int finished = 0;
     for (int i = 0; i < runs; i++)
-        if (series->curves[i].encoding == encoding && series->curves[i].finished) {
+        if (series->curves[i].arm == arm && series->curves[i].finished) {
             first = first ? first : &series->curves[i];
             finished++;
         }
     if (finished < 2)
         return ROTARY_OK;
     struct series_curve *mean = &series->curves[series->count++];
-    *mean = (struct series_curve){.encoding = encoding, .mean = true, .finished = true};
+    *mean = (struct series_curve){.arm = arm, .mean = true, .finished = true};
     mean->points = malloc(sizeof *mean->points * (size_t)(first->count + 1));
     if (!mean->points)
         return no_memory(error);
     for (int point = 0; point < first->count; point++) {
         double step = first->points[point].step, sum = 0;
         for (int i = 0; i < runs; i++)
-            if (series->curves[i].encoding == encoding && series->curves[i].finished)
+            if (series->curves[i].arm == arm && series->curves[i].finished)
                 sum += value_at(&series->curves[i], step);
         if (!isnan(sum))
             mean->points[mean->count++] = (struct series_point){.step = step, .value = sum / finished};
@@ -110,14 +110,14 @@ static rotary_status add_mean(struct series *series, int runs, int encoding, rot
 rotary_status series_create(struct series *series, const struct collection *collection, enum series_kind kind,
                             rotary_error *error)
 {
-    int runs = collection->record_count, encodings = collection->comparison->encoding_count;
-    *series = (struct series){.curves = calloc((size_t)(runs + encodings) + 1, sizeof *series->curves)};
+    int runs = collection->record_count, arms = collection->comparison->arm_count;
+    *series = (struct series){.curves = calloc((size_t)(runs + arms) + 1, sizeof *series->curves)};
     if (!series->curves)
         return no_memory(error);
     rotary_status status = ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < runs; i++)
         status = add_run(series, collection, &collection->records[i], kind, error);
-    for (int i = 0; status == ROTARY_OK && i < encodings; i++)
+    for (int i = 0; status == ROTARY_OK && i < arms; i++)
         status = add_mean(series, runs, i, error);
     if (status != ROTARY_OK)
         series_free(series);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Curves over steps, made from records: one per run, and one per encoding, the mean of its finished runs.
+ * Curves over steps, made from records: one per run, and one per arm, the mean of its finished runs.
  */
 #ifndef ROTARY_REPORT_SERIES_H
 #define ROTARY_REPORT_SERIES_H
@@ -16,7 +16,7 @@ struct series_point {
 struct series_curve {
     struct series_point *points;
     int count;
-    int encoding;            /* of the comparison */
+    int arm;                 /* of the comparison */
     bool mean;               /* of several runs; else one run, with `seed` */
     bool finished, diverged; /* at most one of them */
     int64_t seed;

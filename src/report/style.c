@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How the page looks. The encodings' colours suit colour-blind readers (after Okabe and Ito 2008), in light
+ * How the page looks. The arms' colours suit colour-blind readers (after Okabe and Ito 2008), in light
  * and in dark; shapes and names repeat what colours say.
  */
 #include "report/page.h"

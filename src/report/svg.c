@@ -69,7 +69,7 @@ void svg_text(FILE *stream, const char *class, const char *anchor, double x, dou
 }
 
 /* Shapes about one unit across that look equally large. */
-static const char *const shapes[SVG_ENCODINGS] = {
+static const char *const shapes[SVG_ARMS] = {
     "M-.5 0A.5 .5 0 1 0 .5 0A.5 .5 0 1 0-.5 0Z",                   /* circle */
     "M0-.62L.62 0L0 .62L-.62 0Z",                                  /* diamond */
     "M-.44-.44H.44V.44H-.44Z",                                     /* square */
@@ -80,10 +80,10 @@ static const char *const shapes[SVG_ENCODINGS] = {
     "M-.6-.3H.6V.3H-.6Z",                                          /* bar */
 };
 
-void svg_marker(FILE *stream, int encoding, double x, double y, double size, const char *title)
+void svg_marker(FILE *stream, int arm, double x, double y, double size, const char *title)
 {
     fprintf(stream, "<path class=\"dot %s\" transform=\"translate(%.1f %.1f) scale(%.3g)\" d=\"%s\"",
-            svg_encoding_class(encoding), x, y, size, shapes[encoding % SVG_ENCODINGS]);
+            svg_arm_class(arm), x, y, size, shapes[arm % SVG_ARMS]);
     if (!title) {
         fprintf(stream, "/>\n");
         return;
@@ -126,8 +126,8 @@ void svg_axis_left(FILE *stream, struct svg_frame frame, struct svg_scale scale,
     svg_text(stream, "name", "start", 2, frame.top - 14, name);
 }
 
-const char *svg_encoding_class(int encoding)
+const char *svg_arm_class(int arm)
 {
-    static const char *const classes[SVG_ENCODINGS] = {"e0", "e1", "e2", "e3", "e4", "e5", "e6", "e7"};
-    return classes[encoding % SVG_ENCODINGS];
+    static const char *const classes[SVG_ARMS] = {"e0", "e1", "e2", "e3", "e4", "e5", "e6", "e7"};
+    return classes[arm % SVG_ARMS];
 }

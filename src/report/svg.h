@@ -12,8 +12,8 @@
  * 13 units readable on a phone. */
 enum { SVG_WIDTH = 460 };
 
-/* Colours and shapes follow the encoding's index, modulo SVG_ENCODINGS. */
-enum { SVG_ENCODINGS = 8 };
+/* Colours and shapes follow the arm's index, modulo SVG_ARMS. */
+enum { SVG_ARMS = 8 };
 
 /* Maps values to coordinates along one axis. */
 struct svg_scale {
@@ -41,14 +41,14 @@ void svg_end(FILE *stream);
 void svg_line(FILE *stream, const char *class, double x1, double y1, double x2, double y2);
 /* anchor: start, middle, end. */
 void svg_text(FILE *stream, const char *class, const char *anchor, double x, double y, const char *text);
-/* The shape of an encoding, about `size` across; `title` is its tooltip, or NULL. */
-void svg_marker(FILE *stream, int encoding, double x, double y, double size, const char *title);
+/* The shape of an arm, about `size` across; `title` is its tooltip, or NULL. */
+void svg_marker(FILE *stream, int arm, double x, double y, double size, const char *title);
 /* Ticks, their numbers, grid lines across the frame, and the axis' name. */
 void svg_axis_below(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *name);
 void svg_axis_left(FILE *stream, struct svg_frame frame, struct svg_scale scale, const char *unit,
                    const char *name);
 
-/* "e0" ... "e7": the class of an encoding. */
-const char *svg_encoding_class(int encoding);
+/* "e0" ... "e7": the class of an arm. */
+const char *svg_arm_class(int arm);
 
 #endif

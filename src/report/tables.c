@@ -13,8 +13,8 @@
 
 static void write_name(FILE *stream, const struct comparison *comparison, int index)
 {
-    fprintf(stream, "<th scope=\"row\" class=\"%s\">", svg_encoding_class(index));
-    html_text(stream, comparison->encodings[index].name);
+    fprintf(stream, "<th scope=\"row\" class=\"%s\">", svg_arm_class(index));
+    html_text(stream, comparison->arms[index].name);
     fputs("</th>", stream);
 }
 
@@ -53,7 +53,7 @@ static void write_difference(FILE *stream, const struct paired_difference *diffe
 
 void page_statistics(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
-    int decimals = measure_decimals(measure);
+    int decimals = measure_descriptions[measure].decimals;
     char problems[HTML_NUMBER_BYTES];
     fputs("<div class=\"scroll\"><table class=\"sticky\">\n<caption>", stream);
     if (measure == MEASURE_EXACT_MATCH)
@@ -66,10 +66,10 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
             "<th>st. dev.</th><th>min</th><th>max</th><th>w/o worst</th>%s%s</tr></thead>\n"
             "<tbody>\n",
             measure == MEASURE_EXACT_MATCH ? "<th>steps to 90%</th>" : "",
-            comparison->encoding_count > 1 ? "<th>difference [95% interval]</th>" : "");
-    for (int i = 0; i < comparison->encoding_count; i++) {
-        const struct comparison_encoding *encoding = &comparison->encodings[i];
-        const struct statistics *statistics = &encoding->statistics[measure];
+            comparison->arm_count > 1 ? "<th>difference [95% interval]</th>" : "");
+    for (int i = 0; i < comparison->arm_count; i++) {
+        const struct comparison_arm *arm = &comparison->arms[i];
+        const struct statistics *statistics = &arm->statistics[measure];
         fputs("<tr>", stream);
         write_name(stream, comparison, i);
         fprintf(stream, "<td>%d</td>", statistics->count);
@@ -81,12 +81,12 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
         write_number(stream, statistics->without_worst, decimals);
         if (measure == MEASURE_EXACT_MATCH) {
             fputs("<td>", stream);
-            page_reached(stream, &encoding->reached, comparison->steps);
+            page_reached(stream, &arm->reached, comparison->steps);
             fputs("</td>", stream);
         }
         if (i > 0)
-            write_difference(stream, &encoding->difference[measure], decimals);
-        else if (comparison->encoding_count > 1)
+            write_difference(stream, &comparison_contrast(comparison, i)->difference[measure], decimals);
+        else if (comparison->arm_count > 1)
             fputs("<td></td>", stream);
         fputs("</tr>\n", stream);
     }
@@ -99,7 +99,7 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
     int64_t reached = record_steps_to(record, 0.9);
     char number[HTML_NUMBER_BYTES];
     fputs("<tr>", stream);
-    write_name(stream, comparison, comparison_find(comparison, record->position));
+    write_name(stream, comparison, comparison_find(comparison, record->arm));
     fprintf(stream, "<td>%lld</td><td>%s</td>", (long long)record->seed, html_count(number, record->done));
     if (comparison->has_problems) {
         if (last)
@@ -108,7 +108,8 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
         else
             fputs("<td>–</td><td>–</td>", stream);
     }
-    write_number(stream, last ? last->loss : (double)NAN, measure_decimals(MEASURE_VALIDATION_LOSS));
+    write_number(stream, last ? last->loss : (double)NAN,
+                 measure_descriptions[MEASURE_VALIDATION_LOSS].decimals);
     const char *end = record->diverged ? "diverged" : record_finished(record) ? "finished" : "unfinished";
     fprintf(stream, "<td>%s</td></tr>\n", end);
 }
@@ -130,13 +131,13 @@ void page_runs(FILE *stream, const struct collection *collection)
     fputs("</tbody></table></div>\n</details>\n", stream);
 }
 
-/* The run of encoding `name` with the seed of `first`: their answers are shown side by side. */
+/* The run of arm `name` with the seed of `first`: their answers are shown side by side. */
 static const struct record *partner_of(const struct collection *collection, const struct record *first,
                                        const char *name)
 {
     for (int i = 0; i < collection->record_count; i++) {
         const struct record *record = &collection->records[i];
-        if (record->sample_count && record->seed == first->seed && strcmp(record->position, name) == 0)
+        if (record->sample_count && record->seed == first->seed && strcmp(record->arm, name) == 0)
             return record;
     }
     return NULL;
@@ -145,8 +146,8 @@ static const struct record *partner_of(const struct collection *collection, cons
 static void write_answer(FILE *stream, const struct comparison *comparison, int index,
                          const struct record_sample *sample)
 {
-    fprintf(stream, "<p class=\"answer\"><span class=\"who %s\">", svg_encoding_class(index));
-    html_text(stream, comparison->encodings[index].name);
+    fprintf(stream, "<p class=\"answer\"><span class=\"who %s\">", svg_arm_class(index));
+    html_text(stream, comparison->arms[index].name);
     fputs(
         sample->correct
             ? "</span><b class=\"correct\" role=\"img\" aria-label=\"correct\">✓</b><code class=\"correct\">"
@@ -167,8 +168,8 @@ static void write_sample(FILE *stream, const struct collection *collection, cons
     fputs("</code></p>\n<p class=\"answer reference\"><span>reference</span><b></b><code>", stream);
     html_text(stream, sample->answer);
     fputs("</code></p>\n", stream);
-    for (int i = 0; i < comparison->encoding_count; i++) {
-        const struct record *record = partner_of(collection, first, comparison->encodings[i].name);
+    for (int i = 0; i < comparison->arm_count; i++) {
+        const struct record *record = partner_of(collection, first, comparison->arms[i].name);
         if (record && at < record->sample_count && strcmp(record->samples[at].prompt, sample->prompt) == 0)
             write_answer(stream, comparison, i, &record->samples[at]);
     }
@@ -188,7 +189,7 @@ void page_samples(FILE *stream, const struct collection *collection)
             "<p class=\"note\">The first problems of the last evaluation with seed %lld, and what the "
             "model%s generated.</p>\n"
             "<section class=\"grid2\">\n",
-            (long long)first->seed, collection->comparison->encoding_count > 1 ? "s" : "");
+            (long long)first->seed, collection->comparison->arm_count > 1 ? "s" : "");
     for (int64_t i = 0; i < first->sample_count; i++)
         write_sample(stream, collection, first, i);
     fputs("</section>\n", stream);

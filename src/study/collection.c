@@ -98,8 +98,12 @@ static rotary_status read_runs(struct collection *collection, const struct descr
             raise_steps(&collection->records[collection->record_count - 1], description->steps);
     }
     if (status == ROTARY_OK)
-        status = comparison_create(&collection->comparison, collection->records, collection->record_count,
-                                   description->positions, description->position_count, error);
+        status = comparison_create(&collection->comparison,
+                                   &(struct comparison_request){.records = collection->records,
+                                                                .record_count = collection->record_count,
+                                                                .arms = description->positions,
+                                                                .arm_count = description->position_count},
+                                   error);
     if (status == ROTARY_OK && collection->record_count == 0) /* no run has steps yet */
         collection->comparison->steps = description->steps;
     return status;
@@ -137,7 +141,10 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
             status = add_record(collection, folders[i], error);
     }
     if (status == ROTARY_OK)
-        status = comparison_create(&collection->comparison, collection->records, count, NULL, 0, error);
+        status = comparison_create(&collection->comparison,
+                                   &(struct comparison_request){.records = collection->records,
+                                                                .record_count = collection->record_count},
+                                   error);
     return status;
 }
 

@@ -9,30 +9,18 @@
 
 static const double ninety_percent = 0.9;
 
-enum measure comparison_measure(const struct comparison *comparison)
-{
-    return comparison->has_problems ? MEASURE_EXACT_MATCH : MEASURE_VALIDATION_LOSS;
-}
-
-enum direction measure_direction(enum measure measure)
-{
-    return measure == MEASURE_EXACT_MATCH ? HIGHER_IS_BETTER : LOWER_IS_BETTER;
-}
-
-static double measure_of(const struct record *record, enum measure measure)
-{
-    const struct record_evaluation *last = record_last_evaluation(record);
-    if (measure == MEASURE_VALIDATION_LOSS)
-        return last->loss;
-    return last->problems ? 100.0 * (double)last->correct / (double)last->problems : (double)NAN;
-}
-
 int comparison_find(const struct comparison *comparison, const char *name)
 {
-    for (int i = 0; i < comparison->encoding_count; i++)
-        if (strcmp(comparison->encodings[i].name, name) == 0)
+    for (int i = 0; i < comparison->arm_count; i++)
+        if (strcmp(comparison->arms[i].name, name) == 0)
             return i;
     return -1;
+}
+
+/* Those with the first come first, in the order of the arms. */
+const struct contrast *comparison_contrast(const struct comparison *comparison, int index)
+{
+    return index > 0 ? &comparison->contrasts[index - 1] : NULL;
 }
 
 static rotary_status no_memory(rotary_error *error)
@@ -41,11 +29,11 @@ static rotary_status no_memory(rotary_error *error)
 }
 
 /* Scores compare only for the same task and number of problems. */
-static rotary_status check_records(struct comparison *comparison, const struct record *records, int count,
+static rotary_status check_records(struct comparison *comparison, const struct comparison_request *request,
                                    rotary_error *error)
 {
-    const struct record *scored = NULL;
-    for (int i = 0; i < count; i++) {
+    const struct record *records = request->records, *scored = NULL;
+    for (int i = 0; i < request->record_count; i++) {
         if (strcmp(records[i].task, records[0].task) != 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "%s is a run of task %s and %s one of %s: wanted runs of one task",
@@ -65,13 +53,30 @@ static rotary_status check_records(struct comparison *comparison, const struct r
     return ROTARY_OK;
 }
 
-/* Appends the encoding's finished records, either those that diverged or the others, to its runs, by seed. */
-static rotary_status collect(struct comparison_encoding *encoding, const struct record *records, int count,
+/* What the runs' configuration declares; without that, what suits the task. */
+static enum measure primary_measure(const struct comparison *comparison,
+                                    const struct comparison_request *request)
+{
+    const char *declared =
+        request->record_count
+            ? json_string_value(json_object_get(request->records[0].config, "primary_measure"))
+            : NULL;
+    for (int i = 0; declared && i < MEASURES; i++)
+        if (strcmp(declared, measure_names[i]) == 0 &&
+            (comparison->has_problems || !measure_descriptions[i].of_problems))
+            return (enum measure)i;
+    return comparison->has_problems ? MEASURE_EXACT_MATCH : MEASURE_VALIDATION_LOSS;
+}
+
+/* ---- arms ---- */
+
+/* Appends the arm's finished records, either those that diverged or the others, to its runs, by seed. */
+static rotary_status collect(struct comparison_arm *arm, const struct record *records, int count,
                              bool diverged, rotary_error *error)
 {
-    int *runs = encoding->runs + (diverged ? encoding->run_count : 0), found = 0;
+    int *runs = arm->runs + (diverged ? arm->run_count : 0), found = 0;
     for (int i = 0; i < count; i++) {
-        if (strcmp(records[i].position, encoding->name) != 0 || !record_finished(&records[i]) ||
+        if (strcmp(records[i].arm, arm->name) != 0 || !record_finished(&records[i]) ||
             (records[i].diverged > 0) != diverged)
             continue;
         int place = found;
@@ -82,116 +87,144 @@ static rotary_status collect(struct comparison_encoding *encoding, const struct 
         if (place > 0 && records[runs[place - 1]].seed == records[i].seed)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "%s and %s are both %s with seed %lld: wanted one run of each seed",
-                               records[runs[place - 1]].folder, records[i].folder, encoding->name,
+                               records[runs[place - 1]].folder, records[i].folder, arm->name,
                                (long long)records[i].seed);
         runs[place] = i;
         found++;
     }
-    *(diverged ? &encoding->diverged_count : &encoding->run_count) = found;
+    *(diverged ? &arm->diverged_count : &arm->run_count) = found;
     return ROTARY_OK;
 }
 
-static void pair_runs(struct comparison_encoding *encoding, const struct comparison_encoding *baseline,
-                      const struct record *records)
-{
-    int pairs = 0;
-    for (int i = 0; i < encoding->run_count; i++)
-        for (int j = 0; j < baseline->run_count; j++) {
-            int64_t seed = records[encoding->runs[i]].seed;
-            if (seed != records[baseline->runs[j]].seed)
-                continue;
-            for (int measure = 0; measure < MEASURES; measure++)
-                encoding->differences[measure][pairs] =
-                    encoding->values[measure][i] - baseline->values[measure][j];
-            encoding->pair_seeds[pairs++] = seed;
-        }
-    for (int measure = 0; measure < MEASURES; measure++)
-        encoding->difference[measure] = statistics_paired(encoding->differences[measure], pairs);
-}
-
-/* One block holds all arrays of an encoding, which has at most as many runs as there are records. */
-static rotary_status make_room(struct comparison_encoding *encoding, int count, rotary_error *error)
+/* One block holds all arrays of an arm, which has at most as many runs as there are records. */
+static rotary_status make_room(struct comparison_arm *arm, int count, rotary_error *error)
 {
     size_t room = (size_t)count + 1;
-    double *block = malloc(room * (2 * MEASURES * sizeof(double) + 2 * sizeof(int64_t) + sizeof(int)));
+    double *block = malloc(room * (MEASURES * sizeof(double) + sizeof(int64_t) + sizeof(int)));
     if (!block)
         return no_memory(error);
-    for (int measure = 0; measure < MEASURES; measure++) {
-        encoding->values[measure] = block + (size_t)measure * room;
-        encoding->differences[measure] = block + (size_t)(MEASURES + measure) * room;
-    }
-    encoding->steps_to_90 = (int64_t *)(block + 2 * MEASURES * room);
-    encoding->pair_seeds = encoding->steps_to_90 + room;
-    encoding->runs = (int *)(encoding->pair_seeds + room);
+    for (int measure = 0; measure < MEASURES; measure++)
+        arm->values[measure] = block + (size_t)measure * room;
+    arm->steps_to_90 = (int64_t *)(block + MEASURES * room);
+    arm->runs = (int *)(arm->steps_to_90 + room);
     return ROTARY_OK;
 }
 
-static rotary_status summarize(struct comparison_encoding *encoding,
-                               const struct comparison_encoding *baseline, const struct record *records,
-                               int count, rotary_error *error)
+static rotary_status summarize(struct comparison_arm *arm, const struct record *records, int count,
+                               rotary_error *error)
 {
-    rotary_status status = make_room(encoding, count, error);
+    rotary_status status = make_room(arm, count, error);
     if (status == ROTARY_OK)
-        status = collect(encoding, records, count, false, error);
+        status = collect(arm, records, count, false, error);
     if (status == ROTARY_OK)
-        status = collect(encoding, records, count, true, error);
+        status = collect(arm, records, count, true, error);
     if (status != ROTARY_OK)
         return status;
-    int runs = encoding->run_count, diverged = encoding->diverged_count;
+    int runs = arm->run_count, diverged = arm->diverged_count;
     for (int i = 0; i < runs + diverged; i++)
-        encoding->steps_to_90[i] =
-            i < runs ? record_steps_to(&records[encoding->runs[i]], ninety_percent) : NOT_REACHED;
+        arm->steps_to_90[i] =
+            i < runs ? record_steps_to(&records[arm->runs[i]], ninety_percent) : NOT_REACHED;
     for (int measure = 0; measure < MEASURES; measure++) {
-        double *values = encoding->values[measure];
+        double *values = arm->values[measure];
         for (int i = 0; i < runs; i++)
-            values[i] = measure_of(&records[encoding->runs[i]], measure);
-        struct statistics *statistics = &encoding->statistics[measure];
-        statistics_of(statistics, values, runs, measure_direction(measure));
+            values[i] = record_measure(&records[arm->runs[i]], (enum measure)measure);
+        struct statistics *statistics = &arm->statistics[measure];
+        statistics_of(statistics, values, runs, measure_descriptions[measure].better);
         if (diverged)
             statistics->without_worst = diverged == 1 ? statistics->mean : (double)NAN;
     }
-    pair_runs(encoding, baseline, records);
-    return statistics_reached(&encoding->reached, encoding->steps_to_90, runs + diverged, error);
+    return statistics_reached(&arm->reached, arm->steps_to_90, runs + diverged, error);
 }
 
-static rotary_status fill(struct comparison *comparison, const struct record *records, int count,
-                          const char *const *positions, int position_count, rotary_error *error)
+/* ---- contrasts ---- */
+
+static rotary_status compare_arms(struct contrast *contrast, const struct comparison *comparison,
+                                  rotary_error *error)
 {
-    rotary_status status = check_records(comparison, records, count, error);
+    const struct comparison_arm *arm = &comparison->arms[contrast->arm],
+                                *baseline = &comparison->arms[contrast->baseline];
+    size_t room = (size_t)(arm->run_count < baseline->run_count ? arm->run_count : baseline->run_count) + 1;
+    double *block = malloc(room * (MEASURES * sizeof(double) + sizeof(struct contrast_pair)));
+    if (!block)
+        return no_memory(error);
+    for (int measure = 0; measure < MEASURES; measure++)
+        contrast->differences[measure] = block + (size_t)measure * room;
+    contrast->pairs = (struct contrast_pair *)(block + MEASURES * room);
+    int pairs = 0;
+    for (int i = 0; i < arm->run_count; i++)
+        for (int j = 0; j < baseline->run_count; j++) {
+            int64_t seed = comparison->records[arm->runs[i]].seed;
+            if (seed != comparison->records[baseline->runs[j]].seed)
+                continue;
+            for (int measure = 0; measure < MEASURES; measure++)
+                contrast->differences[measure][pairs] =
+                    arm->values[measure][i] - baseline->values[measure][j];
+            contrast->pairs[pairs++] =
+                (struct contrast_pair){.seed = seed, .arm = arm->runs[i], .baseline = baseline->runs[j]};
+        }
+    contrast->pair_count = pairs;
+    for (int measure = 0; measure < MEASURES; measure++)
+        contrast->difference[measure] = statistics_paired(contrast->differences[measure], pairs);
+    return ROTARY_OK;
+}
+
+static rotary_status contrast_arms(struct comparison *comparison, bool all_pairs, rotary_error *error)
+{
+    int arms = comparison->arm_count;
+    comparison->contrasts = calloc((size_t)arms * (size_t)arms + 1, sizeof *comparison->contrasts);
+    if (!comparison->contrasts)
+        return no_memory(error);
+    rotary_status status = ROTARY_OK;
+    for (int baseline = 0; baseline < (all_pairs ? arms : 1); baseline++)
+        for (int arm = baseline + 1; status == ROTARY_OK && arm < arms; arm++) {
+            struct contrast *contrast = &comparison->contrasts[comparison->contrast_count++];
+            contrast->arm = arm;
+            contrast->baseline = baseline;
+            status = compare_arms(contrast, comparison, error);
+        }
+    return status;
+}
+
+static rotary_status fill(struct comparison *comparison, const struct comparison_request *request,
+                          rotary_error *error)
+{
+    const struct record *records = request->records;
+    rotary_status status = check_records(comparison, request, error);
     if (status != ROTARY_OK)
         return status;
-    for (int i = 0; i < position_count; i++)
-        comparison->encodings[comparison->encoding_count++].name = positions[i];
-    for (int i = 0; i < count; i++) {
+    comparison->measure_count = measures_reported(primary_measure(comparison, request),
+                                                  comparison->has_problems, comparison->measures);
+    for (int i = 0; i < request->arm_count; i++)
+        comparison->arms[comparison->arm_count++].name = request->arms[i];
+    for (int i = 0; i < request->record_count; i++) {
         comparison->unfinished += !record_finished(&records[i]);
         comparison->diverged += records[i].diverged > 0;
         if (records[i].steps > comparison->steps)
             comparison->steps = records[i].steps;
-        if (comparison_find(comparison, records[i].position) < 0)
-            comparison->encodings[comparison->encoding_count++].name = records[i].position;
+        if (comparison_find(comparison, records[i].arm) < 0)
+            comparison->arms[comparison->arm_count++].name = records[i].arm;
     }
-    for (int i = 0; i < comparison->encoding_count; i++) {
-        status = summarize(&comparison->encodings[i], &comparison->encodings[0], records, count, error);
-        if (status != ROTARY_OK)
-            return status;
-    }
-    return ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < comparison->arm_count; i++)
+        status = summarize(&comparison->arms[i], records, request->record_count, error);
+    if (status == ROTARY_OK)
+        status = contrast_arms(comparison, request->all_pairs, error);
+    return status;
 }
 
-rotary_status comparison_create(struct comparison **comparison, const struct record *records, int count,
-                                const char *const *positions, int position_count, rotary_error *error)
+rotary_status comparison_create(struct comparison **comparison, const struct comparison_request *request,
+                                rotary_error *error)
 {
     struct comparison *created = calloc(1, sizeof *created);
     if (!created)
         return no_memory(error);
-    size_t max = (size_t)(count + position_count);
-    created->encodings = calloc(max ? max : 1, sizeof *created->encodings);
-    if (!created->encodings) {
+    size_t max = (size_t)(request->record_count + request->arm_count);
+    created->arms = calloc(max ? max : 1, sizeof *created->arms);
+    if (!created->arms) {
         free(created);
         return no_memory(error);
     }
-    created->records = records;
-    rotary_status status = fill(created, records, count, positions, position_count, error);
+    created->records = request->records;
+    rotary_status status = fill(created, request, error);
     if (status != ROTARY_OK) {
         comparison_destroy(created);
         return status;
@@ -204,8 +237,11 @@ void comparison_destroy(struct comparison *comparison)
 {
     if (!comparison)
         return;
-    for (int i = 0; i < comparison->encoding_count; i++)
-        free(comparison->encodings[i].values[0]);
-    free(comparison->encodings);
+    for (int i = 0; i < comparison->arm_count; i++)
+        free(comparison->arms[i].values[0]);
+    for (int i = 0; i < comparison->contrast_count; i++)
+        free(comparison->contrasts[i].differences[0]);
+    free(comparison->contrasts);
+    free(comparison->arms);
     free(comparison);
 }

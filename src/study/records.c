@@ -237,6 +237,8 @@ rotary_status record_read(struct record *record, const char *folder, rotary_erro
         status = no_memory(folder, error);
     if (status == ROTARY_OK)
         status = read_config(record, config, error);
+    if (status == ROTARY_OK && !(record->arm = strdup(record->position)))
+        status = no_memory(folder, error);
     if (status == ROTARY_OK && file_exists(metrics))
         status = read_metrics(record, metrics, error);
     if (status != ROTARY_OK)
@@ -247,6 +249,7 @@ rotary_status record_read(struct record *record, const char *folder, rotary_erro
 void record_free(struct record *record)
 {
     free(record->folder);
+    free(record->arm);
     json_decref(record->config);
     free(record->points);
     free(record->evaluations);
@@ -275,4 +278,36 @@ int64_t record_steps_to(const struct record *record, double fraction)
             return evaluation->step;
     }
     return NOT_REACHED;
+}
+
+/* The mean height of the curve of validation losses, by trapezoids. */
+static double loss_area(const struct record *record)
+{
+    const struct record_evaluation *all = record->evaluations, *last = record_last_evaluation(record);
+    double area = 0;
+    for (int64_t i = 1; i < record->evaluation_count; i++)
+        area += (all[i].loss + all[i - 1].loss) / 2 * (double)(all[i].step - all[i - 1].step);
+    return last->step > all[0].step ? area / (double)(last->step - all[0].step) : last->loss;
+}
+
+double record_measure(const struct record *record, enum measure measure)
+{
+    const struct record_evaluation *last = record_last_evaluation(record);
+    if (!last || (measure_descriptions[measure].of_problems && !last->problems))
+        return (double)NAN;
+    switch (measure) {
+    case MEASURE_VALIDATION_LOSS:
+        return last->loss;
+    case MEASURE_VALIDATION_LOSS_AREA:
+        return loss_area(record);
+    case MEASURE_EXACT_MATCH:
+        return 100.0 * (double)last->correct / (double)last->problems;
+    case MEASURE_STEPS_TO_90: {
+        int64_t steps = record_steps_to(record, 0.9);
+        return (double)(steps == NOT_REACHED ? last->step : steps);
+    }
+    case MEASURES:
+        break;
+    }
+    return (double)NAN;
 }

@@ -6,6 +6,8 @@
 #ifndef ROTARY_STUDY_RECORDS_H
 #define ROTARY_STUDY_RECORDS_H
 
+#include "score/measure.h"
+
 #include <jansson.h>
 #include <rotary/status.h>
 
@@ -29,6 +31,8 @@ struct record {
     char *folder;
     json_t *config;              /* all of config.json */
     const char *task, *position; /* point into config */
+    char *arm;                   /* what the run is compared as: its position encoding, unless a comparison
+                                    of other keys names it otherwise */
     int64_t seed, steps;         /* steps: as configured */
     int64_t done;                /* the last step that has a line; 0: none yet */
     int64_t diverged;            /* the step at which training diverged and ended; 0: it did not */
@@ -51,6 +55,8 @@ void record_free(struct record *record);
 bool record_finished(const struct record *record);
 /* NULL if there is none yet. */
 const struct record_evaluation *record_last_evaluation(const struct record *record);
+/* The measure of a finished run that did not diverge; NaN where its evaluations do not give it. */
+double record_measure(const struct record *record, enum measure measure);
 /* The step of the first evaluation with an exact match of at least `fraction` of its problems, or
  * NOT_REACHED. */
 int64_t record_steps_to(const struct record *record, double fraction);

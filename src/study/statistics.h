@@ -5,9 +5,9 @@
 #ifndef ROTARY_STUDY_STATISTICS_H
 #define ROTARY_STUDY_STATISTICS_H
 
-#include <rotary/status.h>
+#include "score/measure.h"
 
-enum direction { HIGHER_IS_BETTER, LOWER_IS_BETTER };
+#include <rotary/status.h>
 
 /* Of the scores of `count` runs. Undefined values are NaN: all without runs or if
  * a score is NaN; the deviation and the mean without the worst of a single run. */

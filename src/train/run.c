@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "score/measure.h"
 #include "train/folder.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
@@ -55,6 +56,8 @@ static const struct setting train_table[] = {
      .help = "steps from one checkpoint to the next; 0: only at the end"},
     {"validation_sequences", SETTING_INTEGER, MEMBER(validation_sequences), 1, MAX_BATCH, NULL,
      .help = "sequences of the validation loss"},
+    {"primary_measure", SETTING_CHOICE, MEMBER(primary_measure), 0, 0, measure_names,
+     .help = "what decides a comparison; auto: exact_match, or validation_loss without problems"},
 };
 
 static void train_config_default(struct train_config *config)
@@ -76,6 +79,7 @@ static void train_config_default(struct train_config *config)
         .evaluate_every = 500,
         .checkpoint_every = 500,
         .validation_sequences = 64,
+        .primary_measure = MEASURE_AUTO,
     };
 }
 
@@ -124,6 +128,18 @@ rotary_status run_config_from_json(struct run_config *config, const json_t *obje
     return status;
 }
 
+static rotary_status check_measure(const struct run_config *config, bool has_problems, rotary_error *error)
+{
+    int measure = config->train.primary_measure;
+    if (measure != MEASURE_AUTO && measure_descriptions[measure].of_problems && !has_problems)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "primary_measure is %s, but the task %s has no problems: wanted validation_loss or "
+            "validation_loss_area",
+            measure_names[measure], task_names[config->task.task]);
+    return ROTARY_OK;
+}
+
 /* Makes vocab_size and max_position_embeddings those of the task, or checks them. (No problem is longer than
  * a sequence: task_create checks that.) */
 static rotary_status fit_model_to_task(struct run_config *config, rotary_error *error)
@@ -133,7 +149,11 @@ static rotary_status fit_model_to_task(struct run_config *config, rotary_error *
     if (status != ROTARY_OK)
         return status;
     int64_t tokens = tokenizer_size(task_tokenizer(task)), positions = config->task.sequence_length;
+    bool has_problems = task_has_problems(task);
     task_destroy(task);
+    status = check_measure(config, has_problems, error);
+    if (status != ROTARY_OK)
+        return status;
     struct decoder_config *model = &config->model;
     if (model->vocab_size == 0)
         model->vocab_size = tokens;

@@ -39,6 +39,7 @@ struct train_config {
     int precision;                                             /* enum precision */
     int64_t seed, log_every, evaluate_every, checkpoint_every; /* 0: only at the end */
     int64_t validation_sequences;                              /* sequences of the validation loss */
+    int primary_measure; /* enum measure: what a comparison of runs is decided by */
 };
 
 struct run_config {

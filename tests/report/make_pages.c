@@ -2,8 +2,8 @@
  *
  * make_pages DIR: reports of made-up runs, for people, parsers and browsers to look at.
  *
- *     quick.html       three seeds of two encodings
- *     many.html        ten seeds of five encodings, of a task without problems
+ *     quick.html       three seeds of two arms
+ *     many.html        ten seeds of five arms, of a task without problems
  *     unfinished.html  a comparison that was interrupted
  *     empty.html       a comparison that has not begun
  *     single.html      one run

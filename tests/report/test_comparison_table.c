@@ -33,17 +33,17 @@ static void check_json(const char *folder)
 {
     rotary_error error = {0};
     struct collection collection = synthetic_read(folder);
-    const struct comparison_encoding *roper = &collection.comparison->encodings[1];
+    const struct comparison_arm *roper = &collection.comparison->arms[1];
     json_t *object;
     CHECK_INT(comparison_json(collection.comparison, &object, &error), ROTARY_OK);
-    json_t *encoding = json_array_get(json_object_get(object, "encodings"), 1);
-    CHECK_TEXT(json_string_value(json_object_get(encoding, "position")), "roper");
-    CHECK_NEAR(json_real_value(json_object_get(json_object_get(encoding, "exact_match_percent"), "mean")),
+    json_t *arm = json_array_get(json_object_get(object, "arms"), 1);
+    CHECK_TEXT(json_string_value(json_object_get(arm, "name")), "roper");
+    CHECK_NEAR(json_real_value(json_object_get(json_object_get(arm, "exact_match_percent"), "mean")),
                roper->statistics[MEASURE_EXACT_MATCH].mean, 0);
-    CHECK_INT((int64_t)json_array_size(json_object_get(encoding, "runs")), roper->run_count);
-    CHECK_NEAR(json_real_value(json_object_get(json_object_get(encoding, "validation_loss"), "mean")),
+    CHECK_INT((int64_t)json_array_size(json_object_get(arm, "runs")), roper->run_count);
+    CHECK_NEAR(json_real_value(json_object_get(json_object_get(arm, "validation_loss"), "mean")),
                roper->statistics[MEASURE_VALIDATION_LOSS].mean, 0);
-    json_t *diverged = json_object_get(encoding, "diverged");
+    json_t *diverged = json_object_get(arm, "diverged");
     CHECK_INT((int64_t)json_array_size(diverged), roper->diverged_count);
     if (roper->diverged_count)
         CHECK_INT(json_integer_value(json_object_get(json_array_get(diverged, 0), "step")),
@@ -54,7 +54,7 @@ static void check_json(const char *folder)
 
 static void check_comparison(const char *folder)
 {
-    check_about("three runs of two encodings");
+    check_about("three runs of two arms");
     synthetic_comparison(folder, &synthetic_quick, 3, 2, (const char *const[]){"rope", "roper"},
                          (double[]){450, 300});
     check_json(folder);
@@ -105,10 +105,13 @@ static void check_no_problems(const char *folder)
 /* The verdict on given differences. */
 static void check_wording(double mean, double low, double high, int pairs, bool correct, const char *wanted)
 {
-    struct comparison_encoding encodings[2] = {{.name = "rope"}, {.name = "roper"}};
-    encodings[1].difference[correct ? MEASURE_EXACT_MATCH : MEASURE_VALIDATION_LOSS] =
+    struct comparison_arm arms[2] = {{.name = "rope"}, {.name = "roper"}};
+    enum measure measure = correct ? MEASURE_EXACT_MATCH : MEASURE_VALIDATION_LOSS;
+    struct contrast contrast = {.arm = 1, .pair_count = pairs};
+    contrast.difference[measure] =
         (struct paired_difference){.count = pairs, .mean = mean, .low = low, .high = high};
-    struct comparison comparison = {.encodings = encodings, .encoding_count = 2, .has_problems = correct};
+    struct comparison comparison = {
+        .arms = arms, .arm_count = 2, .contrasts = &contrast, .measures = {measure}, .measure_count = 1};
     char *sentence;
     rotary_error error;
     CHECK_INT(comparison_verdict(&comparison, 1, &sentence, &error), ROTARY_OK);

@@ -92,7 +92,7 @@ static void check_series(const char *folder)
     check_about("series of exact match");
     CHECK_INT(series_create(&series, &collection, SERIES_EXACT_MATCH, &error), ROTARY_OK);
     CHECK_INT(series.count, 8); /* six runs, two means */
-    CHECK(series.curves[7].mean && series.curves[7].encoding == 1 && !series.curves[5].mean);
+    CHECK(series.curves[7].mean && series.curves[7].arm == 1 && !series.curves[5].mean);
     for (int i = 0; i < series.curves[7].count; i++) {
         double sum = 0;
         for (int j = 1; j < 6; j += 2)
@@ -198,7 +198,7 @@ static void check_parts(const char *folder)
     struct series series;
     rotary_error error = {0};
     CHECK_INT(series_create(&series, &collection, SERIES_EXACT_MATCH, &error), ROTARY_OK);
-    CHECK(series.curves[7].mean && series.curves[7].encoding == 1 && series.curves[5].count == 2);
+    CHECK(series.curves[7].mean && series.curves[7].arm == 1 && series.curves[5].count == 2);
     CHECK_INT(series.curves[7].count, 6); /* of the two that are finished */
     CHECK_NEAR(series.curves[7].points[5].value,
                (series.curves[1].points[5].value + series.curves[3].points[5].value) / 2, 1e-12);

@@ -115,8 +115,8 @@ static void check_finished(const char *place)
     CHECK_INT(observed.calls, 4 * 6);
 
     struct collection collection = synthetic_read(place);
-    CHECK_INT(collection.comparison->encodings[1].run_count, 2);
-    CHECK_INT(collection.comparison->encodings[1].difference[MEASURE_VALIDATION_LOSS].count, 2);
+    CHECK_INT(collection.comparison->arms[1].run_count, 2);
+    CHECK_INT(collection.comparison->contrasts[0].difference[MEASURE_VALIDATION_LOSS].count, 2);
     CHECK_INT(collection.comparison->problems, 4);
     CHECK_INT(collection.records[0].point_count, 6);
     CHECK_INT(collection.records[0].evaluation_count, 2);
@@ -172,12 +172,12 @@ static void check_shared(const char *place)
     call.runs = 3;
     check_status(&call, ROTARY_OK, "");
     struct collection collection = synthetic_read(place);
-    const struct comparison_encoding *roper = &collection.comparison->encodings[1];
+    const struct comparison_arm *roper = &collection.comparison->arms[1];
     for (int i = 0; i < 3; i++)
-        CHECK_NEAR(roper->differences[MEASURE_VALIDATION_LOSS][i], 0, 0);
+        CHECK_NEAR(collection.comparison->contrasts[0].differences[MEASURE_VALIDATION_LOSS][i], 0, 0);
     CHECK(roper->values[MEASURE_VALIDATION_LOSS][0] != roper->values[MEASURE_VALIDATION_LOSS][1]);
-    CHECK(statistics_verdict(&roper->difference[MEASURE_VALIDATION_LOSS], LOWER_IS_BETTER) ==
-          VERDICT_NO_SPREAD);
+    CHECK(statistics_verdict(&collection.comparison->contrasts[0].difference[MEASURE_VALIDATION_LOSS],
+                             LOWER_IS_BETTER) == VERDICT_NO_SPREAD);
     collection_free(&collection);
 }
 
@@ -250,11 +250,11 @@ static void check_longer(const char *place)
     const struct comparison *comparison = collection.comparison;
     CHECK_INT(comparison->unfinished, 0);
     CHECK_INT(comparison->diverged, 1);
-    CHECK_INT(comparison->encodings[0].run_count, 4);
-    CHECK_INT(comparison->encodings[1].run_count, 3);
-    CHECK_INT(comparison->encodings[1].difference[MEASURE_VALIDATION_LOSS].count, 3);
-    CHECK_INT(comparison->encodings[1].diverged_count, 1);
-    const struct record *diverged = &collection.records[comparison->encodings[1].runs[3]];
+    CHECK_INT(comparison->arms[0].run_count, 4);
+    CHECK_INT(comparison->arms[1].run_count, 3);
+    CHECK_INT(comparison->contrasts[0].difference[MEASURE_VALIDATION_LOSS].count, 3);
+    CHECK_INT(comparison->arms[1].diverged_count, 1);
+    const struct record *diverged = &collection.records[comparison->arms[1].runs[3]];
     CHECK_INT(diverged->seed, 6);
     CHECK_INT(diverged->diverged, 7);
     collection_free(&collection);

@@ -126,7 +126,7 @@ static const char *const names[] = {"rope", "roper"};
 
 static void check_comparison(const char *folder)
 {
-    check_about("three runs of two encodings");
+    check_about("three runs of two arms");
     synthetic_comparison(folder, &synthetic_quick, 3, 2, names, (double[]){450, 300});
     CHECK(collection_is_comparison(folder));
     struct collection collection = synthetic_read(folder);
@@ -134,11 +134,11 @@ static void check_comparison(const char *folder)
     CHECK_TEXT(collection.records[1].position, "roper"); /* seed by seed */
     CHECK_INT(collection.records[1].seed, 1);
     const struct comparison *comparison = collection.comparison;
-    CHECK_INT(comparison->encoding_count, 2);
+    CHECK_INT(comparison->arm_count, 2);
     CHECK_INT(comparison->problems, 128);
     CHECK_INT(comparison->steps, 600);
     CHECK_INT(comparison->unfinished, 0);
-    const struct comparison_encoding *rope = &comparison->encodings[0], *roper = &comparison->encodings[1];
+    const struct comparison_arm *rope = &comparison->arms[0], *roper = &comparison->arms[1];
     double sum = 0;
     for (int i = 0; i < 3; i++) {
         const struct record *record = &collection.records[rope->runs[i]];
@@ -148,7 +148,7 @@ static void check_comparison(const char *folder)
         CHECK_NEAR(rope->values[MEASURE_VALIDATION_LOSS][i], record_last_evaluation(record)->loss, 0);
         sum += roper->values[MEASURE_EXACT_MATCH][i] - correct;
     }
-    CHECK_NEAR(roper->difference[MEASURE_EXACT_MATCH].mean, sum / 3, 1e-12);
+    CHECK_NEAR(comparison->contrasts[0].difference[MEASURE_EXACT_MATCH].mean, sum / 3, 1e-12);
     CHECK(roper->statistics[MEASURE_EXACT_MATCH].mean > rope->statistics[MEASURE_EXACT_MATCH].mean + 5);
     CHECK_INT(roper->reached.reached, 3);
     CHECK(roper->reached.median < rope->reached.median);
@@ -163,7 +163,7 @@ static void check_diverged(const char *folder)
     synthetic_stop(folder, 2, 510, true);
     struct collection collection = synthetic_read(folder);
     const struct comparison *comparison = collection.comparison;
-    const struct comparison_encoding *roper = &comparison->encodings[1];
+    const struct comparison_arm *roper = &comparison->arms[1];
     CHECK_INT(collection.records[3].diverged, 511);
     CHECK(record_finished(&collection.records[3]));
     CHECK_INT(comparison->unfinished, 0);
@@ -173,9 +173,9 @@ static void check_diverged(const char *folder)
     CHECK_INT(collection.records[roper->runs[2]].seed, 2);
     CHECK_INT(roper->steps_to_90[2], NOT_REACHED);
     CHECK_INT(roper->reached.count, 3);
-    CHECK_INT(roper->difference[MEASURE_EXACT_MATCH].count, 2);
-    CHECK_INT(roper->pair_seeds[0], 1);
-    CHECK_INT(roper->pair_seeds[1], 3);
+    CHECK_INT(comparison->contrasts[0].difference[MEASURE_EXACT_MATCH].count, 2);
+    CHECK_INT(comparison->contrasts[0].pairs[0].seed, 1);
+    CHECK_INT(comparison->contrasts[0].pairs[1].seed, 3);
     const struct statistics *correct = &roper->statistics[MEASURE_EXACT_MATCH];
     CHECK_INT(correct->count, 2);
     CHECK_NEAR(correct->without_worst, correct->mean, 0); /* the worst is the one that diverged */
@@ -184,7 +184,7 @@ static void check_diverged(const char *folder)
     check_about("roper-1 diverged too");
     synthetic_stop(folder, 1, 20, true);
     collection = synthetic_read(folder);
-    roper = &collection.comparison->encodings[1];
+    roper = &collection.comparison->arms[1];
     CHECK_INT(roper->diverged_count, 2);
     CHECK(isnan(roper->statistics[MEASURE_EXACT_MATCH].without_worst));
     CHECK(isinf(roper->reached.median));
@@ -193,7 +193,7 @@ static void check_diverged(const char *folder)
     check_about("all of roper diverged");
     synthetic_stop(folder, 3, 0, true);
     collection = synthetic_read(folder);
-    CHECK_INT(collection.comparison->encodings[1].run_count, 0);
+    CHECK_INT(collection.comparison->arms[1].run_count, 0);
     collection_free(&collection);
 
     check_about("a line behind the last");
@@ -214,9 +214,9 @@ static void check_unfinished(const char *folder)
     CHECK_INT(collection.record_count, 4);
     CHECK_INT(collection.planned, 6);
     CHECK_INT(collection.comparison->unfinished, 1);
-    CHECK_INT(collection.comparison->encodings[0].run_count, 2);
-    CHECK_INT(collection.comparison->encodings[1].run_count, 1);
-    CHECK_INT(collection.comparison->encodings[1].difference[MEASURE_EXACT_MATCH].count, 1);
+    CHECK_INT(collection.comparison->arms[0].run_count, 2);
+    CHECK_INT(collection.comparison->arms[1].run_count, 1);
+    CHECK_INT(collection.comparison->contrasts[0].difference[MEASURE_EXACT_MATCH].count, 1);
     collection_free(&collection);
 
     check_about("nothing finished yet");
@@ -272,9 +272,9 @@ static void check_plain_runs(const char *folder)
     rotary_error error = {0};
     check_about("runs of a task without problems");
     CHECK_INT(collection_read(&collection, folders, 3, &error), ROTARY_OK);
-    CHECK(comparison_measure(collection.comparison) == MEASURE_VALIDATION_LOSS);
-    CHECK_TEXT(collection.comparison->encodings[0].name, "rope");
-    CHECK_INT(collection.comparison->encodings[0].run_count, 2);
+    CHECK(collection.comparison->measures[0] == MEASURE_VALIDATION_LOSS);
+    CHECK_TEXT(collection.comparison->arms[0].name, "rope");
+    CHECK_INT(collection.comparison->arms[0].run_count, 2);
     collection_free(&collection);
 
     check_about("runs that share one seed of two");
@@ -290,10 +290,10 @@ static void check_plain_runs(const char *folder)
     CHECK_INT(
         collection_read(&collection, (const char *const[]){folders[1], folders[2], folders[3]}, 3, &error),
         ROTARY_OK);
-    const struct comparison_encoding *none = &collection.comparison->encodings[1];
-    CHECK_INT(none->difference[MEASURE_VALIDATION_LOSS].count, 1);
-    CHECK_INT(none->pair_seeds[0], 3);
-    CHECK_NEAR(none->differences[MEASURE_VALIDATION_LOSS][0],
+    const struct contrast *contrast = &collection.comparison->contrasts[0];
+    CHECK_INT(contrast->difference[MEASURE_VALIDATION_LOSS].count, 1);
+    CHECK_INT(contrast->pairs[0].seed, 3);
+    CHECK_NEAR(contrast->differences[MEASURE_VALIDATION_LOSS][0],
                record_last_evaluation(&collection.records[1])->loss -
                    record_last_evaluation(&collection.records[2])->loss,
                0);
