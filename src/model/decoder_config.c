@@ -88,7 +88,7 @@ static const struct setting table[] = {
     {"attention_dropout", SETTING_REAL, MEMBER(attention_dropout), 0.0, 0.99, NULL,
      .help = "of the weights by which attention sums values"},
     {"label_smoothing", SETTING_REAL, MEMBER(label_smoothing), 0.0, 0.99, NULL,
-     .help = "of the training loss"},
+     .help = "of the loss whose gradient is followed; losses that are logged leave it out"},
     {"bias", SETTING_BOOLEAN, MEMBER(bias), 0, 0, NULL, .help = "biases in linear layers"},
     {"attention_bias", SETTING_CHOICE, MEMBER(attention_bias), 0, 0, projection_biases,
      .help = "biases of queries, keys and values; bias: as bias says"},

@@ -211,6 +211,8 @@ static rotary_status read_config(struct record *record, const char *path, rotary
     status = file_check_format(path, record->config, RUN_FORMAT, error);
     if (status != ROTARY_OK)
         return status;
+    json_object_del(record->config, RUN_VOCABULARY); /* these follow from the task */
+    json_object_del(record->config, RUN_SPECIAL_TOKENS);
     record->task = json_string_value(json_object_get(record->config, "task"));
     record->position = json_string_value(json_object_get(record->config, "position"));
     const json_t *seed = json_object_get(record->config, "seed"),

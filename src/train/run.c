@@ -7,6 +7,7 @@
 #include "train/folder.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
+#include "train/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -294,12 +295,16 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     if (status != ROTARY_OK)
         return status;
     status = file_check_format(path, object, RUN_FORMAT, error);
-    json_object_del(object, "format"); /* not a setting */
+    json_object_del(object, "format"); /* not a setting, nor is the vocabulary */
+    json_t *vocabulary = vocabulary_take(object);
     struct run_config read;
     if (status == ROTARY_OK)
         status = run_config_from_json(&read, object, path, error);
     if (status == ROTARY_OK)
         status = run_config_check(&read, error);
+    if (status == ROTARY_OK)
+        status = vocabulary_check(vocabulary, &read.task, path, error);
+    json_decref(vocabulary);
     json_decref(object);
     if (status == ROTARY_OK)
         *config = read;
@@ -320,6 +325,8 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
     if (!object || json_object_update(object, settings) != 0)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
     else
+        status = vocabulary_write(object, &config->task, error);
+    if (status == ROTARY_OK)
         status = file_replace_json(path, object, error);
     json_decref(object);
     json_decref(settings);

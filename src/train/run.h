@@ -2,13 +2,14 @@
  *
  * A run: one model, trained on one task from one seed, in one folder.
  *
- *     config.json            the complete configuration, a flat object; presets have the same keys
+ *     config.json            the complete configuration, a flat object; presets have the same keys; and the
+ *                            vocabulary (train/vocabulary.h)
  *     metrics.jsonl          one JSON object per line, see below
  *     model.safetensors      the parameters by name, in f32
  *     optimizer.safetensors  the optimizer state: moments and step; with the model, all that resuming needs
  *     best.safetensors       the parameters at the evaluation with the lowest validation loss so far, the
- * first of equal ones; its metadata has "step" and "validation_loss" report.html            made by `rotary
- * report`
+ *                            first of equal ones; its metadata has "validation_loss"
+ *     report.html            made by `rotary report`
  *
  * Lines of metrics.jsonl, in order of time; steps are counted from 1:
  *     {"step":10,"loss":2.13,"learning_rate":0.00025,"gradient_norm":0.71,"tokens_per_second":51234.5}
@@ -17,7 +18,8 @@
  *     {"step":731,"diverged":"loss"}       the last line of a run that diverged: its loss, gradient norm or
  *                                          validation loss was not finite at that step
  * "loss" is the training loss, the mean in nats per token over the steps since the last line; within
- * "evaluation" it is the validation loss, over sequences held out from training. "correct" of "problems" were
+ * "evaluation" it is the validation loss, over sequences held out from training. Both are -log p(target),
+ * without label smoothing, which only changes the gradient. "correct" of "problems" were
  * answered by exact match; "problems" is 0 if the task has none. "accuracy" is the share of validation tokens
  * whose argmax is correct. A sample's "answer" is the correct one.
  */
@@ -80,7 +82,8 @@ ROTARY_CHECKED rotary_status run_config_check_steps(const struct run_config *con
 /* Keeps the keys that are fixed for a run: sets the four that may change to their defaults. */
 void run_config_keep_fixed(struct run_config *config);
 
-/* Reads and checks config.json of a run's folder. Refuses another "format" and a folder without a run. */
+/* Reads and checks config.json of a run's folder. Refuses another "format", a folder without a run, and a
+ * vocabulary that is not the task's. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,
                                              rotary_error *error);
 ROTARY_CHECKED rotary_status run_write_config(const char *folder, const struct run_config *config,

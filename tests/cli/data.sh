@@ -35,6 +35,19 @@
     grep -q '^rotary: the linear schedule is shortened: it ends at step 2 instead of step 600$' err ||
         complain "a schedule cut short is not said"
 }
+# Label smoothing changes the gradient; a loss that is logged leaves it out.
+# shellcheck disable=SC2086
+{
+    does 0 train index --seed 3 $tiny --set label_smoothing=0.4 --steps 2 --out smooth
+    does 0 train index --seed 3 $tiny --steps 2 --out plain
+    for folder in smooth plain; do
+        sed -n 's/.*"step":1,"loss":\([0-9.]*\).*/\1/p' $folder/metrics.jsonl >$folder.first
+        sed -n 's/.*"step":2,"loss":\([0-9.]*\).*/\1/p' $folder/metrics.jsonl >$folder.second
+    done
+    [ -s plain.first ] && cmp smooth.first plain.first || complain "the first loss depends on label smoothing"
+    ! cmp -s smooth.second plain.second || complain "label smoothing changes nothing"
+}
+
 # The data of a run (test_data.c checks that they are those that training reads): as text,
 # shellcheck disable=SC2086
 {

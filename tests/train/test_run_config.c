@@ -206,6 +206,73 @@ static void test_same(void)
                               "checkpoint_every may change");
 }
 
+/* Tokens and special ones are in config.json, and are the task's. */
+static void test_vocabulary(void)
+{
+    static const enum task_kind kinds[] = {TASK_INDEX, TASK_ADDITION, TASK_PREFIX};
+    for (int i = 0; i < 3; i++) {
+        const char *folder = new_folder(task_names[kinds[i]]);
+        struct run_config config;
+        tiny_config(&config);
+        set_option(&config, i == 1 ? "sequence_length=400" : "sequence_length=64");
+        config.model.vocab_size = config.model.max_position_embeddings = 0;
+        config.task.task = kinds[i];
+        CHECK(run_config_check(&config, NULL) == ROTARY_OK);
+        CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+        size_t count;
+        char *text = read_file(folder, "config.json", &count);
+        json_t *object = json_loads(text, 0, NULL);
+        const json_t *tokens = json_object_get(object, "vocabulary");
+        const json_t *stop = json_object_get(json_object_get(object, "special_tokens"), "stop");
+        check_about("%s", task_names[kinds[i]]);
+        CHECK_INT((int64_t)json_array_size(tokens), config.model.vocab_size);
+        if (config.task.task == TASK_PREFIX) {
+            CHECK_TEXT(json_string_value(json_array_get(tokens, 4)), ">");
+            CHECK(!stop);
+        } else {
+            CHECK_TEXT(json_string_value(json_array_get(tokens, (size_t)json_integer_value(stop))), "#");
+        }
+        check_about("%s", "");
+        json_decref(object);
+        free(text);
+    }
+}
+
+/* index has 46 characters, the first of which are the letters. */
+static void test_other_vocabulary(void)
+{
+    const char *folder = new_folder("vocabulary");
+    struct run_config config, read;
+    tiny_config(&config);
+    CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+    size_t count;
+    char *text = read_file(folder, "config.json", &count);
+    static const char *const changes[][3] = {
+        {"\n    \"c\"", "\n    \"C\"",
+         "config.json: token 2 of \"vocabulary\" is \"C\", and \"c\" in the vocabulary of the task"},
+        {"\n    \"c\",", "          ",
+         "config.json: \"vocabulary\" is not a list of 45 tokens, as the task has"},
+        {"\"stop\": 4", "\"stop\": 3", "config.json: \"special_tokens\" is {\"stop\": 3"},
+    };
+    for (int i = 0; i < 3; i++) {
+        char *changed = strdup(text), *at = strstr(changed, changes[i][0]);
+        if (CHECK(at != NULL))
+            memcpy(at, changes[i][1], strlen(changes[i][1]));
+        check_file_refused(folder, changed, changes[i][2]);
+        free(changed);
+    }
+    /* An earlier version of the program wrote none. */
+    json_t *object = json_loads(text, 0, NULL);
+    json_object_del(object, "vocabulary");
+    json_object_del(object, "special_tokens");
+    char *earlier = json_dumps(object, 0);
+    write_file(folder, "config.json", earlier, strlen(earlier));
+    CHECK(run_read_config(folder, &read, NULL) == ROTARY_OK);
+    json_decref(object);
+    free(earlier);
+    free(text);
+}
+
 int main(void)
 {
     test_derived();
@@ -213,5 +280,7 @@ int main(void)
     test_round_trip();
     test_bad_files();
     test_same();
+    test_vocabulary();
+    test_other_vocabulary();
     return check_report();
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The vocabulary of a run in its config.json. It follows from the task, so it is no setting; it is there for
+ * whoever reads a run without this program, and is checked when this program reads one.
+ *
+ *     "vocabulary": ["a", "b", ...]        the text of each token, in the order of their ids; a token that is
+ *                                          not UTF-8 text is the list of its bytes
+ *     "special_tokens": {"stop": 45, ...}  ids of padding, unknown, begin, end, and stop, which ends an
+ *                                          answer; those that there are, absent if there is none
+ */
+#ifndef ROTARY_TRAIN_VOCABULARY_H
+#define ROTARY_TRAIN_VOCABULARY_H
+
+#include "task/task.h"
+
+/* Sets both keys of `object`. */
+ROTARY_CHECKED rotary_status vocabulary_write(json_t *object, const struct task_config *config,
+                                              rotary_error *error);
+/* Moves both keys out of `object` into a new object, which the caller owns; NULL without memory. */
+json_t *vocabulary_take(json_t *object);
+/* Checks that what vocabulary_take() took from an object read from `path` is the task's vocabulary. A folder
+ * of an earlier version of this program, without the keys, is allowed. ROTARY_INVALID_ARGUMENT has the first
+ * token that is another. */
+ROTARY_CHECKED rotary_status vocabulary_check(const json_t *taken, const struct task_config *config,
+                                              const char *path, rotary_error *error);
+
+#endif
