@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every key of a run's configuration does something: a value other than that of a small run changes what its
+ * steps compute, and the keys that are said to change nothing of it do not. A new key wants a row here.
+ */
+#include "support/check.h"
+#include "support/parameter_copy.h"
+#include "train/runs.h"
+
+#include "base/random.h"
+#include "train/trainer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 4 };
+
+/* What a key needs to matter, and a value for it. */
+struct change {
+    const char *key, *value;
+    const char *context; /* assignments separated by ';' */
+    bool no_effect;      /* on steps: it is about lines, checkpoints and evaluations */
+};
+#define WINDOWS "layer_types=[\"sliding_attention\",\"full_attention\"];sliding_window=6"
+static const struct change changes[] = {
+    {.key = "task", .value = "prefix"},
+    {.key = "sequence_length", .value = "40"},
+    {.key = "problems", .value = "3", .no_effect = true},
+    {.key = "addition_digits", .value = "3", .context = "task=addition;sequence_length=128"},
+    {.key = "index_letters", .value = "6"},
+    {.key = "prefix_letters", .value = "5", .context = "task=prefix"},
+    {.key = "prefix_random", .value = "3", .context = "task=prefix"},
+    {.key = "prefix_substring", .value = "7", .context = "task=prefix"},
+    {.key = "position", .value = "roper"},
+    {.key = "vocab_size", .value = "45", .no_effect = true}, /* the task's: no other is accepted */
+    {.key = "hidden_size", .value = "32"},
+    {.key = "num_hidden_layers", .value = "3"},
+    {.key = "num_attention_heads", .value = "4"},
+    {.key = "num_key_value_heads", .value = "1"},
+    {.key = "head_dim", .value = "4"},
+    {.key = "intermediate_size", .value = "32"},
+    {.key = "max_position_embeddings", .value = "90", .context = "position=learned"},
+    {.key = "hidden_act", .value = "gelu"},
+    {.key = "pairing", .value = "interleaved"},
+    {.key = "norm", .value = "rms_norm"},
+    {.key = "norm_position", .value = "post"},
+    {.key = "parallel_residual", .value = "one_norm"},
+    {.key = "query_key_norm", .value = "head"},
+    {.key = "norm_epsilon", .value = "1e-3"},
+    {.key = "initialisation", .value = "normal"},
+    {.key = "initializer_range", .value = "0.05", .context = "initialisation=normal"},
+    {.key = "rope_theta", .value = "500"},
+    {.key = "partial_rotary_factor", .value = "0.5"},
+    {.key = "value_fraction", .value = "0.5", .context = "position=roper"},
+    {.key = "rope_scaling", .value = "{\"rope_type\":\"linear\",\"factor\":2}"},
+    {.key = "rope_parameters", .value = "{\"rope_type\":\"default\",\"rope_theta\":500}"},
+    {.key = "rope_local_base_freq", .value = "500", .context = WINDOWS},
+    {.key = "layer_types", .value = "[\"full_attention\",\"sliding_attention\"]", .context = WINDOWS},
+    {.key = "sliding_window", .value = "7", .context = WINDOWS},
+    {.key = "no_rope_layers", .value = "[1,0]"},
+    {.key = "dropout", .value = "0.2"},
+    {.key = "attention_dropout", .value = "0.2"},
+    {.key = "label_smoothing", .value = "0.2"},
+    {.key = "bias", .value = "false"},
+    {.key = "attention_bias", .value = "false"},
+    {.key = "attention_output_bias", .value = "false"},
+    {.key = "mlp_bias", .value = "false"},
+    {.key = "output_bias", .value = "false"},
+    {.key = "tie_word_embeddings", .value = "true"},
+    {.key = "scale_embedding", .value = "true"},
+    {.key = "steps", .value = "9"}, /* of the cosine */
+    {.key = "batch_size", .value = "3"},
+    {.key = "gradient_accumulation_steps", .value = "3"},
+    {.key = "learning_rate", .value = "0.02"},
+    {.key = "minimum_learning_rate", .value = "0.002"},
+    {.key = "schedule", .value = "linear"},
+    {.key = "warmup_steps", .value = "2"},
+    {.key = "optimizer", .value = "adam"},
+    {.key = "beta1", .value = "0.8"},
+    {.key = "beta2", .value = "0.9"},
+    {.key = "epsilon", .value = "1e-3"},
+    {.key = "weight_decay", .value = "0.2"},
+    {.key = "max_grad_norm", .value = "0.1"},
+    {.key = "precision", .value = "bf16"},
+    {.key = "seed", .value = "2"},
+    {.key = "log_every", .value = "3", .no_effect = true},
+    {.key = "evaluate_every", .value = "3", .no_effect = true},
+    {.key = "checkpoint_every", .value = "3", .no_effect = true},
+    {.key = "validation_sequences", .value = "3", .no_effect = true},
+};
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+static const char base[] =
+    "task=index;sequence_length=48;index_letters=5;addition_digits=2;position=rope;hidden_size=16;"
+    "num_hidden_layers=2;num_attention_heads=2;intermediate_size=24;dropout=0.1;attention_dropout=0.1;"
+    "label_smoothing=0.1;batch_size=2;gradient_accumulation_steps=2;optimizer=adamw;learning_rate=0.01;"
+    "minimum_learning_rate=0.001;schedule=cosine;warmup_steps=1;weight_decay=0.1;max_grad_norm=0.3;"
+    "precision=f32;prefix_substring=6;steps=8";
+
+static void assign(struct run_config *config, const char *assignments)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "%s", assignments);
+    for (char *one = strtok(text, ";"); one; one = strtok(NULL, ";"))
+        set_option(config, one);
+}
+
+/* A hash of the losses, norms and rates of STEPS steps and of the weights after them. */
+static uint64_t steps_of(const struct change *change, bool changed)
+{
+    struct run_config config;
+    rotary_error error = {0};
+    char assignment[1024];
+    run_config_default(&config);
+    assign(&config, base);
+    assign(&config, change->context ? change->context : "");
+    snprintf(assignment, sizeof assignment, "%s=%s", change->key, change->value);
+    if (changed)
+        set_option(&config, assignment);
+    struct backend backend;
+    struct trainer trainer;
+    if (!CHECK(run_config_check(&config, &error) == ROTARY_OK) ||
+        !CHECK(backend_create(&backend, 1, ROTARY_ISA_AUTO, (enum precision)config.train.precision, NULL) ==
+               ROTARY_OK)) {
+        printf("%s\n", error.message);
+        return 0;
+    }
+    double numbers[STEPS][3];
+    CHECK(trainer_create(&trainer, &config, &backend, NULL) == ROTARY_OK);
+    for (int step = 0; step < STEPS; step++) {
+        struct trainer_step taken;
+        CHECK(trainer_step(&trainer, step + 1, &taken, NULL) == ROTARY_OK);
+        numbers[step][0] = taken.loss.total;
+        numbers[step][1] = taken.gradient_norm;
+        numbers[step][2] = taken.learning_rate;
+    }
+    const struct parameters *parameters = decoder_parameters(trainer.decoder);
+    float *values = parameter_copy(parameters, PARAMETER_VALUES);
+    uint64_t hash = rotary_hash(numbers, sizeof numbers) ^
+                    rotary_hash(values, (uint64_t)parameters->elements * sizeof *values);
+    free(values);
+    trainer_destroy(&trainer);
+    backend_destroy(&backend);
+    return hash;
+}
+
+static void test_key(const char *key)
+{
+    check_about("%s", key);
+    for (int i = 0; i < CHANGES; i++) {
+        if (strcmp(changes[i].key, key) != 0)
+            continue;
+        if (strcmp(key, "precision") == 0 && !has_bf16())
+            return;
+        bool same = steps_of(&changes[i], true) == steps_of(&changes[i], false);
+        CHECK_INT(same, changes[i].no_effect);
+        return;
+    }
+    CHECK(!"the key has a row in this test");
+}
+
+int main(void)
+{
+    struct run_config config;
+    struct settings settings[RUN_SETTINGS];
+    int keys = 0;
+    run_config_default(&config);
+    run_settings(&config, settings);
+    for (int table = 0; table < RUN_SETTINGS; table++)
+        for (int i = 0; i < settings[table].count; i++, keys++)
+            test_key(settings[table].table[i].name);
+    check_about("%s", "");
+    CHECK_INT(keys, CHANGES);
+    return check_report();
+}
