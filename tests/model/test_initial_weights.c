@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The distribution of every initial parameter of a decoder, by its name, as docs/experiments.md and
+ * layer/sublayer.h say: Kolmogorov's statistic against the distribution function, mean, variance and fourth
+ * moment. Parameters, rows and seeds are independent of one another; encodings share the weights of a seed.
+ *
+ * Seeds are fixed, so nothing here is random: the bounds are five standard errors, and for Kolmogorov's
+ * statistic 2.4, which one draw in 50,000 exceeds.
+ */
+#include "model/decoder_parts.h"
+#include "support/check.h"
+#include "support/parameter_copy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WIDTH = 96,
+    HEADS = 4,
+    HEAD_DIM = 20,
+    KEY_VALUE_HEADS = 2,
+    HIDDEN = 160,
+    LAYERS = 3,
+    WORDS = 70,
+    PLACES = 50
+};
+static const double range = 0.03;
+
+struct wanted {
+    enum initialisation kind;
+    double scale; /* standard deviation, or bound of a uniform distribution */
+};
+
+static bool ends(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), tail = strlen(suffix);
+    return length >= tail && strcmp(name + length - tail, suffix) == 0;
+}
+
+/* Inputs of the linear layer that a parameter belongs to. */
+static double inputs_of(const char *name)
+{
+    if (strstr(name, "attention.output."))
+        return HEADS * HEAD_DIM;
+    return strstr(name, "feed_forward.down.") ? HIDDEN : WIDTH;
+}
+
+static struct wanted wanted_of(const char *name, bool pytorch)
+{
+    if (strstr(name, "norm."))
+        return (struct wanted){.kind = ends(name, ".weight") ? INITIAL_ONE : INITIAL_ZERO};
+    if (strncmp(name, "embedding.", 10) == 0)
+        return (struct wanted){.kind = INITIAL_NORMAL, .scale = pytorch ? 1.0 : range};
+    if (pytorch)
+        return (struct wanted){.kind = INITIAL_UNIFORM, .scale = 1.0 / sqrt(inputs_of(name))};
+    if (ends(name, ".bias"))
+        return (struct wanted){.kind = INITIAL_ZERO};
+    bool joins = strstr(name, "attention.output.") || strstr(name, "feed_forward.down.");
+    return (struct wanted){.kind = INITIAL_NORMAL, .scale = range / sqrt(joins ? 2.0 * LAYERS : 1.0)};
+}
+
+static int ascending(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The greatest distance between the distribution of z, which is sorted, and the wanted one, times
+ * sqrt(count). */
+static double kolmogorov(const double *z, int64_t count, bool uniform)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double share = uniform ? (z[i] + 1.0) / 2.0 : 0.5 * erfc(-z[i] / sqrt(2.0));
+        most = fmax(most, fmax(fabs(share - (double)i / (double)count),
+                               fabs(share - (double)(i + 1) / (double)count)));
+    }
+    return most * sqrt((double)count);
+}
+
+/* Moments of z, which are values over their scale. The variance of z^2 and z^4 follows from the eighth
+ * moment: 1/9 of a uniform distribution within 1, 105 of a normal one. */
+static void check_moments(const double *z, int64_t count, bool uniform)
+{
+    double mean = 0, square = 0, fourth = 0, n = (double)count;
+    for (int64_t i = 0; i < count; i++) {
+        mean += z[i] / n;
+        square += z[i] * z[i] / n;
+        fourth += z[i] * z[i] * z[i] * z[i] / n;
+    }
+    double second = uniform ? 1.0 / 3.0 : 1.0, kurtosis = uniform ? 1.0 / 5.0 : 3.0,
+           eighth = uniform ? 1.0 / 9.0 : 105.0;
+    CHECK_NEAR(mean, 0.0, 5.0 * sqrt(second / n));
+    CHECK_NEAR(square, second, 5.0 * sqrt((kurtosis - second * second) / n));
+    CHECK_NEAR(fourth, kurtosis, 5.0 * sqrt((eighth - kurtosis * kurtosis) / n));
+}
+
+static void check_parameter(const struct parameter *row, const float *value, bool pytorch)
+{
+    struct wanted wanted = wanted_of(row->name, pytorch);
+    int64_t count = parameter_elements(row);
+    double constant = wanted.kind == INITIAL_ONE;
+    if (wanted.kind == INITIAL_ZERO || wanted.kind == INITIAL_ONE) {
+        for (int64_t i = 0; i < count; i++)
+            CHECK_NEAR(value[i], constant, 0.0);
+        return;
+    }
+    double *z = malloc((size_t)count * sizeof *z);
+    for (int64_t i = 0; i < count; i++)
+        z[i] = (double)value[i] / wanted.scale;
+    bool uniform = wanted.kind == INITIAL_UNIFORM;
+    check_moments(z, count, uniform);
+    qsort(z, (size_t)count, sizeof *z, ascending);
+    CHECK_NEAR(kolmogorov(z, count, uniform), 0.0, 2.4);
+    if (uniform)
+        CHECK(z[0] >= -1.000001 && z[count - 1] <= 1.000001);
+    free(z);
+}
+
+/* The correlation of two series of zero mean, times sqrt(count): about normal if they are independent. */
+static double correlation(const float *a, const float *b, int64_t count)
+{
+    double product = 0, a_square = 0, b_square = 0;
+    for (int64_t i = 0; i < count; i++) {
+        product += (double)a[i] * (double)b[i];
+        a_square += (double)a[i] * (double)a[i];
+        b_square += (double)b[i] * (double)b[i];
+    }
+    return product / sqrt(a_square * b_square) * sqrt((double)count);
+}
+
+static bool is_random(const char *name, bool pytorch)
+{
+    enum initialisation kind = wanted_of(name, pytorch).kind;
+    return kind == INITIAL_NORMAL || kind == INITIAL_UNIFORM;
+}
+
+/* Rows and halves of a parameter, and parameters, are not copies of one another. */
+static void check_independence(const struct parameters *parameters, const float *values, bool pytorch)
+{
+    for (int i = 0; i < parameters->count; i++) {
+        const struct parameter *row = &parameters->rows[i];
+        const float *value = values + row->offset;
+        int64_t count = parameter_elements(row);
+        if (!is_random(row->name, pytorch))
+            continue;
+        const int64_t lags[] = {1, 2, 3, 4, row->columns ? row->columns : 8, count / 2};
+        for (int lag = 0; lag < 6; lag++) {
+            check_about("%s and itself %d further", row->name, (int)lags[lag]);
+            CHECK_NEAR(correlation(value, value + lags[lag], count - lags[lag]), 0.0, 5.0);
+        }
+        for (int j = 0; j < i; j++) {
+            const struct parameter *other = &parameters->rows[j];
+            int64_t fewer = count < parameter_elements(other) ? count : parameter_elements(other);
+            if (!is_random(other->name, pytorch))
+                continue;
+            check_about("%s and %s", row->name, other->name);
+            CHECK_NEAR(correlation(value, values + other->offset, fewer), 0.0, 5.0);
+        }
+    }
+}
+
+static struct decoder_config config_of(bool pytorch)
+{
+    struct decoder_config config;
+    decoder_config_default(&config);
+    config.position = POSITION_LEARNED;
+    config.vocab_size = WORDS;
+    config.max_position_embeddings = PLACES;
+    config.hidden_size = WIDTH;
+    config.num_attention_heads = HEADS;
+    config.num_key_value_heads = KEY_VALUE_HEADS;
+    config.head_dim = HEAD_DIM;
+    config.intermediate_size = HIDDEN;
+    config.num_hidden_layers = LAYERS;
+    config.initialisation = !pytorch;
+    config.initializer_range = range;
+    return config;
+}
+
+static struct decoder *create(const struct backend *backend, const struct decoder_config *config,
+                              uint64_t seed)
+{
+    const struct decoder_limits limits = {.batch = 1, .time = 8};
+    struct decoder *decoder = NULL;
+    rotary_error error = {0};
+    if (!CHECK_INT(decoder_create(&decoder, backend, config, limits, seed, &error), ROTARY_OK))
+        abort();
+    return decoder;
+}
+
+static void test_distributions(const struct backend *backend, bool pytorch)
+{
+    for (int variant = 0; variant < 3; variant++) {
+        struct decoder_config config = config_of(pytorch);
+        config.hidden_act = variant; /* the last one is gated: up has two matrices side by side */
+        config.tie_word_embeddings = variant == 1;
+        config.norm_position = variant == 1 ? NORM_POSITION_POST : NORM_POSITION_PRE;
+        struct decoder *decoder = create(backend, &config, 40 + (uint64_t)variant);
+        const struct parameters *parameters = &decoder->parameters;
+        float *values = parameter_copy(parameters, PARAMETER_VALUES);
+        for (int i = 0; i < parameters->count; i++) {
+            check_about("%s, variant %d", parameters->rows[i].name, variant);
+            check_parameter(&parameters->rows[i], values + parameters->rows[i].offset, pytorch);
+        }
+        check_independence(parameters, values, pytorch);
+        free(values);
+        decoder_destroy(decoder);
+    }
+    check_about("%s", "");
+}
+
+/* Seeds that differ in any of their bits give other weights, independent of each other. */
+static void test_seeds(const struct backend *backend, bool pytorch)
+{
+    static const uint64_t seeds[] = {1, 2, 1 + (1ull << 32), 1 + (1ull << 52)};
+    enum { SEEDS = sizeof seeds / sizeof *seeds };
+    struct decoder_config config = config_of(pytorch);
+    struct decoder *decoder[SEEDS];
+    float *values[SEEDS];
+    for (int s = 0; s < SEEDS; s++) {
+        decoder[s] = create(backend, &config, seeds[s]);
+        values[s] = parameter_copy(&decoder[s]->parameters, PARAMETER_VALUES);
+        for (int i = 0; i < decoder[s]->parameters.count; i++) {
+            const struct parameter *row = &decoder[s]->parameters.rows[i];
+            check_about("%s of two seeds", row->name);
+            for (int other = 0; other < s && is_random(row->name, pytorch); other++)
+                CHECK_NEAR(correlation(values[s] + row->offset, values[other] + row->offset,
+                                       parameter_elements(row)),
+                           0.0, 5.0);
+        }
+    }
+    for (int s = 0; s < SEEDS; s++) {
+        decoder_destroy(decoder[s]);
+        free(values[s]);
+    }
+    check_about("%s", "");
+}
+
+/* Every encoding has the same bits in the parameters that all of them have, wherever these are in the table.
+ */
+static void test_encodings(const struct backend *backend)
+{
+    struct decoder_config config = config_of(true);
+    struct decoder *learned = create(backend, &config, 9);
+    float *wanted = parameter_copy(&learned->parameters, PARAMETER_VALUES);
+    for (config.position = 0; position_names[config.position]; config.position++) {
+        struct decoder *decoder = create(backend, &config, 9);
+        const struct parameters *parameters = &decoder->parameters;
+        float *values = parameter_copy(parameters, PARAMETER_VALUES);
+        for (int i = 0; i < parameters->count; i++) {
+            const struct parameter *row = &parameters->rows[i];
+            int same = parameters_find(&learned->parameters, row->name);
+            check_about("%s of %s", row->name, position_names[config.position]);
+            if (CHECK(same >= 0))
+                CHECK(memcmp(values + row->offset, wanted + learned->parameters.rows[same].offset,
+                             (size_t)parameter_elements(row) * sizeof *values) == 0);
+        }
+        free(values);
+        decoder_destroy(decoder);
+    }
+    check_about("%s", "");
+    free(wanted);
+    decoder_destroy(learned);
+}
+
+int main(void)
+{
+    struct backend backend;
+    CHECK(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
+    for (int pytorch = 0; pytorch < 2; pytorch++) {
+        test_distributions(&backend, pytorch);
+        test_seeds(&backend, pytorch);
+    }
+    test_encodings(&backend);
+    backend_destroy(&backend);
+    return check_report();
+}
