@@ -88,6 +88,7 @@ static const struct change changes[] = {
     {.key = "evaluate_every", .value = "3", .no_effect = true},
     {.key = "checkpoint_every", .value = "3", .no_effect = true},
     {.key = "validation_sequences", .value = "3", .no_effect = true},
+    {.key = "primary_measure", .value = "validation_loss_area", .no_effect = true},
 };
 enum { CHANGES = sizeof changes / sizeof *changes };
 
