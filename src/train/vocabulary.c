@@ -7,10 +7,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static json_t *token_json(struct token_text text)
 {
-    json_t *string = json_stringn(text.bytes, (size_t)text.count);
+    bool has_zero = memchr(text.bytes, 0, (size_t)text.count) != NULL; /* which a reader of JSON may refuse */
+    json_t *string = has_zero ? NULL : json_stringn(text.bytes, (size_t)text.count);
     if (string)
         return string;
     json_t *bytes = json_array();

@@ -4,7 +4,7 @@
  * whoever reads a run without this program, and is checked when this program reads one.
  *
  *     "vocabulary": ["a", "b", ...]        the text of each token, in the order of their ids; a token that is
- *                                          not UTF-8 text is the list of its bytes
+ *                                          not UTF-8 text, or has a zero byte, is the list of its bytes
  *     "special_tokens": {"stop": 45, ...}  ids of padding, unknown, begin, end, and stop, which ends an
  *                                          answer; those that there are, absent if there is none
  */

@@ -223,6 +223,32 @@ static void test_resume(void)
     free(resumed);
 }
 
+/* The tokens of bytes that are no text of their own are lists of bytes in config.json. */
+static void test_vocabulary(void)
+{
+    struct run_config config, read;
+    lines_config(&config);
+    const char *folder = new_folder("vocabulary");
+    CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+    CHECK(run_read_config(folder, &read, NULL) == ROTARY_OK);
+    size_t count;
+    char *text = read_file(folder, "config.json", &count);
+    json_t *object = json_loads(text, 0, NULL);
+    const json_t *tokens = json_object_get(object, "vocabulary");
+    CHECK_INT((int64_t)json_array_size(tokens), config.model.vocab_size);
+    static const int lists[] = {0, 200};
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(json_integer_value(json_array_get(json_array_get(tokens, (size_t)lists[i]), 0)), lists[i]);
+    CHECK_TEXT(json_string_value(json_array_get(tokens, 'a')), "a");
+    const json_t *special = json_object_get(object, "special_tokens");
+    CHECK_INT((int64_t)json_object_size(special), 3);
+    CHECK_TEXT(json_string_value(
+                   json_array_get(tokens, (size_t)json_integer_value(json_object_get(special, "begin")))),
+               "<s>");
+    json_decref(object);
+    free(text);
+}
+
 /* The trainer's steps have the rows that the task has for them: its micro-batches are one step of an epoch.
  */
 static void test_steps(void)
@@ -256,6 +282,7 @@ int main(void)
     test_epochs();
     test_configuration();
     test_resume();
+    test_vocabulary();
     test_steps(); /* last: it may run threads */
     return check_report();
 }
