@@ -22,7 +22,8 @@ struct evaluate_options {
 #define MEMBER(member) offsetof(struct evaluate_options, member)
 static const struct setting evaluate_table[] = {
     {"--problems", SETTING_INTEGER, MEMBER(problems), .metavar = "N", .min = 1, .max = MAX_PROBLEMS,
-     .help = "problems to solve, at most those of the run's configuration (default: all of them)"},
+     .help = "problems to solve; more make the interval of the score narrower, and begin with the same ones "
+             "(default: those of the run's configuration)"},
     {"--show", SETTING_INTEGER, MEMBER(show), .metavar = "N", .min = 0, .max = MAX_PROBLEMS,
      .help = "show the first N problems with the model's answers (default: 0)"},
 };
@@ -38,18 +39,28 @@ static void print_samples(const struct evaluation *evaluation)
     }
 }
 
-static rotary_status print_result(const struct invocation *invocation, const struct run_config *config,
-                                  const struct evaluation *evaluation, rotary_error *error)
+/* What was scored, and on which data. */
+static json_t *result_json(const struct invocation *invocation, const struct loaded_model *model,
+                           uint64_t data_seed, const struct evaluation *evaluation)
 {
-    const char *position = position_names[config->model.position], *task = task_names[config->task.task];
+    const struct evaluate_options *options = invocation->options;
+    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:o}", "folder", invocation->operands.items[0],
+                     "checkpoint", checkpoint_names[options->checkpoint.value], "step",
+                     (json_int_t)model->step, "task", task_names[model->config.task.task], "position",
+                     position_names[model->config.model.position], "seed",
+                     (json_int_t)model->config.train.seed, "data_seed", (json_int_t)data_seed, "evaluation",
+                     result_evaluation_json(evaluation));
+}
+
+static rotary_status print_result(const struct invocation *invocation, const struct loaded_model *model,
+                                  uint64_t data_seed, const struct evaluation *evaluation,
+                                  rotary_error *error)
+{
     if (invocation->common.json)
-        return result_print_json(json_pack("{s:s, s:s, s:s, s:I, s:o}", "folder",
-                                           invocation->operands.items[0], "task", task, "position", position,
-                                           "seed", (json_int_t)config->train.seed, "evaluation",
-                                           result_evaluation_json(evaluation)),
-                                 error);
+        return result_print_json(result_json(invocation, model, data_seed, evaluation), error);
     print_samples(evaluation);
-    printf("%s, %s: ", task, position);
+    printf("%s, %s, step %lld: ", task_names[model->config.task.task],
+           position_names[model->config.model.position], (long long)model->step);
     result_print_evaluation(evaluation);
     return ROTARY_OK;
 }
@@ -65,7 +76,7 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
                                     .validation_sequences = model->config.train.validation_sequences,
                                     .temperature = (float)options->temperature.value};
     rotary_status status = evaluation_run(model->task, model->decoder, &how, evaluation, error);
-    return status == ROTARY_OK ? print_result(invocation, &model->config, evaluation, error) : status;
+    return status == ROTARY_OK ? print_result(invocation, model, how.seed, evaluation, error) : status;
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -95,7 +106,8 @@ const struct command command_evaluate = {
     .operands = "DIR",
     .summary = "scores a trained model on its task",
     .more = "DIR is a run's folder. Problems and validation sequences are those of the run's seed, which "
-            "were not trained on; --seed draws others.",
+            "were not trained on; --seed draws others. The interval is Wilson's: what other problems would "
+            "change, not what another seed of training would.",
     .example = "rotary evaluate runs/mine --show 5\n"
                "solves the problems and shows the first five with the model's answers",
     .shared = {{temperature_option, 1, MEMBER(temperature)}, {checkpoint_option, 1, MEMBER(checkpoint)}},

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "score/proportion.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,6 +40,13 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
         json_pack("{s:I, s:I, s:o, s:o, s:o}", "correct", (json_int_t)evaluation->correct, "problems",
                   (json_int_t)evaluation->problems, "loss", result_number(evaluation->loss), "accuracy",
                   result_number(evaluation->accuracy), "seconds", result_number(evaluation->seconds));
+    if (object && evaluation->problems > 0) {
+        const struct proportion_interval interval =
+            proportion_wilson(evaluation->correct, evaluation->problems);
+        json_object_set_new(
+            object, "interval",
+            json_pack("{s:f, s:f, s:f}", "level", 0.95, "low", interval.low, "high", interval.high));
+    }
     if (!object || evaluation->sample_count == 0)
         return object;
     json_t *samples = json_array();
@@ -54,10 +62,14 @@ json_t *result_evaluation_json(const struct evaluation *evaluation)
 
 void result_print_evaluation(const struct evaluation *evaluation)
 {
-    if (evaluation->problems > 0)
-        printf("%lld of %lld correct (%.1f%%), ", (long long)evaluation->correct,
-               (long long)evaluation->problems,
-               100.0 * (double)evaluation->correct / (double)evaluation->problems);
+    if (evaluation->problems > 0) {
+        const struct proportion_interval interval =
+            proportion_wilson(evaluation->correct, evaluation->problems);
+        printf("%lld of %lld correct (%.1f%%, 95%% interval %.1f to %.1f%%), ",
+               (long long)evaluation->correct, (long long)evaluation->problems,
+               100.0 * (double)evaluation->correct / (double)evaluation->problems, 100.0 * interval.low,
+               100.0 * interval.high);
+    }
     printf("validation loss %.4f, %.1f%% of tokens correct\n", evaluation->loss,
            100.0 * evaluation->accuracy);
 }

@@ -12,10 +12,11 @@
  * gives for a text that is not UTF-8. */
 ROTARY_CHECKED rotary_status result_print_json(json_t *object, rotary_error *error);
 
-/* {"correct", "problems", "loss", "accuracy", "seconds"} as in metrics.jsonl, and "samples" if there are any.
- */
+/* {"correct", "problems", "loss", "accuracy", "seconds"} as in metrics.jsonl, the "interval" of the share of
+ * correct answers if there are problems (proportion_wilson), and "samples" if there are any. */
 json_t *result_evaluation_json(const struct evaluation *evaluation);
-/* One line: "92 of 128 correct (71.9%), validation loss 0.3100, 93.0% of tokens correct". */
+/* One line: "92 of 128 correct (71.9%, 95% interval 63.5 to 78.9%), validation loss 0.3100, 93.0% of tokens
+ * correct". */
 void result_print_evaluation(const struct evaluation *evaluation);
 
 /* A number; null if it is infinite or NaN. */

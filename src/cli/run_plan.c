@@ -219,6 +219,7 @@ rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
     model->config = trained.config;
     model->decoder = trained.decoder;
     model->task = trained.task;
+    model->step = trained.step;
     return ROTARY_OK;
 }
 

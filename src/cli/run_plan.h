@@ -45,6 +45,7 @@ struct loaded_model {
     struct backend backend;
     struct decoder *decoder;
     struct task *task;
+    int64_t step; /* steps done; 0: the weights are the initial ones */
 };
 /* Loads a checkpoint of a run's folder, in the precision that it was trained in unless another is given. */
 ROTARY_CHECKED rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,

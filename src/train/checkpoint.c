@@ -518,7 +518,7 @@ static rotary_status fail_absent(const char *folder, enum checkpoint_kind kind, 
 
 rotary_status checkpoint_load_model(const char *folder, enum checkpoint_kind kind,
                                     const struct run_config *config, struct parameters *parameters,
-                                    rotary_error *error)
+                                    int64_t *step, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     rotary_status status =
@@ -528,11 +528,13 @@ rotary_status checkpoint_load_model(const char *folder, enum checkpoint_kind kin
     if (!file_exists(path))
         return fail_absent(folder, kind, error);
     struct safetensors *file;
-    struct checkpoint_best ignored;
-    status = open_kind(&file, path, kind, config, &ignored, error);
+    struct checkpoint_best read;
+    status = open_kind(&file, path, kind, config, &read, error);
     if (status != ROTARY_OK)
         return status;
     status = load_arrays(file, parameters, &values_array, 1, error);
     safetensors_close(file);
+    if (status == ROTARY_OK)
+        *step = read.step;
     return status;
 }

@@ -64,11 +64,12 @@ ROTARY_CHECKED rotary_status checkpoint_read_best(const char *folder, const stru
 
 enum checkpoint_kind { CHECKPOINT_LAST, CHECKPOINT_BEST };
 extern const char *const checkpoint_names[]; /* NULL-terminated, in the order of checkpoint_kind */
-/* Copies the values alone, for inference. `config` must be the configuration of the run. A folder without
- * such a checkpoint is ROTARY_INVALID_ARGUMENT; a file of the other kind under its name is ROTARY_BAD_FILE.
- * Changes nothing in the folder. */
+/* Copies the values alone, for inference, and sets *step to the steps they were trained for. `config` must be
+ * the configuration of the run. A folder without such a checkpoint is ROTARY_INVALID_ARGUMENT; a file of the
+ * other kind under its name is ROTARY_BAD_FILE. Changes nothing in the folder. */
 ROTARY_CHECKED rotary_status checkpoint_load_model(const char *folder, enum checkpoint_kind kind,
                                                    const struct run_config *config,
-                                                   struct parameters *parameters, rotary_error *error);
+                                                   struct parameters *parameters, int64_t *step,
+                                                   rotary_error *error);
 
 #endif

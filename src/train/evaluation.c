@@ -148,9 +148,7 @@ rotary_status evaluation_run(const struct task *task, struct decoder *decoder,
         .batch_sequences = config->validation_sequences < max ? config->validation_sequences : max};
     if (task_has_problems(task)) {
         workspace.size = task_problem_size(task);
-        result.problems = config->problems < task_configuration(task)->problems
-                              ? config->problems
-                              : task_configuration(task)->problems;
+        result.problems = config->problems;
         result.sample_count =
             evaluation->sample_count < result.problems ? evaluation->sample_count : result.problems;
     }

@@ -28,7 +28,7 @@ struct evaluation {
 };
 struct evaluation_config {
     uint64_t seed;
-    int64_t problems;               /* evaluated: at most task_config.problems */
+    int64_t problems;               /* evaluated: the first so many of the seed, where the task has any */
     int64_t validation_sequences;   /* sequences of the validation loss */
     float temperature;              /* 0: greedy */
     const atomic_bool *interrupted; /* once true, the evaluation ends with ROTARY_INTERRUPTED; may be NULL */

@@ -6,24 +6,25 @@
 #include "train/memory.h"
 #include "train/train.h"
 
-static rotary_status create_model(const struct train_load_call *call, const struct run_config *config,
-                                  struct decoder **decoder, rotary_error *error)
+static rotary_status create_model(const struct train_load_call *call, struct trained_model *model,
+                                  rotary_error *error)
 {
     const struct backend *backend = call->backend;
+    const struct run_config *config = &model->config;
     struct decoder_limits limits = call->limits;
     size_t bytes;
     rotary_status status = decoder_bytes(backend, &config->model, limits, &bytes, error);
     if (status == ROTARY_OK)
         status = memory_check(bytes, "the model", error);
     if (status == ROTARY_OK)
-        status =
-            decoder_create(decoder, backend, &config->model, limits, (uint64_t)config->train.seed, error);
+        status = decoder_create(&model->decoder, backend, &config->model, limits,
+                                (uint64_t)config->train.seed, error);
     if (status != ROTARY_OK)
         return status;
-    status =
-        checkpoint_load_model(call->folder, call->checkpoint, config, decoder_parameters(*decoder), error);
+    status = checkpoint_load_model(call->folder, call->checkpoint, config, decoder_parameters(model->decoder),
+                                   &model->step, error);
     if (status != ROTARY_OK)
-        decoder_destroy(*decoder);
+        decoder_destroy(model->decoder);
     return status;
 }
 
@@ -35,7 +36,7 @@ rotary_status train_load(const struct train_load_call *call, struct trained_mode
         status = task_create(&loaded.task, &loaded.config.task, error);
     if (status != ROTARY_OK)
         return status;
-    status = create_model(call, &loaded.config, &loaded.decoder, error);
+    status = create_model(call, &loaded, error);
     if (status == ROTARY_OK)
         *model = loaded;
     else

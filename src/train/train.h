@@ -67,6 +67,7 @@ struct trained_model {
     struct run_config config;
     struct decoder *decoder;
     struct task *task;
+    int64_t step; /* steps done; 0: the weights are the initial ones */
 };
 struct train_load_call {
     const char *folder;

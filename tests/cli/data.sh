@@ -35,6 +35,26 @@
     grep -q '^rotary: the linear schedule is shortened: it ends at step 2 instead of step 600$' err ||
         complain "a schedule cut short is not said"
 }
+# More problems than the run's configuration has begin with the same ones.
+does 0 evaluate whole --json --show 9
+has evaluation.problems 4
+has checkpoint '"last"'
+has step 4
+has data_seed 3
+has evaluation.interval.low 0.0
+has evaluation.interval.high 0.489890836454597
+does 0 evaluate whole --show 4 --temperature 2
+grep '?s=' out >few
+does 0 evaluate whole --show 9 --temperature 2 --problems 9
+says "index, roper, step 4: 0 of 9 correct (0.0%, 95% interval 0.0 to 29.9%), "
+grep '?s=' out | head -n 4 | cmp - few || complain "the first problems or their answers depend on the number of problems"
+[ "$(grep -c '?s=' out)" = 9 ] || complain "not nine problems"
+does 0 evaluate whole --checkpoint best --problems 300 --seed 5 --json
+has checkpoint '"best"'
+has evaluation.problems 300
+has seed 3
+has data_seed 5
+
 # Label smoothing changes the gradient; a loss that is logged leaves it out.
 # shellcheck disable=SC2086
 {

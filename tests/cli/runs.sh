@@ -78,7 +78,7 @@ done
 
 # What can be done with a run.
 does 0 evaluate run
-says "index, roper: "
+says "index, roper, step 5: "
 does 0 evaluate run --show 2
 [ "$(grep -c "^wrong  ?s='.*  wanted '" out)" = 2 ] || complain "not two problems with their answers"
 does 0 evaluate run --json --show 2 --problems 3

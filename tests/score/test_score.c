@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scores, against cases worked out by hand.
+ * Scores, against cases worked out by hand, and intervals against those of SciPy (binomtest).
  */
 #include "score/exact_match.h"
+#include "score/proportion.h"
 #include "score/token_scores.h"
 #include "support/check.h"
 
@@ -53,8 +54,35 @@ static void test_token_scores(void)
     CHECK(isinf(token_scores((struct token_sums){INFINITY, 2, 0}).loss));
 }
 
+static void test_wilson(void)
+{
+    static const struct {
+        int64_t correct, count;
+        double low, high;
+    } cases[] = {
+        {8, 10, 0.490162471536642, 0.943317848545625},
+        {0, 10, 0, 0.277532799862889},
+        {10, 10, 0.722467200137111, 1},
+        {127, 128, 0.957073740561139, 0.998619568107126},
+        {128, 128, 0.970863043726492, 1},
+        {62, 128, 0.399522980259696, 0.570137549623852},
+        {1, 1, 0.206549314377237, 1},
+        {0, 1, 0, 0.793450685622763},
+        {65000, 65536, 0.991102327656184, 0.992482596645217},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        check_about("%lld of %lld", (long long)cases[i].correct, (long long)cases[i].count);
+        struct proportion_interval interval = proportion_wilson(cases[i].correct, cases[i].count);
+        CHECK_NEAR(interval.low, cases[i].low, 1e-12);
+        CHECK_NEAR(interval.high, cases[i].high, 1e-12);
+    }
+    check_about("%s", "");
+    CHECK(isnan(proportion_wilson(0, 0).low) && isnan(proportion_wilson(0, 0).high));
+}
+
 int main(void)
 {
+    test_wilson();
     test_exact_match();
     test_token_scores();
     return check_report();

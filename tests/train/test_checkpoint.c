@@ -320,10 +320,12 @@ static void test_other_model(void)
     struct parameters parameters, written;
     make_parameters(&parameters, 0);
     make_parameters(&written, 5);
-    CHECK(checkpoint_load_model(folder, CHECKPOINT_LAST, &config, &parameters, NULL) == ROTARY_OK);
+    int64_t step = -1;
+    CHECK(checkpoint_load_model(folder, CHECKPOINT_LAST, &config, &parameters, &step, NULL) == ROTARY_OK);
+    CHECK_INT(step, 5);
     CHECK(parameter_same(&parameters, &written, PARAMETER_VALUES));
     rotary_error error = {0};
-    CHECK_INT(checkpoint_load_model(next_folder(), CHECKPOINT_LAST, &config, &parameters, &error),
+    CHECK_INT(checkpoint_load_model(next_folder(), CHECKPOINT_LAST, &config, &parameters, &step, &error),
               ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "holds no trained model yet") != NULL);
     parameters_free(&parameters);

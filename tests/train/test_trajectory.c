@@ -139,7 +139,7 @@ static void check_evaluations(const struct golden_run *golden, const struct run_
     for (int sampled = 0; sampled < 2; sampled++) {
         check_about("%s", sampled ? "sampled" : "greedy");
         const struct evaluation_config how = {.seed = sampled ? SAMPLED_SEED : (uint64_t)config->train.seed,
-                                              .problems = MAX_PROBLEMS,
+                                              .problems = model.config.task.problems,
                                               .validation_sequences = config->train.validation_sequences,
                                               .temperature = sampled ? sampled_temperature : 0.0f};
         struct evaluation evaluation = {.sample_count = MAX_PROBLEMS, .samples = samples};
