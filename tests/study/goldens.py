@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes goldens.h: statistics by numpy, tests and intervals by scipy, Holm's correction by statsmodels.
+"""Makes goldens.h: statistics by numpy; tests, intervals and power by scipy; Holm's correction by statsmodels.
 
     python3 goldens.py > goldens.h
 """
@@ -8,6 +8,7 @@ import numpy
 import scipy.stats
 import statsmodels
 import statsmodels.stats.multitest
+import statsmodels.stats.power
 
 CASES = [
     [59.375, 84.375, 77.34375],
@@ -33,6 +34,9 @@ HOLM = [
     [0.5, 0.0001, 0.02, 0.02, 0.3, 0.009],
     [1.0, 1.0, 0.6],
 ]
+POWER = [(0, 5, 0.05), (0.62, 5, 0.05), (0.62, 23, 0.05), (-1, 10, 0.05), (3, 3, 0.05), (1, 2, 0.05), (0.2, 200, 0.05),
+         (0.8, 12, 0.05 / 3), (0.05, 3000, 0.01), (2.5, 4, 0.001)]
+PAIRS = [(0.62, 0.8, 0.05), (1, 0.8, 0.05), (0.1, 0.8, 0.05), (0.5, 0.9, 0.05 / 3), (2, 0.8, 0.05), (0.02, 0.8, 0.05)]
 
 
 def numbers(values):
@@ -89,6 +93,27 @@ def holm():
     print("};")
 
 
+def power():
+    print("static const struct power_golden {")
+    print("    double effect;")
+    print("    int pairs;")
+    print("    double alpha, power;")
+    print("} power_goldens[] = {")
+    for effect, pairs, alpha in POWER:
+        freedom, shift = pairs - 1, effect * pairs**0.5
+        t = scipy.stats.t.ppf(1 - alpha / 2, freedom)
+        found = scipy.stats.nct.sf(t, freedom, shift) + scipy.stats.nct.cdf(-t, freedom, shift)
+        print("    {%r, %d, %r, %r}," % (float(effect), pairs, float(alpha), float(found)))
+    print("};")
+    print("static const struct pairs_golden {")
+    print("    double effect, power, alpha, pairs; /* a fraction of a pair: the next whole number is needed */")
+    print("} pairs_goldens[] = {")
+    for effect, wanted, alpha in PAIRS:
+        pairs = statsmodels.stats.power.TTestPower().solve_power(effect, None, alpha, wanted)
+        print("    {%r, %r, %r, %r}," % (float(effect), wanted, float(alpha), float(numpy.squeeze(pairs))))
+    print("};")
+
+
 print("/* SPDX-License-Identifier: Apache-2.0")
 print(" *")
 print(" * Made by goldens.py with numpy %s, scipy %s and statsmodels %s. Do not edit. */" % (
@@ -96,3 +121,4 @@ print(" * Made by goldens.py with numpy %s, scipy %s and statsmodels %s. Do not 
 statistics()
 student()
 holm()
+power()

@@ -197,6 +197,31 @@ static void check_reached(void)
     CHECK(isnan(reached.median));
 }
 
+static void check_restricted(void)
+{
+    check_about("restricted times");
+    enum { PAIRS = 5, HORIZON = 600 };
+    const int64_t steps[PAIRS] = {300, 350, NOT_REACHED, NOT_REACHED, 600},
+                  baseline[PAIRS] = {500, NOT_REACHED, NOT_REACHED, 450, 650};
+    const double wanted[PAIRS] = {-200, -250, 0, 150, 0};
+    double differences[PAIRS];
+    for (int i = 0; i < PAIRS; i++) {
+        differences[i] =
+            statistics_restricted_time(steps[i], HORIZON) - statistics_restricted_time(baseline[i], HORIZON);
+        CHECK_NEAR(differences[i], wanted[i], 0);
+    }
+    struct censored censored = statistics_censored(steps, baseline, PAIRS, HORIZON);
+    CHECK_INT(censored.one, 3);
+    CHECK_INT(censored.both, 1);
+
+    check_about("no run got there");
+    for (int i = 0; i < PAIRS; i++)
+        differences[i] = statistics_restricted_time(NOT_REACHED, HORIZON) -
+                         statistics_restricted_time(HORIZON + 1, HORIZON);
+    struct paired_difference difference = statistics_paired(differences, PAIRS);
+    CHECK(statistics_verdict(&difference, LOWER_IS_BETTER) == VERDICT_NO_SPREAD);
+}
+
 int main(void)
 {
     check_goldens();
@@ -205,5 +230,6 @@ int main(void)
     check_noise();
     check_coverage();
     check_reached();
+    check_restricted();
     return check_report();
 }
