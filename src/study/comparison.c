@@ -2,12 +2,14 @@
 #include "study/comparison.h"
 
 #include "base/fail.h"
+#include "study/binomial.h"
+#include "study/holm.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double ninety_percent = 0.9;
+static const double ninety_percent = 0.9, alpha = 0.05;
 
 int comparison_find(const struct comparison *comparison, const char *name)
 {
@@ -138,6 +140,38 @@ static rotary_status summarize(struct comparison_arm *arm, const struct record *
 
 /* ---- contrasts ---- */
 
+/* Exact match of two runs. */
+static struct exact_match_pair scores_of(const struct comparison *comparison,
+                                         const struct contrast_pair *pair)
+{
+    const struct record_evaluation *arm = record_last_evaluation(&comparison->records[pair->arm]),
+                                   *baseline = record_last_evaluation(&comparison->records[pair->baseline]);
+    return (struct exact_match_pair){
+        .correct = arm->correct, .baseline_correct = baseline->correct, .problems = comparison->problems};
+}
+
+static rotary_status add_noise(struct contrast *contrast, const struct comparison *comparison,
+                               rotary_error *error)
+{
+    if (!comparison->has_problems || contrast->pair_count == 0)
+        return ROTARY_OK;
+    struct exact_match_pair *scores = malloc((size_t)contrast->pair_count * sizeof *scores);
+    if (!scores)
+        return no_memory(error);
+    for (int i = 0; i < contrast->pair_count; i++)
+        scores[i] = scores_of(comparison, &contrast->pairs[i]);
+    statistics_add_noise(&contrast->difference[MEASURE_EXACT_MATCH],
+                         exact_match_noise(scores, contrast->pair_count));
+    free(scores);
+    return ROTARY_OK;
+}
+
+static bool never_reached(const struct record *record)
+{
+    return record_steps_to(record, ninety_percent) == NOT_REACHED;
+}
+
+/* Finds the pairs and their differences. */
 static rotary_status compare_arms(struct contrast *contrast, const struct comparison *comparison,
                                   rotary_error *error)
 {
@@ -151,7 +185,7 @@ static rotary_status compare_arms(struct contrast *contrast, const struct compar
         contrast->differences[measure] = block + (size_t)measure * room;
     contrast->pairs = (struct contrast_pair *)(block + MEASURES * room);
     int pairs = 0;
-    for (int i = 0; i < arm->run_count; i++)
+    for (int i = 0; i < arm->run_count && !comparison->unlike; i++)
         for (int j = 0; j < baseline->run_count; j++) {
             int64_t seed = comparison->records[arm->runs[i]].seed;
             if (seed != comparison->records[baseline->runs[j]].seed)
@@ -163,9 +197,62 @@ static rotary_status compare_arms(struct contrast *contrast, const struct compar
                 (struct contrast_pair){.seed = seed, .arm = arm->runs[i], .baseline = baseline->runs[j]};
         }
     contrast->pair_count = pairs;
+    for (int i = 0; i < pairs; i++)
+        contrast->censored += never_reached(&comparison->records[contrast->pairs[i].arm]) ||
+                              never_reached(&comparison->records[contrast->pairs[i].baseline]);
     for (int measure = 0; measure < MEASURES; measure++)
         contrast->difference[measure] = statistics_paired(contrast->differences[measure], pairs);
+    return add_noise(contrast, comparison, error);
+}
+
+/* The primary measure is tested once for every contrast: sets the level of each interval by Holm's
+ * correction. What too few pairs give is no test, but counts as one. */
+static rotary_status correct_contrasts(struct comparison *comparison, rotary_error *error)
+{
+    size_t count = (size_t)comparison->contrast_count, room = count + 1;
+    double *p = malloc(2 * room * sizeof *p);
+    struct holm *holm = malloc(room * sizeof *holm);
+    if (!p || !holm) {
+        free(p);
+        free(holm);
+        return no_memory(error);
+    }
+    double *sign_flip_p = p + room;
+    for (size_t i = 0; i < count; i++) {
+        const struct paired_difference *difference =
+            &comparison->contrasts[i].difference[comparison->measures[0]];
+        p[i] = difference->count < ENOUGH_PAIRS ? (double)NAN : difference->t_test_p;
+        sign_flip_p[i] = difference->sign_flip_p;
+    }
+    holm_correct(holm, p, (int)count, alpha);
+    for (size_t i = 0; i < count; i++)
+        statistics_set_level(&comparison->contrasts[i].difference[comparison->measures[0]], holm[i].level);
+    holm_correct(holm, sign_flip_p, (int)count, alpha);
+    for (size_t i = 0; i < count; i++)
+        comparison->contrasts[i].adjusted_p = holm[i].adjusted_p;
+    free(holm);
+    free(p);
     return ROTARY_OK;
+}
+
+int comparison_seen_before(const struct comparison *comparison)
+{
+    int seeds = 0;
+    for (int i = 0; i < comparison->arm_count; i++) {
+        const struct comparison_arm *arm = &comparison->arms[i];
+        int finished = arm->run_count + arm->diverged_count;
+        seeds = finished > seeds ? finished : seeds;
+    }
+    for (int i = 0; comparison->looks && i < comparison->looks->count; i++)
+        if (comparison->looks->seeds[i] < seeds)
+            return comparison->looks->seeds[i];
+    return 0;
+}
+
+enum verdict comparison_decide(const struct comparison *comparison, const struct contrast *contrast)
+{
+    enum measure primary = comparison->measures[0];
+    return statistics_verdict(&contrast->difference[primary], measure_descriptions[primary].better);
 }
 
 static rotary_status contrast_arms(struct comparison *comparison, bool all_pairs, rotary_error *error)
@@ -182,7 +269,7 @@ static rotary_status contrast_arms(struct comparison *comparison, bool all_pairs
             contrast->baseline = baseline;
             status = compare_arms(contrast, comparison, error);
         }
-    return status;
+    return status == ROTARY_OK ? correct_contrasts(comparison, error) : status;
 }
 
 static rotary_status fill(struct comparison *comparison, const struct comparison_request *request,
@@ -224,6 +311,9 @@ rotary_status comparison_create(struct comparison **comparison, const struct com
         return no_memory(error);
     }
     created->records = request->records;
+    created->varied = request->varied ? request->varied : "position";
+    created->unlike = request->unlike;
+    created->looks = request->looks;
     rotary_status status = fill(created, request, error);
     if (status != ROTARY_OK) {
         comparison_destroy(created);

@@ -38,11 +38,25 @@ struct contrast {
     int pair_count;
     struct contrast_pair *pairs;   /* by seed */
     double *differences[MEASURES]; /* of each pair. differences[0] owns the memory of all arrays here. */
+    /* The primary measure's interval has the level of Holm's correction for all contrasts of the comparison
+     * (holm.h, from the t tests), that of the others 95%. Exact match has its binomial noise (binomial.h). */
     struct paired_difference difference[MEASURES];
+    double adjusted_p; /* the primary measure's sign_flip_p, corrected by Holm for all contrasts */
+    int censored;      /* pairs of which a run, or both, never had 90% exact match */
+};
+
+/* The results may have been seen before there were as many runs as now. Who goes on until a difference shows
+ * finds one too often, unless the test allows for it (sequential.h). */
+struct looks {
+    const int *seeds; /* of each time that results were shown, in order: seeds of every arm then */
+    int count;
 };
 
 struct comparison {
     const struct record *records; /* borrowed */
+    const char *varied;           /* "position": the keys whose values are compared; borrowed */
+    const char *unlike;           /* as requested; borrowed */
+    const struct looks *looks;    /* as requested; borrowed */
     struct comparison_arm *arms;  /* the first is the baseline of those that follow */
     int arm_count;
     struct contrast
@@ -59,11 +73,15 @@ struct comparison {
 };
 
 struct comparison_request {
-    const struct record *records; /* of one task; they live as long as the comparison */
+    const struct record *records; /* of one task; they live as long as the comparison, as do all texts */
     int record_count;
     const char *const *arms; /* names in their order, the baseline first; NULL: in order of appearance */
     int arm_count;
     bool all_pairs;
+    const char *varied; /* the keys whose values are compared, "norm, value_fraction"; NULL: "position" */
+    const char *unlike; /* what else the runs differ in, as a sentence without its full stop. Then nothing is
+                           paired, and there is no verdict. NULL: nothing */
+    const struct looks *looks; /* NULL: none */
 };
 
 /* Groups the records by record.arm. Two finished records of the same arm and seed are
@@ -71,6 +89,11 @@ struct comparison_request {
 ROTARY_CHECKED rotary_status comparison_create(struct comparison **comparison,
                                                const struct comparison_request *request, rotary_error *error);
 void comparison_destroy(struct comparison *comparison);
+
+/* The number of seeds at the first look that saw fewer than are finished now; 0 if there was none. */
+int comparison_seen_before(const struct comparison *comparison);
+/* What the primary measure shows. */
+enum verdict comparison_decide(const struct comparison *comparison, const struct contrast *contrast);
 
 /* The index of the arm of that name; -1 if there is none. */
 int comparison_find(const struct comparison *comparison, const char *name);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/made_runs.h"
+
+#include "support/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *must(void *memory)
+{
+    if (memory)
+        return memory;
+    perror("made_runs");
+    exit(1);
+}
+
+/* How far a run is from its end at an evaluation, from 1 to 0. The last evaluation but one is better than the
+ * last. */
+static double distance_at(int evaluation)
+{
+    return evaluation == MADE_EVALUATIONS - 2
+               ? -0.05
+               : (MADE_EVALUATIONS - 1 - evaluation) / (MADE_EVALUATIONS - 1.0);
+}
+
+static void add_evaluations(struct record *record, const struct made_run *run, int at)
+{
+    record->evaluations = must(calloc(MADE_EVALUATIONS, sizeof *record->evaluations));
+    for (int i = 0; i < MADE_EVALUATIONS; i++) {
+        int64_t step = MADE_STEPS * (i + 1) / MADE_EVALUATIONS;
+        if (step > record->done)
+            break;
+        double distance = distance_at(i);
+        double correct = (double)run->correct - distance * (0.9 - 0.01 * at) * (double)run->correct;
+        record->evaluations[record->evaluation_count++] =
+            (struct record_evaluation){.step = step,
+                                       .correct = (int64_t)fmin(floor(correct), (double)run->problems),
+                                       .problems = run->problems,
+                                       .loss = run->loss + distance * (1 + 0.07 * at)};
+    }
+}
+
+static void add_points(struct record *record, const struct made_run *run, int at)
+{
+    record->points = must(calloc(MADE_POINTS, sizeof *record->points));
+    for (int i = 0; i < MADE_POINTS; i++) {
+        int64_t step = MADE_STEPS * (i + 1) / MADE_POINTS;
+        if (step <= record->done)
+            record->points[record->point_count++] =
+                (struct record_point){.step = step, .loss = run->loss + (1 + 0.03 * at) / (1 + i)};
+    }
+}
+
+/* What the model answered says whose answer it is. */
+static void add_samples(struct record *record, const struct made_run *run)
+{
+    record->samples = must(calloc(MADE_SAMPLES, sizeof *record->samples));
+    record->sample_lines = json_array();
+    for (int i = 0; i < MADE_SAMPLES; i++) {
+        char generated[128], prompt[32];
+        snprintf(generated, sizeof generated, "%s's answer %d from seed %d", run->arm, i, (int)run->seed);
+        snprintf(prompt, sizeof prompt, "problem %d", i);
+        json_t *texts = json_pack("[s, s]", generated, prompt);
+        json_array_append_new(record->sample_lines, texts);
+        record->samples[record->sample_count++] =
+            (struct record_sample){.prompt = json_string_value(json_array_get(texts, 1)),
+                                   .answer = "reference",
+                                   .generated = json_string_value(json_array_get(texts, 0)),
+                                   .correct = i % 2 == 0};
+    }
+}
+
+static void make(struct record *record, const struct made_run *run, int at, const char *primary_measure)
+{
+    char folder[128];
+    snprintf(folder, sizeof folder, "made/%s-%d", run->arm, (int)run->seed);
+    *record = (struct record){.folder = must(strdup(folder)),
+                              .arm = must(strdup(run->arm)),
+                              .seed = run->seed,
+                              .steps = MADE_STEPS,
+                              .done = run->diverged ? run->diverged
+                                      : run->done   ? run->done
+                                                    : MADE_STEPS,
+                              .diverged = run->diverged};
+    record->config =
+        must(json_pack("{s:s, s:s, s:I, s:i}", "task", run->problems ? "index" : "prefix", "position",
+                       run->arm, "seed", (json_int_t)run->seed, "steps", (int)MADE_STEPS));
+    if (primary_measure)
+        json_object_set_new(record->config, "primary_measure", json_string(primary_measure));
+    record->task = json_string_value(json_object_get(record->config, "task"));
+    record->position = json_string_value(json_object_get(record->config, "position"));
+    add_evaluations(record, run, at);
+    add_points(record, run, at);
+    if (run->problems)
+        add_samples(record, run);
+}
+
+void made_collection(struct collection *collection, const struct made_run *runs, int count,
+                     const char *primary_measure, struct comparison_request request)
+{
+    rotary_error error = {0};
+    *collection = (struct collection){.record_count = count, .planned = count};
+    collection->records = must(calloc((size_t)count + 1, sizeof *collection->records));
+    for (int i = 0; i < count; i++)
+        make(&collection->records[i], &runs[i], i, primary_measure);
+    request.records = collection->records;
+    request.record_count = count;
+    if (CHECK_INT(comparison_create(&collection->comparison, &request, &error), ROTARY_OK))
+        return;
+    printf("    %s\n", error.message);
+    exit(1);
+}

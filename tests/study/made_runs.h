@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs made of given numbers, in memory. Their last evaluation is not their best, and their curves are all
+ * different, so that a test sees which number was taken.
+ */
+#ifndef TESTS_STUDY_MADE_RUNS_H
+#define TESTS_STUDY_MADE_RUNS_H
+
+#include "study/collection.h"
+
+enum { MADE_STEPS = 600, MADE_EVALUATIONS = 6, MADE_POINTS = 30, MADE_SAMPLES = 2 };
+
+struct made_run {
+    const char *arm;
+    int64_t seed;
+    double loss;               /* at the last evaluation */
+    int64_t correct, problems; /* at the last evaluation; problems 0: the task has none */
+    int64_t done;              /* 0: finished; else the last step of an unfinished run */
+    int64_t diverged;          /* 0: it did not */
+};
+
+/* Makes records of the runs, in their order, and compares them; the request's records are set. The measure is
+ * the primary one declared; NULL: none is declared. The caller frees the collection. */
+void made_collection(struct collection *collection, const struct made_run *runs, int count,
+                     const char *primary_measure, struct comparison_request request);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a comparison makes of its runs: which evaluation counts, which runs are pairs, how contrasts are
+ * corrected, and what decides.
+ */
+#include "study/made_runs.h"
+#include "support/check.h"
+
+#include <math.h>
+
+/* RoPER loses in exact match and gains in loss. The third arm has a seed more. */
+static const struct made_run runs[] = {
+    {"rope", 1, 1.31, 110, 128, 0, 0}, {"roper", 1, 0.82, 85, 128, 0, 0},  {"none", 1, 2.0, 40, 128, 0, 0},
+    {"rope", 2, 1.22, 121, 128, 0, 0}, {"roper", 2, 0.61, 101, 128, 0, 0}, {"none", 2, 2.2, 31, 128, 0, 0},
+    {"rope", 3, 1.43, 117, 128, 0, 0}, {"roper", 3, 0.77, 104, 128, 0, 0}, {"none", 3, 2.5, 36, 128, 0, 0},
+    {"none", 4, 2.4, 12, 128, 0, 0},   {"roper", 5, 0.79, 119, 128, 0, 0}, {"rope", 5, 1.36, 125, 128, 0, 0},
+    {"none", 5, 2.3, 55, 128, 0, 0},
+};
+enum { RUNS = sizeof runs / sizeof runs[0], PAIRS = 4 };
+static const int64_t seeds[PAIRS] = {1, 2, 3, 5};
+
+static void check_pairs(const struct comparison *comparison)
+{
+    check_about("pairs");
+    CHECK_INT(comparison->contrast_count, 2);
+    const struct contrast *contrast = &comparison->contrasts[0];
+    CHECK_INT(contrast->pair_count, PAIRS);
+    static const double losses[PAIRS] = {0.82 - 1.31, 0.61 - 1.22, 0.77 - 1.43, 0.79 - 1.36};
+    static const double correct[PAIRS] = {85 - 110, 101 - 121, 104 - 117, 119 - 125};
+    for (int i = 0; i < PAIRS; i++) {
+        CHECK_INT(contrast->pairs[i].seed, seeds[i]);
+        CHECK_TEXT(comparison->records[contrast->pairs[i].arm].arm, "roper");
+        CHECK_TEXT(comparison->records[contrast->pairs[i].baseline].arm, "rope");
+        CHECK_INT(comparison->records[contrast->pairs[i].arm].seed, seeds[i]);
+        CHECK_INT(comparison->records[contrast->pairs[i].baseline].seed, seeds[i]);
+        CHECK_NEAR(contrast->differences[MEASURE_VALIDATION_LOSS][i], losses[i], 1e-12);
+        CHECK_NEAR(contrast->differences[MEASURE_EXACT_MATCH][i], correct[i] / 1.28, 1e-12);
+    }
+    CHECK_INT(comparison->arms[2].run_count, 5);
+}
+
+/* Two contrasts: the one with the smaller p value at 97.5%, the other at 95%. Quantiles of Student's t with
+ * three degrees of freedom are from tables. */
+static void check_levels(void)
+{
+    check_about("levels of two contrasts");
+    struct collection collection;
+    made_collection(&collection, runs, RUNS, "validation_loss", (struct comparison_request){0});
+    const struct comparison *comparison = collection.comparison;
+    CHECK_INT(comparison->measures[0], MEASURE_VALIDATION_LOSS);
+    const double t975 = 4.1765, t95 = 3.1824;
+    double p[2], wanted[2];
+    for (int i = 0; i < 2; i++)
+        p[i] = comparison->contrasts[i].difference[MEASURE_VALIDATION_LOSS].t_test_p;
+    wanted[0] = p[0] < p[1] ? t975 : t95;
+    wanted[1] = p[0] < p[1] ? t95 : t975;
+    for (int i = 0; i < 2; i++) {
+        const struct contrast *contrast = &comparison->contrasts[i];
+        const struct paired_difference *difference = &contrast->difference[MEASURE_VALIDATION_LOSS];
+        CHECK_NEAR(difference->high - difference->mean, wanted[i] * difference->error,
+                   1e-3 * difference->error);
+        CHECK_NEAR(difference->level, wanted[i] == t975 ? 0.975 : 0.95, 1e-12);
+        CHECK_NEAR(difference->sign_flip_p, 0.125, 1e-12);
+        CHECK_NEAR(contrast->adjusted_p, 0.25, 1e-12);
+        difference = &contrast->difference[MEASURE_STEPS_TO_90]; /* not primary */
+        CHECK_NEAR(difference->level, 0.95, 1e-12);
+    }
+    CHECK_INT(comparison_decide(comparison, &comparison->contrasts[0]), VERDICT_BETTER);
+    CHECK_INT(comparison_decide(comparison, &comparison->contrasts[1]), VERDICT_WORSE);
+    collection_free(&collection);
+
+    check_about("all pairs");
+    made_collection(&collection, runs, RUNS, "validation_loss",
+                    (struct comparison_request){.all_pairs = true});
+    comparison = collection.comparison;
+    CHECK_INT(comparison->contrast_count, 3);
+    CHECK_INT(comparison->contrasts[2].arm, 2);
+    CHECK_INT(comparison->contrasts[2].baseline, 1);
+    double largest = 0;
+    for (int i = 0; i < 3; i++)
+        largest = fmax(largest, comparison->contrasts[i].difference[MEASURE_VALIDATION_LOSS].level);
+    CHECK_NEAR(largest, 1 - 0.05 / 3, 1e-12);
+    CHECK_NEAR(comparison->contrasts[2].adjusted_p, 3 * 0.125, 1e-12);
+    CHECK_NEAR(comparison->contrasts[2].differences[MEASURE_VALIDATION_LOSS][0], 2.0 - 0.82, 1e-12);
+    collection_free(&collection);
+}
+
+/* The primary measure decides alone: RoPER is worse in exact match. */
+static void check_primary(void)
+{
+    struct collection collection;
+    check_about("the primary measure decides");
+    made_collection(&collection, runs, RUNS, "auto", (struct comparison_request){0});
+    const struct comparison *comparison = collection.comparison;
+    check_pairs(comparison);
+    CHECK_INT(comparison->measures[0], MEASURE_EXACT_MATCH);
+    CHECK_INT(comparison->measure_count, 3);
+    CHECK(comparison->contrasts[0].difference[MEASURE_EXACT_MATCH].mean < 0);
+    CHECK_INT(comparison_decide(comparison, &comparison->contrasts[1]), VERDICT_WORSE);
+    /* Only rope-2 (121 of 128) and those that are later at 90% reach it. */
+    CHECK(comparison->contrasts[0].censored > 0);
+    CHECK_INT(comparison->contrasts[1].censored, PAIRS);
+    collection_free(&collection);
+}
+
+/* Scores of 127 against 128 of 128, three times: binomial noise stands in for the spread that they lack. */
+static void check_noise(void)
+{
+    static const struct made_run equal[] = {
+        {"rope", 1, 1, 127, 128, 0, 0}, {"roper", 1, 0.9, 128, 128, 0, 0},
+        {"rope", 2, 1, 127, 128, 0, 0}, {"roper", 2, 0.9, 128, 128, 0, 0},
+        {"rope", 3, 1, 127, 128, 0, 0}, {"roper", 3, 0.9, 128, 128, 0, 0}};
+    struct collection collection;
+    check_about("equal differences");
+    made_collection(&collection, equal, 6, "exact_match", (struct comparison_request){0});
+    const struct contrast *contrast = &collection.comparison->contrasts[0];
+    const struct paired_difference *difference = &contrast->difference[MEASURE_EXACT_MATCH];
+    CHECK(difference->low < 0 && difference->high > 1);
+    CHECK_INT(comparison_decide(collection.comparison, contrast), VERDICT_NO_DIFFERENCE);
+    collection_free(&collection);
+    made_collection(&collection, equal, 6, "validation_loss", (struct comparison_request){0});
+    CHECK_INT(comparison_decide(collection.comparison, &collection.comparison->contrasts[0]),
+              VERDICT_NO_SPREAD);
+    collection_free(&collection);
+}
+
+static void check_request(void)
+{
+    struct collection collection;
+    check_about("unlike runs are no pairs");
+    made_collection(&collection, runs, RUNS, NULL,
+                    (struct comparison_request){.unlike = "dropout is 0 in some runs and 0.1 in others"});
+    CHECK_INT(collection.comparison->contrast_count, 2);
+    CHECK_INT(collection.comparison->contrasts[0].pair_count, 0);
+    CHECK_INT(comparison_decide(collection.comparison, &collection.comparison->contrasts[0]),
+              VERDICT_TOO_FEW);
+    CHECK_INT(collection.comparison->arms[0].run_count, 4);
+    collection_free(&collection);
+
+    check_about("seeds that were added after a look");
+    struct looks looks = {.seeds = (const int[]){3, 4, 5}, .count = 3};
+    made_collection(&collection, runs, RUNS, NULL, (struct comparison_request){.looks = &looks});
+    CHECK_INT(comparison_seen_before(collection.comparison), 3);
+    looks.seeds = (const int[]){5, 5, 5};
+    CHECK_INT(comparison_seen_before(collection.comparison), 0);
+    collection_free(&collection);
+}
+
+int main(void)
+{
+    check_primary();
+    check_levels();
+    check_noise();
+    check_request();
+    return check_report();
+}
