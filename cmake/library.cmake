@@ -14,11 +14,13 @@ endif()
 add_library(rotary_shared SHARED ${ROTARY_LIBRARY_OBJECTS})
 set_target_properties(rotary_shared PROPERTIES OUTPUT_NAME rotary EXPORT_NAME rotary VERSION ${PROJECT_VERSION}
     SOVERSION ${ROTARY_ABI})
-target_link_libraries(rotary_shared PRIVATE OpenMP::OpenMP_C m)
+target_link_libraries(rotary_shared PRIVATE Threads::Threads m)
+# Its threads sleep in its code, so that it stays where dlclose would remove it.
+target_link_options(rotary_shared PRIVATE -Wl,-z,nodelete)
 
 add_library(rotary_static STATIC ${ROTARY_LIBRARY_OBJECTS})
 set_target_properties(rotary_static PROPERTIES OUTPUT_NAME rotary)
-target_link_libraries(rotary_static PUBLIC OpenMP::OpenMP_C m)
+target_link_libraries(rotary_static PUBLIC Threads::Threads m)
 
 foreach(target rotary_shared rotary_static)
     target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -19,7 +19,6 @@ function(rotary_test name)
     # Assertions stay alive in tests whatever the build.
     target_compile_options(test_${name} PRIVATE -UNDEBUG)
     add_test(NAME ${name} COMMAND test_${name} ${ARG_ARGUMENTS})
-    # Tests run beside one another: a thread that spins while it waits takes the processor from the one it waits for.
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
-        ENVIRONMENT "ROTARY_SOURCE_DIR=${PROJECT_SOURCE_DIR};ASAN_OPTIONS=allocator_may_return_null=1;OMP_WAIT_POLICY=passive")
+        ENVIRONMENT "ROTARY_SOURCE_DIR=${PROJECT_SOURCE_DIR};ASAN_OPTIONS=allocator_may_return_null=1")
 endfunction()

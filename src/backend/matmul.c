@@ -65,11 +65,9 @@ bool matmul_prepare_bf16(struct matmul *matmul)
                                .type = ROTARY_BF16,
                                .destination_type = ROTARY_F32,
                                .epilogue = GEMM_EPILOGUE_SUM};
-    int threads = gemm_serial_begin();
     bool works = gemm_probe(matmul->gemms, &shape) != GEMM_UNSUPPORTED;
     shape.weights_row = GEMM_VNNI;
     matmul->vnni = gemm_probe(matmul->gemms, &shape) == GEMM_OPTIMIZED;
-    gemm_serial_end(threads);
     return works;
 }
 
@@ -207,12 +205,10 @@ rotary_status matmul_run(struct matmul *matmul, const struct backend_matmul *cal
                                  error);
     if (status != ROTARY_OK)
         return status;
-    int threads = gemm_serial_begin();
     int failure = find_gemms(&run);
     if (failure == 0) {
         rotary_parallel_for(matmul->threads, run.blocks, run_block, &run);
         failure = run.status;
     }
-    gemm_serial_end(threads);
     return failure == 0 ? ROTARY_OK : gemm_fail(error, failure, "a matmul");
 }

@@ -282,14 +282,12 @@ rotary_status matmul_gradient(struct matmul *matmul, const struct backend_weight
     rotary_status reserved = reserve(&run, error);
     if (reserved != ROTARY_OK)
         return reserved;
-    int threads = gemm_serial_begin();
     int status = find_gemms(&run);
     if (status == 0) {
         int64_t items = run.groups * run.a_tiles * divide_up(run.b_tiles, ITEM_B_TILES);
         rotary_parallel_for(matmul->threads, items, sum_item, &run);
         status = run.status;
     }
-    gemm_serial_end(threads);
     if (status != 0)
         return gemm_fail(error, status, "the gradient of a weight");
     if (run.groups > 1)

@@ -169,16 +169,12 @@ rotary_status gemm_fail(rotary_error *error, int status, const char *what)
                        DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, what, status);
 }
 
-int gemm_serial_begin(void)
+/* oneDNN plans for, and runs on, as many threads as OpenMP would start in the calling thread. It is to be
+ * one: the threads are ours (base/threads.h), and no thread of this program calls OpenMP for anything else.
+ */
+static void use_this_thread_alone(void)
 {
-    int threads = omp_get_max_threads();
     omp_set_num_threads(1);
-    return threads;
-}
-
-void gemm_serial_end(int threads)
-{
-    omp_set_num_threads(threads);
 }
 
 int64_t gemms_reference(const struct gemms *gemms)
@@ -421,6 +417,7 @@ enum gemm_support gemm_probe(const struct gemms *gemms, const struct gemm_shape 
     struct gemm_layouts layouts = {0};
     dnnl_primitive_desc_t plan = NULL;
     enum gemm_support support = GEMM_UNSUPPORTED;
+    use_this_thread_alone();
     if (gemm_plan(&plan, &layouts, gemms->engine, shape, NULL) == dnnl_success)
         support = is_reference(plan) ? GEMM_REFERENCE : GEMM_OPTIMIZED;
     if (plan)
@@ -433,6 +430,7 @@ static dnnl_status_t gemm_make(struct gemms *gemms, struct gemm *gemm, const lay
 {
     struct gemm_layouts layouts = {0};
     dnnl_primitive_desc_t plan = NULL;
+    use_this_thread_alone();
     dnnl_status_t status = gemm_plan(&plan, &layouts, gemms->engine, &gemm->shape, panel_layout);
     if (status == dnnl_success)
         status = dnnl_primitive_create(&gemm->primitive, plan);
@@ -485,6 +483,7 @@ int gemm_run(const struct gemms *gemms, const struct gemm *gemm, int worker,
              const struct gemm_operands *operands)
 {
     dnnl_memory_t *memory = gemm->memory[worker];
+    use_this_thread_alone();
     dnnl_status_t status = dnnl_memory_set_data_handle(memory[SOURCE], writable(operands->source));
     if (status == dnnl_success && !operands->panel)
         status = dnnl_memory_set_data_handle(memory[WEIGHTS], writable(operands->weights));
@@ -526,6 +525,7 @@ int panel_plan_create(struct panel_plan **plan, const struct gemms *gemms, const
     struct panel_plan *made = calloc(1, sizeof *made);
     if (!made)
         return dnnl_out_of_memory;
+    use_this_thread_alone();
     dnnl_status_t status = gemm_plan(&matmul, &layouts, gemms->engine, &shape, NULL);
     if (status == dnnl_success)
         status = layout_copy(&made->layout, dnnl_primitive_desc_query_md(matmul, dnnl_query_weights_md, 0));
@@ -601,6 +601,7 @@ void panel_destroy(struct panel *panel)
 int panel_fill(const struct panel *panel, const struct gemms *gemms, int worker, const float *source)
 {
     const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, panel->source}, {DNNL_ARG_TO, panel->memory}};
+    use_this_thread_alone();
     dnnl_status_t status = dnnl_memory_set_data_handle(panel->source, writable(source));
     if (status == dnnl_success)
         status = dnnl_primitive_execute(panel->plan->fill, gemms->streams[worker], 2, arguments);

@@ -46,12 +46,6 @@ int64_t gemms_reference(const struct gemms *gemms);
 /* "oneDNN 2.6.3, avx512_core_amx": the linked version and the instruction set it uses. */
 void gemm_library(char *text, size_t bytes);
 
-/* oneDNN plans for, and outside of parallel regions runs on, as many threads as OpenMP would start. Between
- * gemm_serial_begin and gemm_serial_end that is one thread. `threads` is the value that gemm_serial_begin
- * returned. */
-int gemm_serial_begin(void);
-void gemm_serial_end(int threads);
-
 enum { GEMM_NO_MEMORY = 1 }; /* oneDNN's status for it */
 
 /* Fills in `error` for oneDNN's `status`, the result of `what`. */

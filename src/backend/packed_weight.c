@@ -60,9 +60,7 @@ rotary_status packed_weight_create(struct packed_weight **weight, const struct m
     made->panel_columns = min_i64(fit, config->columns);
     made->count = (int)divide_up(config->columns, made->panel_columns);
     made->vnni = matmul->vnni && config->dtype == ROTARY_BF16;
-    int threads = gemm_serial_begin();
     int status = create_panels(made, matmul->gemms);
-    gemm_serial_end(threads);
     if (status != 0) {
         packed_weight_destroy(made);
         return gemm_fail(error, status, "creating a packed weight");
@@ -141,8 +139,6 @@ rotary_status packed_weight_fill(struct packed_weight *weight, struct matmul *ma
                                 &fill);
         return status;
     }
-    int threads = gemm_serial_begin();
     rotary_parallel_for(matmul->threads, weight->count, fill_panel, &fill);
-    gemm_serial_end(threads);
     return fill.status ? gemm_fail(error, fill.status, "packing a weight") : ROTARY_OK;
 }

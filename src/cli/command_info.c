@@ -82,7 +82,7 @@ static const char *group_isa(int group, rotary_isa isa)
 }
 
 struct about {
-    char processor[NAME_BYTES], matmul[NAME_BYTES], openmp[NAME_BYTES];
+    char processor[NAME_BYTES], matmul[NAME_BYTES];
     struct backend backend;
 };
 
@@ -100,8 +100,7 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
     json_t *kernels = json_object();
     for (int i = 0; i < GROUPS; i++)
         json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->backend.isa)));
-    json_t *libraries = json_pack("{s:s, s:s, s:s}", "oneDNN", about->matmul, "jansson",
-                                  jansson_version_str(), "OpenMP", about->openmp);
+    json_t *libraries = json_pack("{s:s, s:s}", "oneDNN", about->matmul, "jansson", jansson_version_str());
     return result_print_json(
         json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version", rotary_version(),
                   "backend", about->backend.operations->name, "processor", about->processor, "processors",
@@ -128,7 +127,7 @@ static void print_text(const struct about *about)
     for (int i = 0; i < GROUPS; i++)
         printf("  %-15s %s\n", groups[i].name, group_isa(i, about->backend.isa));
     printf("  %-15s %s\n\nlinked:\n", "matmul", about->matmul);
-    printf("  %-15s %s\n  %-15s %s\n", "jansson", jansson_version_str(), "OpenMP", about->openmp);
+    printf("  %-15s %s\n", "jansson", jansson_version_str());
 }
 
 static enum exit_status run(const struct invocation *invocation)
@@ -140,7 +139,6 @@ static enum exit_status run(const struct invocation *invocation)
         return command_refuse(invocation, &error);
     read_processor(about.processor);
     gemm_library(about.matmul, sizeof about.matmul);
-    snprintf(about.openmp, sizeof about.openmp, "%d", _OPENMP);
     rotary_status status = ROTARY_OK;
     if (invocation->common.json)
         status = print_json(&about, &error);

@@ -232,16 +232,6 @@ static enum exit_status finish(enum exit_status status)
     return status == EXIT_DONE ? EXIT_FAILED : status;
 }
 
-/* A waiting thread of GNU's OpenMP spins for milliseconds. That makes a step many times slower while another
- * program holds a processor; spinning for some microseconds costs nothing on an idle machine. The variable is
- * read before main begins, so the program executes itself again, once. */
-static void limit_spinning(char **arguments)
-{
-    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || setenv("GOMP_SPINCOUNT", "1000", 1) != 0)
-        return;
-    execv("/proc/self/exe", arguments); /* if that fails, threads spin for longer */
-}
-
 /* jansson silently drops a member of a list or an object for which there is no memory. */
 static void *allocate_json(size_t bytes)
 {
@@ -255,7 +245,6 @@ static void *allocate_json(size_t bytes)
 
 int main(int count, char **arguments)
 {
-    limit_spinning(arguments);
     json_set_alloc_funcs(allocate_json, free);
     /* A file that grows over its limit is then a failed write like any other. */
     signal(SIGXFSZ, SIG_IGN);

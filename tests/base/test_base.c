@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/half.h"
 #include "base/random.h"
-#include "base/threads.h"
 
 #include <math.h>
 #include <rotary/types.h>
@@ -151,28 +150,6 @@ static void test_arena(void)
     rotary_arena_free(&arena);
 }
 
-struct visits {
-    int64_t count[1000];
-};
-
-static void visit(void *argument, int64_t index, int worker)
-{
-    struct visits *visits = argument;
-    visits->count[index] += 1 + (worker < 0 || worker >= 8 ? 1000 : 0);
-}
-
-static void test_threads(void)
-{
-    for (int threads = 0; threads <= 7; threads++) {
-        struct visits visits = {{0}};
-        rotary_parallel_for(threads, 1000, visit, &visits);
-        int64_t wrong = 0;
-        for (int i = 0; i < 1000; i++)
-            wrong += visits.count[i] != 1;
-        CHECK_INT(wrong, 0);
-    }
-}
-
 static void test_isa(void)
 {
     rotary_error error = {0};
@@ -196,7 +173,6 @@ int main(void)
     test_half();
     test_arena();
     test_arena_over();
-    test_threads();
     test_isa();
     return check_report();
 }

@@ -12,7 +12,6 @@ failures=0
 # What a developer has set for himself is no part of a test.
 unset ROTARY_ISA
 # Many tests run at once: threads that wait shall not take a processor from those that work.
-export OMP_WAIT_POLICY=passive
 export LC_ALL=C
 
 complain() {

@@ -33,7 +33,7 @@ BEGIN {
             allowed[module, names[i]] = 1
     }
     # How many files may include a library; and the modules that may not at all.
-    split("dnnl mpi sentencepiece", once, " ")
+    split("dnnl mpi omp sentencepiece", once, " ")
     library = " base kernel rope attention include "
 }
 function complain(text)
@@ -65,14 +65,14 @@ FNR == 1 {
     sub(/^[^<]*</, "", header)
     sub(/>.*$/, "", header)
     if (header ~ /^jansson/ && index(library, " " module " "))
-        complain("includes <" header ">: librotary needs libm and OpenMP only")
+        complain("includes <" header ">: librotary needs libm and POSIX threads only")
     if (module == "include" && header !~ /^(rotary\/|std(bool|def|int)\.h$)/)
         complain("a public header includes <" header ">")
     for (i in once) {
         if (index(header, once[i]) != 1)
             continue
         if (index(library, " " module " "))
-            complain("includes <" header ">: librotary needs libm and OpenMP only")
+            complain("includes <" header ">: librotary needs libm and POSIX threads only")
         if (includer[once[i]] && includer[once[i]] != FILENAME)
             complain("includes <" header ">, and so does " includer[once[i]] ": one file is enough")
         includer[once[i]] = FILENAME

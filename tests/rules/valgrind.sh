@@ -3,6 +3,5 @@
 # valgrind.sh PROGRAM: the test runs without an invalid access, an uninitialised decision or a lost block.
 set -eu
 command -v valgrind >/dev/null || { echo "skipped: there is no valgrind"; exit 77; }
-# One thread: the threads' pool of OpenMP is kept for the life of the process.
-OMP_NUM_THREADS=1 exec valgrind --quiet --leak-check=full --show-leak-kinds=definite \
+exec valgrind --quiet --leak-check=full --show-leak-kinds=definite \
     --errors-for-leak-kinds=definite --error-exitcode=9 "$1"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The training loop: the loss decreases in every configuration; the same seed gives the same bits on any
- * number of threads; a step allocates nothing; and a refused call never damages a run.
+ * number of threads; a step allocates nothing and creates no thread; and a refused call never damages a run.
  */
 #include "support/allocations.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 #include "support/scratch.h"
+#include "support/thread_list.h"
 #include "train/runs.h"
 
 #include "train/checkpoint.h"
@@ -131,13 +132,21 @@ static void test_threads(void)
     check_about("%s", "");
 }
 
-static void note_allocations(void *argument, const struct train_progress *progress)
+struct step_count {
+    int64_t allocations;
+    long threads[THREAD_LIST];
+    int thread_count;
+};
+
+static void note_counts(void *argument, const struct train_progress *progress)
 {
-    int64_t *counts = argument;
-    counts[progress->step] = allocations_counted();
+    struct step_count *count = (struct step_count *)argument + progress->step;
+    count->allocations = allocations_counted();
+    count->thread_count = thread_list(count->threads);
 }
 
-static void test_allocations(void)
+/* After the first step nothing is allocated, and no thread is created or ended. */
+static void test_steps_take_nothing(void)
 {
     for (int precision = PRECISION_F32; precision <= (has_bf16() ? PRECISION_BF16 : PRECISION_F32);
          precision++)
@@ -151,19 +160,21 @@ static void test_allocations(void)
             struct backend backend;
             CHECK(backend_create(&backend, threads, ROTARY_ISA_AUTO, (enum precision)precision, NULL) ==
                   ROTARY_OK);
-            int64_t counts[9];
+            struct step_count counts[9] = {{0}};
             struct train_call call = {.config = &config,
                                       .backend = &backend,
                                       .folder = numbered(precision_names[precision], 100 + threads),
-                                      .progress = note_allocations,
+                                      .progress = note_counts,
                                       .argument = counts};
             struct train_result result;
             CHECK(train(&call, &result, NULL) == ROTARY_OK);
             for (int step = 2; step < 8; step++) {
                 check_about("%s, %d threads, step %d", precision_names[precision], threads, step);
-                CHECK_INT(counts[step] - counts[step - 1], 0);
+                CHECK_INT(counts[step].allocations - counts[step - 1].allocations, 0);
+                CHECK_INT(counts[step].thread_count, counts[1].thread_count);
+                CHECK_INT(memcmp(counts[step].threads, counts[1].threads, sizeof counts[1].threads), 0);
             }
-            CHECK(counts[1] > 0); /* the count does count */
+            CHECK(counts[1].allocations > 0 && counts[1].thread_count >= threads); /* the counts do count */
             backend_destroy(&backend);
         }
     check_about("%s", "");
@@ -492,7 +503,7 @@ static void test_load(void)
 
 int main(void)
 {
-    test_allocations();
+    test_steps_take_nothing();
     test_learns();
     test_every_kind_of_model();
     test_threads();
