@@ -81,6 +81,8 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     if (status == ROTARY_OK)
         status = run_config_check(&plan->config, error);
     if (status == ROTARY_OK)
+        status = plan_check_used(request.assignments, &plan->config, 1, error);
+    if (status == ROTARY_OK)
         status = plan_say_schedule(&request, &plan->config, error);
     if (status == ROTARY_OK)
         status = plan_backend(&invocation->common, plan->config.train.precision, &plan->backend, error);

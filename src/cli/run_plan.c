@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "cli/presets.h"
 #include "train/trainer.h"
+#include "train/unused_keys.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -163,6 +164,19 @@ rotary_status plan_say_schedule(const struct plan_request *request, const struct
     if (schedule_remark(&schedule, preset.train.steps, remark))
         fprintf(stderr, "rotary: %s\n", remark);
     return ROTARY_OK;
+}
+
+rotary_status plan_check_used(const struct option_list *assignments, const struct run_config *configs,
+                              int count, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; i < assignments->count && status == ROTARY_OK; i++) {
+        char key[SETTING_TEXT_BYTES]; /* longer than any, which plan_draft found */
+        const char *assignment = assignments->items[i];
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(assignment, "="), assignment);
+        status = unused_keys_check(configs, count, key, error);
+    }
+    return status;
 }
 
 rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS], int *count,

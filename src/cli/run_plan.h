@@ -32,6 +32,10 @@ ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, stru
  * that is not what one would expect (schedule_remark). */
 ROTARY_CHECKED rotary_status plan_say_schedule(const struct plan_request *request,
                                                const struct run_config *config, rotary_error *error);
+/* Refuses a --set that changes none of the `count` configurations that are made of it. */
+ROTARY_CHECKED rotary_status plan_check_used(const struct option_list *assignments,
+                                             const struct run_config *configs, int count,
+                                             rotary_error *error);
 /* The encodings that "rope,roper" names, all different; `where` is the option that names them. */
 ROTARY_CHECKED rotary_status plan_positions(const char *where, const char *names, int positions[POSITIONS],
                                             int *count, rotary_error *error);

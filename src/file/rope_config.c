@@ -169,9 +169,11 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t rotary_
     else if (fraction < 1)
         plan->rotary_dim = rope_config_channels(plan->head_dim, fraction);
     if (!status && (plan->rotary_dim < 2 || plan->rotary_dim > plan->head_dim || plan->rotary_dim % 2 != 0))
-        return rotary_fail(reader->error, ROTARY_BAD_FILE,
-                           "%s: %lld of a head's %lld channels would rotate, wanted an even number of them",
-                           reader->where, (long long)plan->rotary_dim, (long long)plan->head_dim);
+        return rotary_fail(
+            reader->error, ROTARY_BAD_FILE,
+            "%s: %lld of a head's %lld channels would rotate, wanted an even number of them, by "
+            "another head_dim (or hidden_size / num_attention_heads) or partial_rotary_factor",
+            reader->where, (long long)plan->rotary_dim, (long long)plan->head_dim);
     if (!status)
         status =
             rope_reader_choice(reader, "span", rope_reader_find(reader, "span"), rope_config_spans, &span);

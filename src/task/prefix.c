@@ -17,6 +17,7 @@
  * A sequence's identity is the hash of its opening, which has so many random letters that no model can learn
  * which openings are held out.
  */
+#include "base/fail.h"
 #include "base/integer.h"
 #include "task/generated.h"
 
@@ -93,6 +94,17 @@ static void alphabet(const struct task_config *config, char alphabet[GENERATED_A
     alphabet[options->letters + 1] = '\0';
 }
 
+static rotary_status create(struct task *task, rotary_error *error)
+{
+    const struct prefix_options *options = task_options(&task->config, TASK_PREFIX);
+    if (options->random < task->config.sequence_length)
+        return generated_create(task, error);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "prefix_random is %lld, and sequence_length %lld ends before a letter is copied: "
+                       "wanted fewer random letters than tokens",
+                       (long long)options->random, (long long)task->config.sequence_length);
+}
+
 static const struct generator generator = {
     .alphabet = alphabet,
     .random_sequence = random_sequence,
@@ -103,7 +115,7 @@ const struct kind kind_prefix = {
     .setting_count = sizeof table / sizeof table[0],
     .options_bytes = sizeof defaults,
     .defaults = &defaults,
-    .create = generated_create,
+    .create = create,
     .fill = generated_fill,
     .generator = &generator,
 };

@@ -40,6 +40,17 @@ void task_settings(struct task_config *config, struct settings settings[TASK_SET
             (struct settings){kinds[kind]->settings, kinds[kind]->setting_count, &config->options[kind]};
 }
 
+bool task_uses_key(const struct task_config *config, const char *key)
+{
+    if (strcmp(key, "problems") == 0)
+        return kinds[config->task]->size != NULL;
+    for (int kind = 0; kind < TASK_KINDS; kind++)
+        for (int i = 0; i < kinds[kind]->setting_count; i++)
+            if (strcmp(kinds[kind]->settings[i].name, key) == 0)
+                return kind == config->task;
+    return true;
+}
+
 /* Evaluation generates in as many positions as a sequence has. */
 static rotary_status check_size(const struct task *task, rotary_error *error)
 {

@@ -3,6 +3,8 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "model/config_check.h"
+#include "model/contradictions.h"
 #include "score/measure.h"
 #include "train/folder.h"
 #include "train/optimizer.h"
@@ -200,6 +202,8 @@ rotary_status run_config_check(struct run_config *config, rotary_error *error)
         status = decoder_config_check(&checked.model, error);
     if (status == ROTARY_OK)
         status = check_training(&checked.train, error);
+    if (status == ROTARY_OK)
+        status = contradictions_check(&checked.model, error);
     if (status == ROTARY_OK)
         *config = checked;
     return status;

@@ -62,7 +62,7 @@ says "measured limits: matmul alone"
 
 # Default folders.
 # shellcheck disable=SC2086
-does 0 train prefix --position none $tiny --set prefix_substring=8 --steps 1
+does 0 train prefix --position none $tiny_prefix --set prefix_substring=8 --steps 1
 says "runs/prefix-quick-none"
 [ -s runs/prefix-quick-none/model.safetensors ] || complain "the default folder is another"
 

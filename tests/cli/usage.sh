@@ -63,6 +63,8 @@ refuses 2 'num_key_value_heads' train index --set num_key_value_heads=3
 refuses 2 'sequence_length' train index --set sequence_length=16
 refuses 2 'head' compare index --positions rope,none --set hidden_size=130
 refuses 2 'wanted --positions none' compare index --set position=none
+refuses 2 'value_fraction is 0.5, which does nothing with position rope' train index --set value_fraction=0.5
+refuses 2 'index_letters is 5, which does nothing with task addition' train addition --set index_letters=5
 refuses 2 'value_fraction' compare index --positions none,roper --set value_fraction=0.3
 
 # Nothing was made of any of it.

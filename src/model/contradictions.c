@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/contradictions.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "file/rope_config.h"
+#include "layer/encoding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A fraction of a head that is above 0 and rotates no channel. */
+static rotary_status check_fraction(const struct decoder_config *model, const char *key, double fraction,
+                                    rotary_error *error)
+{
+    long long head_dim = (long long)model->head_dim;
+    if (fraction == 0 || rope_config_channels(head_dim, fraction) > 0)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s is %g, and that of head_dim %lld is less than a channel: wanted at least %g, or 0",
+                       key, fraction, head_dim, 2.0 / (double)head_dim);
+}
+
+/* What a key of the model and a key of rope_scaling or rope_parameters both set. `is_set`: the model's key
+ * has another value than its default. */
+struct pair {
+    const char *key;
+    bool is_set;
+    const json_t *value;
+};
+
+static rotary_status check_pair(const struct pair *pair, const char *within, const json_t *parameters,
+                                rotary_error *error)
+{
+    const json_t *inner = json_object_get(parameters, "rope_theta");
+    if (strcmp(pair->key, "rope_local_base_freq") != 0)
+        inner = json_object_get(parameters, pair->key);
+    bool same = json_is_number(inner) ? json_number_value(inner) == json_number_value(pair->value)
+                                      : json_equal(inner, pair->value);
+    if (!pair->is_set || !inner || json_is_null(inner) || same)
+        return ROTARY_OK;
+    char *outer_text = file_json_text(pair->value, JSON_ENCODE_ANY);
+    char *inner_text = file_json_text(inner, JSON_ENCODE_ANY | JSON_COMPACT);
+    rotary_status status =
+        rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is %.60s, and %s has %.60s: wanted one of the two",
+                    pair->key, outer_text ? outer_text : "?", within, inner_text ? inner_text : "?");
+    free(outer_text);
+    free(inner_text);
+    return status;
+}
+
+/* Refuses two values of one thing: rope_theta 5 beside {"rope_theta": 7}. */
+static rotary_status check_object(const struct decoder_config *model, const char *within, const char *text,
+                                  rotary_error *error)
+{
+    json_t *object = settings_json(text);
+    json_t *settings =
+        json_pack("{s:f, s:f, s:s, s:f}", "rope_theta", model->rope_theta, "partial_rotary_factor",
+                  model->partial_rotary_factor, "pairing", rope_config_pairings[model->pairing],
+                  "rope_local_base_freq", model->rope_local_base_freq);
+    rotary_status status = object && settings ? ROTARY_OK
+                                              : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                                            "no memory to check the rotation of a model");
+    struct decoder_config usual;
+    decoder_config_default(&usual);
+    const struct pair pairs[] = {
+        {"rope_theta", model->rope_theta != usual.rope_theta, json_object_get(settings, "rope_theta")},
+        {"partial_rotary_factor", model->partial_rotary_factor != usual.partial_rotary_factor,
+         json_object_get(settings, "partial_rotary_factor")},
+        {"pairing", model->pairing != usual.pairing, json_object_get(settings, "pairing")},
+    };
+    const json_t *full = json_object_get(object, "full_attention"); /* by layer type, or for all layers */
+    full = full ? full : object;
+    for (size_t i = 0; status == ROTARY_OK && i < sizeof pairs / sizeof pairs[0]; i++)
+        status = check_pair(&pairs[i], within, full, error);
+    const struct pair local = {"rope_local_base_freq", model->rope_local_base_freq > 0,
+                               json_object_get(settings, "rope_local_base_freq")};
+    if (status == ROTARY_OK)
+        status = check_pair(&local, within, json_object_get(object, "sliding_attention"), error);
+    json_decref(object);
+    json_decref(settings);
+    return status;
+}
+
+/* Rotations that no_rope_layers leaves out in every layer. */
+static rotary_status check_layers(const struct decoder_config *model, rotary_error *error)
+{
+    json_t *layers = settings_json(model->no_rope_layers);
+    bool rotates = !json_is_array(layers);
+    for (size_t i = 0; i < json_array_size(layers); i++)
+        rotates = rotates || json_integer_value(json_array_get(layers, i)) != 0;
+    json_decref(layers);
+    return rotates ? ROTARY_OK
+                   : rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                 "no_rope_layers is 0 for every layer, and position is %s: wanted a layer "
+                                 "that rotates, or position none",
+                                 position_names[model->position]);
+}
+
+static rotary_status check_rotation(const struct decoder_config *model, bool rotates_value,
+                                    rotary_error *error)
+{
+    rotary_status status =
+        check_fraction(model, "partial_rotary_factor", model->partial_rotary_factor, error);
+    if (status == ROTARY_OK && rotates_value)
+        status = check_fraction(model, "value_fraction", model->value_fraction, error);
+    if (status == ROTARY_OK)
+        status = check_object(model, "rope_scaling", model->rope_scaling, error);
+    if (status == ROTARY_OK)
+        status = check_object(model, "rope_parameters", model->rope_parameters, error);
+    return status == ROTARY_OK ? check_layers(model, error) : status;
+}
+
+static rotary_status check_window(const struct decoder_config *model, rotary_error *error)
+{
+    if (model->sliding_window == 0 || model->layer_types[0] == 0 ||
+        strstr(model->layer_types, "\"sliding_attention\""))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "sliding_window is %lld, and layer_types has no sliding_attention: wanted a layer of "
+                       "that type, or sliding_window 0",
+                       (long long)model->sliding_window);
+}
+
+rotary_status contradictions_check(const struct decoder_config *model, rotary_error *error)
+{
+    const struct position_encoding *encoding = position_encoding((enum position)model->position);
+    rotary_status status = ROTARY_OK;
+    if (encoding->rotate_query_key || encoding->rotate_value)
+        status = check_rotation(model, encoding->rotate_value, error);
+    return status == ROTARY_OK ? check_window(model, error) : status;
+}

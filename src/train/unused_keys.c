@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/unused_keys.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "layer/encoding.h"
+#include "train/schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VALUE_BYTES = 64 };
+
+/* ---- conditions ---- */
+
+static bool rotates_nothing(const struct run_config *config)
+{
+    const struct position_encoding *encoding = position_encoding((enum position)config->model.position);
+    return !encoding->rotate_query_key && !encoding->rotate_value;
+}
+
+static bool rotates_no_value(const struct run_config *config)
+{
+    return !position_encoding((enum position)config->model.position)->rotate_value;
+}
+
+static bool has_no_minimum(const struct run_config *config)
+{
+    return config->train.schedule != SCHEDULE_LINEAR && config->train.schedule != SCHEDULE_COSINE;
+}
+
+static bool is_not_normal(const struct run_config *config)
+{
+    return config->model.initialisation == 0;
+}
+
+/* A window that no sequence fills, of layers that differ from others in nothing else. */
+static bool has_wide_window(const struct run_config *config)
+{
+    const struct decoder_config *model = &config->model;
+    return model->sliding_window >= model->max_position_embeddings && model->rope_local_base_freq == 0 &&
+           model->layer_types[0] == 0 && model->rope_parameters[0] == 0;
+}
+
+/* ---- keys without effect ---- */
+
+static const char rotary_positions[] = "position rope or roper";
+
+static const struct {
+    const char *key, *other; /* `other` is the key that excludes it */
+    bool (*is_unused)(const struct run_config *config);
+    const char *wanted;
+} conditions[] = {
+    {"value_fraction", "position", rotates_no_value, "position roper"},
+    {"rope_theta", "position", rotates_nothing, rotary_positions},
+    {"partial_rotary_factor", "position", rotates_nothing, rotary_positions},
+    {"pairing", "position", rotates_nothing, rotary_positions},
+    {"rope_scaling", "position", rotates_nothing, rotary_positions},
+    {"rope_parameters", "position", rotates_nothing, rotary_positions},
+    {"rope_local_base_freq", "position", rotates_nothing, rotary_positions},
+    {"no_rope_layers", "position", rotates_nothing, rotary_positions},
+    {"minimum_learning_rate", "schedule", has_no_minimum, "schedule linear or cosine"},
+    {"initializer_range", "initialisation", is_not_normal, "initialisation normal"},
+    {"sliding_window", "max_position_embeddings", has_wide_window, "a window that is shorter"},
+};
+
+/* The key that excludes `key` and what is wanted in its place; NULL: the key is used. */
+static const char *find_excluding(const struct run_config *config, const char *key, const char **wanted)
+{
+    for (size_t i = 0; i < sizeof conditions / sizeof conditions[0]; i++)
+        if (strcmp(conditions[i].key, key) == 0 && conditions[i].is_unused(config)) {
+            *wanted = conditions[i].wanted;
+            return conditions[i].other;
+        }
+    *wanted = "another task";
+    return task_uses_key(&config->task, key) ? NULL : "task";
+}
+
+/* The value of a key as a person writes it; "?" without memory. */
+static void write_value(const json_t *object, const char *key, char text[VALUE_BYTES])
+{
+    const json_t *value = json_object_get(object, key);
+    char *made = json_is_string(value) ? NULL : file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    const char *source = json_is_string(value) ? json_string_value(value) : made ? made : "?";
+    snprintf(text, VALUE_BYTES, "%.*s%s", VALUE_BYTES - 4, source,
+             strlen(source) > VALUE_BYTES - 4 ? "..." : "");
+    free(made);
+}
+
+static bool is_default(const json_t *object, const char *key)
+{
+    struct run_config defaults;
+    run_config_default(&defaults);
+    json_t *usual = NULL;
+    rotary_status status = run_config_to_json(&defaults, &usual, NULL);
+    bool same = status == ROTARY_OK && json_equal(json_object_get(usual, key), json_object_get(object, key));
+    json_decref(usual);
+    return same;
+}
+
+rotary_status unused_keys_check(const struct run_config *configs, int count, const char *key,
+                                rotary_error *error)
+{
+    const char *other = NULL, *wanted = NULL;
+    for (int i = 0; i < count; i++) {
+        other = find_excluding(&configs[i], key, &wanted);
+        if (!other)
+            return ROTARY_OK;
+    }
+    json_t *object;
+    rotary_status status = other ? run_config_to_json(&configs[0], &object, error) : ROTARY_OK;
+    if (!other || status != ROTARY_OK)
+        return status;
+    char value[VALUE_BYTES], other_value[VALUE_BYTES];
+    write_value(object, key, value);
+    write_value(object, other, other_value);
+    if (!is_default(object, key))
+        status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                             "%s is %s, which does nothing with %s %s: wanted %s, or no %s", key, value,
+                             other, other_value, wanted, key);
+    json_decref(object);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Keys that change nothing beside the others of a configuration.
+ */
+#ifndef ROTARY_TRAIN_UNUSED_KEYS_H
+#define ROTARY_TRAIN_UNUSED_KEYS_H
+
+#include "train/run.h"
+
+/* Checks that `key` changes what at least one of `configs` computes. ROTARY_INVALID_ARGUMENT, with the key
+ * that excludes it, if it changes none of them and has another value than its default: so nobody compares,
+ * and believes to have changed, what is the same. It is for keys that a person set; a stored configuration
+ * has all keys. */
+ROTARY_CHECKED rotary_status unused_keys_check(const struct run_config *configs, int count, const char *key,
+                                               rotary_error *error);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Settings that contradict each other are refused by a sentence that names both; settings beside them that
+ * agree are not. Settings without effect are refused where a person set them.
+ */
+#include "support/check.h"
+#include "train/runs.h"
+#include "train/unused_keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 512 };
+
+/* Applies "key=value;key=value" to the default configuration. */
+static void configure(struct run_config *config, const char *settings)
+{
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text, "%s", settings);
+    run_config_default(config);
+    for (char *assignment = strtok(text, ";"); assignment; assignment = strtok(NULL, ";"))
+        set_option(config, assignment);
+}
+
+static void check_contradictory(const char *settings, const char *words)
+{
+    struct run_config config;
+    rotary_error error = {0};
+    check_about("%s", settings);
+    configure(&config, settings);
+    CHECK_INT(run_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, words);
+    CHECK(strchr(error.message, '\n') == NULL);
+}
+
+static void check_agrees(const char *settings)
+{
+    struct run_config config;
+    rotary_error error = {0};
+    check_about("%s", settings);
+    configure(&config, settings);
+    if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
+        printf("  %s\n", error.message);
+}
+
+#define SLIDING "[\"sliding_attention\",\"full_attention\",\"full_attention\"]"
+#define FULL    "[\"full_attention\",\"full_attention\",\"full_attention\"]"
+
+static void test_contradictions(void)
+{
+    static const struct {
+        const char *settings, *words;
+    } refused[] = {
+        {"hidden_size=36", "9 of a head's 9 channels|head_dim|hidden_size / num_attention_heads"},
+        {"head_dim=7", "7 of a head's 7 channels|head_dim"},
+        {"hidden_size=100;num_attention_heads=3", "hidden_size 100|num_attention_heads 3"},
+        {"num_key_value_heads=3", "num_attention_heads 4|num_key_value_heads 3"},
+        {"partial_rotary_factor=0.03", "partial_rotary_factor is 0.03|head_dim 32|at least 0.0625, or 0"},
+        {"position=roper;value_fraction=0.03", "value_fraction is 0.03|head_dim 32"},
+        {"position=roper;value_fraction=0.1", "value_fraction 0.1|head_dim 32|3 channels"},
+        {"rope_theta=5;rope_parameters={\"rope_theta\":7}",
+         "rope_theta is 5.0, and rope_parameters has 7: wanted one of the two"},
+        {"rope_theta=5;rope_scaling={\"rope_type\":\"linear\",\"factor\":2,\"rope_theta\":7}",
+         "rope_theta is 5.0, and rope_scaling has 7"},
+        {"partial_rotary_factor=0.5;rope_parameters={\"partial_rotary_factor\":0.25}",
+         "partial_rotary_factor is 0.5, and rope_parameters has 0.25"},
+        {"pairing=interleaved;rope_parameters={\"pairing\":\"half\"}",
+         "pairing is \"interleaved\", and rope_parameters has \"half\""},
+        {"rope_theta=5;sliding_window=8;layer_types=" SLIDING
+         ";rope_parameters={\"full_attention\":{\"rope_theta\":7},\"sliding_attention\":{\"rope_theta\":5}}",
+         "rope_theta is 5.0, and rope_parameters has 7"},
+        {"rope_local_base_freq=5;sliding_window=8;layer_types=" SLIDING
+         ";rope_parameters={\"full_attention\":{\"rope_theta\":7},\"sliding_attention\":{\"rope_theta\":9}}",
+         "rope_local_base_freq is 5.0, and rope_parameters has 9"},
+        {"rope_scaling={\"rope_type\":\"linear\",\"factor\":2};rope_parameters={\"rope_theta\":7}",
+         "\"rope_scaling\"|\"rope_parameters\"|differ"},
+        {"rope_scaling={\"rope_type\":\"yarn\"}", "\"factor\"|rope_type yarn"},
+        {"no_rope_layers=[0,0,0]", "no_rope_layers|position is rope|position none"},
+        {"no_rope_layers=[1,1]", "no_rope_layers|2 entries|num_hidden_layers"},
+        {"layer_types=[\"full_attention\"]", "layer_types|1 entries|num_hidden_layers"},
+        {"sliding_window=8;layer_types=" FULL, "sliding_window is 8|layer_types has no sliding_attention"},
+        {"layer_types=" SLIDING, "sliding_window is 0|layer_types has sliding_attention"},
+        {"rope_local_base_freq=5", "rope_local_base_freq is 5|no layer|sliding_attention"},
+        {"minimum_learning_rate=1", "minimum_learning_rate is 1|learning_rate, which is 0.00025"},
+        {"max_position_embeddings=639", "max_position_embeddings is 639|sequence_length 640"},
+        {"vocab_size=7", "vocab_size is 7|task index"},
+        {"task=prefix;prefix_random=640", "prefix_random is 640|sequence_length 640"},
+        {"sequence_length=32", "sequence_length 32|task index"},
+        {"parallel_residual=one_norm;norm_position=post", "norm_position post|parallel_residual"},
+    };
+    static const char *const agree[] = {
+        "partial_rotary_factor=0",
+        "partial_rotary_factor=0.0625",
+        "position=roper;value_fraction=0",
+        "head_dim=7;position=none",
+        "rope_theta=7;rope_parameters={\"rope_theta\":7.0}",
+        "rope_parameters={\"rope_theta\":7}",
+        "rope_theta=5;rope_scaling={\"rope_type\":\"linear\",\"factor\":2}",
+        "rope_theta=5;sliding_window=8;layer_types=" SLIDING
+        ";rope_parameters={\"full_attention\":{},\"sliding_attention\":{\"rope_theta\":7}}",
+        "position=none;no_rope_layers=[0,0,0];partial_rotary_factor=0.03",
+        "no_rope_layers=[0,0,1]",
+        "value_fraction=0.03",
+        "sliding_window=8;layer_types=" SLIDING,
+        "sliding_window=8",
+        "task=prefix;prefix_random=639",
+        "learning_rate=0.5;minimum_learning_rate=0.5;schedule=linear",
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        check_contradictory(refused[i].settings, refused[i].words);
+    for (size_t i = 0; i < sizeof agree / sizeof agree[0]; i++)
+        check_agrees(agree[i]);
+    check_about("%s", "");
+}
+
+/* Checks the first key of `settings`. words NULL: it is used, or has its default value. */
+static void check_use(const char *settings, const char *words)
+{
+    struct run_config config;
+    rotary_error error = {0};
+    char key[TEXT_BYTES];
+    check_about("%s", settings);
+    configure(&config, settings);
+    if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
+        printf("  %s\n", error.message);
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(settings, "="), settings);
+    rotary_status status = unused_keys_check(&config, 1, key, &error);
+    CHECK_INT(status, words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
+    if (words)
+        CHECK_WORDS(error.message, words);
+}
+
+static void test_use(void)
+{
+    check_use("value_fraction=0.5", "value_fraction is 0.5|position rope: wanted position roper");
+    check_use("value_fraction=0.5;position=roper", NULL);
+    check_use("value_fraction=1", NULL);
+    static const char *const rotations[] = {"rope_theta=5",
+                                            "partial_rotary_factor=0.5",
+                                            "pairing=interleaved",
+                                            "rope_scaling={\"rope_type\":\"linear\",\"factor\":2}",
+                                            "rope_parameters={\"rope_theta\":5}",
+                                            "rope_local_base_freq=5;sliding_window=8",
+                                            "no_rope_layers=[1,0,1]"};
+    for (size_t i = 0; i < sizeof rotations / sizeof rotations[0]; i++) {
+        char settings[TEXT_BYTES], words[TEXT_BYTES];
+        check_use(rotations[i], NULL);
+        snprintf(settings, sizeof settings, "%s;position=learned", rotations[i]);
+        snprintf(words, sizeof words,
+                 "%.*s is |does nothing with position learned: wanted position rope or roper",
+                 (int)strcspn(settings, "="), settings);
+        check_use(settings, words);
+    }
+    check_use("minimum_learning_rate=1e-5", "schedule constant: wanted schedule linear or cosine");
+    check_use("minimum_learning_rate=1e-5;schedule=noam", "schedule noam");
+    check_use("minimum_learning_rate=1e-5;schedule=linear", NULL);
+    check_use("minimum_learning_rate=1e-5;schedule=cosine", NULL);
+    check_use("initializer_range=0.1", "initialisation pytorch: wanted initialisation normal");
+    check_use("initializer_range=0.1;initialisation=normal", NULL);
+    check_use("sliding_window=640", "max_position_embeddings 640: wanted a window that is shorter");
+    check_use("sliding_window=639", NULL);
+    check_use("sliding_window=640;rope_local_base_freq=5", NULL);
+    check_use("index_letters=5;task=addition", "index_letters is 5|task addition: wanted another task");
+    check_use("index_letters=5", NULL);
+    check_use("problems=5;task=prefix", "problems is 5|task prefix");
+    check_use("problems=5;task=addition", NULL);
+    check_use("learning_rate=0.5", NULL);
+    check_about("%s", "");
+}
+
+/* What one of several configurations uses is used. */
+static void test_several(void)
+{
+    struct run_config configs[2];
+    configure(&configs[0], "value_fraction=0.5;position=rope");
+    configure(&configs[1], "value_fraction=0.5;position=roper");
+    CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_OK);
+    configs[1].model.position = configs[0].model.position;
+    CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+    test_contradictions();
+    test_use();
+    test_several();
+    return check_report();
+}
