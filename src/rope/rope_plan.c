@@ -43,19 +43,41 @@ static void set_options(rotary_rope *rope, const rotary_rope_config *config)
     rope->kernels = rotary_rope_kernels(config->isa);
 }
 
-/* Settings that are valid one by one can overflow a double together. */
-static rotary_status check_numbers(const rotary_rope *rope, rotary_error *error)
+/* Beyond this many radians per position a double does not tell an angle from the next revolution's. */
+#define MAX_FREQUENCY 0x1p53
+
+/* Whether a frequency of 0 may be meant: it is in the list given, or p-RoPE's. */
+static bool may_be_zero(const rotary_rope_config *config)
 {
-    for (int64_t pair = 0; pair < rope->pairs; pair++)
-        if (!isfinite(rope->inverse_frequency[pair]))
-            return rotary_fail(
-                error, ROTARY_INVALID_ARGUMENT,
-                "the configuration gives pair %lld the inverse frequency %g; wanted a finite one",
-                (long long)pair, rope->inverse_frequency[pair]);
-    if (!isfinite(rope->attention_factor) || !isfinite(rope->softmax_factor))
+    return config->inverse_frequencies || config->scaling == ROTARY_SCALING_PROPORTIONAL;
+}
+
+/* Whether a magnitude is one in f32, in which it multiplies. */
+static bool is_magnitude(double number)
+{
+    return (float)number > 0.0f && isfinite((float)number);
+}
+
+/* Settings that are valid one by one can overflow together, or underflow to 0. */
+static rotary_status check_numbers(const rotary_rope *rope, const rotary_rope_config *config,
+                                   rotary_error *error)
+{
+    for (int64_t pair = 0; pair < rope->pairs; pair++) {
+        double w = rope->inverse_frequency[pair];
+        if (!(fabs(w) <= MAX_FREQUENCY) || (w == 0.0 && !may_be_zero(config)))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "the configuration (base %g, factor %g) gives pair %lld the inverse frequency "
+                               "%g; wanted a finite one above 0 and at most 2^53",
+                               config->base, config->factor, (long long)pair, w);
+        if (rope->xpos_growth && !isfinite(rope->xpos_growth[pair]))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "xpos_scale is %g, by which pair %lld grows infinitely; wanted a greater one",
+                               config->xpos_scale, (long long)pair);
+    }
+    if (!is_magnitude(rope->attention_factor) || !is_magnitude(rope->softmax_factor))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "the configuration has the attention factor %g and the softmax factor %g; wanted "
-                           "finite ones",
+                           "finite ones above 0 in f32",
                            rope->attention_factor, rope->softmax_factor);
     return ROTARY_OK;
 }
@@ -79,7 +101,7 @@ rotary_status rotary_rope_create(rotary_rope **created, const rotary_rope_config
     if (!status) {
         push_arrays(rope, &config);
         rotary_rope_set_frequencies(rope, &config);
-        status = check_numbers(rope, error);
+        status = check_numbers(rope, &config, error);
     }
     if (status) {
         rotary_rope_destroy(rope);

@@ -73,6 +73,47 @@ static void test_refusals(void)
     rotary_rope_destroy(NULL);
 }
 
+/* Frequencies that are finite and no angles, 0 where none is asked for, and magnitudes that f32 does not
+ * have. A 0 that is asked for is kept. */
+static void test_underflow(void)
+{
+    static const double zero[2] = {0.5, 0.0}, huge[2] = {1.0, 0x1p54}, most[2] = {-0x1p53, 0.0};
+    rotary_rope_config config = plan_config(4);
+    config.base = 1e-40; /* pair 1: 1e20 */
+    refused(config, ROTARY_INVALID_ARGUMENT, "pair 1|1e+20|2^53|base 1e-40");
+    config = plan_config(4);
+    config.inverse_frequencies = huge;
+    refused(config, ROTARY_INVALID_ARGUMENT, "pair 1|1.80144e+16|2^53");
+    config.inverse_frequencies = most;
+    rotary_rope_destroy(plan_make(&config));
+    config.inverse_frequencies = zero;
+    rotary_rope *rope = plan_make(&config);
+    CHECK(rope && rotary_rope_inverse_frequencies(rope)[1] == 0.0);
+    rotary_rope_destroy(rope);
+    config = plan_config(8);
+    config.scaling = ROTARY_SCALING_NTK;
+    config.factor = 1e308; /* the base becomes infinite */
+    refused(config, ROTARY_INVALID_ARGUMENT, "pair 1|inverse frequency 0|factor 1e+308");
+    config = plan_config(8);
+    config.base = 1e300;
+    config.angles_f32 = true; /* f32 has neither the base nor 1 over its powers */
+    refused(config, ROTARY_INVALID_ARGUMENT, "pair 1|inverse frequency 0");
+    config = plan_config(8);
+    config.attention_factor = 1e300;
+    refused(config, ROTARY_INVALID_ARGUMENT, "attention factor 1e+300|f32");
+    config.attention_factor = 1e-300;
+    refused(config, ROTARY_INVALID_ARGUMENT, "attention factor 1e-300|f32");
+    config = plan_config(8);
+    config.scaling = ROTARY_SCALING_YARN;
+    config.factor = 4;
+    config.original_positions = 64;
+    config.mscale = config.mscale_all_dim = 1e200; /* their quotient is 1, the square is infinite */
+    refused(config, ROTARY_INVALID_ARGUMENT, "softmax factor inf");
+    config = plan_config(8);
+    config.xpos_scale = 1e-320;
+    refused(config, ROTARY_INVALID_ARGUMENT, "xpos_scale|pair 0");
+}
+
 /* Settings that are valid one by one. */
 static void test_overflow(void)
 {
@@ -81,6 +122,7 @@ static void test_overflow(void)
     config.base = 1e-30;
     config.pair_factors = factors;
     refused(config, ROTARY_INVALID_ARGUMENT, "pair 1|inf|finite");
+    test_underflow();
     config = plan_config(64);
     config.scaling = ROTARY_SCALING_DYNAMIC_NTK;
     config.factor = 1e18;
