@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every option of every command changes the result, or keeps it where that is promised. An option that the help lists and
+# that is not here fails the test: add a line "changes", "differs" or "keeps", or say in "elsewhere" which test has it.
+. "$(dirname "$0")/support.sh"
+set -f # arguments are words that may have ? and *
+
+# What a command prints and writes to files named o*, without what depends on time.
+result() {
+    rm -f o.npy o2.npy o.txt o.svg o.safetensors
+    "$rotary" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null || complain "rotary $*: exit status $?" >&2
+    sed -E '/seconds|_rate"|ratio|share|quartile/d; s/"(seconds|tokens_per_second)": ?[0-9.e+-]*//g' "$scratch/out"
+    cat o.npy o2.npy o.txt o.svg o.safetensors 2>/dev/null | cksum
+}
+
+# same OPTION FIRST SECOND: whether the results of two command lines are the same.
+same() {
+    echo "$1" >>tested
+    # shellcheck disable=SC2086 # lists of words
+    result $2 >first
+    # shellcheck disable=SC2086
+    result $3 >second
+    cmp -s first second
+}
+
+# The name of a command: the words before the first operand or option that is not a command's.
+command_of() {
+    case $1 in
+    bench*) echo "$1" | cut -d ' ' -f 1-2 ;;
+    *) echo "$1" | cut -d ' ' -f 1 ;;
+    esac
+}
+
+# changes LINE OPTION [VALUE]: with it, the command line has another result. keeps: it has the same.
+changes() {
+    ! same "$(command_of "$1") ${2%% *}" "$1" "$1 $2" || complain "rotary $1: $2 changes nothing"
+}
+keeps() {
+    same "$(command_of "$1") ${2%% *}" "$1" "$1 $2" || complain "rotary $1: $2 changes the result: $(diff first second | head -n 4)"
+}
+# differs OPTION LINE OTHER: the two lines have different results.
+differs() {
+    ! same "$(command_of "$2") $1" "$2" "$3" || complain "rotary $2: the same result as rotary $3"
+}
+# elsewhere COMMAND OPTION... : another test runs the command with and without these.
+elsewhere() {
+    name=$1
+    shift
+    for option in "$@"; do echo "$name $option" >>tested; done
+}
+
+# array FILE SHAPE SEED: an .npy of f32, signed and between 1/32 and 2.
+array() {
+    printf '\223NUMPY\001\000\166\000' >"$1"
+    printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': ($2), }" >>"$1"
+    # shellcheck disable=SC2059
+    printf "$(echo "$2" | awk -F , -v x="$3" '{
+        n = 1; for (i = 1; i <= NF; i++) if ($i != "") n *= $i
+        for (i = 0; i < n; i++) {
+            x = (x * 25173 + 13849) % 65536
+            printf "\\000\\%03o\\%03o\\%03o", int(x / 256), x % 256, (x % 4 < 2 ? 61 : 189) + int(x / 64) % 3
+        }
+    }')" >>"$1"
+}
+# integers FILE SHAPE BYTES: an .npy of i32 from printf's escapes.
+integers() {
+    {
+        printf '\223NUMPY\001\000\166\000'
+        printf '%-117s\n' "{'descr': '<i4', 'fortran_order': False, 'shape': ($2), }"
+        # shellcheck disable=SC2059
+        printf "$3"
+    } >"$1"
+}
+
+tiny=$(echo "$tiny" | tr '\n' ' ')
+
+# ---- training ----
+
+# trained ARGUMENTS...: the lines of metrics of a new run, without times. Wraps train in place of `result`.
+runs=0
+trained() {
+    runs=$((runs + 1))
+    # shellcheck disable=SC2086
+    "$rotary" train $1 --out "t$runs" >out 2>err </dev/null || complain "rotary train $1: exit status $?" >&2
+    sed -E 's/"(seconds|tokens_per_second)":[^,}]*//g' "t$runs/metrics.jsonl"
+}
+# trains_otherwise LINE OPTION [OTHER]: with the option the run is another, or than with the other.
+trains_otherwise() {
+    echo "train ${2%% *}" >>tested
+    trained "$1 ${3-}" >first
+    trained "$1 $2" >second
+    ! cmp -s first second || complain "rotary train $1: $2 changes nothing"
+}
+base="index $tiny --steps 3"
+trains_otherwise "$base" "--position roper"
+trains_otherwise "$base" "--preset paper"
+trains_otherwise "$base" "--set rope_theta=9"
+trains_otherwise "index $tiny" "--steps 2" "--steps 3"
+trains_otherwise "$base" "--seed 2"
+echo "train --threads" >>tested
+trained "$base --threads 1" >first
+trained "$base --threads 2" >second
+cmp -s first second || complain "train --threads changes the result"
+elsewhere train --out --resume --profile # runs.sh
+
+# A run whose rate rises until it diverges, so that its best model is not the last.
+# shellcheck disable=SC2086
+does 0 train index $tiny --steps 9 --set evaluate_every=1 --set learning_rate=1 --set warmup_steps=9 --set num_hidden_layers=2 --out run
+# shellcheck disable=SC2086
+does 0 train index $tiny --steps 2 --set initializer_range=0.1 --set initialisation=normal --position roper --seed 4 --out other
+
+# ---- data, evaluation, generation ----
+
+evaluate="evaluate run --json --show 4"
+changes "$evaluate" "--temperature 5"
+changes "$evaluate" "--checkpoint best"
+changes "$evaluate" "--problems 3"
+changes "$evaluate" "--seed 9"
+changes "$evaluate --temperature 5" "--seed 9"
+changes "evaluate run" "--show 1"
+changes "evaluate run" "--json"
+keeps "$evaluate --threads 1" "--threads 2"
+differs DIR "$evaluate" "evaluate other --json --show 4"
+
+generate="generate run --prompt ?s='abc --max-new-tokens 30"
+changes "$generate" "--temperature 5"
+changes "$generate --temperature 5" "--seed 9"
+keeps "$generate" "--seed 9" # greedy
+changes "$generate --temperature 5" "--checkpoint best"
+changes "$generate --temperature 5" "--stop c"
+changes "$generate" "--json"
+keeps "$generate --temperature 5 --threads 1" "--threads 2"
+differs --prompt "generate run --prompt ?s='abc" "generate run --prompt ?s='abd"
+differs --max-new-tokens "generate run --prompt a --max-new-tokens 3" "generate run --prompt a --max-new-tokens 4"
+
+data="data index $tiny"
+changes "$data" "--preset paper --set sequence_length=70"
+changes "$data" "--set index_letters=5"
+differs --run "data index --run run" "data index --run other"
+changes "$data" "--split validation"
+changes "$data" "--split problems"
+changes "$data" "--step 2"
+changes "$data" "--rows 1"
+changes "$data" "--output o.npy"
+changes "$data" "--seed 2"
+changes "$data" "--json"
+keeps "$data --threads 1" "--threads 2"
+
+# ---- comparisons and reports ----
+
+# What a comparison finds, in a folder of its own.
+compared() {
+    runs=$((runs + 1))
+    # shellcheck disable=SC2086
+    "$rotary" compare index $1 --json --out "c$runs" >out 2>err </dev/null || complain "rotary compare $1: exit status $?" >&2
+    sed -E '/seconds|"folder"|"report"/d' out
+}
+compares_otherwise() {
+    echo "compare ${2%% *}" >>tested
+    compared "$1 ${3-}" >first
+    compared "$1 $2" >second
+    ! cmp -s first second || complain "rotary compare $1: $2 changes nothing"
+}
+base="$tiny --steps 2 --runs 1"
+compares_otherwise "$base" "--positions none,learned"
+compares_otherwise "$base" "--preset paper"
+compares_otherwise "$base" "--set rope_theta=9"
+compares_otherwise "$base" "--seed 5"
+compares_otherwise "$tiny --runs 1" "--steps 2" "--steps 3"
+compares_otherwise "$tiny --steps 2" "--runs 2" "--runs 1"
+elsewhere compare --out --threads --json # runs.sh, tests/study/test_compare.c
+does 0 report run --out here.html
+[ -s here.html ] && [ ! -e run/report.html ] || complain "report --out writes elsewhere"
+elsewhere report --out
+changes "report run --out o.txt" "--json"
+
+# ---- the oracle ----
+
+array x.npy "6, 2, 16" 3000
+array y.npy "6, 2, 16" 4100
+array z.npy "6, 2, 16" 5200
+array w.npy "32, 8" 3000
+array v.npy "32, 8" 4000
+array cos.npy "6, 8" 3300
+array sin.npy "6, 8" 4500
+array mask.npy "6, 6" 3700
+array flat.npy "6, 32" 3000
+array past.npy "3, 2, 16" 5000
+array batch.npy "2, 6, 2, 16" 3000
+array half.npy "6, 16" 4000
+array few.npy "6, 3" 3700
+array past2.npy "3, 2, 16" 3500
+integers positions.npy "6," '\3\0\0\0\1\0\0\0\4\0\0\0\1\0\0\0\5\0\0\0\11\0\0\0'
+integers lengths.npy "2," '\3\0\0\0\5\0\0\0'
+echo '{"head_dim": 16}' >plain.json
+echo '{"head_dim": 16, "rope_theta": 70}' >theta.json
+echo '{"head_dim": 8}' >eight.json
+echo '{"head_dim": 4, "num_attention_heads": 8, "num_key_value_heads": 2}' >grouped.json
+echo '{"head_dim": 16, "max_position_embeddings": 100, "rope_scaling": {"rope_type": "dynamic", "factor": 4.0}}' >dynamic.json
+echo '{"head_dim": 16, "rope_scaling": {"rope_type": "linear", "factor": 4.0, "whim": 1}}' >whim.json
+echo '{"head_dim": 16, "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000.0},
+ "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}}' >types.json
+
+# rotation LINE OPTION: the options that say which rotation, for a command line that ends before them.
+rotation() {
+    differs "$2" "$1 $2 plain.json" "$1 $2 theta.json"
+    differs --layer-type "$1 $2 types.json --layer-type full_attention" "$1 $2 types.json --layer-type sliding_attention"
+    changes "$1 $2 dynamic.json" "--length 300"
+    changes "$1 $2 dynamic.json" "--compat vllm"
+    refuses 1 whim $1 $2 whim.json
+    does 0 $1 $2 whim.json --ignore whim
+    echo "$(command_of "$1") --ignore" >>tested
+}
+rotation frequencies --config
+rotation "apply --input x.npy --output o.npy" --config
+rotation "attend --query x.npy --key y.npy --value z.npy --output o.npy" --rope
+rotation decay --config
+changes "decay --config plain.json" "--distance 30"
+changes "decay --config plain.json" "--picture o.svg"
+
+apply="apply --config plain.json --output o.npy"
+differs --input "$apply --input x.npy" "$apply --input y.npy"
+changes "$apply --input x.npy" "--offset 5"
+changes "$apply --input x.npy" "--positions positions.npy"
+changes "$apply --input x.npy" "--inverse"
+changes "$apply --input x.npy" "--arithmetic bf16"
+changes "$apply --input x.npy" "--angles bf16"
+changes "$apply --input x.npy" "--layout heads"
+given="apply --cos cos.npy --sin sin.npy --output o.npy"
+differs --heads "$given --layout flat --input flat.npy --heads 1" "$given --layout flat --input flat.npy --heads 2"
+differs --cos "$given --input x.npy" "apply --cos sin.npy --sin sin.npy --output o.npy --input x.npy"
+differs --sin "$given --input x.npy" "apply --cos cos.npy --sin cos.npy --output o.npy --input x.npy"
+changes "$given --input x.npy" "--pairing interleaved"
+echo '{"head_dim": 16, "max_position_embeddings": 64, "rope_scaling": {"rope_type": "yarn", "factor": 4.0}}' >yarn.json
+changes "apply --config yarn.json --output o.npy --input x.npy" "--as value"
+elsewhere apply --output
+
+attend="attend --query x.npy --key y.npy --value z.npy --output o.npy"
+differs --query "$attend" "attend --query y.npy --key y.npy --value z.npy --output o.npy"
+differs --key "$attend" "attend --query x.npy --key x.npy --value z.npy --output o.npy"
+differs --value "$attend" "attend --query x.npy --key y.npy --value y.npy --output o.npy"
+elsewhere attend --output
+changes "$attend" "--layout heads"
+flat="attend --query flat.npy --key flat.npy --value flat.npy --output o.npy --layout flat"
+differs --heads "$flat --heads 1" "$flat --heads 2"
+keys="attend --query flat.npy --key half.npy --value half.npy --output o.npy --layout flat --heads 4"
+refuses 1 half.npy $keys
+does 0 $keys --key-heads 2
+elsewhere attend --key-heads
+changes "$attend" "--past-key past.npy --past-value past.npy"
+differs --past-value "$attend --past-key past.npy --past-value past.npy" "$attend --past-key past.npy --past-value past2.npy"
+batched="attend --query batch.npy --key batch.npy --value batch.npy --output o.npy"
+changes "$batched" "--key-lengths lengths.npy"
+changes "$attend" "--weights o2.npy"
+changes "$attend" "--scores o2.npy"
+changes "$attend --softcap 1 --causal --scores o2.npy" "--stage scaled"
+changes "$attend --past-key past.npy --past-value past.npy" "--present-key o2.npy"
+changes "$attend --past-key past.npy --past-value past.npy" "--present-value o2.npy"
+changes "$attend --rope plain.json" "--roper"
+changes "$attend" "--causal"
+changes "$attend --causal" "--window 2"
+changes "$attend" "--window-left 2"
+changes "$attend" "--window-right 2"
+changes "$attend" "--mask mask.npy"
+refuses 1 mask $attend --mask few.npy
+does 0 $attend --mask few.npy --pad-mask
+echo "attend --pad-mask" >>tested
+changes "$attend" "--scale 3"
+changes "$attend" "--softcap 0.5"
+changes "$attend --causal" "--first-query 2"
+
+permute="permute --input w.npy --output o.npy"
+differs --config "$permute --config plain.json --to half" "$permute --config eight.json --to half"
+differs --to "$permute --config plain.json --to half" "$permute --config plain.json --to interleaved"
+differs --input "$permute --config plain.json --to half" "permute --input v.npy --output o.npy --config plain.json --to half"
+moved="permute --config run/config.json --input run/model.safetensors --output o.safetensors --to half"
+changes "$moved --fused stacked" "--tensor layers.1.*.query_key_value.*"
+differs --fused "permute --config grouped.json --input run/model.safetensors --output o.safetensors --to half --fused stacked" \
+    "permute --config grouped.json --input run/model.safetensors --output o.safetensors --to half --fused grouped"
+elsewhere permute --output --detect --ignore --layer-type # tests/oracle/oracle.py
+elsewhere permute --length --compat                       # they say how far it rotates, which matters nothing here
+
+# ---- the machine ----
+
+changes "info --json" "--isa scalar"
+differs --threads "info --json --threads 1" "info --json --threads 2"
+changes "info" "--json"
+
+timed="--seconds 0 --json"
+differs --shape "bench rope $timed --shape 7,3,10" "bench rope $timed --shape 7,3,12"
+differs --shape "bench decode $timed --shape 2,6,3,17,10" "bench decode $timed --shape 2,6,3,17,12"
+differs --seconds "bench rope --shape 7,3,10 --json --seconds 0" "bench rope --shape 7,3,10 --json --seconds 0.05"
+# These measure the machine's limits first, which takes a second: runs.sh.
+elsewhere "bench attention" --shape --seconds
+elsewhere "bench decode" --seconds
+elsewhere "bench train" --preset --set --position --task --steps --profile
+elsewhere "bench generate" --preset --set --position --task --batch-size --max-new-tokens --profile
+
+# ---- nothing is left out ----
+
+"$rotary" help >out
+for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' out) "bench train" "bench generate" "bench rope" "bench attention" "bench decode"; do
+    # shellcheck disable=SC2086
+    "$rotary" help $command | sed -n '/^options of every command/q; s/^  \(--[a-z-]*\) .*/\1/p' >listed
+    while read -r option; do
+        grep -qx -- "$command $option" tested || echo "FAILED: no line here tries $option of rotary $command"
+    done <listed
+done >untried
+cat untried
+failures=$((failures + $(wc -l <untried)))
+finish
