@@ -71,6 +71,24 @@ static void check_record(const char *folder)
     record_free(&record);
 }
 
+/* What counts at the end is the last evaluation, though one before it was better in everything. */
+static void check_last_evaluation(const char *folder)
+{
+    struct record record;
+    check_about("a run that gets worse");
+    synthetic_write(folder, "metrics.jsonl", metrics);
+    synthetic_append(folder, "metrics.jsonl",
+                     "{\"step\":40,\"evaluation\":{\"correct\":77,\"problems\":128,\"loss\":1.9,"
+                     "\"accuracy\":0.5,\"seconds\":1}}\n");
+    if (!CHECK_INT(record_read(&record, folder, NULL), ROTARY_OK))
+        return;
+    CHECK_INT(record.evaluation_count, 3);
+    CHECK_INT(record_last_evaluation(&record)->step, 40);
+    CHECK_INT(record_last_evaluation(&record)->correct, 77);
+    CHECK_NEAR(record_last_evaluation(&record)->loss, 1.9, 0);
+    record_free(&record);
+}
+
 /* `line` after valid ones is refused, with its number and `why` in the message. */
 static void check_damage(const char *folder, const char *line, const char *why)
 {
@@ -326,6 +344,7 @@ int main(void)
     const char *run = scratch_path("run"), *compared = scratch_path("compare"),
                *plain = scratch_path("plain");
     check_record(run);
+    check_last_evaluation(run);
     check_damages(run);
     check_comparison(compared);
     check_unfinished(compared);

@@ -166,6 +166,23 @@ static void test_lowest(void)
     CHECK(same_file(folder, forty, MODEL));
 }
 
+/* What a run returns and what its last line says is the last evaluation, not the best one, when it was just
+ * trained and when its lines are read back. */
+static void test_last_is_returned(void)
+{
+    config.train.steps = 60;
+    const char *folder = numbered("run");
+    struct train_call call = {.config = &config, .backend = &backend, .folder = folder, .resume = true};
+    for (int again = 0; again < 2; again++) {
+        struct train_result result;
+        check_about("%s", again ? "read back" : "just trained");
+        CHECK(train(&call, &result, NULL) == ROTARY_OK);
+        CHECK_NEAR(result.evaluation.loss, loss_of(folder, CHECKPOINT_LAST, ROTARY_OK, ""), 1e-8);
+        CHECK(result.evaluation.loss > loss_of(folder, CHECKPOINT_BEST, ROTARY_OK, "") + 0.01);
+    }
+    check_about("%s", "");
+}
+
 /* Of equal losses the first is kept. */
 static void test_ties(void)
 {
@@ -276,6 +293,7 @@ int main(void)
     rotary_error error;
     CHECK(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error) == ROTARY_OK);
     test_lowest();
+    test_last_is_returned();
     test_ties();
     test_mistaken();
     test_fewer_steps();
