@@ -4,11 +4,23 @@
 . "$(dirname "$0")/support.sh"
 set -f # arguments are words that may have ? and *
 
-# What a command prints and writes to files named o*, without what depends on time.
+# Real numbers have as many digits in JSON as the longest of them wants, and the longest may be a time.
+rounded() {
+    awk '{
+        line = ""
+        while (match($0, /[0-9]+\.[0-9]+(e-?[0-9]+)?/)) {
+            line = line substr($0, 1, RSTART - 1) sprintf("%.12g", substr($0, RSTART, RLENGTH))
+            $0 = substr($0, RSTART + RLENGTH)
+        }
+        print line $0
+    }'
+}
+
+# What a command prints and writes to files named o*, without what depends on time, and without options repeated.
 result() {
     rm -f o.npy o2.npy o.txt o.svg o.safetensors
     "$rotary" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null || complain "rotary $*: exit status $?" >&2
-    sed -E '/seconds|_rate"|ratio|share|quartile/d; s/"(seconds|tokens_per_second)": ?[0-9.e+-]*//g' "$scratch/out"
+    sed -E '/seconds|_rate"|ratio|share|quartile|"(seed|data_seed|step|steps|split)":/d' "$scratch/out" | rounded
     cat o.npy o2.npy o.txt o.svg o.safetensors 2>/dev/null | cksum
 }
 
@@ -132,17 +144,17 @@ keeps "$generate --temperature 5 --threads 1" "--threads 2"
 differs --prompt "generate run --prompt ?s='abc" "generate run --prompt ?s='abd"
 differs --max-new-tokens "generate run --prompt a --max-new-tokens 3" "generate run --prompt a --max-new-tokens 4"
 
-data="data index $tiny"
+data="data index $tiny --json"
 changes "$data" "--preset paper --set sequence_length=70"
 changes "$data" "--set index_letters=5"
-differs --run "data index --run run" "data index --run other"
+differs --run "data index --json --run run" "data index --json --run other"
 changes "$data" "--split validation"
 changes "$data" "--split problems"
 changes "$data" "--step 2"
 changes "$data" "--rows 1"
 changes "$data" "--output o.npy"
 changes "$data" "--seed 2"
-changes "$data" "--json"
+changes "data index $tiny" "--json"
 keeps "$data --threads 1" "--threads 2"
 
 # ---- comparisons and reports ----
@@ -152,7 +164,7 @@ compared() {
     runs=$((runs + 1))
     # shellcheck disable=SC2086
     "$rotary" compare index $1 --json --out "c$runs" >out 2>err </dev/null || complain "rotary compare $1: exit status $?" >&2
-    sed -E '/seconds|"folder"|"report"/d' out
+    sed -E '/seconds|"(folder|report|seed|steps|seeds)":/d' out | rounded
 }
 compares_otherwise() {
     echo "compare ${2%% *}" >>tested
@@ -169,7 +181,7 @@ compares_otherwise "$tiny --runs 1" "--steps 2" "--steps 3"
 compares_otherwise "$tiny --steps 2" "--runs 2" "--runs 1"
 elsewhere compare --out --threads --json # runs.sh, tests/study/test_compare.c
 does 0 report run --out here.html
-[ -s here.html ] && [ ! -e run/report.html ] || complain "report --out writes elsewhere"
+if [ ! -s here.html ] || [ -e run/report.html ]; then complain "report --out writes elsewhere"; fi
 elsewhere report --out
 changes "report run --out o.txt" "--json"
 
@@ -206,7 +218,9 @@ rotation() {
     differs --layer-type "$1 $2 types.json --layer-type full_attention" "$1 $2 types.json --layer-type sliding_attention"
     changes "$1 $2 dynamic.json" "--length 300"
     changes "$1 $2 dynamic.json" "--compat vllm"
+    # shellcheck disable=SC2086 # lists of words
     refuses 1 whim $1 $2 whim.json
+    # shellcheck disable=SC2086
     does 0 $1 $2 whim.json --ignore whim
     echo "$(command_of "$1") --ignore" >>tested
 }
@@ -243,7 +257,9 @@ changes "$attend" "--layout heads"
 flat="attend --query flat.npy --key flat.npy --value flat.npy --output o.npy --layout flat"
 differs --heads "$flat --heads 1" "$flat --heads 2"
 keys="attend --query flat.npy --key half.npy --value half.npy --output o.npy --layout flat --heads 4"
+# shellcheck disable=SC2086
 refuses 1 half.npy $keys
+# shellcheck disable=SC2086
 does 0 $keys --key-heads 2
 elsewhere attend --key-heads
 changes "$attend" "--past-key past.npy --past-value past.npy"
@@ -261,7 +277,9 @@ changes "$attend --causal" "--window 2"
 changes "$attend" "--window-left 2"
 changes "$attend" "--window-right 2"
 changes "$attend" "--mask mask.npy"
+# shellcheck disable=SC2086
 refuses 1 mask $attend --mask few.npy
+# shellcheck disable=SC2086
 does 0 $attend --mask few.npy --pad-mask
 echo "attend --pad-mask" >>tested
 changes "$attend" "--scale 3"
