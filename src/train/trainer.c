@@ -34,26 +34,54 @@ static void plan_updates(struct trainer *trainer)
     };
 }
 
-static rotary_status create_model(struct trainer *trainer, rotary_error *error)
+static struct decoder_limits trainer_limits(const struct run_config *config)
+{
+    return (struct decoder_limits){config->train.batch_size, config->task.sequence_length, .training = true};
+}
+
+static void carve_batch(struct trainer *trainer)
+{
+    const struct train_config *train = &trainer->config->train;
+    task_batch_carve(&trainer->batch, trainer->task, train->batch_size * train->gradient_accumulation_steps,
+                     &trainer->arena);
+}
+
+/* Creates the task, and counts the bytes of its batch and of the model. */
+static rotary_status count_bytes(struct trainer *trainer, size_t *bytes, rotary_error *error)
 {
     const struct run_config *config = trainer->config;
-    struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
-    int64_t rows = limits.batch * config->train.gradient_accumulation_steps;
     rotary_status status = task_create(&trainer->task, &config->task, error);
     if (status != ROTARY_OK)
         return status;
-    task_batch_carve(&trainer->batch, trainer->task, rows, &trainer->arena);
+    carve_batch(trainer);
+    status = decoder_bytes(trainer->backend, &config->model, trainer_limits(config), bytes, error);
+    if (status == ROTARY_OK && __builtin_add_overflow(*bytes, trainer->arena.used, bytes))
+        *bytes = SIZE_MAX;
+    return status;
+}
+
+rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend, size_t *bytes,
+                            rotary_error *error)
+{
+    struct trainer trainer = {.config = config, .backend = backend};
+    rotary_status status = count_bytes(&trainer, bytes, error);
+    trainer_destroy(&trainer);
+    return status;
+}
+
+static rotary_status create_model(struct trainer *trainer, rotary_error *error)
+{
+    const struct run_config *config = trainer->config;
     size_t bytes;
-    status = decoder_bytes(trainer->backend, &config->model, limits, &bytes, error);
+    rotary_status status = count_bytes(trainer, &bytes, error);
     if (status == ROTARY_OK)
-        status = memory_check(__builtin_add_overflow(bytes, trainer->arena.used, &bytes) ? SIZE_MAX : bytes,
-                              "training", error);
+        status = memory_check(bytes, "training", error);
     if (status == ROTARY_OK)
         status = rotary_arena_allocate(&trainer->arena, "the data of a step", error);
     if (status != ROTARY_OK)
         return status;
-    task_batch_carve(&trainer->batch, trainer->task, rows, &trainer->arena);
-    return decoder_create(&trainer->decoder, trainer->backend, &config->model, limits,
+    carve_batch(trainer);
+    return decoder_create(&trainer->decoder, trainer->backend, &config->model, trainer_limits(config),
                           (uint64_t)config->train.seed, error);
 }
 

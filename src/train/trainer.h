@@ -25,6 +25,9 @@ struct trainer {
  * ROTARY_OUT_OF_MEMORY has the memory needed and the memory available. */
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
                                             const struct backend *backend, rotary_error *error);
+/* The bytes that trainer_create would allocate. Allocates next to nothing itself. */
+ROTARY_CHECKED rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend,
+                                           size_t *bytes, rotary_error *error);
 /* The learning rate as a configuration has it. */
 struct schedule trainer_schedule(const struct run_config *config);
 /* A trainer that is all zero is allowed. */
