@@ -248,6 +248,65 @@ static void test_sampling(struct decoder *decoder)
     compare(&low_temperature, &greedy);
 }
 
+enum { SAMPLED = 64 };
+
+/* From all prompts alike, MAX tokens of nearly uniform logits. */
+static void draw(struct decoder *decoder, uint64_t seed, int32_t tokens[SAMPLED][MAX])
+{
+    const struct generate_config config = {
+        .max_new_tokens = MAX, .stop = -1, .temperature = 1e4f, .seed = seed};
+    const int32_t prompt = 0, *prompts[SAMPLED];
+    int32_t *outputs[SAMPLED];
+    int64_t lengths[SAMPLED], generated[SAMPLED];
+    for (int i = 0; i < SAMPLED; i++) {
+        prompts[i] = &prompt;
+        lengths[i] = 1;
+        outputs[i] = tokens[i];
+    }
+    const struct generate_call call = {
+        .count = SAMPLED, .prompts = prompts, .lengths = lengths, .outputs = outputs, .generated = generated};
+    CHECK_INT(generate(decoder, &config, &call, NULL), ROTARY_OK);
+}
+
+/* Every prompt and position draws a number of its own: each token is as frequent as the others, and two
+ * prompts, two positions or two seeds agree as often as chance has it, within about six standard deviations.
+ */
+static void test_independent_samples(const struct backend *backend)
+{
+    static int32_t tokens[SAMPLED][MAX], others[SAMPLED][MAX];
+    struct decoder *decoder = create(backend, POSITION_ROPE, 4, SAMPLED);
+    int counts[VOCABULARY] = {0}, seeds = 0;
+    draw(decoder, 21, tokens);
+    draw(decoder, 21 + (1ull << 40), others);
+    for (int i = 0; i < SAMPLED; i++)
+        for (int t = 0; t < MAX; t++) {
+            counts[tokens[i][t]]++;
+            seeds += tokens[i][t] == others[i][t];
+        }
+    check_about("samples");
+    for (int token = 0; token < VOCABULARY; token++)
+        CHECK_NEAR(counts[token], SAMPLED * MAX / 11.0, 62);
+    CHECK_NEAR(seeds, SAMPLED * MAX / 11.0, 62);
+    for (int i = 0; i < SAMPLED; i++)
+        for (int j = 0; j < i; j++) {
+            int agree = 0;
+            for (int t = 0; t < MAX; t++)
+                agree += tokens[i][t] == tokens[j][t];
+            check_about("prompts %d and %d", i, j);
+            CHECK(agree <= 10); /* of 20 */
+        }
+    for (int s = 0; s < MAX; s++)
+        for (int t = 0; t < s; t++) {
+            int agree = 0;
+            for (int i = 0; i < SAMPLED; i++)
+                agree += tokens[i][s] == tokens[i][t];
+            check_about("positions %d and %d", s, t);
+            CHECK_NEAR(agree, SAMPLED / 11.0, 14);
+        }
+    check_about("%s", "");
+    decoder_destroy(decoder);
+}
+
 /* The stop token within a prompt, or at the end of one that takes several calls, does not end it. */
 static void test_stop_in_prompt(struct decoder *large, struct decoder *small)
 {
@@ -307,6 +366,7 @@ int main(void)
     CHECK_INT(backend_create(&backend, 2, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
     for (int position = 0; position < POSITIONS; position++)
         test_encoding(&backend, (enum position)position);
+    test_independent_samples(&backend);
     backend_destroy(&backend);
     CHECK_INT(reference_backend_create(&backend, ROTARY_F32, &error), ROTARY_OK);
     test_encoding(&backend, POSITION_ROPER);

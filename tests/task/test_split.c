@@ -181,6 +181,51 @@ static void test_pure(void)
     check_about("%s", "");
 }
 
+static int ascending(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Nothing is shared: all rows of a step, of many steps, of many seeds, and of validation differ in every
+ * quarter of their text, and so do all problems of two evaluations in their prompts. */
+static void test_distinct(void)
+{
+    enum { EACH = 150, PLACES = 4 * EACH, PART = TEXT_TOKENS / 4 };
+    static uint64_t parts[4 * PLACES], prompts[2 * EACH];
+    for (int kind = 0; kind < TASK_KINDS; kind++) {
+        struct task_config config = config_of((enum task_kind)kind);
+        struct task *task = task_of(&config);
+        check_about("task %s", task_names[kind]);
+        for (int64_t i = 0; i < PLACES; i++) {
+            int64_t n = i % EACH;
+            char text[TEXT_TOKENS + 1];
+            text_of(task, i < 2 * EACH ? 9 : 10 + (uint64_t)n,
+                    i < EACH       ? 4
+                    : i < 3 * EACH ? 5 + n
+                                   : -1,
+                    i < EACH ? n : 3, TEXT_TOKENS, text);
+            for (int part = 0; part < 4; part++)
+                parts[4 * i + part] = rotary_hash(text + part * PART, PART);
+        }
+        qsort(parts, 4 * PLACES, sizeof *parts, ascending);
+        for (int i = 1; i < 4 * PLACES; i++)
+            CHECK(parts[i] != parts[i - 1]);
+        for (int64_t i = 0; task_has_problems(task) && i < 2 * EACH; i++) {
+            struct problem problem;
+            task_problem(task, (uint64_t)(i / EACH), i % EACH, &problem);
+            prompts[i] = rotary_hash(problem.prompt, strlen(problem.prompt));
+        }
+        qsort(prompts, 2 * EACH, sizeof *prompts, ascending);
+        int same = 0; /* short sums may occur twice */
+        for (int i = 1; task_has_problems(task) && i < 2 * EACH; i++)
+            same += prompts[i] == prompts[i - 1];
+        CHECK(same <= 4);
+        task_destroy(task);
+    }
+    check_about("%s", "");
+}
+
 /* Published results depend on the data of a seed, so these must not change. */
 static void test_pinned(void)
 {
@@ -257,6 +302,7 @@ int main(void)
     test_disjoint();
     test_tiny_operands();
     test_pure();
+    test_distinct();
     test_pinned();
     test_cut();
     test_refused();
