@@ -8,7 +8,6 @@
 #include "cli/result.h"
 #include "cli/run_plan.h"
 #include "file/file.h"
-#include "report/comparison_table.h"
 #include "report/report.h"
 #include "study/comparison_run.h"
 
@@ -95,29 +94,6 @@ static void show(void *argument, const struct compare_progress *now)
         progress_note(progress, "%s: finished before", label);
 }
 
-static rotary_status print_text(const struct comparison *comparison, const char *page, rotary_error *error)
-{
-    char *text;
-    rotary_status status = comparison_text(comparison, &text, error);
-    if (status != ROTARY_OK)
-        return status;
-    printf("%s\n%s\n", text, page);
-    free(text);
-    return ROTARY_OK;
-}
-
-static rotary_status print_json(const struct comparison *comparison, const char *folder, const char *page,
-                                rotary_error *error)
-{
-    json_t *object;
-    rotary_status status = comparison_json(comparison, &object, error);
-    if (status != ROTARY_OK)
-        return status;
-    json_object_set_new(object, "folder", json_string(folder));
-    json_object_set_new(object, "report", json_string(page));
-    return result_print_json(object, error);
-}
-
 /* The results are read from the folder, which also has those of earlier runs. */
 static rotary_status print_result(const struct invocation *invocation, const char *folder,
                                   rotary_error *error)
@@ -131,8 +107,9 @@ static rotary_status print_result(const struct invocation *invocation, const cha
         return status;
     status = report_write(&collection, page, error);
     if (status == ROTARY_OK)
-        status = invocation->common.json ? print_json(collection.comparison, folder, page, error)
-                                         : print_text(collection.comparison, page, error);
+        status = invocation->common.json
+                     ? result_print_comparison_json(collection.comparison, folder, page, error)
+                     : result_print_comparison(collection.comparison, page, error);
     collection_free(&collection);
     return status;
 }

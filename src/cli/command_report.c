@@ -1,23 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * rotary report: the page of a comparison or of runs.
+ * rotary report: the table, the verdict and the page of a comparison or of runs.
  */
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/result.h"
 #include "file/file.h"
+#include "report/comparison_table.h"
 #include "report/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 struct report_options {
     const char *out;
+    bool csv;
 };
 
 static const struct setting report_table[] = {
     {"--out", SETTING_TEXT, offsetof(struct report_options, out), .metavar = "FILE",
      .help = "where to write the page (default: report.html in the first folder)"},
+    {"--csv", SETTING_BOOLEAN, offsetof(struct report_options, csv),
+     .help = "print one row per run as comma-separated values, and no table"},
 };
+
+static rotary_status print_csv(const struct collection *collection, rotary_error *error)
+{
+    char *text;
+    rotary_status status = comparison_csv(collection, &text, error);
+    if (status != ROTARY_OK)
+        return status;
+    fputs(text, stdout);
+    free(text);
+    return ROTARY_OK;
+}
+
+static rotary_status print_result(const struct invocation *invocation, const struct collection *collection,
+                                  const char *page, rotary_error *error)
+{
+    const struct report_options *options = invocation->options;
+    if (invocation->common.json)
+        return result_print_comparison_json(collection->comparison, NULL, page, error);
+    if (options->csv)
+        return print_csv(collection, error);
+    return result_print_comparison(collection->comparison, page, error);
+}
 
 static enum exit_status run(const struct invocation *invocation)
 {
@@ -27,6 +54,10 @@ static enum exit_status run(const struct invocation *invocation)
     char in_folder[FILE_PATH_BYTES];
     const char *page = options->out ? options->out : in_folder;
     struct collection collection;
+    if (options->csv && invocation->common.json) {
+        (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "--csv and --json are both given: wanted one");
+        return command_refuse(invocation, &error);
+    }
     rotary_status status = collection_read(&collection, folders->items, folders->count, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
@@ -34,22 +65,23 @@ static enum exit_status run(const struct invocation *invocation)
         status = file_path(in_folder, folders->items[0], "report.html", &error);
     if (status == ROTARY_OK)
         status = report_write(&collection, page, &error);
+    if (status == ROTARY_OK)
+        status = print_result(invocation, &collection, page, &error);
     collection_free(&collection);
-    if (status == ROTARY_OK && invocation->common.json)
-        status = result_print_json(json_pack("{s:s}", "report", page), &error);
-    else if (status == ROTARY_OK)
-        puts(page);
     return status == ROTARY_OK ? EXIT_DONE : command_fail(&error);
 }
 
 const struct command command_report = {
     .name = "report",
     .operands = "DIR...",
-    .summary = "writes the HTML page of a comparison or of runs",
+    .summary = "prints the results of a comparison or of runs, and writes their HTML page",
     .more = "The folders are one comparison, or runs of one task, which are then compared with each other. "
+            "Prints the verdict and the tables as compare does; with --json all numbers. "
             "The page is one file with nothing to load; unfinished runs are shown up to their last step.",
-    .example = "rotary report runs/index-quick\n"
-               "writes runs/index-quick/report.html: curves, table, and problems with the models' answers",
+    .example =
+        "rotary report runs/index-quick\n"
+        "prints the verdict and writes runs/index-quick/report.html: curves, tables, and problems with "
+        "the models' answers",
     .options = report_table,
     .option_count = sizeof report_table / sizeof report_table[0],
     .options_size = sizeof(struct report_options),

@@ -73,3 +73,28 @@ void result_print_evaluation(const struct evaluation *evaluation)
     printf("validation loss %.4f, %.1f%% of tokens correct\n", evaluation->loss,
            100.0 * evaluation->accuracy);
 }
+
+rotary_status result_print_comparison(const struct comparison *comparison, const char *page,
+                                      rotary_error *error)
+{
+    char *text;
+    rotary_status status = comparison_text(comparison, &text, error);
+    if (status != ROTARY_OK)
+        return status;
+    printf("%s\n%s\n", text, page);
+    free(text);
+    return ROTARY_OK;
+}
+
+rotary_status result_print_comparison_json(const struct comparison *comparison, const char *folder,
+                                           const char *page, rotary_error *error)
+{
+    json_t *object;
+    rotary_status status = comparison_json(comparison, &object, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (folder)
+        json_object_set_new(object, "folder", json_string(folder));
+    json_object_set_new(object, "report", json_string(page));
+    return result_print_json(object, error);
+}

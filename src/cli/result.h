@@ -6,6 +6,7 @@
 #define ROTARY_CLI_RESULT_H
 
 #include "oracle/tensor.h"
+#include "report/comparison_table.h"
 #include "train/evaluation.h"
 
 /* Prints `object` and a line feed, and releases it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also
@@ -18,6 +19,14 @@ json_t *result_evaluation_json(const struct evaluation *evaluation);
 /* One line: "92 of 128 correct (71.9%, 95% interval 63.5 to 78.9%), validation loss 0.3100, 93.0% of tokens
  * correct". */
 void result_print_evaluation(const struct evaluation *evaluation);
+
+/* A comparison with the path of its page: its verdicts and tables, or everything as JSON, with its folder
+ * unless that is NULL. */
+ROTARY_CHECKED rotary_status result_print_comparison(const struct comparison *comparison, const char *page,
+                                                     rotary_error *error);
+ROTARY_CHECKED rotary_status result_print_comparison_json(const struct comparison *comparison,
+                                                          const char *folder, const char *page,
+                                                          rotary_error *error);
 
 /* A number; null if it is infinite or NaN. */
 json_t *result_number(double value);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/charts.h"
 
-#include "report/comparison_table.h"
 #include "report/html.h"
 #include "report/svg.h"
 
@@ -27,27 +26,58 @@ static void widen(struct range *range, double value)
 }
 
 /* Longer names are cut. */
-enum { NAME_LETTERS = 16, NAME_BYTES = NAME_LETTERS + 4 };
+enum { NAME_LETTERS = 16, NAME_END = 6, NAME_BYTES = 128 };
+
+static bool is_key_letter(char letter)
+{
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+/* An arm's name as a label: without keys, "roper,0.5" for "roper,value_fraction=0.5", as the page says
+ * elsewhere what varies; the middle of a long one is cut out, between two UTF-8 characters. */
+static void label_of(char label[NAME_BYTES], const struct comparison *comparison, int arm)
+{
+    const char *name = comparison->arms[arm].name;
+    size_t length = 0;
+    while (*name && length + 1 < NAME_BYTES) {
+        const char *end = name;
+        while (is_key_letter(*end))
+            end++;
+        bool starts = length == 0 || label[length - 1] == ',';
+        if (starts && end > name && *end == '=')
+            name = end + 1;
+        if (*name)
+            label[length++] = *name++;
+    }
+    label[length] = 0;
+    if (length <= NAME_LETTERS)
+        return;
+    size_t kept = NAME_LETTERS - NAME_END - 1, rest = length - NAME_END;
+    while (kept > 0 && ((unsigned char)label[kept] & 0xc0) == 0x80)
+        kept--;
+    while (((unsigned char)label[rest] & 0xc0) == 0x80)
+        rest++;
+    char tail[NAME_END + 1];
+    snprintf(tail, sizeof tail, "%s", label + rest);
+    snprintf(label + kept, NAME_BYTES - kept, "…%s", tail);
+}
 
 static double name_width(const struct comparison *comparison)
 {
     size_t longest = 0;
     for (int i = 0; i < comparison->arm_count; i++) {
-        size_t length = strlen(comparison->arms[i].name);
+        char label[NAME_BYTES];
+        label_of(label, comparison, i);
+        size_t length = strlen(label);
         longest = length > longest ? length : longest;
     }
     return letter_width * (double)(longest > NAME_LETTERS ? NAME_LETTERS : longest);
 }
 
-/* Cuts a long name between two UTF-8 characters. */
 static void draw_name(FILE *stream, const struct comparison *comparison, int arm, double x, double y)
 {
-    const char *name = comparison->arms[arm].name;
-    size_t length = strlen(name), kept = length > NAME_LETTERS ? NAME_LETTERS - 1 : length;
-    while (kept > 0 && ((unsigned char)name[kept] & 0xc0) == 0x80)
-        kept--;
     char text[NAME_BYTES], class[16];
-    snprintf(text, sizeof text, "%.*s%s", (int)kept, name, kept < length ? "…" : "");
+    label_of(text, comparison, arm);
     snprintf(class, sizeof class, "label %s", svg_arm_class(arm));
     svg_text(stream, class, "start", x, y + 4.5, text);
 }
@@ -200,36 +230,33 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
     svg_end(stream);
 }
 
-/* A chart with one row per arm, from arm `first` on, over values of one measure. */
+/* A chart of rows, for arms or contrasts, over values of one measure. */
 struct row_chart {
     FILE *stream;
     const struct comparison *comparison;
     enum measure measure;
-    int first;
     struct svg_frame frame;
     struct svg_scale across;
 };
 
 static struct row_chart row_chart_of(FILE *stream, const struct comparison *comparison, enum measure measure,
-                                     struct range range, int first)
+                                     struct range range, int rows, double top)
 {
-    double top = first ? 34 : 6;
     struct svg_frame frame = {.left = 18 + name_width(comparison),
                               .right = SVG_WIDTH - 22,
                               .top = top,
-                              .bottom = top + (comparison->arm_count - first) * ROW_HEIGHT};
+                              .bottom = top + rows * ROW_HEIGHT};
     return (struct row_chart){.stream = stream,
                               .comparison = comparison,
                               .measure = measure,
-                              .first = first,
                               .frame = frame,
                               .across = {range.low, range.high, frame.left + 8, frame.right - 8}};
 }
 
-/* The middle of an arm's row. */
-static double row_y(const struct row_chart *chart, int arm)
+/* The middle of a row. */
+static double row_y(const struct row_chart *chart, int row)
 {
-    return chart->frame.top + (arm - chart->first + 0.5) * ROW_HEIGHT;
+    return chart->frame.top + (row + 0.5) * ROW_HEIGHT;
 }
 
 /* Moves a dot `size` wide above or below its row so that it does not cover an equal value. */
@@ -244,8 +271,14 @@ static double row_offset(const struct row_chart *chart, const double *values, in
 
 static const char *scores_name(enum measure measure)
 {
-    return measure == MEASURE_EXACT_MATCH ? "exact match at the end, %"
-                                          : "validation loss at the end, nats per token";
+    switch (measure) {
+    case MEASURE_EXACT_MATCH:
+        return "exact match at the end, %";
+    case MEASURE_VALIDATION_LOSS:
+        return "validation loss at the end, nats per token";
+    default:
+        return measure_descriptions[measure].title;
+    }
 }
 
 static void draw_scores(const struct row_chart *chart, int index)
@@ -281,7 +314,7 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
     if (range.low > range.high)
         return;
     svg_round_range(&range.low, &range.high);
-    struct row_chart chart = row_chart_of(stream, comparison, measure, range, 0);
+    struct row_chart chart = row_chart_of(stream, comparison, measure, range, comparison->arm_count, 6);
 
     svg_begin(stream, (int)chart.frame.bottom + ROWS_BELOW, scores_name(measure));
     svg_axis_below(stream, chart.frame, chart.across, scores_name(measure));
@@ -296,20 +329,20 @@ void chart_scores(FILE *stream, const struct comparison *comparison, enum measur
 static struct range range_of_differences(const struct comparison *comparison, enum measure measure)
 {
     struct range range = {0, 0};
-    for (int i = 1; i < comparison->arm_count; i++) {
-        const struct paired_difference *difference = &comparison_contrast(comparison, i)->difference[measure];
-        for (int j = 0; j < difference->count; j++)
-            widen(&range, comparison_contrast(comparison, i)->differences[measure][j]);
-        widen(&range, difference->low);
-        widen(&range, difference->high);
+    for (int i = 0; i < comparison->contrast_count; i++) {
+        const struct contrast *contrast = &comparison->contrasts[i];
+        for (int j = 0; j < contrast->pair_count; j++)
+            widen(&range, contrast->differences[measure][j]);
+        widen(&range, contrast->difference[measure].low);
+        widen(&range, contrast->difference[measure].high);
     }
     svg_round_range(&range.low, &range.high);
     return range;
 }
 
-static void draw_pairs(const struct row_chart *chart, int index)
+static void draw_pairs(const struct row_chart *chart, int row)
 {
-    const struct contrast *contrast = comparison_contrast(chart->comparison, index);
+    const struct contrast *contrast = &chart->comparison->contrasts[row];
     const double *values = contrast->differences[chart->measure];
     for (int i = 0; i < contrast->pair_count; i++) {
         char title[160], number[HTML_NUMBER_BYTES];
@@ -317,53 +350,86 @@ static void draw_pairs(const struct row_chart *chart, int index)
             continue;
         snprintf(title, sizeof title, "seed %lld: %s", (long long)contrast->pairs[i].seed,
                  html_number(number, values[i], measure_descriptions[chart->measure].decimals, 1));
-        svg_marker(chart->stream, index, svg_place(chart->across, values[i]),
-                   row_y(chart, index) - 11 - fabs(row_offset(chart, values, i, 8)) / 2, 8, title);
+        svg_marker(chart->stream, contrast->arm, svg_place(chart->across, values[i]),
+                   row_y(chart, row) - 11 - fabs(row_offset(chart, values, i, 8)) / 2, 8, title);
     }
 }
 
-static void draw_interval(const struct row_chart *chart, int index)
+static void draw_interval(const struct row_chart *chart, int row)
 {
-    const struct paired_difference *difference =
-        &comparison_contrast(chart->comparison, index)->difference[chart->measure];
+    const struct contrast *contrast = &chart->comparison->contrasts[row];
+    const struct paired_difference *difference = &contrast->difference[chart->measure];
     if (isnan(difference->low))
         return;
     double low = svg_place(chart->across, difference->low), high = svg_place(chart->across, difference->high),
-           mean = svg_place(chart->across, difference->mean), y = row_y(chart, index);
+           mean = svg_place(chart->across, difference->mean), y = row_y(chart, row);
     char class[32];
-    snprintf(class, sizeof class, "interval %s", svg_arm_class(index));
+    snprintf(class, sizeof class, "interval %s", svg_arm_class(contrast->arm));
     svg_line(chart->stream, class, low, y + 8, high, y + 8);
     svg_line(chart->stream, class, low, y + 3, low, y + 13);
     svg_line(chart->stream, class, high, y + 3, high, y + 13);
     svg_line(chart->stream, "mean", mean, y - 2, mean, y + 18);
 }
 
+/* Whether every contrast is with the first arm. */
+static bool has_one_baseline(const struct comparison *comparison)
+{
+    for (int i = 0; i < comparison->contrast_count; i++)
+        if (comparison->contrasts[i].baseline != 0)
+            return false;
+    return true;
+}
+
 /* Labels the wider side of zero: better or worse than the baseline. */
 static void draw_zero(const struct row_chart *chart, struct range range)
 {
+    const struct comparison *comparison = chart->comparison;
     double zero = svg_place(chart->across, 0), top = chart->frame.top;
     svg_line(chart->stream, "zero", zero, top - 8, zero, chart->frame.bottom);
     bool higher = measure_descriptions[chart->measure].better == HIGHER_IS_BETTER;
     bool right_side = higher ? range.high >= -range.low : range.high > -range.low;
-    char text[160];
-    snprintf(text, sizeof text, right_side ? "%s than %s →" : "← %s than %s",
-             right_side == higher ? "better" : "worse", chart->comparison->arms[0].name);
+    char text[NAME_BYTES + 64], words[NAME_BYTES + 32], baseline[NAME_BYTES];
+    label_of(baseline, comparison, 0);
+    snprintf(words, sizeof words, has_one_baseline(comparison) ? "%s than %s" : "%s",
+             right_side == higher ? "better" : "worse", baseline);
+    snprintf(text, sizeof text, right_side ? "%s →" : "← %s", words);
     svg_text(chart->stream, "name", right_side ? "start" : "end", zero + (right_side ? 6 : -6), top - 14,
              text);
+}
+
+/* The arm's name; below it that of its baseline, unless that is the same for all. */
+static void draw_contrast_name(const struct row_chart *chart, int row)
+{
+    const struct contrast *contrast = &chart->comparison->contrasts[row];
+    bool one = has_one_baseline(chart->comparison);
+    double y = row_y(chart, row);
+    draw_name(chart->stream, chart->comparison, contrast->arm, 2, one ? y : y - 9);
+    if (!one)
+        draw_name(chart->stream, chart->comparison, contrast->baseline, 2, y + 9);
+}
+
+static const char *differences_name(enum measure measure)
+{
+    switch (measure) {
+    case MEASURE_EXACT_MATCH:
+        return "difference, points of exact match";
+    case MEASURE_STEPS_TO_90:
+        return "difference, steps to 90%";
+    default:
+        return "difference, nats per token";
+    }
 }
 
 void chart_differences(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
     struct range range = range_of_differences(comparison, measure);
-    struct row_chart chart = row_chart_of(stream, comparison, measure, range, 1);
+    struct row_chart chart = row_chart_of(stream, comparison, measure, range, comparison->contrast_count, 34);
 
-    svg_begin(stream, (int)chart.frame.bottom + ROWS_BELOW, "paired differences with 95% intervals");
-    svg_axis_below(stream, chart.frame, chart.across,
-                   measure == MEASURE_EXACT_MATCH ? "difference, points of exact match"
-                                                  : "difference, nats per token");
+    svg_begin(stream, (int)chart.frame.bottom + ROWS_BELOW, "paired differences with their intervals");
+    svg_axis_below(stream, chart.frame, chart.across, differences_name(measure));
     draw_zero(&chart, range);
-    for (int i = 1; i < comparison->arm_count; i++) {
-        draw_name(stream, comparison, i, 2, row_y(&chart, i));
+    for (int i = 0; i < comparison->contrast_count; i++) {
+        draw_contrast_name(&chart, i);
         draw_pairs(&chart, i);
         draw_interval(&chart, i);
     }

@@ -19,8 +19,7 @@ void chart_curves(FILE *stream, const struct comparison *comparison, const struc
 /* The score of every finished run, with mean and median: one row per arm. */
 void chart_scores(FILE *stream, const struct comparison *comparison, enum measure measure);
 
-/* Paired differences from the first arm, with their mean and its 95% interval: one row per other
- * arm. */
+/* The differences of every pair, with their mean and its interval: one row per contrast. */
 void chart_differences(FILE *stream, const struct comparison *comparison, enum measure measure);
 
 #endif

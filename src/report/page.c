@@ -2,7 +2,6 @@
 #include "report/page.h"
 
 #include "report/charts.h"
-#include "report/comparison_table.h"
 #include "report/html.h"
 #include "report/svg.h"
 
@@ -53,8 +52,15 @@ static void write_lede(FILE *stream, const struct collection *collection)
     if (collection->planned == 1)
         fprintf(stream, "One run of %s steps.", html_count(steps, comparison->steps));
     else
-        fprintf(stream, "%d runs of %s steps each, alike but for their position encoding and their seed.",
-                collection->planned, html_count(steps, comparison->steps));
+        fprintf(stream, "%d runs of %s steps each", collection->planned,
+                html_count(steps, comparison->steps));
+    if (collection->planned != 1 && !comparison->unlike) {
+        fputs(", alike but for their ", stream);
+        html_text(stream, strcmp(comparison->varied, "position") ? comparison->varied : "position encoding");
+        fputs(" and their seed", stream);
+    }
+    if (collection->planned != 1)
+        fputc('.', stream);
     if (comparison->has_problems)
         fprintf(stream, " Evaluated on %s problems that never occur in training.",
                 html_count(problems, comparison->problems));
@@ -73,73 +79,57 @@ static void write_progress(FILE *stream, const struct collection *collection)
         finished, collection->planned, finished == 1 ? "is" : "are");
 }
 
-static void write_divergence(FILE *stream, const struct comparison *comparison)
+static void write_banner(FILE *stream, const char *before, const char *sentence)
 {
-    for (int i = 0; i < comparison->arm_count; i++) {
-        if (!comparison->arms[i].diverged_count)
-            continue;
-        fputs("<p class=\"card banner\">", stream);
-        html_text(stream, comparison->arms[i].name);
-        fputs(": ", stream);
-        comparison_divergence(stream, comparison, i);
-        fputs(". Diverged runs are drawn dashed and are in no mean and no pair.</p>\n", stream);
-    }
+    fprintf(stream, "<p class=\"card banner\">%s", before);
+    html_text(stream, sentence);
+    fputs(".</p>\n", stream);
 }
 
-/* The verdict in a few words. */
-static const char *verdict_words(enum verdict verdict)
+static void write_notes(FILE *stream, const struct page *page)
 {
-    switch (verdict) {
-    case VERDICT_BETTER:
-        return "better";
-    case VERDICT_WORSE:
-        return "worse";
-    case VERDICT_NO_DIFFERENCE:
-        return "no difference shown";
-    case VERDICT_NO_SPREAD:
-        return "no verdict: equal differences";
-    case VERDICT_TOO_FEW:
-        return "too few runs to tell";
-    }
-    return "";
+    for (int i = 0; i < page->findings.notes.count; i++)
+        write_banner(stream, "", page->findings.notes.items[i]);
 }
 
-static void write_reached(FILE *stream, const struct comparison *comparison, int index)
+/* The measures that do not decide: their differences, without a verdict. */
+static void write_secondary(FILE *stream, const struct comparison *comparison,
+                            const struct contrast *contrast)
 {
-    html_text(stream, comparison->arms[index].name);
-    fputc(' ', stream);
-    page_reached(stream, &comparison->arms[index].reached, comparison->steps);
+    char p[SHORT_NUMBER_BYTES];
+    for (int i = 1; i < comparison->measure_count && contrast->pair_count; i++) {
+        enum measure measure = comparison->measures[i];
+        fprintf(stream, "<p class=\"secondary\">%s: ", measure_descriptions[measure].title);
+        page_difference(stream, &contrast->difference[measure], measure_descriptions[measure].decimals);
+        fputs(", p ", stream);
+        html_text(stream, p_text(p, contrast->difference[measure].sign_flip_p));
+        fputs("</p>\n", stream);
+    }
 }
 
 static void write_verdict(FILE *stream, const struct page *page, int index)
 {
     const struct comparison *comparison = page->collection->comparison;
-    const struct comparison_arm *arm = &comparison->arms[index];
+    const struct contrast *contrast = &comparison->contrasts[index];
     enum measure measure = comparison->measures[0];
-    const struct paired_difference *difference = &comparison_contrast(comparison, index)->difference[measure];
+    const struct paired_difference *difference = &contrast->difference[measure];
     char number[HTML_NUMBER_BYTES];
 
-    fprintf(stream, "<div class=\"card verdict %s\">\n<p class=\"eyebrow\">", svg_arm_class(index));
-    html_text(stream, arm->name);
+    fprintf(stream, "<div class=\"card verdict %s\">\n<p class=\"eyebrow\">", svg_arm_class(contrast->arm));
+    html_text(stream, comparison->arms[contrast->arm].name);
     fputs(" against ", stream);
-    html_text(stream, comparison->arms[0].name);
+    html_text(stream, comparison->arms[contrast->baseline].name);
     fputs("</p>\n<p class=\"big\">", stream);
     if (difference->count && !isnan(difference->mean))
         fprintf(stream, "%s <small>%s</small>",
                 html_number(number, difference->mean, measure_descriptions[measure].decimals, 1),
                 measure_descriptions[measure].unit);
     else
-        fputs(verdict_words(VERDICT_TOO_FEW), stream);
+        fputs("no verdict", stream);
     fputs("</p>\n<p>", stream);
-    html_text(stream, page->verdicts[index - 1]);
+    html_text(stream, page->findings.verdicts.items[index]);
     fputs(".</p>\n", stream);
-    if (comparison->has_problems) {
-        fputs("<p>Steps to 90% exact match, and runs that reached it: ", stream);
-        write_reached(stream, comparison, index);
-        fputs(", ", stream);
-        write_reached(stream, comparison, 0);
-        fputs(".</p>\n", stream);
-    }
+    write_secondary(stream, comparison, contrast);
     fputs("</div>\n", stream);
 }
 
@@ -157,7 +147,7 @@ static void write_score(FILE *stream, const struct comparison *comparison)
         fprintf(stream, ", mean of %d runs", statistics->count);
     fprintf(stream, "</p>\n<p class=\"big\">%s <small>%s</small></p>\n</div>\n",
             html_number(number, statistics->mean, measure_descriptions[measure].decimals, 0),
-            measure == MEASURE_EXACT_MATCH ? "% exact match" : "nats per token of validation loss");
+            measure == MEASURE_EXACT_MATCH ? "% exact match" : measure_descriptions[measure].unit);
 }
 
 static void write_findings(FILE *stream, const struct page *page)
@@ -166,7 +156,7 @@ static void write_findings(FILE *stream, const struct page *page)
     fputs("<section class=\"grid2\">\n", stream);
     if (comparison->arm_count == 1)
         write_score(stream, comparison);
-    for (int i = 1; i < comparison->arm_count; i++)
+    for (int i = 0; i < comparison->contrast_count; i++)
         write_verdict(stream, page, i);
     fputs("</section>\n", stream);
 }
@@ -200,8 +190,8 @@ static void write_validation(FILE *stream, const struct page *page)
 
 static bool has_pairs(const struct comparison *comparison)
 {
-    for (int i = 1; i < comparison->arm_count; i++)
-        if (comparison_contrast(comparison, i)->difference[comparison->measures[0]].count)
+    for (int i = 0; i < comparison->contrast_count; i++)
+        if (comparison->contrasts[i].pair_count)
             return true;
     return false;
 }
@@ -232,9 +222,8 @@ static void write_charts(FILE *stream, const struct page *page)
     if (has_pairs(comparison)) {
         open_figure(stream, "Paired differences");
         chart_differences(stream, comparison, measure);
-        close_figure(stream, "One mark per seed: the arm's score minus the first arm's. Below: "
-                             "their mean and its 95% "
-                             "interval.");
+        close_figure(stream, "One mark per seed: what the arm has minus what its baseline has. Below: their "
+                             "mean and its interval.");
     }
     if (comparison->has_problems)
         write_validation(stream, page);
@@ -247,10 +236,56 @@ static void write_numbers(FILE *stream, const struct collection *collection)
 {
     const struct comparison *comparison = collection->comparison;
     fputs("<h2>Numbers</h2>\n", stream);
-    if (comparison->has_problems)
-        page_statistics(stream, comparison, MEASURE_EXACT_MATCH);
-    page_statistics(stream, comparison, MEASURE_VALIDATION_LOSS);
+    for (int i = 0; i < comparison->measure_count; i++)
+        page_statistics(stream, comparison, comparison->measures[i]);
+    if (has_pairs(comparison)) {
+        page_differences(stream, comparison);
+        page_pairs(stream, comparison);
+    }
     page_runs(stream, collection);
+}
+
+static void write_item(FILE *stream, const char *text)
+{
+    fprintf(stream, "<li>%s</li>\n", text);
+}
+
+/* How to read the numbers. */
+static void write_reading(FILE *stream, const struct collection *collection)
+{
+    const struct comparison *comparison = collection->comparison;
+    if (comparison->contrast_count) {
+        write_item(stream,
+                   "Runs of the same seed see the same data in the same order, and their parameters of "
+                   "the same name and shape start from the same weights. So differences are taken seed "
+                   "by seed.");
+        write_item(stream,
+                   "The first measure decides, by the interval of its mean difference: if that contains "
+                   "zero, no difference is claimed. The other measures have intervals and p values, "
+                   "but no verdict.");
+        write_item(stream,
+                   "p: how often the differences would be as far from zero if their signs were random. "
+                   "Few pairs cannot give a small one: the least is beside it.");
+    }
+    if (comparison->contrast_count > 1)
+        write_item(stream, "Several differences are tested: intervals and p values of the first measure are "
+                           "corrected by Holm's method.");
+    if (comparison->diverged)
+        write_item(stream, "Diverged runs are drawn dashed and are in no mean and no pair.");
+    if (collection->planned > 1)
+        write_item(stream,
+                   "W/o worst: the mean without each arm's worst run, which is how the published numbers "
+                   "are given.");
+    if (comparison->has_problems) {
+        write_item(stream, "Exact match: the answer is generated greedily, and every character has to be "
+                           "correct. Its interval is never narrower than the number of problems allows.");
+        write_item(stream,
+                   "Steps to 90%: the first evaluation with at least 90% exact match. A run that never "
+                   "reached it counts as its last step; in the median with the number that reached it, as "
+                   "slower than any that did.");
+        if (comparison->contrast_count)
+            write_item(stream, "Censored: pairs of which a run never reached 90%.");
+    }
 }
 
 static void write_making(FILE *stream, const struct collection *collection)
@@ -264,26 +299,7 @@ static void write_making(FILE *stream, const struct collection *collection)
     }
     page_configuration(stream, collection);
     fputs("<ul class=\"note\">\n", stream);
-    if (collection->comparison->arm_count > 1)
-        fputs(
-            "<li>Runs of the same seed see the same data in the same order, and their parameters of the same "
-            "name and shape start from the same weights. So differences from the first arm are taken "
-            "seed by seed.</li>\n"
-            "<li>The 95% interval of the mean difference is Student's. If it contains zero, no difference "
-            "is claimed.</li>\n",
-            stream);
-    if (collection->planned > 1)
-        fputs("<li>W/o worst: the mean without each arm's worst run, which is how the published numbers "
-              "are given.</li>\n",
-              stream);
-    if (collection->comparison->has_problems)
-        fputs(
-            "<li>Exact match: the answer is generated greedily, and every character has to be "
-            "correct.</li>\n"
-            "<li>Steps to 90%: the first evaluation with at least 90% exact match. A run that never "
-            "reached it counts as slower than any that did. If half of the runs or more did not, the median "
-            "is given as more than all steps.</li>\n",
-            stream);
+    write_reading(stream, collection);
     fputs("</ul>\n", stream);
 }
 
@@ -297,9 +313,11 @@ void page_write(FILE *stream, const struct page *page)
     write_names(stream, collection->comparison);
     fputs("</h1>\n", stream);
     write_lede(stream, collection);
+    if (collection->comparison->unlike)
+        write_banner(stream, "Not alike: ", collection->comparison->unlike);
     write_progress(stream, collection);
-    write_divergence(stream, collection->comparison);
     write_findings(stream, page);
+    write_notes(stream, page);
     if (chart_has_curves(&page->training) || chart_has_curves(&page->validation))
         write_charts(stream, page);
     write_numbers(stream, collection);

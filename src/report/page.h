@@ -5,6 +5,7 @@
 #ifndef ROTARY_REPORT_PAGE_H
 #define ROTARY_REPORT_PAGE_H
 
+#include "report/findings.h"
 #include "report/series.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 struct page {
     const struct collection *collection;
     struct series exact_match, validation, training;
-    char **verdicts; /* comparison_verdict of each arm but the first */
+    struct findings findings;
 };
 
 /* Errors of writing are those of the stream (ferror). */
@@ -20,10 +21,14 @@ void page_write(FILE *stream, const struct page *page);
 
 /* The tables and answers of the page, in its order. */
 void page_statistics(FILE *stream, const struct comparison *comparison, enum measure measure);
+void page_differences(FILE *stream, const struct comparison *comparison);
+void page_pairs(FILE *stream, const struct comparison *comparison);
 void page_runs(FILE *stream, const struct collection *collection);
 void page_samples(FILE *stream, const struct collection *collection);
 void page_configuration(FILE *stream, const struct collection *collection);
 
+/* Writes "−12.3 [−20.1, −4.5]"; the mean alone without an interval, "–" without a mean. */
+void page_difference(FILE *stream, const struct paired_difference *difference, int decimals);
 /* Writes "550 (3 of 3)": the median of the steps, and how many of the runs reached the goal; "> 600 (1 of 3)"
  * if half of the runs or more did not reach it within `steps`. */
 void page_reached(FILE *stream, const struct reached *reached, int64_t steps);

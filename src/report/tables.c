@@ -2,11 +2,11 @@
  *
  * The parts of the page that are tables, and the models' answers.
  */
-#include "report/comparison_table.h"
 #include "report/html.h"
 #include "report/page.h"
 #include "report/svg.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,37 +36,47 @@ void page_reached(FILE *stream, const struct reached *reached, int64_t steps)
                 reached->count);
 }
 
-static void write_difference(FILE *stream, const struct paired_difference *difference, int decimals)
+void page_difference(FILE *stream, const struct paired_difference *difference, int decimals)
 {
     char number[HTML_NUMBER_BYTES];
-    if (isnan(difference->mean)) {
-        fputs("<td>–</td>", stream);
-        return;
-    }
-    fprintf(stream, "<td>%s", html_number(number, difference->mean, decimals, 1));
-    if (difference->count > 1) {
+    bool defined = difference->count && !isnan(difference->mean);
+    fputs(defined ? html_number(number, difference->mean, decimals, 1) : "–", stream);
+    if (defined && !isnan(difference->low)) {
         fprintf(stream, " [%s", html_number(number, difference->low, decimals, 1));
         fprintf(stream, ", %s]", html_number(number, difference->high, decimals, 1));
     }
-    fputs("</td>", stream);
+}
+
+static void write_title(FILE *stream, const struct comparison *comparison, enum measure measure)
+{
+    char problems[HTML_NUMBER_BYTES];
+    if (measure == MEASURE_EXACT_MATCH)
+        fprintf(stream, "Exact match, %% of %s problems", html_count(problems, comparison->problems));
+    else /* none of the titles has markup */
+        fprintf(stream, "%c%s", toupper((unsigned char)measure_descriptions[measure].title[0]),
+                measure_descriptions[measure].title + 1);
+}
+
+/* The head of the first column. */
+static void write_heading(FILE *stream, const struct comparison *comparison)
+{
+    fputs("<thead><tr><th>", stream);
+    html_text(stream, arm_heading(comparison));
+    fputs("</th>", stream);
 }
 
 void page_statistics(FILE *stream, const struct comparison *comparison, enum measure measure)
 {
     int decimals = measure_descriptions[measure].decimals;
-    char problems[HTML_NUMBER_BYTES];
+    bool times = measure == MEASURE_STEPS_TO_90;
     fputs("<div class=\"scroll\"><table class=\"sticky\">\n<caption>", stream);
-    if (measure == MEASURE_EXACT_MATCH)
-        fprintf(stream, "Exact match, %% of %s problems", html_count(problems, comparison->problems));
-    else
-        fputs("Validation loss, nats per token", stream);
+    write_title(stream, comparison, measure);
+    fprintf(stream, "%s</caption>\n", measure == comparison->measures[0] ? " (primary)" : "");
+    write_heading(stream, comparison);
     fprintf(stream,
-            "</caption>\n"
-            "<thead><tr><th>encoding</th><th>runs</th><th>mean</th><th>median</th>"
-            "<th>st. dev.</th><th>min</th><th>max</th><th>w/o worst</th>%s%s</tr></thead>\n"
-            "<tbody>\n",
-            measure == MEASURE_EXACT_MATCH ? "<th>steps to 90%</th>" : "",
-            comparison->arm_count > 1 ? "<th>difference [95% interval]</th>" : "");
+            "<th>runs</th><th>mean</th><th>median</th><th>st. dev.</th><th>min</th><th>max</th>"
+            "<th>w/o worst</th>%s</tr></thead>\n<tbody>\n",
+            times ? "<th>median (reached)</th>" : "");
     for (int i = 0; i < comparison->arm_count; i++) {
         const struct comparison_arm *arm = &comparison->arms[i];
         const struct statistics *statistics = &arm->statistics[measure];
@@ -79,18 +89,105 @@ void page_statistics(FILE *stream, const struct comparison *comparison, enum mea
         write_number(stream, statistics->min, decimals);
         write_number(stream, statistics->max, decimals);
         write_number(stream, statistics->without_worst, decimals);
-        if (measure == MEASURE_EXACT_MATCH) {
+        if (times) {
             fputs("<td>", stream);
             page_reached(stream, &arm->reached, comparison->steps);
             fputs("</td>", stream);
         }
-        if (i > 0)
-            write_difference(stream, &comparison_contrast(comparison, i)->difference[measure], decimals);
-        else if (comparison->arm_count > 1)
-            fputs("<td></td>", stream);
         fputs("</tr>\n", stream);
     }
     fputs("</tbody></table></div>\n", stream);
+}
+
+/* "roper − rope", in the arm's colour. */
+static void write_contrast_name(FILE *stream, const struct comparison *comparison,
+                                const struct contrast *contrast)
+{
+    fprintf(stream, "<th scope=\"row\" class=\"%s\">", svg_arm_class(contrast->arm));
+    html_text(stream, comparison->arms[contrast->arm].name);
+    fputs(" − ", stream);
+    html_text(stream, comparison->arms[contrast->baseline].name);
+    fputs("</th>", stream);
+}
+
+static void write_p(FILE *stream, double p)
+{
+    char text[SHORT_NUMBER_BYTES];
+    fputs("<td>", stream);
+    html_text(stream, isnan(p) ? "–" : p_text(text, p));
+    fputs("</td>", stream);
+}
+
+static void write_contrast(FILE *stream, const struct comparison *comparison, const struct contrast *contrast,
+                           int at)
+{
+    enum measure measure = comparison->measures[at];
+    int decimals = measure_descriptions[measure].decimals;
+    const struct paired_difference *difference = &contrast->difference[measure];
+    char level[SHORT_NUMBER_BYTES];
+    fputs("<tr>", stream);
+    write_contrast_name(stream, comparison, contrast);
+    fprintf(stream, "<td>%d</td><td>", difference->count);
+    page_difference(stream, difference, decimals);
+    fprintf(stream, "</td><td>%s</td>", isnan(difference->low) ? "–" : level_text(level, difference->level));
+    write_number(stream, difference->count ? difference->deviation : (double)NAN, decimals);
+    write_p(stream, difference->sign_flip_p);
+    write_p(stream, difference->count ? difference->sign_flip_min_p : (double)NAN);
+    if (comparison->contrast_count > 1)
+        write_p(stream, at == 0 ? contrast->adjusted_p : (double)NAN);
+    if (comparison->has_problems)
+        fprintf(stream, measure == MEASURE_STEPS_TO_90 ? "<td>%d</td>" : "<td></td>", contrast->censored);
+    fputs("</tr>\n", stream);
+}
+
+void page_differences(FILE *stream, const struct comparison *comparison)
+{
+    fprintf(stream,
+            "<div class=\"scroll\"><table class=\"sticky\">\n<caption>Paired differences</caption>\n"
+            "<thead><tr><th>difference</th><th>pairs</th><th>mean [interval]</th><th>level</th>"
+            "<th>st. dev.</th><th>p</th><th>least p</th>%s%s</tr></thead>\n",
+            comparison->contrast_count > 1 ? "<th>corrected p</th>" : "",
+            comparison->has_problems ? "<th>censored</th>" : "");
+    for (int i = 0; i < comparison->measure_count; i++) {
+        fprintf(stream, "<tbody>\n<tr><td class=\"group\" colspan=\"%d\">",
+                7 + (comparison->contrast_count > 1) + comparison->has_problems);
+        write_title(stream, comparison, comparison->measures[i]);
+        fprintf(stream, "%s</td></tr>\n", i ? "" : " (primary)");
+        for (int j = 0; j < comparison->contrast_count; j++)
+            write_contrast(stream, comparison, &comparison->contrasts[j], i);
+        fputs("</tbody>\n", stream);
+    }
+    fputs("</table></div>\n", stream);
+}
+
+void page_pairs(FILE *stream, const struct comparison *comparison)
+{
+    fputs("<details>\n<summary>Every pair</summary>\n<div class=\"scroll\"><table class=\"sticky\">\n"
+          "<thead><tr><th>difference</th><th>seed</th>",
+          stream);
+    for (int i = 0; i < comparison->measure_count; i++) {
+        fputs("<th>", stream);
+        write_title(stream, comparison, comparison->measures[i]);
+        fputs("</th>", stream);
+    }
+    fputs("</tr></thead>\n<tbody>\n", stream);
+    for (int i = 0; i < comparison->contrast_count; i++) {
+        const struct contrast *contrast = &comparison->contrasts[i];
+        for (int j = 0; j < contrast->pair_count; j++) {
+            fputs("<tr>", stream);
+            write_contrast_name(stream, comparison, contrast);
+            fprintf(stream, "<td>%lld</td>", (long long)contrast->pairs[j].seed);
+            for (int k = 0; k < comparison->measure_count; k++) {
+                enum measure measure = comparison->measures[k];
+                char number[HTML_NUMBER_BYTES];
+                fprintf(stream, "<td>%s</td>",
+                        html_number(number, contrast->differences[measure][j],
+                                    measure_descriptions[measure].decimals, 1));
+            }
+            fputs("</tr>\n", stream);
+        }
+    }
+    fputs("</tbody></table></div>\n</details>\n", stream);
 }
 
 static void write_run(FILE *stream, const struct comparison *comparison, const struct record *record)
@@ -107,6 +204,9 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
                     reached == NOT_REACHED ? "–" : html_count(number, reached));
         else
             fputs("<td>–</td><td>–</td>", stream);
+    } else {
+        write_number(stream, record_measure(record, MEASURE_VALIDATION_LOSS_AREA),
+                     measure_descriptions[MEASURE_VALIDATION_LOSS_AREA].decimals);
     }
     write_number(stream, last ? last->loss : (double)NAN,
                  measure_descriptions[MEASURE_VALIDATION_LOSS].decimals);
@@ -120,11 +220,14 @@ void page_runs(FILE *stream, const struct collection *collection)
     char problems[HTML_NUMBER_BYTES];
     fprintf(stream, "<details>\n"
                     "<summary>Every run</summary>\n"
-                    "<div class=\"scroll\"><table class=\"sticky\">\n"
-                    "<thead><tr><th>encoding</th><th>seed</th><th>steps</th>");
+                    "<div class=\"scroll\"><table class=\"sticky\">\n");
+    write_heading(stream, comparison);
+    fputs("<th>seed</th><th>steps</th>", stream);
     if (comparison->has_problems)
         fprintf(stream, "<th>correct of %s</th><th>steps to 90%%</th>",
                 html_count(problems, comparison->problems));
+    else
+        fputs("<th>loss, mean over training</th>", stream);
     fputs("<th>validation loss</th><th></th></tr></thead>\n<tbody>\n", stream);
     for (int i = 0; i < collection->record_count; i++)
         write_run(stream, comparison, &collection->records[i]);

@@ -4,12 +4,14 @@
 #include "base/fail.h"
 #include "study/binomial.h"
 #include "study/holm.h"
+#include "study/power.h"
+#include "study/sequential.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double ninety_percent = 0.9, alpha = 0.05;
+static const double ninety_percent = 0.9, alpha = 0.05, wanted_power = 0.8;
 
 int comparison_find(const struct comparison *comparison, const char *name)
 {
@@ -235,6 +237,50 @@ static rotary_status correct_contrasts(struct comparison *comparison, rotary_err
     return ROTARY_OK;
 }
 
+/* The interval that may be looked at after every seed, at the level of Bonferroni's correction. */
+static rotary_status set_sequential(struct contrast *contrast, const struct comparison *comparison,
+                                    rotary_error *error)
+{
+    enum measure primary = comparison->measures[0];
+    struct paired_difference *difference = &contrast->difference[primary];
+    struct sequential_interval interval = {(double)NAN, (double)NAN};
+    struct sequential_call call = {.differences = contrast->differences[primary],
+                                   .count = contrast->pair_count,
+                                   .max_count = comparison->max_pairs,
+                                   .alpha = alpha / comparison->contrast_count};
+    if (isfinite(difference->mean)) {
+        rotary_status status = sequential_interval(&interval, &call, error);
+        if (status != ROTARY_OK)
+            return status;
+    }
+    difference->level = 1 - call.alpha;
+    difference->low = interval.low;
+    difference->high = interval.high;
+    return ROTARY_OK;
+}
+
+/* The intervals of the primary measure, and what its spread allows. */
+static rotary_status finish_contrasts(struct comparison *comparison, rotary_error *error)
+{
+    rotary_status status = correct_contrasts(comparison, error);
+    for (int i = 0; i < comparison->contrast_count; i++)
+        if (comparison->contrasts[i].pair_count > comparison->max_pairs)
+            comparison->max_pairs = 0;
+    for (int i = 0; status == ROTARY_OK && i < comparison->contrast_count; i++) {
+        struct contrast *contrast = &comparison->contrasts[i];
+        const struct paired_difference *difference = &contrast->difference[comparison->measures[0]];
+        double deviation = difference->error * sqrt(difference->count), mistake = 1 - difference->level;
+        contrast->detectable = (double)NAN;
+        if (deviation > 0) {
+            contrast->detectable = deviation * power_effect(difference->count, wanted_power, mistake);
+            contrast->needed_pairs = power_pairs(difference->mean / deviation, wanted_power, mistake);
+        }
+        if (comparison->max_pairs)
+            status = set_sequential(contrast, comparison, error);
+    }
+    return status;
+}
+
 int comparison_seen_before(const struct comparison *comparison)
 {
     int seeds = 0;
@@ -252,6 +298,10 @@ int comparison_seen_before(const struct comparison *comparison)
 enum verdict comparison_decide(const struct comparison *comparison, const struct contrast *contrast)
 {
     enum measure primary = comparison->measures[0];
+    if (comparison->max_pairs &&
+        contrast->pair_count <
+            sequential_first_look(comparison->max_pairs, alpha / comparison->contrast_count))
+        return VERDICT_TOO_FEW;
     return statistics_verdict(&contrast->difference[primary], measure_descriptions[primary].better);
 }
 
@@ -269,7 +319,7 @@ static rotary_status contrast_arms(struct comparison *comparison, bool all_pairs
             contrast->baseline = baseline;
             status = compare_arms(contrast, comparison, error);
         }
-    return status == ROTARY_OK ? correct_contrasts(comparison, error) : status;
+    return status == ROTARY_OK ? finish_contrasts(comparison, error) : status;
 }
 
 static rotary_status fill(struct comparison *comparison, const struct comparison_request *request,
@@ -314,6 +364,7 @@ rotary_status comparison_create(struct comparison **comparison, const struct com
     created->varied = request->varied ? request->varied : "position";
     created->unlike = request->unlike;
     created->looks = request->looks;
+    created->max_pairs = request->max_pairs;
     rotary_status status = fill(created, request, error);
     if (status != ROTARY_OK) {
         comparison_destroy(created);

@@ -41,6 +41,11 @@ struct contrast {
     /* The primary measure's interval has the level of Holm's correction for all contrasts of the comparison
      * (holm.h, from the t tests), that of the others 95%. Exact match has its binomial noise (binomial.h). */
     struct paired_difference difference[MEASURES];
+    /* What the primary measure's spread allows, four times in five (power.h): the least difference that so
+     * many pairs show, NaN without a spread, and how many pairs would show a difference as large as the mean
+     * found. */
+    double detectable;
+    int needed_pairs;
     double adjusted_p; /* the primary measure's sign_flip_p, corrected by Holm for all contrasts */
     int censored;      /* pairs of which a run, or both, never had 90% exact match */
 };
@@ -57,6 +62,7 @@ struct comparison {
     const char *varied;           /* "position": the keys whose values are compared; borrowed */
     const char *unlike;           /* as requested; borrowed */
     const struct looks *looks;    /* as requested; borrowed */
+    int max_pairs;                /* as requested; 0 if there are more pairs than that */
     struct comparison_arm *arms;  /* the first is the baseline of those that follow */
     int arm_count;
     struct contrast
@@ -82,6 +88,8 @@ struct comparison_request {
     const char *unlike; /* what else the runs differ in, as a sentence without its full stop. Then nothing is
                            paired, and there is no verdict. NULL: nothing */
     const struct looks *looks; /* NULL: none */
+    int max_pairs; /* seeds are added one at a time, at most so many: the primary measure's intervals are
+                      those of the sequential test (sequential.h). 0: they are Student's */
 };
 
 /* Groups the records by record.arm. Two finished records of the same arm and seed are

@@ -2,7 +2,7 @@
  *
  * The parts of a report, then complete reports.
  */
-#include "report/comparison_table.h"
+#include "report/findings.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "report/series.h"
@@ -160,12 +160,14 @@ static int occurrences(const char *text, const char *word)
 static void check_comparison(const char *folder)
 {
     check_about("a comparison");
-    char *page = page_of(folder), *again = page_of(folder), *sentence;
+    char *page = page_of(folder), *again = page_of(folder);
     CHECK_TEXT(again, page); /* a function of the records alone */
     struct collection collection = synthetic_read(folder);
     rotary_error error;
-    CHECK_INT(comparison_verdict(collection.comparison, 1, &sentence, &error), ROTARY_OK);
-    CHECK(strstr(page, sentence) != NULL);
+    struct findings findings;
+    CHECK_INT(findings_create(&findings, collection.comparison, &error), ROTARY_OK);
+    CHECK(strstr(page, findings.verdicts.items[0]) != NULL);
+    findings_free(&findings);
     CHECK(strstr(page, "rotary compare index --positions rope,roper") != NULL);
     CHECK(strstr(page, "<th scope=\"row\">seed</th><td>1, 2, 3</td>") != NULL);
     CHECK(strstr(page, "<th scope=\"row\">position</th><td>rope, roper</td>") != NULL);
@@ -178,7 +180,6 @@ static void check_comparison(const char *folder)
     CHECK(strstr(page, "http") == NULL && strstr(page, "<script") == NULL && strstr(page, "url(") == NULL);
     CHECK(strstr(page, folder) == NULL);
     collection_free(&collection);
-    free(sentence);
     free(page);
     free(again);
 }

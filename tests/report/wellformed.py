@@ -14,7 +14,7 @@ ELEMENTS = VOID | {
 }
 ATTRIBUTES = {
     "lang", "charset", "name", "content", "rel", "href", "class", "role", "aria-label", "scope", "viewbox", "d", "x", "y",
-    "x1", "x2", "y1", "y2", "width", "height", "transform", "text-anchor",
+    "x1", "x2", "y1", "y2", "width", "height", "transform", "text-anchor", "colspan",
 }
 
 

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/comparison_table.h"
+
+#include "base/fail.h"
+#include "report/findings.h"
+
+#include <math.h>
+
+/* jansson gives NULL without memory, and for text that is not UTF-8. A NULL that is put into an array or an
+ * object makes the whole of it NULL, so that only the whole has to be checked. */
+
+static void put(json_t **object, const char *key, json_t *value)
+{
+    if (*object && json_object_set_new(*object, key, value) == 0)
+        return;
+    json_decref(*object);
+    *object = NULL;
+}
+
+static void append(json_t **array, json_t *value)
+{
+    if (*array && json_array_append_new(*array, value) == 0)
+        return;
+    json_decref(*array);
+    *array = NULL;
+}
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *texts_json(const struct sentences *sentences)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < sentences->count; i++)
+        append(&array, json_string(sentences->items[i]));
+    return array;
+}
+
+/* ---- arms ---- */
+
+static json_t *statistics_json(const struct comparison_arm *arm, enum measure measure)
+{
+    const struct statistics *statistics = &arm->statistics[measure];
+    json_t *object =
+        json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "runs", statistics->count, "mean",
+                  real(statistics->mean), "median", real(statistics->median), "standard_deviation",
+                  real(statistics->deviation), "min", real(statistics->min), "max", real(statistics->max),
+                  "without_worst", real(statistics->without_worst));
+    if (measure == MEASURE_STEPS_TO_90)
+        put(&object, "reached",
+            json_pack("{s:i, s:i, s:o}", "runs", arm->reached.count, "reached", arm->reached.reached,
+                      "median", real(arm->reached.median)));
+    return object;
+}
+
+static json_t *run_json(const struct comparison *comparison, const struct comparison_arm *arm, int index)
+{
+    const struct record *record = &comparison->records[arm->runs[index]];
+    json_t *run = json_pack("{s:I, s:s}", "seed", (json_int_t)record->seed, "folder", record->folder);
+    for (int i = 0; i < comparison->measure_count; i++) {
+        enum measure measure = comparison->measures[i];
+        put(&run, measure_names[measure], real(arm->values[measure][index]));
+    }
+    if (comparison->has_problems) {
+        put(&run, "correct", json_integer(record_last_evaluation(record)->correct));
+        put(&run, "reached_90", json_boolean(arm->steps_to_90[index] != NOT_REACHED));
+    }
+    return run;
+}
+
+static json_t *diverged_json(const struct comparison *comparison, const struct comparison_arm *arm, int index)
+{
+    const struct record *record = &comparison->records[arm->runs[arm->run_count + index]];
+    return json_pack("{s:I, s:s, s:I}", "seed", (json_int_t)record->seed, "folder", record->folder, "step",
+                     (json_int_t)record->diverged);
+}
+
+static json_t *arm_json(const struct comparison *comparison, const struct comparison_arm *arm)
+{
+    json_t *runs = json_array(), *diverged = json_array(), *measures = json_object();
+    for (int i = 0; i < arm->run_count; i++)
+        append(&runs, run_json(comparison, arm, i));
+    for (int i = 0; i < arm->diverged_count; i++)
+        append(&diverged, diverged_json(comparison, arm, i));
+    for (int i = 0; i < comparison->measure_count; i++)
+        put(&measures, measure_names[comparison->measures[i]], statistics_json(arm, comparison->measures[i]));
+    return json_pack("{s:s, s:o, s:o, s:o}", "name", arm->name, "runs", runs, "diverged", diverged,
+                     "measures", measures);
+}
+
+/* ---- contrasts ---- */
+
+static json_t *difference_json(const struct contrast *contrast, enum measure measure)
+{
+    const struct paired_difference *difference = &contrast->difference[measure];
+    json_t *differences = json_array();
+    for (int i = 0; i < contrast->pair_count; i++)
+        append(&differences, real(contrast->differences[measure][i]));
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "differences", differences, "mean",
+                  real(difference->mean), "standard_deviation", real(difference->deviation), "level",
+                  real(difference->level), "low", real(difference->low), "high", real(difference->high),
+                  "t_test_p", real(difference->t_test_p), "sign_flip_p", real(difference->sign_flip_p),
+                  "sign_flip_min_p", real(difference->sign_flip_min_p));
+    if (measure == MEASURE_STEPS_TO_90)
+        put(&object, "censored", json_integer(contrast->censored));
+    return object;
+}
+
+static json_t *contrast_json(const struct comparison *comparison, int index, const char *sentence)
+{
+    const struct contrast *contrast = &comparison->contrasts[index];
+    json_t *seeds = json_array(), *measures = json_object();
+    for (int i = 0; i < contrast->pair_count; i++)
+        append(&seeds, json_integer(contrast->pairs[i].seed));
+    for (int i = 0; i < comparison->measure_count; i++)
+        put(&measures, measure_names[comparison->measures[i]],
+            difference_json(contrast, comparison->measures[i]));
+    return json_pack(
+        "{s:s, s:s, s:i, s:o, s:s, s:s, s:o, s:o, s:i, s:o}", "arm", comparison->arms[contrast->arm].name,
+        "baseline", comparison->arms[contrast->baseline].name, "pairs", contrast->pair_count, "seeds", seeds,
+        "verdict", verdict_words[comparison_decide(comparison, contrast)], "sentence", sentence, "adjusted_p",
+        real(contrast->adjusted_p), "detectable_difference", real(contrast->detectable), "needed_pairs",
+        contrast->needed_pairs, "measures", measures);
+}
+
+rotary_status comparison_json(const struct comparison *comparison, json_t **object, rotary_error *error)
+{
+    struct findings findings;
+    rotary_status status = findings_create(&findings, comparison, error);
+    if (status != ROTARY_OK)
+        return status;
+    json_t *arms = json_array(), *contrasts = json_array(), *measures = json_array();
+    for (int i = 0; i < comparison->arm_count; i++)
+        append(&arms, arm_json(comparison, &comparison->arms[i]));
+    for (int i = 0; i < comparison->contrast_count; i++)
+        append(&contrasts, contrast_json(comparison, i, findings.verdicts.items[i]));
+    for (int i = 0; i < comparison->measure_count; i++)
+        append(&measures, json_string(measure_names[comparison->measures[i]]));
+    json_t *made =
+        json_pack("{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "varied",
+                  comparison->varied, "primary_measure", measure_names[comparison->measures[0]], "measures",
+                  measures, "unlike", comparison->unlike, "problems", (json_int_t)comparison->problems,
+                  "steps", (json_int_t)comparison->steps, "unfinished", comparison->unfinished, "seen_before",
+                  comparison_seen_before(comparison), "max_pairs", comparison->max_pairs, "verdicts",
+                  texts_json(&findings.verdicts), "notes", texts_json(&findings.notes), "arms", arms,
+                  "contrasts", contrasts);
+    findings_free(&findings);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                           "no memory for a comparison as JSON, or a name that is not UTF-8");
+    *object = made;
+    return ROTARY_OK;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a comparison shows, as sentences without their full stops.
+ */
+#ifndef ROTARY_REPORT_FINDINGS_H
+#define ROTARY_REPORT_FINDINGS_H
+
+#include "study/comparison.h"
+
+#include <stdio.h>
+
+struct sentences {
+    char **items;
+    int count;
+};
+
+struct findings {
+    /* One about each contrast, of the primary measure alone: "roper better than rope by 12.1 points of exact
+     * match: 95% interval [3.9, 20.4], 5 pairs, p = 0.0625, the least 5 pairs can give". */
+    struct sentences verdicts;
+    /* What a reader of the verdicts should know: that seeds were added after a look, which runs diverged. */
+    struct sentences notes;
+};
+
+ROTARY_CHECKED rotary_status findings_create(struct findings *findings, const struct comparison *comparison,
+                                             rotary_error *error);
+void findings_free(struct findings *findings);
+
+/* What a column of arms is called: "encoding", or the keys that are varied. */
+const char *arm_heading(const struct comparison *comparison);
+
+/* The verdict in one or two words, as in JSON: "better", "no difference shown". */
+extern const char *const verdict_words[];
+
+enum { SHORT_NUMBER_BYTES = 32 };
+/* A p value with three digits, "< 0.0001" below that, "-" for NaN. Returns `text`. */
+const char *p_text(char text[SHORT_NUMBER_BYTES], double p);
+/* A level in percent with up to four digits: "95%", "98.33%". Returns `text`. */
+const char *level_text(char text[SHORT_NUMBER_BYTES], double level);
+
+#endif
