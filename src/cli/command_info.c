@@ -11,7 +11,7 @@
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/rope/rope_kernels.h"
-#include "train/memory.h"
+#include "file/memory.h"
 
 #include <rotary/version.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 #include "file/file.h"
 
 #include "base/fail.h"
+#include "file/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,45 +30,32 @@ rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const ch
     return ROTARY_OK;
 }
 
-struct source {
-    int descriptor;
-    const char *path;
-    size_t expected, max; /* bytes: capacity of the first block; the most that are read */
-};
-
-/* Reads the rest of a file into a growing block. */
-static rotary_status read_rest(const struct source *source, char **bytes, size_t *count, rotary_error *error)
+/* Reads the rest of a file into a growing block, of `first` bytes to begin with. */
+static rotary_status read_rest(struct input *input, size_t first, size_t max, char **bytes, size_t *count,
+                               rotary_error *error)
 {
-    const char *path = source->path;
     char *block = NULL;
-    size_t used = 0, capacity = 0;
-    for (;;) {
-        if (used == capacity) {
-            size_t wanted = capacity ? 2 * capacity : source->expected;
-            char *larger = wanted > capacity && wanted < SIZE_MAX ? realloc(block, wanted + 1) : NULL;
-            if (!larger) {
-                free(block);
-                return rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                   "no memory to read %s, which has more than %zu bytes", path, used);
-            }
-            block = larger;
-            capacity = wanted;
-        }
-        ssize_t got = read(source->descriptor, block + used, capacity - used);
-        if (got == 0)
+    size_t used = 0, capacity = 0, got = 0;
+    rotary_status status = ROTARY_OK;
+    do {
+        size_t wanted = capacity ? 2 * capacity : first;
+        char *larger = wanted > capacity && wanted < SIZE_MAX ? realloc(block, wanted + 1) : NULL;
+        if (!larger) {
+            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                 "no memory to read %s, which has more than %zu bytes", input->path, used);
             break;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0) {
-            free(block);
-            return fail_system(error, "read", path);
         }
-        used += (size_t)got;
-        if (used > source->max) {
-            free(block);
-            return rotary_fail(error, ROTARY_BAD_FILE,
-                               "%s has more than %zu bytes, the maximum for such a file", path, source->max);
-        }
+        block = larger;
+        capacity = wanted;
+        status = input_read(input, block + used, capacity - used, &got, error);
+        used += got;
+        if (status == ROTARY_OK && used > max)
+            status = rotary_fail(error, ROTARY_BAD_FILE,
+                                 "%s has more than %zu bytes, the maximum for such a file", input->path, max);
+    } while (status == ROTARY_OK && used == capacity);
+    if (status != ROTARY_OK) {
+        free(block);
+        return status;
     }
     block[used] = 0;
     *bytes = block;
@@ -77,23 +65,17 @@ static rotary_status read_rest(const struct source *source, char **bytes, size_t
 
 rotary_status file_read(const char *path, size_t max, char **bytes, size_t *count, rotary_error *error)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0)
-        return fail_system(error, "open", path);
-    rotary_status status = ROTARY_OK;
-    struct stat about;
-    if (fstat(descriptor, &about) != 0)
-        status = fail_system(error, "look at", path);
-    else if (S_ISREG(about.st_mode) && about.st_size > 0 && (uintmax_t)about.st_size > max)
-        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %jd bytes, wanted at most %zu", path,
-                             (intmax_t)about.st_size, max);
-    else {
-        /* One byte more than the size, so that read() reports the end before the block would grow. */
-        bool sized = S_ISREG(about.st_mode) && about.st_size > 0;
-        size_t expected = sized ? (size_t)about.st_size + 1 : FIRST_CAPACITY;
-        status = read_rest(&(struct source){descriptor, path, expected, max}, bytes, count, error);
-    }
-    close(descriptor);
+    struct input input;
+    rotary_status status = input_open(&input, path, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (input.size > max)
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %ju bytes, wanted at most %zu", path,
+                             (uintmax_t)input.size, max);
+    else /* One byte more than the size, so that the end is seen before the block would grow. */
+        status = read_rest(&input, input.size > 0 ? (size_t)input.size + 1 : FIRST_CAPACITY, max, bytes,
+                           count, error);
+    input_close(&input);
     return status;
 }
 
@@ -226,7 +208,15 @@ rotary_status file_rename(const char *from, const char *to, rotary_error *error)
 
 bool file_exists(const char *path)
 {
-    return access(path, F_OK) == 0;
+    struct stat about;
+    return lstat(path, &about) == 0;
+}
+
+rotary_status file_find(const char *path, bool *found, rotary_error *error)
+{
+    *found = file_exists(path);
+    bool known = *found || errno == ENOENT || errno == ENOTDIR;
+    return known ? ROTARY_OK : fail_system(error, "look at", path);
 }
 
 bool file_same(const char *a, const char *b)

@@ -15,8 +15,8 @@ enum { FILE_PATH_BYTES = 4096 };
 ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const char *name,
                                        rotary_error *error);
 
-/* Reads all of `path`; the caller frees *bytes, which are followed by a zero byte. A file of more than `max`
- * bytes is ROTARY_BAD_FILE. */
+/* Reads all of `path`, a file or a pipe (file/input.h); the caller frees *bytes, which are followed by a zero
+ * byte. More than `max` bytes are ROTARY_BAD_FILE, of a file before any is read. */
 ROTARY_CHECKED rotary_status file_read(const char *path, size_t max, char **bytes, size_t *count,
                                        rotary_error *error);
 /* Replaces `path` atomically. Of a symbolic link the target is replaced; a device or a pipe is written to. */
@@ -46,7 +46,10 @@ ROTARY_CHECKED rotary_status file_write_parts(const char *path, const struct fil
 
 /* Makes a folder and its parents; an existing one is no error. Checks that it is writable. */
 ROTARY_CHECKED rotary_status file_make_folder(const char *path, rotary_error *error);
+/* Whether something has this name, be it a link that leads nowhere. */
 bool file_exists(const char *path);
+/* Likewise, but that it cannot be known, as in a folder that may not be entered, is ROTARY_IO_ERROR. */
+ROTARY_CHECKED rotary_status file_find(const char *path, bool *found, rotary_error *error);
 /* Whether both exist and are the same file. */
 bool file_same(const char *a, const char *b);
 /* Renames and syncs the folder. */

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/memory.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,6 +23,8 @@ static const struct {
     [NPY_BOOL] = {"|b1", 1},
 };
 enum { TYPES = sizeof types / sizeof types[0], TEXT_BYTES = 64, PREFIX_BYTES = 10, HEADER_ALIGNMENT = 64 };
+/* Version 1 can have no more; three entries with at most NPY_DIMENSIONS sizes need some hundred. */
+enum { HEADER_MAX_BYTES = 65535, FIRST_BLOCK_BYTES = 1 << 20 };
 
 size_t npy_size(enum npy_type type)
 {
@@ -107,9 +110,7 @@ static bool read_shape(struct cursor *cursor, struct npy *array)
 
 struct header {
     char type[TEXT_BYTES];
-    bool fortran,
-        swapped; /* fortran: the first axis varies fastest; swapped: not this machine's byte order */
-    struct npy array;
+    struct npy_file *file;
 };
 
 static bool read_entry(struct cursor *cursor, struct header *header, unsigned *seen)
@@ -124,11 +125,11 @@ static bool read_entry(struct cursor *cursor, struct header *header, unsigned *s
         good = read_text(cursor, header->type);
     } else if (strcmp(key, "fortran_order") == 0) {
         bit = 2;
-        header->fortran = read_word(cursor, "True");
-        good = header->fortran || read_word(cursor, "False");
+        header->file->fortran = read_word(cursor, "True");
+        good = header->file->fortran || read_word(cursor, "False");
     } else if (strcmp(key, "shape") == 0) {
         bit = 4;
-        good = read_shape(cursor, &header->array);
+        good = read_shape(cursor, &header->file->array);
     } else
         return false;
     good = good && !(*seen & bit);
@@ -154,47 +155,70 @@ static bool read_dictionary(const char *text, struct header *header)
     return seen == 7 && skip(&cursor, 0);
 }
 
-/* Finds and parses the header's text; the numbers begin at byte *data. */
-static rotary_status read_header(const char *path, const char *bytes, size_t count, struct header *header,
-                                 size_t *data, rotary_error *error)
+/* Reads the bytes before the header's text, and sets the length of the text. */
+static rotary_status read_prefix(struct npy_file *file, size_t *length, rotary_error *error)
 {
-    if (count >= 2 && memcmp(bytes, "PK", 2) == 0)
+    const char *path = file->input.path;
+    unsigned char prefix[PREFIX_BYTES + 2] = {0};
+    size_t got, more = 0;
+    rotary_status status = input_read(&file->input, prefix, PREFIX_BYTES, &got, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (got >= 2 && memcmp(prefix, "PK", 2) == 0)
         return rotary_fail(
             error, ROTARY_BAD_FILE,
             "%s is a zip archive, as .npz and PyTorch's .pt files are, wanted one array as .npy", path);
-    if (count < PREFIX_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
+    if (got < PREFIX_BYTES || memcmp(prefix, magic, sizeof magic) != 0)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s is not a .npy file: it does not start with \\x93NUMPY",
                            path);
-    const unsigned char *prefix = (const unsigned char *)bytes;
     if (prefix[6] < 1 || prefix[6] > 2)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s is a .npy file of version %d, wanted 1 or 2", path,
                            prefix[6]);
-    size_t start = prefix[6] == 1 ? PREFIX_BYTES : PREFIX_BYTES + 2;
-    size_t length = prefix[8] | (size_t)prefix[9] << 8;
-    if (prefix[6] == 2 && count >= start)
-        length |= (size_t)prefix[10] << 16 | (size_t)prefix[11] << 24;
-    if (start > count || length > count - start)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s is truncated: its header would have %zu bytes, the file has %zu", path, length,
-                           count);
-    char *text = strndup(bytes + start, length);
+    if (prefix[6] == 2)
+        status = input_read(&file->input, prefix + PREFIX_BYTES, 2, &more, error);
+    *length = prefix[8] | (size_t)prefix[9] << 8 | (size_t)prefix[10] << 16 | (size_t)prefix[11] << 24;
+    file->start = PREFIX_BYTES + more;
+    if (status == ROTARY_OK && *length > HEADER_MAX_BYTES)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: its header would have %zu bytes, wanted at most %d",
+                           path, *length, (int)HEADER_MAX_BYTES);
+    return status;
+}
+
+/* Reads and parses the header. */
+static rotary_status read_header(struct npy_file *file, struct header *header, rotary_error *error)
+{
+    const char *path = file->input.path;
+    size_t length = 0, got;
+    rotary_status status = read_prefix(file, &length, error);
+    if (status != ROTARY_OK)
+        return status;
+    char *text = calloc(length + 1, 1);
     if (!text)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its header", path);
-    bool good = !memchr(bytes + start, 0, length) && read_dictionary(text, header);
-    free(text);
-    *data = start + length;
-    if (!good)
-        return rotary_fail(
+    status = input_read(&file->input, text, length, &got, error);
+    if (status == ROTARY_OK && got < length)
+        status = rotary_fail(error, ROTARY_BAD_FILE,
+                             "%s is truncated: its header would have %zu bytes, the file has %zu", path,
+                             length, file->start + got);
+    else if (status == ROTARY_OK && (strlen(text) < length || !read_dictionary(text, header)))
+        status = rotary_fail(
             error, ROTARY_BAD_FILE,
             "%s: its header is not {'descr': ..., 'fortran_order': ..., 'shape': ...} with at most %d sizes",
             path, NPY_DIMENSIONS);
-    return ROTARY_OK;
+    file->start += length;
+    free(text);
+    return status;
 }
 
-static rotary_status check_header(const char *path, struct header *header, size_t present,
-                                  rotary_error *error)
+static rotary_status refuse_bytes(const struct npy_file *file, const char *present, rotary_error *error)
 {
-    struct npy *array = &header->array;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s has %s bytes of numbers, its shape and type want %" PRId64,
+                       file->input.path, present, file->bytes);
+}
+
+static rotary_status check_header(const struct header *header, rotary_error *error)
+{
+    struct npy_file *file = header->file;
     char order = header->type[0];
     int type = 0;
     while (type < TYPES && strcmp(types[type].name + 1, header->type + (order != 0)) != 0)
@@ -204,17 +228,16 @@ static rotary_status check_header(const char *path, struct header *header, size_
             error, ROTARY_BAD_FILE,
             "%s holds numbers of type \"%s\", wanted <f2, <f4, <f8, <V2 (bf16), <i1 to <i8, <u1 "
             "to <u8 or |b1",
-            path, header->type);
-    header->swapped = order == '>';
-    array->type = (enum npy_type)type;
-    int64_t bytes;
-    if (!count_elements(array, &array->elements, &bytes))
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s: its shape is too large", path);
-    if ((uint64_t)bytes != present)
-        return rotary_fail(error, ROTARY_BAD_FILE,
-                           "%s has %zu bytes of numbers, its shape and type want %" PRId64, path, present,
-                           bytes);
-    return ROTARY_OK;
+            file->input.path, header->type);
+    file->swapped = order == '>';
+    file->array.type = (enum npy_type)type;
+    if (!count_elements(&file->array, &file->array.elements, &file->bytes))
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s: its shape is too large", file->input.path);
+    if (file->input.size == 0 || (uint64_t)file->bytes == file->input.size - file->start)
+        return ROTARY_OK;
+    char present[32];
+    snprintf(present, sizeof present, "%" PRIu64, file->input.size - file->start);
+    return refuse_bytes(file, present, error);
 }
 
 /* ---- the numbers: from the file's byte order and axes to this machine's ---- */
@@ -250,37 +273,85 @@ static rotary_status reorder(const char *path, const struct npy *array, char **b
     return ROTARY_OK;
 }
 
-static rotary_status convert(const char *path, const struct header *header, char **bytes, rotary_error *error)
+static rotary_status convert(const struct npy_file *file, char **bytes, rotary_error *error)
 {
-    const struct npy *array = &header->array;
-    if (header->swapped)
+    const struct npy *array = &file->array;
+    if (file->swapped)
         swap_bytes((unsigned char *)*bytes, array->elements, npy_size(array->type));
-    return header->fortran && array->dimensions > 1 ? reorder(path, array, bytes, error) : ROTARY_OK;
+    return file->fortran && array->dimensions > 1 ? reorder(file->input.path, array, bytes, error)
+                                                  : ROTARY_OK;
 }
 
-rotary_status npy_read(const char *path, struct npy *array, rotary_error *error)
+/* ---- a file ---- */
+
+rotary_status npy_open(struct npy_file *file, const char *path, rotary_error *error)
 {
-    char *bytes;
-    size_t count, data = 0;
-    rotary_status status = file_read(path, SIZE_MAX / 4, &bytes, &count, error);
-    if (status != ROTARY_OK)
-        return status;
-    struct header header = {0};
-    status = read_header(path, bytes, count, &header, &data, error);
+    *file = (struct npy_file){.input.descriptor = -1};
+    struct header header = {.file = file};
+    rotary_status status = input_open(&file->input, path, error);
     if (status == ROTARY_OK)
-        status = check_header(path, &header, count - data, error);
-    if (status == ROTARY_OK) {
-        /* The front of the block is aligned for any type. */
-        memmove(bytes, bytes + data, count - data);
-        status = convert(path, &header, &bytes, error);
-    }
+        status = read_header(file, &header, error);
+    if (status == ROTARY_OK)
+        status = check_header(&header, error);
+    if (status != ROTARY_OK)
+        npy_close(file);
+    return status;
+}
+
+/* Reads the numbers into a block that grows, so that a pipe costs no more memory than it has bytes. */
+static rotary_status read_numbers(struct npy_file *file, char **bytes, rotary_error *error)
+{
+    const char *path = file->input.path;
+    size_t wanted = (size_t)file->bytes, capacity = 0, used = 0, got = 0;
+    rotary_status status = memory_check(wanted, path, error);
+    do {
+        size_t known = file->input.size > 0 || wanted < FIRST_BLOCK_BYTES ? wanted : FIRST_BLOCK_BYTES;
+        capacity = capacity == 0 ? known : capacity < wanted / 2 ? 2 * capacity : wanted;
+        char *larger = status == ROTARY_OK ? realloc(*bytes, capacity + 1) : NULL;
+        if (status == ROTARY_OK && !larger)
+            status =
+                rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", capacity, path);
+        if (status != ROTARY_OK)
+            return status;
+        *bytes = larger;
+        status = input_read(&file->input, *bytes + used, capacity - used, &got, error);
+        used += got;
+    } while (used == capacity && used < wanted);
+    char present[32], one;
+    snprintf(present, sizeof present, "%zu", used);
+    if (status == ROTARY_OK && used < wanted)
+        status = refuse_bytes(file, present, error);
+    if (status == ROTARY_OK)
+        status = input_read(&file->input, &one, 1, &got, error);
+    return status == ROTARY_OK && got > 0 ? refuse_bytes(file, "more", error) : status;
+}
+
+rotary_status npy_take(struct npy_file *file, struct npy *array, rotary_error *error)
+{
+    char *bytes = NULL;
+    rotary_status status = read_numbers(file, &bytes, error);
+    if (status == ROTARY_OK)
+        status = convert(file, &bytes, error);
+    input_close(&file->input);
     if (status != ROTARY_OK) {
         free(bytes);
         return status;
     }
-    *array = header.array;
+    *array = file->array;
     array->data = bytes;
     return ROTARY_OK;
+}
+
+void npy_close(struct npy_file *file)
+{
+    input_close(&file->input);
+}
+
+rotary_status npy_read(const char *path, struct npy *array, rotary_error *error)
+{
+    struct npy_file file;
+    rotary_status status = npy_open(&file, path, error);
+    return status == ROTARY_OK ? npy_take(&file, array, error) : status;
 }
 
 void npy_free(struct npy *array)

@@ -6,7 +6,7 @@
 #ifndef ROTARY_FILE_NPY_H
 #define ROTARY_FILE_NPY_H
 
-#include <rotary/status.h>
+#include "file/input.h"
 
 /* NumPy has no bf16: it saves that of ml_dtypes as V2, an untyped value of two bytes. */
 enum npy_type {
@@ -37,7 +37,22 @@ struct npy {
 /* Bytes of one element. */
 size_t npy_size(enum npy_type type);
 
-/* Reads `path`; the caller frees the data by npy_free. */
+/* A file or a pipe whose header is read: all but array.data is known, so that a caller can refuse a shape
+ * before the numbers are read. */
+struct npy_file {
+    struct input input;
+    struct npy array;
+    bool fortran, swapped; /* the first axis varies fastest; not this machine's byte order */
+    size_t start;          /* bytes before the numbers */
+    int64_t bytes;         /* of the numbers */
+};
+/* `path` is borrowed. ROTARY_BAD_FILE if it is no array, or has not as many bytes as its shape wants. */
+ROTARY_CHECKED rotary_status npy_open(struct npy_file *file, const char *path, rotary_error *error);
+/* Reads the numbers and closes the file, also after a failure; the caller frees them by npy_free. */
+ROTARY_CHECKED rotary_status npy_take(struct npy_file *file, struct npy *array, rotary_error *error);
+void npy_close(struct npy_file *file);
+
+/* npy_open and npy_take. */
 ROTARY_CHECKED rotary_status npy_read(const char *path, struct npy *array, rotary_error *error);
 void npy_free(struct npy *array);
 

@@ -78,7 +78,7 @@ static rotary_status read_lengths(const struct attend_config *config, struct att
     struct tensor lengths = {0};
     if (!config->key_lengths)
         return ROTARY_OK;
-    rotary_status status = tensor_read(config->key_lengths, &lengths, error);
+    rotary_status status = tensor_open(config->key_lengths, &lengths, error);
     if (status)
         return status;
     int64_t batch = work->query.batch, keys = work->key.time;
@@ -90,6 +90,8 @@ static rotary_status read_lengths(const struct attend_config *config, struct att
     else if (!tensor_is_integer(&lengths))
         status = rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted whole ones", lengths.label,
                              tensor_type_name(lengths.type));
+    else
+        status = tensor_load(&lengths, error);
     for (int64_t b = 0; !status && b < batch; b++) {
         double length = lengths.values[b];
         if (length < 0 || length > (double)keys)
@@ -149,7 +151,7 @@ static rotary_status read_mask(const struct attend_config *config, struct attend
     struct reference_attention *attention = &work->attention;
     if (!config->mask)
         return ROTARY_OK;
-    rotary_status status = tensor_read(config->mask, mask, error);
+    rotary_status status = tensor_open(config->mask, mask, error);
     if (status)
         return status;
     if (tensor_is_integer(mask))
@@ -168,9 +170,10 @@ static rotary_status read_mask(const struct attend_config *config, struct attend
                  shorter && !config->pad_mask ? " (--pad-mask takes fewer keys)" : "");
         return tensor_refuse_shape(mask, wanted, error);
     }
+    status = tensor_load(mask, error);
     attention->mask.values = mask->values;
     attention->mask.allows = mask->type == NPY_BOOL;
-    return ROTARY_OK;
+    return status;
 }
 
 rotary_status attend_read(const struct attend_config *config, struct attend_work *work, rotary_error *error)

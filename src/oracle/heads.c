@@ -103,7 +103,7 @@ static rotary_status refuse_sizes(const struct heads_request *request, const str
 rotary_status heads_read(const struct heads_request *request, struct heads *heads, rotary_error *error)
 {
     *heads = (struct heads){.layout = request->layout};
-    rotary_status status = tensor_read(request->label, &heads->tensor, error);
+    rotary_status status = tensor_open(request->label, &heads->tensor, error);
     const struct tensor *tensor = &heads->tensor;
     if (!status)
         status = tensor_check_float(tensor, error);
@@ -113,8 +113,9 @@ rotary_status heads_read(const struct heads_request *request, struct heads *head
         return refuse_sizes(request, tensor, error);
     if (tensor->elements == 0 && !(request->also == HEADS_ALSO_EMPTY && heads->time == 0))
         return tensor_refuse_shape(tensor, "no size to be 0", error);
-    if (request->layout != HEADS_BEFORE_TIME)
-        return ROTARY_OK;
+    status = tensor_load(&heads->tensor, error);
+    if (status || request->layout != HEADS_BEFORE_TIME)
+        return status;
     const int64_t sizes[4] = {heads->batch, heads->heads, heads->time, heads->channels};
     double *values;
     status = swap_axes(sizes, tensor, &values, error);

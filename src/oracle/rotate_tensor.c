@@ -46,13 +46,11 @@ static const char *batch_text(const struct work *work, char text[SHAPE_TEXT_BYTE
 
 /* ---- cosines and sines in files ---- */
 
-static rotary_status check_tables(const struct work *work, rotary_error *error)
+static rotary_status check_cosines(const struct work *work, rotary_error *error)
 {
-    const struct tensor *cosine = &work->cosine, *sine = &work->sine;
+    const struct tensor *cosine = &work->cosine;
     char wanted[2 * SHAPE_TEXT_BYTES], shape[SHAPE_TEXT_BYTES];
     rotary_status status = tensor_check_float(cosine, error);
-    if (!status)
-        status = tensor_check_float(sine, error);
     if (status)
         return status;
     bool per_token = cosine->dimensions == 3;
@@ -63,13 +61,23 @@ static rotary_status check_tables(const struct work *work, rotary_error *error)
                        cosine->shape[1] != work->input.time)))
         return tensor_refuse_shape(cosine, wanted, error);
     int64_t pairs = cosine->shape[cosine->dimensions - 1];
-    if (pairs < 1 || pairs > work->input.channels / 2 || cosine->elements == 0)
-        return tensor_refuse_shape(cosine, wanted, error);
+    return pairs < 1 || pairs > work->input.channels / 2 || cosine->elements == 0
+               ? tensor_refuse_shape(cosine, wanted, error)
+               : ROTARY_OK;
+}
+
+static rotary_status check_sines(const struct work *work, rotary_error *error)
+{
+    const struct tensor *cosine = &work->cosine, *sine = &work->sine;
+    char wanted[2 * SHAPE_TEXT_BYTES], shape[SHAPE_TEXT_BYTES];
+    rotary_status status = tensor_check_float(sine, error);
+    if (status)
+        return status;
     snprintf(wanted, sizeof wanted, "that of %.100s, %s", cosine->label, tensor_shape_text(cosine, shape));
-    if (sine->dimensions != cosine->dimensions ||
-        memcmp(sine->shape, cosine->shape, sizeof sine->shape[0] * (size_t)sine->dimensions) != 0)
-        return tensor_refuse_shape(sine, wanted, error);
-    return ROTARY_OK;
+    return sine->dimensions != cosine->dimensions ||
+                   memcmp(sine->shape, cosine->shape, sizeof sine->shape[0] * (size_t)sine->dimensions) != 0
+               ? tensor_refuse_shape(sine, wanted, error)
+               : ROTARY_OK;
 }
 
 /* The plan rotates as many channels as the tables have, whatever the configuration's frequencies. */
@@ -100,11 +108,17 @@ static rotary_status make_table_plan(const struct rotate_tensor_config *config, 
 static rotary_status read_tables(const struct rotate_tensor_config *config, struct work *work,
                                  rotary_error *error)
 {
-    rotary_status status = tensor_read(config->cosine, &work->cosine, error);
+    rotary_status status = tensor_open(config->cosine, &work->cosine, error);
     if (!status)
-        status = tensor_read(config->sine, &work->sine, error);
+        status = check_cosines(work, error);
     if (!status)
-        status = check_tables(work, error);
+        status = tensor_load(&work->cosine, error);
+    if (!status)
+        status = tensor_open(config->sine, &work->sine, error);
+    if (!status)
+        status = check_sines(work, error);
+    if (!status)
+        status = tensor_load(&work->sine, error);
     if (status)
         return status;
     work->cosine_data = tensor_from_double(work->cosine.values, work->cosine.elements, ROTARY_F32);
@@ -179,7 +193,7 @@ static rotary_status shape_positions(const struct work *work, int axes, rotary_r
 static rotary_status read_positions(const struct rotate_tensor_config *config, struct work *work, int axes,
                                     rotary_rope_positions *positions, rotary_error *error)
 {
-    rotary_status status = tensor_read(config->positions, &work->positions, error);
+    rotary_status status = tensor_open(config->positions, &work->positions, error);
     if (!status)
         status = shape_positions(work, axes, positions, error);
     if (status)
@@ -188,6 +202,9 @@ static rotary_status read_positions(const struct rotate_tensor_config *config, s
     if (tensor->type == NPY_BOOL)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %s numbers, wanted whole ones or f32",
                            tensor->label, tensor_type_name(tensor->type));
+    status = tensor_load(&work->positions, error);
+    if (status)
+        return status;
     work->whole = calloc((size_t)tensor->elements, sizeof *work->whole);
     work->fractional = calloc((size_t)tensor->elements, sizeof *work->fractional);
     if (!work->whole || !work->fractional)

@@ -3,6 +3,8 @@
 
 #include "base/element.h"
 #include "base/fail.h"
+#include "file/file.h"
+#include "file/memory.h"
 #include "file/safetensors.h"
 
 #include <math.h>
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = FILE_PATH_BYTES };
 #define SAFETENSORS_ENDING ".safetensors"
 
 /* ---- types ---- */
@@ -116,6 +118,10 @@ rotary_status tensor_make(const char *label, enum npy_type type, const int64_t *
         fits = fits && !__builtin_mul_overflow(made.elements, shape[i], &made.elements);
     }
     fits = fits && made.elements < INT64_MAX / (int64_t)sizeof *made.values;
+    rotary_status status =
+        fits ? memory_check((size_t)made.elements * sizeof *made.values, label, error) : ROTARY_OK;
+    if (status != ROTARY_OK)
+        return status;
     made.values = fits ? calloc((size_t)made.elements + 1, sizeof *made.values) : NULL;
     if (!made.values) {
         char text[SHAPE_TEXT_BYTES];
@@ -126,13 +132,31 @@ rotary_status tensor_make(const char *label, enum npy_type type, const int64_t *
     return ROTARY_OK;
 }
 
+/* ---- reading ---- */
+
+/* A file whose header is read: one of the two. */
+struct tensor_source {
+    struct npy_file npy;
+    struct safetensors *safetensors;
+    const struct safetensor *found; /* in it; NULL: it is a .npy file */
+};
+
+static void close_source(struct tensor *tensor)
+{
+    if (!tensor->source)
+        return;
+    npy_close(&tensor->source->npy);
+    safetensors_close(tensor->source->safetensors);
+    free(tensor->source);
+    tensor->source = NULL;
+}
+
 void tensor_free(struct tensor *tensor)
 {
+    close_source(tensor);
     free(tensor->values);
     *tensor = (struct tensor){0};
 }
-
-/* ---- reading ---- */
 
 /* Splits "a.safetensors:name" into path and name (NULL: none given); false if it is no safetensors file. */
 static bool split_label(const char *label, char path[PATH_BYTES], const char **name)
@@ -195,35 +219,38 @@ static bool take_element(const void *from, enum npy_type type, size_t bytes, dou
     return whole >= -largest && whole <= largest;
 }
 
-/* Makes a tensor of tensor->label from unaligned numbers. */
-static rotary_status take(const void *data, enum npy_type type, const int64_t *shape, int dimensions,
-                          struct tensor *tensor, rotary_error *error)
+/* Fills the tensor with unaligned numbers. */
+static rotary_status take(const void *data, struct tensor *tensor, rotary_error *error)
 {
-    size_t bytes = npy_size(type);
-    rotary_status status = tensor_make(tensor->label, type, shape, dimensions, tensor, error);
-    for (int64_t i = 0; !status && i < tensor->elements; i++)
-        if (!take_element((const char *)data + (size_t)i * bytes, type, bytes, &tensor->values[i]))
+    size_t bytes = npy_size(tensor->type);
+    struct tensor made;
+    rotary_status status =
+        tensor_make(tensor->label, tensor->type, tensor->shape, tensor->dimensions, &made, error);
+    for (int64_t i = 0; !status && i < made.elements; i++)
+        if (!take_element((const char *)data + (size_t)i * bytes, made.type, bytes, &made.values[i])) {
             status = rotary_fail(error, ROTARY_BAD_FILE, "%s: number %lld is %.0f, wanted at most 2^53",
-                                 tensor->label, (long long)i, tensor->values[i]);
-    if (status)
-        tensor_free(tensor);
+                                 tensor->label, (long long)i, made.values[i]);
+            tensor_free(&made);
+        }
+    if (status == ROTARY_OK)
+        tensor->values = made.values;
     return status;
 }
 
-static rotary_status read_npy(struct tensor *tensor, rotary_error *error)
+static rotary_status open_npy(struct tensor *tensor, rotary_error *error)
 {
-    struct npy array;
-    rotary_status status = npy_read(tensor->label, &array, error);
-    if (status)
-        return status;
-    status = take(array.data, array.type, array.shape, array.dimensions, tensor, error);
-    npy_free(&array);
+    rotary_status status = npy_open(&tensor->source->npy, tensor->label, error);
+    const struct npy *array = &tensor->source->npy.array;
+    tensor->type = array->type;
+    tensor->dimensions = array->dimensions;
+    tensor->elements = array->elements;
+    memcpy(tensor->shape, array->shape, sizeof tensor->shape);
     return status;
 }
 
-static rotary_status take_safetensor(const struct safetensors *file, const char *name, struct tensor *tensor,
-                                     rotary_error *error)
+static rotary_status find_safetensor(const char *name, struct tensor *tensor, rotary_error *error)
 {
+    const struct safetensors *file = tensor->source->safetensors;
     int count = safetensors_count(file);
     if (!name && count != 1)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s holds %d tensors, wanted the name of one: %s:NAME",
@@ -241,34 +268,54 @@ static rotary_status take_safetensor(const struct safetensors *file, const char 
             error, ROTARY_BAD_FILE,
             "%s holds numbers of type \"%s\", wanted F16, BF16, F32, F64, I8 to I64, U8 to U64 or BOOL",
             tensor->label, safetensors_type(found));
-    return take(found->data, (enum npy_type)type, found->shape, found->dimensions, tensor, error);
+    tensor->source->found = found;
+    tensor->type = (enum npy_type)type;
+    tensor->dimensions = found->dimensions;
+    tensor->elements = 1;
+    for (int i = 0; i < found->dimensions; i++) {
+        tensor->shape[i] = found->shape[i];
+        tensor->elements *= found->shape[i]; /* no more than there are bytes in the file */
+    }
+    return ROTARY_OK;
 }
 
-static rotary_status read_safetensor(const char *path, const char *name, struct tensor *tensor,
-                                     rotary_error *error)
-{
-    struct safetensors *file;
-    rotary_status status = safetensors_open_any(&file, path, error);
-    if (status)
-        return status;
-    status = take_safetensor(file, name, tensor, error);
-    safetensors_close(file);
-    return status;
-}
-
-rotary_status tensor_read(const char *label, struct tensor *tensor, rotary_error *error)
+rotary_status tensor_open(const char *label, struct tensor *tensor, rotary_error *error)
 {
     char path[PATH_BYTES];
     const char *name;
-    struct tensor read = {.label = label};
+    *tensor = (struct tensor){0};
     if (strstr(label, ".safetensors.index.json"))
         return rotary_fail(error, ROTARY_BAD_FILE,
                            "%s names an index of files, wanted the safetensors file that has the tensor",
                            label);
-    rotary_status status =
-        split_label(label, path, &name) ? read_safetensor(path, name, &read, error) : read_npy(&read, error);
+    struct tensor opened = {.label = label, .source = calloc(1, sizeof *opened.source)};
+    if (!opened.source)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to open %s", label);
+    opened.source->npy.input.descriptor = -1;
+    rotary_status status;
+    if (split_label(label, path, &name)) {
+        status = safetensors_open_any(&opened.source->safetensors, path, error);
+        if (status == ROTARY_OK)
+            status = find_safetensor(name, &opened, error);
+    } else {
+        status = open_npy(&opened, error);
+    }
     if (status == ROTARY_OK)
-        *tensor = read;
+        *tensor = opened;
+    else
+        tensor_free(&opened);
+    return status;
+}
+
+rotary_status tensor_load(struct tensor *tensor, rotary_error *error)
+{
+    struct tensor_source *source = tensor->source;
+    struct npy array = {0};
+    rotary_status status = source->found ? ROTARY_OK : npy_take(&source->npy, &array, error);
+    if (status == ROTARY_OK)
+        status = take(source->found ? source->found->data : array.data, tensor, error);
+    npy_free(&array);
+    close_source(tensor);
     return status;
 }
 

@@ -17,12 +17,16 @@ struct tensor {
     int dimensions;
     int64_t shape[NPY_DIMENSIONS];
     int64_t elements;
-    double *values;
+    double *values;               /* NULL until they are read */
+    struct tensor_source *source; /* they are still to be read from; NULL: from nowhere */
 };
 
-/* The caller frees a tensor that was read or made. Integers beyond 2^53 are refused. */
-ROTARY_CHECKED rotary_status tensor_read(const char *label, struct tensor *tensor, rotary_error *error);
-/* Zeros, of the given shape. */
+/* Opens a tensor: all but its values is known, so that a shape can be refused before memory is taken for
+ * them. The caller frees a tensor that was opened or made. */
+ROTARY_CHECKED rotary_status tensor_open(const char *label, struct tensor *tensor, rotary_error *error);
+/* Reads the values of an open tensor and closes its file. Integers beyond 2^53 are refused. */
+ROTARY_CHECKED rotary_status tensor_load(struct tensor *tensor, rotary_error *error);
+/* Zeros, of the given shape; ROTARY_OUT_OF_MEMORY before more is taken than the machine has. */
 ROTARY_CHECKED rotary_status tensor_make(const char *label, enum npy_type type, const int64_t *shape,
                                          int dimensions, struct tensor *tensor, rotary_error *error);
 void tensor_free(struct tensor *tensor);

@@ -91,7 +91,10 @@ static rotary_status read_runs(struct collection *collection, const struct descr
         status = file_path(path, folder, name, error);
         if (status == ROTARY_OK)
             status = file_path(config, path, FOLDER_CONFIG, error);
-        if (status != ROTARY_OK || !file_exists(config))
+        bool found = false;
+        if (status == ROTARY_OK)
+            status = file_find(config, &found, error);
+        if (!found)
             continue;
         status = add_record(collection, path, error);
         if (status == ROTARY_OK)
@@ -132,7 +135,10 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
         char config[FILE_PATH_BYTES];
         status = file_path(config, folders[i], FOLDER_CONFIG, error);
-        if (status == ROTARY_OK && !file_exists(config))
+        bool found = true;
+        if (status == ROTARY_OK)
+            status = file_find(config, &found, error);
+        if (status == ROTARY_OK && !found)
             return rotary_fail(error, ROTARY_IO_ERROR,
                                "%s holds neither a run nor a comparison: wanted a " FOLDER_CONFIG
                                " or a compare.json",

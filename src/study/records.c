@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/input.h"
 #include "study/statistics.h"
 #include "train/folder.h"
 
@@ -179,27 +180,28 @@ static rotary_status read_line(struct record *record, const struct line *line, r
 
 static rotary_status read_metrics(struct record *record, const char *path, rotary_error *error)
 {
-    char *text;
-    size_t bytes;
-    rotary_status status = file_read(path, METRICS_MAX_BYTES, &text, &bytes, error);
+    struct lines lines;
+    rotary_status status = lines_open(&lines, path, METRICS_MAX_BYTES, error);
     if (status != ROTARY_OK)
         return status;
     struct line line = {.path = path};
-    const char *end;
-    for (const char *at = text; status == ROTARY_OK; at = end + 1) {
-        end = memchr(at, '\n', bytes - (size_t)(at - text));
-        if (!end) /* the rest, if any, is the line of a run killed while writing it */
+    const char *text = path;
+    size_t bytes;
+    /* A rest without a newline is the line of a run killed while writing it. */
+    while (status == ROTARY_OK && text) {
+        status = lines_next(&lines, &text, &bytes, error);
+        if (status != ROTARY_OK || !text)
             break;
-        line.number++;
+        line.number = lines.number;
         json_error_t fault;
-        line.object = json_loadb(at, (size_t)(end - at), 0, &fault);
+        line.object = json_loadb(text, bytes, 0, &fault);
         if (!line.object)
             status = fail_line(&line, fault.text, error);
         else
             status = read_line(record, &line, error);
         json_decref(line.object);
     }
-    free(text);
+    lines_close(&lines);
     return status;
 }
 

@@ -20,7 +20,11 @@ rotary_status folder_inspect(const char *folder, enum folder_state *state, rotar
         rotary_status status = file_path(path, folder, names[i], error);
         if (status != ROTARY_OK)
             return status;
-        if (file_exists(path))
+        bool found;
+        status = file_find(path, &found, error);
+        if (status != ROTARY_OK)
+            return status;
+        if (found)
             *state = i == 0 ? FOLDER_RUN : FOLDER_INCOMPLETE;
     }
     return ROTARY_OK;

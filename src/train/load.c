@@ -2,8 +2,8 @@
  *
  * Loading a trained model for inference.
  */
+#include "file/memory.h"
 #include "train/checkpoint.h"
-#include "train/memory.h"
 #include "train/train.h"
 
 static rotary_status create_model(const struct train_load_call *call, struct trained_model *model,

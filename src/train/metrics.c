@@ -2,6 +2,7 @@
 #include "train/metrics.h"
 
 #include "base/fail.h"
+#include "file/input.h"
 #include "train/folder.h"
 
 #include <errno.h>
@@ -60,22 +61,37 @@ static bool read_line(const char *text, size_t length, struct line *line)
     return good;
 }
 
-/* Reads the lines of `text` up to the last one whose step is at most `step`. */
-static rotary_status count_lines(struct metrics *metrics, const char *text, size_t count, int64_t step,
-                                 rotary_error *error)
+/* Keeps what a valid line says. */
+static void take_line(struct metrics *metrics, const struct line *line, uint64_t end)
 {
-    int64_t number = 0, bad = 0, reached = 0;
-    for (size_t begin = 0; begin < count;) {
-        const char *newline = memchr(text + begin, '\n', count - begin);
-        if (!newline)
-            break;
-        size_t end = (size_t)(newline - text) + 1;
+    metrics->valid_bytes = end;
+    if (line->diverged) {
+        metrics->diverged = line->step;
+    } else if (line->evaluated) {
+        metrics->evaluated = line->step;
+        metrics->evaluation = line->evaluation;
+        metrics->lowest_loss = fmin(metrics->lowest_loss, line->evaluation.loss);
+    } else {
+        metrics->logged = line->step;
+        metrics->loss = line->loss;
+    }
+}
+
+/* Reads the lines up to the last one whose step is at most `step`. */
+static rotary_status read_lines(struct metrics *metrics, struct lines *lines, int64_t step,
+                                rotary_error *error)
+{
+    int64_t bad = 0, reached = 0;
+    for (;;) {
+        const char *text;
+        size_t count;
+        rotary_status status = lines_next(lines, &text, &count, error);
+        if (status != ROTARY_OK || !text)
+            return status;
         struct line line;
-        bool good = read_line(text + begin, end - begin, &line) && line.step >= reached;
-        begin = end;
-        number++;
+        bool good = read_line(text, count, &line) && line.step >= reached;
         if (!good && !bad)
-            bad = number;
+            bad = lines->number;
         if (good)
             reached = line.step;
         if (!good || (line.step > step && !line.diverged))
@@ -85,19 +101,8 @@ static rotary_status count_lines(struct metrics *metrics, const char *text, size
                                "%s, line %lld: not a line of metrics, or of an earlier step than the line "
                                "before it",
                                metrics->path, (long long)bad);
-        metrics->valid_bytes = end;
-        if (line.diverged) {
-            metrics->diverged = line.step;
-        } else if (line.evaluated) {
-            metrics->evaluated = line.step;
-            metrics->evaluation = line.evaluation;
-            metrics->lowest_loss = fmin(metrics->lowest_loss, line.evaluation.loss);
-        } else {
-            metrics->logged = line.step;
-            metrics->loss = line.loss;
-        }
+        take_line(metrics, &line, lines->taken);
     }
-    return ROTARY_OK;
 }
 
 rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t step, rotary_error *error)
@@ -106,13 +111,12 @@ rotary_status metrics_read(struct metrics *metrics, const char *folder, int64_t 
     rotary_status status = file_path(metrics->path, folder, FOLDER_METRICS, error);
     if (status != ROTARY_OK || !file_exists(metrics->path))
         return status;
-    char *text;
-    size_t count;
-    status = file_read(metrics->path, SIZE_MAX / 4, &text, &count, error);
+    struct lines lines;
+    status = lines_open(&lines, metrics->path, UINT64_MAX, error);
     if (status != ROTARY_OK)
         return status;
-    status = count_lines(metrics, text, count, step, error);
-    free(text);
+    status = read_lines(metrics, &lines, step, error);
+    lines_close(&lines);
     return status;
 }
 

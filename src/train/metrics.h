@@ -12,7 +12,7 @@
 struct metrics {
     int file;
     char path[FILE_PATH_BYTES];
-    size_t valid_bytes; /* of the lines up to the step of metrics_read */
+    uint64_t valid_bytes; /* of the lines up to the step of metrics_read */
     /* The latest values, of the lines read and written. */
     int64_t logged;               /* step of the last line with a loss; 0: none */
     double loss;                  /* of that line; NaN: none */

@@ -291,7 +291,11 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
     if (status != ROTARY_OK)
         return status;
-    if (!file_exists(path))
+    bool found;
+    status = file_find(path, &found, error);
+    if (status != ROTARY_OK)
+        return status;
+    if (!found)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s is not the folder of a run: it has no " FOLDER_CONFIG, folder);
     json_t *object;

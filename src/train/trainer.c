@@ -3,7 +3,7 @@
 
 #include "backend/profile.h"
 #include "base/fail.h"
-#include "train/memory.h"
+#include "file/memory.h"
 
 #include <math.h>
 

@@ -83,7 +83,7 @@ static void test_failures(void)
     CHECK_INT(file_read(scratch_path("absent"), 10, &bytes, &count, &error), ROTARY_IO_ERROR);
     CHECK(strstr(error.message, "absent") && strstr(error.message, "No such file"));
     CHECK_INT(file_read(scratch_folder(), 10, &bytes, &count, &error), ROTARY_IO_ERROR);
-    CHECK(strstr(error.message, "directory"));
+    CHECK(strstr(error.message, "is a folder, wanted a file"));
     CHECK_INT(file_replace(scratch_path("no/such/folder"), "x", 1, &error), ROTARY_IO_ERROR);
     CHECK(strstr(error.message, "no/such/folder"));
     CHECK_INT(file_replace("/proc/rotary", "x", 1, &error), ROTARY_IO_ERROR);

@@ -6,7 +6,7 @@
 #include "support/scratch.h"
 
 #include "file/file.h"
-#include "train/memory.h"
+#include "file/memory.h"
 
 #include <stdio.h>
 #include <string.h>

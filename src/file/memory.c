@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "train/memory.h"
+#include "file/memory.h"
 
 #include "base/fail.h"
 

@@ -3,8 +3,8 @@
  * Whether an allocation fits into memory. Linux overcommits: malloc succeeds, and the process is killed when
  * it uses the memory. So sizes are compared with the memory available before they are allocated.
  */
-#ifndef ROTARY_TRAIN_MEMORY_H
-#define ROTARY_TRAIN_MEMORY_H
+#ifndef ROTARY_FILE_MEMORY_H
+#define ROTARY_FILE_MEMORY_H
 
 #include <rotary/status.h>
 

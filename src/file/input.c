@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file/input.h"
+
+#include "base/fail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WRITER_MILLISECONDS = 1000 }; /* of patience with a pipe that nobody writes to */
+
+static rotary_status fail_system(const struct input *input, const char *doing, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_IO_ERROR, "cannot %s %s: %s", doing, input->path, strerror(errno));
+}
+
+static rotary_status look(struct input *input, rotary_error *error)
+{
+    struct stat about;
+    if (fstat(input->descriptor, &about) != 0)
+        return fail_system(input, "look at", error);
+    input->pipe = S_ISFIFO(about.st_mode);
+    if (!input->pipe && !S_ISREG(about.st_mode))
+        return rotary_fail(error, ROTARY_IO_ERROR, "%s is a %s, wanted a file", input->path,
+                           S_ISDIR(about.st_mode) ? "folder" : "device");
+    input->size = S_ISREG(about.st_mode) && about.st_size > 0 ? (uint64_t)about.st_size : 0;
+    return ROTARY_OK;
+}
+
+rotary_status input_open(struct input *input, const char *path, rotary_error *error)
+{
+    /* Without O_NONBLOCK, open() of a pipe would wait for its writer. */
+    *input =
+        (struct input){.path = path, .descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    if (input->descriptor < 0)
+        return fail_system(input, "open", error);
+    rotary_status status = look(input, error);
+    if (status != ROTARY_OK)
+        input_close(input);
+    return status;
+}
+
+/* Waits until a pipe has bytes, or has lost its last writer. */
+static rotary_status wait_for_writer(struct input *input, bool has_writer, rotary_error *error)
+{
+    struct pollfd pipe = {.fd = input->descriptor, .events = POLLIN};
+    int ready = poll(&pipe, 1, has_writer ? -1 : WRITER_MILLISECONDS);
+    if (ready < 0 && errno != EINTR)
+        return fail_system(input, "wait for", error);
+    if (ready == 0)
+        return rotary_fail(error, ROTARY_IO_ERROR, "%s is a pipe that nobody writes to", input->path);
+    input->begun = input->begun || ready > 0;
+    return ROTARY_OK;
+}
+
+rotary_status input_read(struct input *input, void *bytes, size_t count, size_t *got, rotary_error *error)
+{
+    char *next = bytes;
+    rotary_status status = ROTARY_OK;
+    while (count > 0 && status == ROTARY_OK) {
+        ssize_t read_now = read(input->descriptor, next, count);
+        bool waits = read_now < 0 && errno == EAGAIN; /* a writer that has written nothing yet */
+        if (read_now > 0) {
+            next += read_now;
+            count -= (size_t)read_now;
+            input->begun = true;
+        } else if (waits || (read_now == 0 && input->pipe && !input->begun)) {
+            status = wait_for_writer(input, waits, error);
+        } else if (read_now == 0) {
+            break;
+        } else if (errno != EINTR) {
+            status = fail_system(input, "read", error);
+        }
+    }
+    *got = (size_t)(next - (char *)bytes);
+    return status;
+}
+
+void input_close(struct input *input)
+{
+    if (input->descriptor >= 0)
+        close(input->descriptor);
+    input->descriptor = -1;
+}
+
+rotary_status lines_open(struct lines *lines, const char *path, uint64_t max, rotary_error *error)
+{
+    *lines = (struct lines){.input.descriptor = -1};
+    rotary_status status = input_open(&lines->input, path, error);
+    if (status == ROTARY_OK && lines->input.pipe)
+        status = rotary_fail(error, ROTARY_IO_ERROR, "%s is a pipe, wanted a file", path);
+    if (status == ROTARY_OK && lines->input.size > max)
+        status = rotary_fail(error, ROTARY_BAD_FILE, "%s has %llu bytes, wanted at most %llu", path,
+                             (unsigned long long)lines->input.size, (unsigned long long)max);
+    if (status == ROTARY_OK && !(lines->block = malloc(LINES_MAX_BYTES)))
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+    if (status != ROTARY_OK)
+        lines_close(lines);
+    return status;
+}
+
+rotary_status lines_next(struct lines *lines, const char **text, size_t *count, rotary_error *error)
+{
+    char *begin = lines->block + lines->begin, *newline = memchr(begin, '\n', lines->end - lines->begin);
+    if (!newline) {
+        size_t kept = lines->end - lines->begin, got;
+        memmove(lines->block, begin, kept);
+        rotary_status status =
+            input_read(&lines->input, lines->block + kept, LINES_MAX_BYTES - kept, &got, error);
+        if (status != ROTARY_OK)
+            return status;
+        begin = lines->block;
+        newline = memchr(begin + kept, '\n', got);
+        lines->begin = 0;
+        lines->end = kept + got;
+    }
+    *text = newline ? begin : NULL;
+    *count = newline ? (size_t)(newline - begin) + 1 : 0;
+    if (!newline && lines->end == LINES_MAX_BYTES)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: it has more than %d bytes",
+                           lines->input.path, (long long)lines->number + 1, (int)LINES_MAX_BYTES);
+    lines->begin += *count;
+    lines->taken += *count;
+    lines->number += newline != NULL;
+    return ROTARY_OK;
+}
+
+void lines_close(struct lines *lines)
+{
+    input_close(&lines->input);
+    free(lines->block);
+    lines->block = NULL;
+}
