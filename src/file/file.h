@@ -55,8 +55,14 @@ bool file_same(const char *a, const char *b);
 /* Renames and syncs the folder. */
 ROTARY_CHECKED rotary_status file_rename(const char *from, const char *to, rotary_error *error);
 
-/* Reads the JSON object in `path`, which the caller owns. Errors say path, line, column and what is wrong. */
+/* Reads the JSON object in `path`, which the caller owns. Errors say path, line, column and what is wrong. A
+ * parsed text may take fifty times its bytes in memory, so more of them than the largest configurations have,
+ * whose lists of labels take one or two megabytes, are ROTARY_BAD_FILE. */
+enum { FILE_JSON_BYTES = 4 << 20 };
 ROTARY_CHECKED rotary_status file_read_json(const char *path, json_t **object, rotary_error *error);
+/* Likewise, with a limit of its own. */
+ROTARY_CHECKED rotary_status file_read_long_json(const char *path, size_t max, json_t **object,
+                                                 rotary_error *error);
 ROTARY_CHECKED rotary_status file_replace_json(const char *path, const json_t *object, rotary_error *error);
 /* Checks that the "format" of an object read from `path` is the integer `wanted`; else ROTARY_BAD_FILE. */
 ROTARY_CHECKED rotary_status file_check_format(const char *path, const json_t *object, int wanted,

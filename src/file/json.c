@@ -10,14 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Far more than any configuration or record has, far less than memory. */
-static const size_t max_json_bytes = (size_t)64 << 20;
-
 rotary_status file_read_json(const char *path, json_t **object, rotary_error *error)
+{
+    return file_read_long_json(path, FILE_JSON_BYTES, object, error);
+}
+
+rotary_status file_read_long_json(const char *path, size_t max, json_t **object, rotary_error *error)
 {
     char *text;
     size_t count;
-    rotary_status status = file_read(path, max_json_bytes, &text, &count, error);
+    rotary_status status = file_read(path, max, &text, &count, error);
     if (status != ROTARY_OK)
         return status;
     json_error_t wrong;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { FORMAT = 1 };
+enum { FORMAT = 1, MAX_JSON_BYTES = 64 << 20 };
 
 #define ROTARY_TOKENIZER_NAME(NAME, name) #name,
 const char *const tokenizer_names[] = {ROTARY_TOKENIZERS(ROTARY_TOKENIZER_NAME) NULL};
@@ -131,7 +131,7 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
 rotary_status tokenizer_load(struct tokenizer **tokenizer, const char *path, rotary_error *error)
 {
     json_t *object;
-    rotary_status status = file_read_json(path, &object, error);
+    rotary_status status = file_read_long_json(path, MAX_JSON_BYTES, &object, error);
     if (status != ROTARY_OK)
         return status;
     status = load(tokenizer, object, path, error);

@@ -2,7 +2,7 @@
 #include "train/data_arrays.h"
 
 #include "base/fail.h"
-#include "train/memory.h"
+#include "file/memory.h"
 #include "train/training_batch.h"
 
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "file/checksum.h"
 #include "file/file.h"
+#include "file/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,6 +176,44 @@ static void write_text(const char *path, const char *text)
     scratch_write(path, text, strlen(text));
 }
 
+static void test_lines(void)
+{
+    const char *path = scratch_path("lines"), *text;
+    char *large = malloc(3 * LINES_MAX_BYTES);
+    rotary_error error = {0};
+    struct lines lines;
+    size_t count;
+    write_text(path, "one\n\nthree\nrest");
+    CHECK_INT(lines_open(&lines, path, 100, &error), ROTARY_OK);
+    static const char *const wanted[] = {"one\n", "\n", "three\n"};
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(lines_next(&lines, &text, &count, &error), ROTARY_OK);
+        CHECK(text && count == strlen(wanted[i]) && memcmp(text, wanted[i], count) == 0);
+        CHECK_INT(lines.number, i + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(lines_next(&lines, &text, &count, &error), ROTARY_OK);
+        CHECK(!text && lines.number == 3 && lines.taken == 11);
+    }
+    lines_close(&lines);
+    CHECK_INT(lines_open(&lines, path, 10, &error), ROTARY_BAD_FILE);
+    CHECK_INT(lines_open(&lines, scratch_folder(), 10, &error), ROTARY_IO_ERROR);
+    CHECK_INT(lines_open(&lines, scratch_path("pipe"), 10, &error), ROTARY_IO_ERROR);
+
+    /* Of the largest size, which is that of the block, after a short one; and of one byte more. */
+    memset(large, 'x', 3 * LINES_MAX_BYTES);
+    large[4] = large[4 + LINES_MAX_BYTES] = '\n';
+    scratch_write(path, large, 3 * LINES_MAX_BYTES);
+    CHECK_INT(lines_open(&lines, path, UINT64_MAX, &error), ROTARY_OK);
+    CHECK_INT(lines_next(&lines, &text, &count, &error), ROTARY_OK);
+    CHECK_INT(lines_next(&lines, &text, &count, &error), ROTARY_OK);
+    CHECK(text && count == LINES_MAX_BYTES && text[count - 1] == '\n');
+    CHECK_INT(lines_next(&lines, &text, &count, &error), ROTARY_BAD_FILE);
+    CHECK(strstr(error.message, path) && strstr(error.message, "line 3"));
+    lines_close(&lines);
+    free(large);
+}
+
 static void test_json(void)
 {
     const char *path = scratch_path("some.json");
@@ -284,6 +323,7 @@ int main(void)
     test_busy();
     test_folders();
     test_full();
+    test_lines();
     test_json();
     test_checksum();
     return check_report();
