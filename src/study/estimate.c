@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "file/memory.h"
 #include "study/jobs.h"
 #include "train/evaluation.h"
-#include "train/memory.h"
 #include "train/trainer.h"
 
 #include <math.h>
