@@ -42,9 +42,11 @@ command_of() {
     esac
 }
 
-# changes LINE OPTION [VALUE]: with it, the command line has another result. keeps: it has the same.
+# changes LINE OPTION [OTHER]: with the option the result is another, and yet another with the other value of it.
+# keeps LINE OPTION: it is the same.
 changes() {
     ! same "$(command_of "$1") ${2%% *}" "$1" "$1 $2" || complain "rotary $1: $2 changes nothing"
+    [ $# -lt 3 ] || differs "${2%% *}" "$1 $2" "$1 $3"
 }
 keeps() {
     same "$(command_of "$1") ${2%% *}" "$1" "$1 $2" || complain "rotary $1: $2 changes the result: $(diff first second | head -n 4)"
@@ -123,19 +125,19 @@ does 0 train index $tiny --steps 2 --set initializer_range=0.1 --set initialisat
 # ---- data, evaluation, generation ----
 
 evaluate="evaluate run --json --show 4"
-changes "$evaluate" "--temperature 5"
+changes "$evaluate" "--temperature 5" "--temperature 2"
 changes "$evaluate" "--checkpoint best"
-changes "$evaluate" "--problems 3"
-changes "$evaluate" "--seed 9"
-changes "$evaluate --temperature 5" "--seed 9"
-changes "evaluate run" "--show 1"
+changes "$evaluate" "--problems 3" "--problems 2"
+changes "$evaluate" "--seed 9" "--seed 8"
+changes "$evaluate --temperature 5" "--seed 9" "--seed 8"
+changes "evaluate run" "--show 1" "--show 2"
 changes "evaluate run" "--json"
 keeps "$evaluate --threads 1" "--threads 2"
 differs DIR "$evaluate" "evaluate other --json --show 4"
 
 generate="generate run --prompt ?s='abc --max-new-tokens 30"
-changes "$generate" "--temperature 5"
-changes "$generate --temperature 5" "--seed 9"
+changes "$generate" "--temperature 5" "--temperature 2"
+changes "$generate --temperature 5" "--seed 9" "--seed 8"
 keeps "$generate" "--seed 9" # greedy
 changes "$generate --temperature 5" "--checkpoint best"
 changes "$generate --temperature 5" "--stop c"
@@ -148,12 +150,11 @@ data="data index $tiny --json"
 changes "$data" "--preset paper --set sequence_length=70"
 changes "$data" "--set index_letters=5"
 differs --run "data index --json --run run" "data index --json --run other"
-changes "$data" "--split validation"
-changes "$data" "--split problems"
-changes "$data" "--step 2"
+changes "$data" "--split validation" "--split problems"
+changes "$data" "--step 2" "--step 3"
 changes "$data" "--rows 1"
 changes "$data" "--output o.npy"
-changes "$data" "--seed 2"
+changes "$data" "--seed 2" "--seed 3"
 changes "data index $tiny" "--json"
 keeps "$data --threads 1" "--threads 2"
 
@@ -216,7 +217,7 @@ echo '{"head_dim": 16, "rope_parameters": {"full_attention": {"rope_type": "defa
 rotation() {
     differs "$2" "$1 $2 plain.json" "$1 $2 theta.json"
     differs --layer-type "$1 $2 types.json --layer-type full_attention" "$1 $2 types.json --layer-type sliding_attention"
-    changes "$1 $2 dynamic.json" "--length 300"
+    changes "$1 $2 dynamic.json" "--length 300" "--length 400"
     changes "$1 $2 dynamic.json" "--compat vllm"
     # shellcheck disable=SC2086 # lists of words
     refuses 1 whim $1 $2 whim.json
@@ -228,16 +229,16 @@ rotation frequencies --config
 rotation "apply --input x.npy --output o.npy" --config
 rotation "attend --query x.npy --key y.npy --value z.npy --output o.npy" --rope
 rotation decay --config
-changes "decay --config plain.json" "--distance 30"
+changes "decay --config plain.json" "--distance 30" "--distance 40"
 changes "decay --config plain.json" "--picture o.svg"
 
 apply="apply --config plain.json --output o.npy"
 differs --input "$apply --input x.npy" "$apply --input y.npy"
-changes "$apply --input x.npy" "--offset 5"
+changes "$apply --input x.npy" "--offset 5" "--offset 6"
 changes "$apply --input x.npy" "--positions positions.npy"
 changes "$apply --input x.npy" "--inverse"
-changes "$apply --input x.npy" "--arithmetic bf16"
-changes "$apply --input x.npy" "--angles bf16"
+changes "$apply --input x.npy" "--arithmetic bf16" "--arithmetic f16"
+changes "$apply --input x.npy" "--angles bf16" "--angles f16"
 changes "$apply --input x.npy" "--layout heads"
 given="apply --cos cos.npy --sin sin.npy --output o.npy"
 differs --heads "$given --layout flat --input flat.npy --heads 1" "$given --layout flat --input flat.npy --heads 2"
@@ -268,23 +269,23 @@ batched="attend --query batch.npy --key batch.npy --value batch.npy --output o.n
 changes "$batched" "--key-lengths lengths.npy"
 changes "$attend" "--weights o2.npy"
 changes "$attend" "--scores o2.npy"
-changes "$attend --softcap 1 --causal --scores o2.npy" "--stage scaled"
+changes "$attend --softcap 1 --causal --scores o2.npy" "--stage scaled" "--stage capped"
 changes "$attend --past-key past.npy --past-value past.npy" "--present-key o2.npy"
 changes "$attend --past-key past.npy --past-value past.npy" "--present-value o2.npy"
 changes "$attend --rope plain.json" "--roper"
 changes "$attend" "--causal"
-changes "$attend --causal" "--window 2"
-changes "$attend" "--window-left 2"
-changes "$attend" "--window-right 2"
+changes "$attend --causal" "--window 2" "--window 3"
+changes "$attend" "--window-left 2" "--window-left 3"
+changes "$attend" "--window-right 2" "--window-right 3"
 changes "$attend" "--mask mask.npy"
 # shellcheck disable=SC2086
 refuses 1 mask $attend --mask few.npy
 # shellcheck disable=SC2086
 does 0 $attend --mask few.npy --pad-mask
 echo "attend --pad-mask" >>tested
-changes "$attend" "--scale 3"
-changes "$attend" "--softcap 0.5"
-changes "$attend --causal" "--first-query 2"
+changes "$attend" "--scale 3" "--scale 2"
+changes "$attend" "--softcap 0.5" "--softcap 0.6"
+changes "$attend --causal" "--first-query 2" "--first-query 3"
 
 permute="permute --input w.npy --output o.npy"
 differs --config "$permute --config plain.json --to half" "$permute --config eight.json --to half"
