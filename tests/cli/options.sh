@@ -185,6 +185,7 @@ does 0 report run --out here.html
 if [ ! -s here.html ] || [ -e run/report.html ]; then complain "report --out writes elsewhere"; fi
 elsewhere report --out
 changes "report run --out o.txt" "--json"
+changes "report run --out o.txt" "--csv"
 
 # ---- the oracle ----
 
