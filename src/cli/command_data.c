@@ -8,6 +8,7 @@
 #include "cli/run_plan.h"
 #include "file/npy.h"
 #include "train/data_arrays.h"
+#include "train/folder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,21 @@ struct data_plan {
     char label[LABEL_BYTES]; /* "index, seed 1, training step 3" */
 };
 
+/* The configuration of --run, whose files --output must not replace. */
+static rotary_status read_run(const struct data_options *options, struct run_config *recorded,
+                              rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    if (options->output)
+        status = folder_refuse_output(options->run, options->output, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = run_read_config(options->run, recorded, error);
+    if (status == ROTARY_INVALID_ARGUMENT) /* of the folder, not of the command line */
+        return error->status = ROTARY_IO_ERROR;
+    return status;
+}
+
 static rotary_status plan(const struct invocation *invocation, struct data_plan *plan, rotary_error *error)
 {
     const struct data_options *options = invocation->options;
@@ -56,13 +72,8 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--step with --split %s, which is the same at every step: leave it out",
                            data_split_names[plan->request.split]);
-    rotary_status status = ROTARY_OK;
-    if (options->run) {
-        status = run_read_config(options->run, &recorded, error);
-        request.base = &recorded;
-        if (status == ROTARY_INVALID_ARGUMENT) /* of the folder, not of the command line */
-            return error->status = ROTARY_IO_ERROR;
-    }
+    rotary_status status = options->run ? read_run(options, &recorded, error) : ROTARY_OK;
+    request.base = options->run ? &recorded : NULL;
     if (status == ROTARY_OK)
         status = plan_draft(&request, &plan->config, error);
     if (status == ROTARY_OK)

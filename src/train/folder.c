@@ -10,12 +10,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+static const char *const names[] = {FOLDER_CONFIG, FOLDER_METRICS, FOLDER_MODEL, FOLDER_OPTIMIZER,
+                                    FOLDER_BEST};
+enum { NAMES = sizeof names / sizeof names[0] };
+
 rotary_status folder_inspect(const char *folder, enum folder_state *state, rotary_error *error)
 {
-    static const char *const names[] = {FOLDER_CONFIG, FOLDER_METRICS, FOLDER_MODEL, FOLDER_OPTIMIZER,
-                                        FOLDER_BEST};
     *state = FOLDER_EMPTY;
-    for (int i = 0; i < (int)(sizeof names / sizeof *names) && *state == FOLDER_EMPTY; i++) {
+    for (int i = 0; i < NAMES && *state == FOLDER_EMPTY; i++) {
         char path[FILE_PATH_BYTES];
         rotary_status status = file_path(path, folder, names[i], error);
         if (status != ROTARY_OK)
@@ -26,6 +28,20 @@ rotary_status folder_inspect(const char *folder, enum folder_state *state, rotar
             return status;
         if (found)
             *state = i == 0 ? FOLDER_RUN : FOLDER_INCOMPLETE;
+    }
+    return ROTARY_OK;
+}
+
+rotary_status folder_refuse_output(const char *folder, const char *path, rotary_error *error)
+{
+    for (int i = 0; i < NAMES; i++) {
+        char name[FILE_PATH_BYTES];
+        rotary_status status = file_path(name, folder, names[i], error);
+        if (status != ROTARY_OK)
+            return status;
+        if (file_same(name, path))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s is a file of the run in %s: wanted another name", path, folder);
     }
     return ROTARY_OK;
 }

@@ -28,6 +28,10 @@ enum folder_state {
 ROTARY_CHECKED rotary_status folder_inspect(const char *folder, enum folder_state *state,
                                             rotary_error *error);
 
+/* ROTARY_INVALID_ARGUMENT if `path`, by whatever name or link, is one of the files of the run in the folder:
+ * no output replaces them. */
+ROTARY_CHECKED rotary_status folder_refuse_output(const char *folder, const char *path, rotary_error *error);
+
 /* Locks the folder against training by other processes, until folder_unlock or the end of this process,
  * killed or not. On a file system without locks it does nothing. */
 ROTARY_CHECKED rotary_status folder_lock(const char *folder, int *lock, rotary_error *error);

@@ -118,6 +118,11 @@ has data_seed 5
     refuses 2 '--step is "0"' data index --step 0
     refuses 2 "the configuration has task index, wanted prefix" data prefix --run whole
     refuses 1 "absent" data index --run absent
+    ln -s ../whole/metrics.jsonl begun/link
+    ln whole/best.safetensors hard
+    for output in whole/config.json ./whole/../whole/metrics.jsonl begun/link hard; do
+        refuses 2 "$output is a file of the run in whole: wanted another name" data index --run whole --output $output
+    done
     refuses 1 "absent/batch.npy" data index $tiny --output absent/batch.npy
 }
 finish
