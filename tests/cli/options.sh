@@ -20,7 +20,7 @@ rounded() {
 result() {
     rm -f o.npy o2.npy o.txt o.svg o.safetensors
     "$rotary" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null || complain "rotary $*: exit status $?" >&2
-    sed -E '/seconds|_rate"|ratio|share|quartile|"(seed|data_seed|step|steps|split)":/d' "$scratch/out" | rounded
+    sed -E '/seconds|_rate"|ratio|share|quartile|"(seed|data_seed|step|steps|split|checkpoint)":/d' "$scratch/out" | rounded
     cat o.npy o2.npy o.txt o.svg o.safetensors 2>/dev/null | cksum
 }
 

@@ -39,7 +39,7 @@ struct golden_run {
     const struct golden_parameter *parameters;
     int step_count, parameter_count, problems;
     const struct golden_text *greedy, *sampled; /* [problems] */
-    double other_validation_loss;               /* of SAMPLED_SEED */
+    double other_validation_loss;               /* of sampled_seed */
 };
 #include "train/trajectory_goldens.h"
 
@@ -186,7 +186,7 @@ static void check_evaluations(const struct golden_run *golden, const struct run_
     struct evaluation_sample samples[MAX_PROBLEMS];
     for (int sampled = 0; sampled < 2; sampled++) {
         check_about("%s", sampled ? "sampled" : "greedy");
-        const struct evaluation_config how = {.seed = sampled ? SAMPLED_SEED : (uint64_t)config->train.seed,
+        const struct evaluation_config how = {.seed = sampled ? sampled_seed : (uint64_t)config->train.seed,
                                               .problems = model.config.task.problems,
                                               .validation_sequences = config->train.validation_sequences,
                                               .temperature = sampled ? sampled_temperature : 0.0f};
