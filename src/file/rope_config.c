@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "file/rope_axes.h"
 #include "file/rope_keys.h"
 #include "file/rope_layers.h"
 #include "file/rope_reader.h"
@@ -32,14 +33,16 @@ static rotary_status read_size(const struct rope_reader *reader, const char *con
     return ROTARY_OK;
 }
 
-static const char *const query_head_keys[] = {"num_attention_heads", "n_head", "n_heads", NULL};
+static const char *const query_head_keys[] = {"num_attention_heads", "n_head", "n_heads", "num_heads", NULL};
 
 /* hidden_size / num_attention_heads, or the requested head_dim where one of them is not known. */
 static rotary_status divide_hidden_size(const struct rope_reader *reader, int64_t *head_dim)
 {
     static const char *const keys[] = {"hidden_size", "n_embd", "d_model", NULL};
-    int64_t hidden = reader->family.hidden_size, heads = reader->family.num_attention_heads;
-    rotary_status status = read_size(reader, keys, &hidden);
+    static const char *const embedding_keys[] = {"embed_dim", NULL};
+    int64_t embedding = reader->family.embed_dim, heads = reader->family.num_attention_heads;
+    int64_t hidden = embedding > 0 ? embedding : reader->family.hidden_size;
+    rotary_status status = read_size(reader, embedding > 0 ? embedding_keys : keys, &hidden);
     if (!status)
         status = read_size(reader, query_head_keys, &heads);
     if (status)
@@ -185,11 +188,13 @@ static rotary_status read_span(const struct rope_reader *reader, int64_t rotary_
 /* ---- the rotation's parameters ---- */
 
 const char *const rope_config_types[] = {"default",  "linear", "ntk",          "dynamic", "yarn",
-                                         "longrope", "llama3", "proportional", NULL};
+                                         "longrope", "llama3", "proportional", "axial",   NULL};
+enum { TYPE_DEFAULT = 0, TYPE_AXIAL = 8 };
 
 static const rotary_scaling scalings[] = {
-    ROTARY_SCALING_NONE, ROTARY_SCALING_LINEAR,   ROTARY_SCALING_NTK,    ROTARY_SCALING_DYNAMIC_NTK,
-    ROTARY_SCALING_YARN, ROTARY_SCALING_LONGROPE, ROTARY_SCALING_LLAMA3, ROTARY_SCALING_PROPORTIONAL};
+    ROTARY_SCALING_NONE,        ROTARY_SCALING_LINEAR,       ROTARY_SCALING_NTK,
+    ROTARY_SCALING_DYNAMIC_NTK, ROTARY_SCALING_YARN,         ROTARY_SCALING_LONGROPE,
+    ROTARY_SCALING_LLAMA3,      ROTARY_SCALING_PROPORTIONAL, ROTARY_SCALING_NONE};
 
 static const struct {
     const char *old, *now;
@@ -217,6 +222,10 @@ static rotary_status read_type(const struct rope_reader *reader, struct rope_con
         if (status)
             return status;
     }
+    bool tower = reader->family.tower != ROPE_TOWER_NONE;
+    if (tower && type != TYPE_DEFAULT && type != TYPE_AXIAL)
+        return rope_reader_refuse(reader, key, value, "axial, as the model is a tower of images");
+    type = tower ? TYPE_AXIAL : type;
     config->rope_type = rope_config_types[type];
     config->plan.scaling = scalings[type];
     return ROTARY_OK;
@@ -384,27 +393,35 @@ static rotary_status read_list(const struct rope_reader *reader, const char *key
     return status;
 }
 
+enum { LISTS = 4, INVERSE_FREQUENCIES = 3 };
+
+/* Makes room for every list. */
+static rotary_status make_room(const struct rope_reader *reader, size_t pairs, struct rope_config *config)
+{
+    if (!config->numbers)
+        config->numbers = calloc(LISTS * pairs, sizeof *config->numbers);
+    return config->numbers ? ROTARY_OK
+                           : rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its lists",
+                                         reader->where);
+}
+
 static rotary_status read_lists(const struct rope_reader *reader, struct rope_config *config)
 {
     rotary_rope_config *plan = &config->plan;
     size_t pairs = (size_t)plan->rotary_dim / 2;
-    const struct list lists[] = {
+    const struct list lists[LISTS] = {
         {"short_factor", &plan->short_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
         {"long_factor", &plan->long_factors, plan->scaling == ROTARY_SCALING_LONGROPE},
         {"pair_factors", &plan->pair_factors, true},
         {"inverse_frequencies", &plan->inverse_frequencies, true},
     };
-    enum { LISTS = sizeof lists / sizeof lists[0] };
     for (size_t i = 0; i < LISTS; i++) {
         if (!lists[i].used || !rope_reader_find(reader, lists[i].key))
             continue;
         rotary_status status = check_list(reader, lists[i].key, pairs);
         /* Only once a list has so many numbers, so that a small file cannot ask for gigabytes. */
-        if (!status && !config->numbers)
-            config->numbers = calloc(LISTS * pairs, sizeof *config->numbers);
-        if (!status && !config->numbers)
-            status = rotary_fail(reader->error, ROTARY_OUT_OF_MEMORY, "%s: no memory for its lists",
-                                 reader->where);
+        if (!status)
+            status = make_room(reader, pairs, config);
         if (!status)
             status = read_list(reader, lists[i].key, config->numbers + i * pairs);
         if (status)
@@ -414,57 +431,23 @@ static rotary_status read_lists(const struct rope_reader *reader, struct rope_co
     return ROTARY_OK;
 }
 
-/* ---- several axes ---- */
-
-const char *const rope_config_axes[] = {"sections", "interleaved", "separate", NULL};
-
-/* How M-RoPE's axes share the pairs of a head. */
-static rotary_status read_axes(const struct rope_reader *reader, rotary_axes *axes)
+/* The frequencies of an alternating tower: those of a head with one axis, even ones first, then odd ones. */
+static rotary_status list_alternating(const struct rope_reader *reader, struct rope_config *config)
 {
-    static const rotary_axes values[] = {ROTARY_AXES_SECTIONS, ROTARY_AXES_INTERLEAVED, ROTARY_AXES_SEPARATE};
-    const json_t *key = rope_reader_find(reader, "mrope_interleaved");
-    if (!key)
-        key = rope_reader_value(reader->parameters, "interleaved"); /* Qwen 3 Omni's */
-    int index = reader->family.axes;
-    bool interleaved = index == 1;
-    rotary_status status = rope_reader_boolean(reader, "mrope_interleaved", key, &interleaved);
-    if (key)
-        index = interleaved;
-    if (!status)
-        status =
-            rope_reader_choice(reader, "axes", rope_reader_find(reader, "axes"), rope_config_axes, &index);
-    *axes = values[index];
-    return status;
-}
-
-static rotary_status read_sections(const struct rope_reader *reader, rotary_rope_config *plan)
-{
-    const json_t *sections = rope_reader_find(reader, "mrope_section");
-    if (!sections)
-        return rope_reader_find(reader, "axes")
-                   ? rope_reader_refuse_absent(reader, "mrope_section", "\"axes\"")
-                   : ROTARY_OK;
-    rotary_status status = read_axes(reader, &plan->axes);
+    rotary_rope_config *plan = &config->plan;
+    if (reader->family.tower != ROPE_TOWER_ALTERNATING || plan->inverse_frequencies)
+        return ROTARY_OK;
+    int64_t pairs = plan->rotary_dim / 2;
+    rotary_status status = make_room(reader, (size_t)pairs, config);
     if (status)
         return status;
-    int64_t pairs = plan->rotary_dim / 2, remaining = pairs;
-    size_t count = json_array_size(sections),
-           max = plan->axes == ROTARY_AXES_INTERLEAVED ? 3 : ROTARY_MAX_AXES;
-    char wanted[TEXT_BYTES];
-    snprintf(wanted, sizeof wanted,
-             "a list of 1 to %zu whole numbers, together %lld, half of the rotary channels", max,
-             (long long)pairs);
-    if (!json_is_array(sections) || count < 1 || count > max)
-        return rope_reader_refuse(reader, "mrope_section", sections, wanted);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *section = json_array_get(sections, i);
-        int64_t value = json_integer_value(section);
-        if (!json_is_integer(section) || value < 0 || value > remaining)
-            return rope_reader_refuse(reader, "mrope_section", sections, wanted);
-        plan->sections[i] = value;
-        remaining -= value;
+    double *numbers = config->numbers + INVERSE_FREQUENCIES * pairs;
+    for (int64_t pair = 0; pair < pairs; pair++) {
+        int64_t of_head = pair < pairs / 2 ? 2 * pair : 2 * (pair - pairs / 2) + 1;
+        numbers[pair] = (double)powl((long double)plan->base, -(long double)of_head / (long double)pairs);
     }
-    return remaining == 0 ? ROTARY_OK : rope_reader_refuse(reader, "mrope_section", sections, wanted);
+    plan->inverse_frequencies = numbers;
+    return ROTARY_OK;
 }
 
 /* ---- rotary's own keys ---- */
@@ -534,9 +517,11 @@ static rotary_status read_rotation(const struct rope_reader *reader, struct rope
     if (!status)
         status = read_choices(reader, config);
     if (!status)
-        status = read_sections(reader, plan);
+        status = rope_axes_read(reader, strcmp(config->rope_type, "axial") == 0, plan);
     if (!status)
         status = read_lists(reader, config);
+    if (!status)
+        status = list_alternating(reader, config);
     return status;
 }
 

@@ -30,10 +30,9 @@ struct rope_config {
 
 /* The names of rope_type, NULL-terminated, without the old spellings, which are read too. */
 extern const char *const rope_config_types[];
-/* Values of "pairing" (of rotary_pairing), "span" and "axes", NULL-terminated. */
+/* Values of "pairing" (of rotary_pairing) and "span", NULL-terminated. */
 extern const char *const rope_config_pairings[];
 extern const char *const rope_config_spans[];
-extern const char *const rope_config_axes[];
 
 /* The channels of a head that a partial_rotary_factor rotates: the product, rounded down as transformers
  * does. (Where rounding leaves the product just below an even number, it is that number: 0.58 * 100 is 58.)

@@ -266,10 +266,32 @@ static rotary_status check_rules(const struct rope_reader *reader)
     return ROTARY_OK;
 }
 
+/* Refuses the configuration of a tower without its type (Qwen2-VL's published vision_config has none; others
+ * have that of the complete model): nothing else says that its positions are two. */
+static rotary_status check_tower(const struct rope_reader *reader)
+{
+    const struct rope_family *family = &reader->family;
+    const json_t *heads = rope_reader_value(reader->text_config, "num_heads");
+    const json_t *patch = rope_reader_value(reader->text_config, "patch_size");
+    if (rope_reader_value(reader->text_config, "num_attention_heads"))
+        heads = NULL;
+    const char *key = heads ? "num_heads" : patch && !family->known ? "patch_size" : NULL;
+    bool described = family->tower || rope_reader_value(reader->text_config, "mrope_section");
+    if (!key || described || family->without_rotation || family->unsupported[0] ||
+        is_among(key, reader->request->ignored))
+        return ROTARY_OK;
+    return rope_reader_refuse(
+        reader, key, heads ? heads : patch,
+        "beside it the tower's \"model_type\", such as \"qwen2_vl_vision\" or \"pixtral\", "
+        "or \"axes\" and \"mrope_section\"");
+}
+
 rotary_status rope_keys_check_model(const struct rope_reader *reader)
 {
     const struct rope_family *family = &reader->family;
     rotary_status status = check_rules(reader);
+    if (!status)
+        status = check_tower(reader);
     if (!status)
         status = check_presence(reader, family->required, true);
     if (!status)

@@ -20,9 +20,13 @@ struct rope_family {
     int64_t hidden_size, num_attention_heads;
     int64_t max_position_embeddings, original_max_position_embeddings;
     double rope_theta;
-    int pairing, span, axes; /* indices into rope_config_pairings, rope_config_spans, rope_config_axes */
-    bool without_rotation;   /* refused, unless config.json has a key that names a rotation */
-    bool known;              /* the table of families has the type, with its rotation */
+    int pairing, span, axes; /* indices into rope_config_pairings, rope_config_spans, rope_axes_names */
+    /* Of towers, whose tokens have the row and the column of a patch in an image as positions: how the two
+     * share a head's pairs, index into rope_tower_names. 0: no tower. */
+    int tower;
+    int64_t embed_dim;     /* of towers whose hidden_size is not their own width */
+    bool without_rotation; /* refused, unless config.json has a key that names a rotation */
+    bool known;            /* the table of families has the type, with its rotation */
     /* Its models rotate only where "position_embedding_type" says so. Those of other known types ignore that
      * key. */
     bool reads_position_embedding_type;

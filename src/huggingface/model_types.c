@@ -2,6 +2,7 @@
 #include "huggingface/model_types.h"
 
 #include "base/fail.h"
+#include "file/rope_axes.h"
 #include "file/settings.h"
 
 #include <stdint.h>
@@ -27,7 +28,9 @@ static const struct setting keys[] = {
     {"rope_theta", SETTING_REAL, MEMBER(rope_theta), .min = 1, .max = 1e300},
     {"pairing", SETTING_CHOICE, MEMBER(pairing), .choices = rope_config_pairings},
     {"span", SETTING_CHOICE, MEMBER(span), .choices = rope_config_spans},
-    {"axes", SETTING_CHOICE, MEMBER(axes), .choices = rope_config_axes},
+    {"axes", SETTING_CHOICE, MEMBER(axes), .choices = rope_axes_names},
+    {"tower", SETTING_CHOICE, MEMBER(tower), .choices = rope_tower_names},
+    INTEGER(embed_dim),
     {"reads_position_embedding_type", SETTING_BOOLEAN, .offset = MEMBER(reads_position_embedding_type)},
     {"unsupported", SETTING_TEXT, .offset = MEMBER(unsupported)},
 };

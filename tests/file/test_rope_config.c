@@ -571,8 +571,8 @@ static void test_refusals(void)
          "\"partial_rotary_factor\" is 1.5, wanted"},
         {"{\"head_dim\": 8, \"rope_scaling\": []}", NULL, "\"rope_scaling\" is [], wanted an object or null"},
         {"{\"head_dim\": 8, \"rope_scaling\": {\"type\": \"yran\", \"factor\": 2}}", NULL,
-         "\"type\" is \"yran\", wanted default, linear, ntk, dynamic, yarn, longrope, llama3 or "
-         "proportional; did "
+         "\"type\" is \"yran\", wanted default, linear, ntk, dynamic, yarn, longrope, llama3, "
+         "proportional or axial; did "
          "you mean \"yarn\"?"},
         {"{\"head_dim\": 8, \"rope_scaling\": {\"rope_type\": 3}}", NULL,
          "\"rope_type\" is 3, wanted default"},
@@ -644,8 +644,8 @@ static void test_refusals(void)
         {"{\"model_type\": \"clip\", \"text_config\": {\"model_type\": \"clip_text_model\"}}", NULL,
          "a model of type \"clip_text_model\" has no rotary embedding"},
         {"{\"model_type\": \"nanochat\"}", NULL, "a model of type \"nanochat\" rotates backwards"},
-        {"{\"model_type\": \"pixtral\", \"head_dim\": 64}", NULL,
-         "\"pixtral\" rotates by position in an image"},
+        {"{\"model_type\": \"glm4v_vision\", \"head_dim\": 64}", NULL,
+         "\"glm4v_vision\" rotates by position in an image"},
         {"{\"model_type\": \"ernie4_5_vl_moe\", \"text_config\": {\"rope_theta\": 5}}", NULL,
          "interleaves height and width before time"},
         {"{\"model_type\": \"gemma3_text\"}", NULL, "layer types have different rotations"},

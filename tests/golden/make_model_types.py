@@ -56,6 +56,14 @@ MORE = {
     "roformer": {"pairing": "interleaved", "hidden_size": 768, "num_attention_heads": 12,
                  "max_position_embeddings": 1536},
 }
+# Towers: how rows and columns of an image share the pairs of a head. make_rope_goldens.py compares with their code.
+TOWERS = {
+    "pixtral": {"tower": "alternating", "hidden_size": 1024, "num_attention_heads": 16},
+    "qwen2_vl_vision": {"tower": "halves", "embed_dim": 1280, "num_attention_heads": 16},
+    "qwen2_5_vl_vision": {"tower": "halves", "hidden_size": 3584, "num_attention_heads": 16},
+    "qwen3_vl_vision": {"tower": "halves", "hidden_size": 1152, "num_attention_heads": 16},
+    "qwen3_vl_moe_vision": {"tower": "halves", "hidden_size": 1152, "num_attention_heads": 16},
+}
 # Keys that a config.json must have, or must not have, and what is wanted.
 LAYERS = {"rope_scaling": "\"rope_parameters\" for each layer type"}
 RULES = {
@@ -71,7 +79,8 @@ INTERLEAVED = re.compile(r"\.\.\.,\s*(0?::2|1::2)\]|view_as_complex|-1, (1, )?2\
 BACK = ("deepseek_v4",)
 DEFAULT = {"head_dim": 0, "qk_rope_head_dim": 0, "rotary_dim": 0, "hidden_size": 0, "num_attention_heads": 0,
            "max_position_embeddings": 0, "original_max_position_embeddings": 0, "rope_theta": 1e4,
-           "partial_rotary_factor": 1.0, "pairing": "half", "span": "front", "axes": "sections", "rope_parameters": None,
+           "partial_rotary_factor": 1.0, "pairing": "half", "span": "front", "axes": "sections", "tower": "none", "embed_dim": 0,
+           "rope_parameters": None,
            "reads_position_embedding_type": False, "unsupported": None, "required": None, "refused": None}
 
 
@@ -189,7 +198,7 @@ def rows():
     found, inner, without = {}, {}, []
     for kind, what in UNSUPPORTED.items():
         found[kind] = dict(DEFAULT, type=kind, unsupported=what)
-    for kind, more in MORE.items():
+    for kind, more in [*MORE.items(), *TOWERS.items()]:
         found[kind] = dict(DEFAULT, type=kind, **more)
     for _, code in modules("configuration"):
         source = sources.get(os.path.dirname(code.__file__), "")

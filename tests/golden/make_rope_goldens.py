@@ -32,6 +32,11 @@ PHI3 = {"hidden_size": 3072, "num_attention_heads": 32, "max_position_embeddings
         "original_max_position_embeddings": 4096}
 LONG = {"type": "longrope", "short_factor": [round(1 + 0.04 * i + 0.01 * (i % 3), 4) for i in range(48)],
         "long_factor": [round(1.1 + 0.35 * i * (1 + i / 20), 4) for i in range(48)]}
+PATCHES = [[0, 3, 47], [0, 60, 2]]  # rows and columns
+QWEN2_VL = {"depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "num_heads": 16, "hidden_size": 3584, "patch_size": 14,
+            "spatial_merge_size": 2, "temporal_patch_size": 2}
+PIXTRAL = {"head_dim": 64, "hidden_size": 1024, "image_size": 1540, "num_attention_heads": 16, "num_hidden_layers": 24,
+           "patch_size": 14, "rope_theta": 10000.0}
 # Published are equal magnitudes.
 PHIMOE = {"hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 131072,
           "original_max_position_embeddings": 4096, "rope_theta": 10000.0, "rope_scaling": {"type": "longrope",
@@ -159,11 +164,18 @@ CASES = [
      {"model_type": "moonshine_streaming"}, None, [2, 4095]),
     ("Privacy filter, silent", "openai_privacy_filter", "OpenAIPrivacyFilter", {}, {"model_type": "openai_privacy_filter"}, None,
      [8, 131071]),
-    ("Qwen2-VL's tower", "qwen2_vl", "Qwen2VLVision", {"embed_dim": 1280, "num_heads": 16}, {"head_dim": 80,
-     "axes": "separate", "mrope_section": [20, 20]}, None, [[0, 3, 47], [0, 60, 2]]),
-    ("Pixtral's tower", "pixtral", "PixtralVision", {"hidden_size": 1024, "num_attention_heads": 16, "rope_theta": 10000.0},
-     {"mrope_section": [16, 16], "inverse_frequencies": [1e4**-(2 * i / 64) for i in [*range(0, 32, 2), *range(1, 32, 2)]]},
-     None, [[0, 3, 63], [0, 60, 2]]),
+    ("Qwen2-VL's tower", "qwen2_vl", "Qwen2VLVision", QWEN2_VL, {"model_type": "qwen2_vl_vision"}, None, PATCHES),
+    ("Qwen2-VL's tower, own keys", "qwen2_vl", "Qwen2VLVision", {"embed_dim": 1280, "num_heads": 16}, {"head_dim": 80,
+     "axes": "separate", "mrope_section": [20, 20]}, None, PATCHES),
+    ("Qwen2.5-VL's tower", "qwen2_5_vl", "Qwen2_5_VLVision", {"depth": 32, "hidden_size": 1280, "num_heads": 16,
+     "patch_size": 14, "out_hidden_size": 3584}, {"model_type": "qwen2_5_vl_vision"}, None, PATCHES),
+    ("Qwen3-VL's tower", "qwen3_vl", "Qwen3VLVision", {"depth": 27, "hidden_size": 1152, "num_heads": 16, "patch_size": 16,
+     "out_hidden_size": 4096, "rope_parameters": {"rope_type": "axial", "rope_theta": 10000.0}},
+     {"model_type": "qwen3_vl_vision"}, None, PATCHES),
+    ("Pixtral's tower", "pixtral", "PixtralVision", PIXTRAL, {"model_type": "pixtral"}, None, PATCHES),
+    ("Pixtral's tower, own keys", "pixtral", "PixtralVision", {"hidden_size": 1024, "num_attention_heads": 16,
+     "rope_theta": 10000.0}, {"mrope_section": [16, 16],
+     "inverse_frequencies": [1e4**-(2 * i / 64) for i in [*range(0, 32, 2), *range(1, 32, 2)]]}, None, PATCHES),
 ]
 
 
@@ -214,7 +226,7 @@ def made(name, module, prefix, settings, layer_type, positions):
     if module == "phimoe":  # computes frequencies and magnitude anew in each call, and keeps neither
         frequencies, factor = rotary.rope_init_fn(config)[0], torch.hypot(*returned)[0, 0, 0]
     heads = settings.get("num_attention_heads", settings.get("num_heads"))
-    width = settings.get("hidden_size", settings.get("embed_dim"))
+    width = settings.get("embed_dim", settings.get("hidden_size"))
     dim = settings.get("qk_rope_head_dim", settings.get("head_dim", width // heads if settings else config.head_dim))
     if layer_type == "full_attention":
         dim = settings.get("global_head_dim", dim)
@@ -230,7 +242,7 @@ def made(name, module, prefix, settings, layer_type, positions):
         y = code.apply_rotary_emb(x, x, returned)[0]
     elif module == "deepseek_v3":
         y = interleave(code.apply_rotary_pos_emb_interleave(x, x, *returned)[0])
-    elif prefix == "Qwen2VLVision":
+    elif prefix.startswith("Qwen") and prefix.endswith("Vision"):
         cosine, sine = (part.reshape(tokens, -1) for part in returned)
         y = code.apply_rotary_pos_emb_vision(x[0].transpose(0, 1), x[0].transpose(0, 1), cosine, sine)[0].transpose(0, 1)[None]
     elif module in ("gemma4", "deepseek_v4"):
@@ -239,7 +251,7 @@ def made(name, module, prefix, settings, layer_type, positions):
         rotary_dim = returned[0].shape[-1] * (2 if module in ("gpt_oss", "openai_privacy_filter") else 1)
         front = x[..., :rotary_dim]
         y = torch.cat([code.apply_rotary_pos_emb(front, front, *returned)[0], x[..., rotary_dim:]], -1)
-    if "Qwen2VLVision" == prefix:
+    if prefix.startswith("Qwen") and prefix.endswith("Vision"):
         frequencies = torch.cat([frequencies.flatten(), frequencies.flatten()])
     return frequencies, factor, softmax, dim, y
 

@@ -2,6 +2,7 @@
  *
  * The table of model types: all of it can be read, and damage to it is noticed.
  */
+#include "file/rope_axes.h"
 #include "huggingface/model_types.h"
 #include "support/check.h"
 
@@ -93,7 +94,7 @@ static void test_values(void)
         CHECK_INT(family.max_position_embeddings, 1048576);
         CHECK_TEXT(rope_config_pairings[family.pairing], "interleaved");
         CHECK_TEXT(rope_config_spans[family.span], "back");
-        CHECK_TEXT(rope_config_axes[family.axes], "sections");
+        CHECK_TEXT(rope_axes_names[family.axes], "sections");
         CHECK_INT((int64_t)json_object_size(family.rope_parameters), 2);
         CHECK(!family.without_rotation);
         rope_family_free(&family);
