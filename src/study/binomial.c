@@ -13,9 +13,13 @@ static double variance(int64_t correct, int64_t problems)
 
 double exact_match_noise(const struct exact_match_pair *pairs, int count)
 {
-    double sum = 0;
-    for (int i = 0; i < count; i++)
-        sum += variance(pairs[i].correct, pairs[i].problems) +
-               variance(pairs[i].baseline_correct, pairs[i].problems);
-    return count > 0 ? 100 * sqrt(sum) / count : (double)NAN;
+    int64_t correct = 0, baseline_correct = 0, problems = 0;
+    for (int i = 0; i < count; i++) {
+        correct += pairs[i].correct;
+        baseline_correct += pairs[i].baseline_correct;
+        problems += pairs[i].problems;
+    }
+    if (problems < 1)
+        return (double)NAN;
+    return 100 * sqrt(variance(correct, problems) + variance(baseline_correct, problems));
 }

@@ -154,25 +154,3 @@ rotary_status statistics_reached(struct reached *reached, const int64_t *steps, 
     free(times);
     return ROTARY_OK;
 }
-
-static bool is_censored(int64_t step, int64_t horizon)
-{
-    return step == NOT_REACHED || step > horizon;
-}
-
-double statistics_restricted_time(int64_t step, int64_t horizon)
-{
-    return (double)(is_censored(step, horizon) ? horizon : step);
-}
-
-struct censored statistics_censored(const int64_t *steps, const int64_t *baseline_steps, int count,
-                                    int64_t horizon)
-{
-    struct censored censored = {0};
-    for (int i = 0; i < count; i++) {
-        int runs = is_censored(steps[i], horizon) + is_censored(baseline_steps[i], horizon);
-        censored.one += runs == 1;
-        censored.both += runs == 2;
-    }
-    return censored;
-}

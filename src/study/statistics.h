@@ -60,18 +60,4 @@ struct reached {
 ROTARY_CHECKED rotary_status statistics_reached(struct reached *reached, const int64_t *steps, int count,
                                                 rotary_error *error);
 
-/* The time to a goal as a score of each run, which can be paired: the restricted time min(T, horizon), whose
- * mean is the restricted mean survival time (Royston and Parmar, BMC Medical Research Methodology 2013). A
- * run that did not reach the goal within `horizon` steps has the horizon. So a pair of which neither run got
- * there differs by 0, and a pair of which one did differs by less than it would have later. */
-double statistics_restricted_time(int64_t step, int64_t horizon);
-
-/* Of how many pairs one run alone, or neither, reached the goal within the horizon. Without a pair of which
- * one did, all differences are 0 and there is no verdict. */
-struct censored {
-    int one, both;
-};
-struct censored statistics_censored(const int64_t *steps, const int64_t *baseline_steps, int count,
-                                    int64_t horizon);
-
 #endif

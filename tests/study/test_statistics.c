@@ -153,7 +153,7 @@ static void check_noise(void)
     struct exact_match_pair pairs[3] = {{128, 127, 128}, {128, 127, 128}, {128, 127, 128}};
     struct paired_difference difference = statistics_paired((double[]){0.78125, 0.78125, 0.78125}, 3);
     double noise = exact_match_noise(pairs, 3);
-    CHECK_NEAR(noise, 0.954284935688333, 1e-12); /* from half-widths of 2.5123 and 2.0452 percent */
+    CHECK_NEAR(noise, 0.6708486453673068, 1e-12); /* statsmodels: 381 and 384 of 384 within 97.617 and 99.845% */
     statistics_add_noise(&difference, noise);
     CHECK_NEAR(difference.mean - difference.low, 4.302653 * noise, 1e-6);
     CHECK_NEAR(difference.t_test_p, student_p(0.78125 / noise, 2), 0);
@@ -197,31 +197,6 @@ static void check_reached(void)
     CHECK(isnan(reached.median));
 }
 
-static void check_restricted(void)
-{
-    check_about("restricted times");
-    enum { PAIRS = 5, HORIZON = 600 };
-    const int64_t steps[PAIRS] = {300, 350, NOT_REACHED, NOT_REACHED, 600},
-                  baseline[PAIRS] = {500, NOT_REACHED, NOT_REACHED, 450, 650};
-    const double wanted[PAIRS] = {-200, -250, 0, 150, 0};
-    double differences[PAIRS];
-    for (int i = 0; i < PAIRS; i++) {
-        differences[i] =
-            statistics_restricted_time(steps[i], HORIZON) - statistics_restricted_time(baseline[i], HORIZON);
-        CHECK_NEAR(differences[i], wanted[i], 0);
-    }
-    struct censored censored = statistics_censored(steps, baseline, PAIRS, HORIZON);
-    CHECK_INT(censored.one, 3);
-    CHECK_INT(censored.both, 1);
-
-    check_about("no run got there");
-    for (int i = 0; i < PAIRS; i++)
-        differences[i] = statistics_restricted_time(NOT_REACHED, HORIZON) -
-                         statistics_restricted_time(HORIZON + 1, HORIZON);
-    struct paired_difference difference = statistics_paired(differences, PAIRS);
-    CHECK(statistics_verdict(&difference, LOWER_IS_BETTER) == VERDICT_NO_SPREAD);
-}
-
 int main(void)
 {
     check_goldens();
@@ -230,6 +205,5 @@ int main(void)
     check_noise();
     check_coverage();
     check_reached();
-    check_restricted();
     return check_report();
 }
