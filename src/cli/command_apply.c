@@ -79,7 +79,9 @@ static rotary_status check_options(const struct apply_options *options, rotary_e
         wrong = options->heads.given ? "--heads wants --layout flat" : "--layout flat wants --heads N";
     if (wrong)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong);
-    return tensor_check_output(options->output, error);
+    const char *const inputs[] = {options->input, options->positions, options->cosine, options->sine,
+                                  options->rotation.config};
+    return tensor_check_output(options->output, inputs, sizeof inputs / sizeof *inputs, error);
 }
 
 static rotary_status print_result(const struct invocation *invocation, const struct tensor *output,

@@ -105,7 +105,9 @@ static rotary_status print_result(const struct invocation *invocation, const cha
         status = collection_read(&collection, &folder, 1, error);
     if (status != ROTARY_OK)
         return status;
-    status = report_write(&collection, page, error);
+    status = collection_check_output(&collection, &folder, 1, page, error);
+    if (status == ROTARY_OK)
+        status = report_write(&collection, page, error);
     if (status == ROTARY_OK)
         status = invocation->common.json
                      ? result_print_comparison_json(collection.comparison, folder, page, error)

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "cli/result.h"
 #include "cli/rotation_options.h"
+#include "file/file.h"
 #include "file/print.h"
 #include "oracle/decay.h"
 #include "report/svg.h"
@@ -97,6 +98,9 @@ static enum exit_status run(const struct invocation *invocation)
         (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "decay wants --config FILE");
         return command_refuse(invocation, &error);
     }
+    if (options->picture &&
+        file_check_output(options->picture, &options->rotation.config, 1, &error) != ROTARY_OK)
+        return command_refuse(invocation, &error);
     const struct rotation_request request = rotation_request(&options->rotation, &invocation->common);
     struct rotation rotation;
     struct decay_curve curve = {0};

@@ -66,9 +66,11 @@ static rotary_status check_options(const struct permute_options *options, rotary
         wrong =
             "permute --layer-type wants --tensor, to name the layers of that type: others may rotate other "
             "channels";
-    else if (!detect && file_same(options->input, options->output))
-        wrong = "--output is the same file as --input, wanted another";
-    return wrong ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong) : ROTARY_OK;
+    if (wrong)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s", wrong);
+    const char *const inputs[] = {options->input, options->rotation.config};
+    return detect ? ROTARY_OK
+                  : file_check_output(options->output, inputs, sizeof inputs / sizeof *inputs, error);
 }
 
 static enum fused fused_of(const struct permute_options *options)

@@ -64,6 +64,8 @@ static enum exit_status run(const struct invocation *invocation)
     if (!options->out)
         status = file_path(in_folder, folders->items[0], "report.html", &error);
     if (status == ROTARY_OK)
+        status = collection_check_output(&collection, folders->items, folders->count, page, &error);
+    if (status == ROTARY_OK)
         status = report_write(&collection, page, &error);
     if (status == ROTARY_OK)
         status = print_result(invocation, &collection, page, &error);

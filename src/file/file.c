@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 enum { FIRST_CAPACITY = 64 * 1024 };
+#define PARTIAL ".partial" /* suffix of what is to replace a file */
 
 static rotary_status fail_system(rotary_error *error, const char *doing, const char *path)
 {
@@ -152,11 +153,13 @@ rotary_status file_replace_parts(const char *path, const struct file_part *parts
     bool link = lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
         return file_write_parts(path, parts, count, error);
-    if (link && realpath(path, real))
+    if (link && !realpath(path, real))
+        return fail_system(error, "follow the link", path);
+    if (link)
         path = real;
     /* One fixed name per file: the next write overwrites what a crash leaves there. */
     char temporary[PATH_MAX];
-    int length = snprintf(temporary, sizeof temporary, "%s.partial", path);
+    int length = snprintf(temporary, sizeof temporary, "%s" PARTIAL, path);
     if (length < 0 || (size_t)length >= sizeof temporary)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a path of %zu bytes is too long: %.64s...",
                            strlen(path), path);
@@ -175,20 +178,29 @@ rotary_status file_replace(const char *path, const void *bytes, size_t count, ro
     return file_replace_parts(path, &part, 1, error);
 }
 
+/* The folder that holds `path`. */
+static rotary_status folder_of(const char *path, char folder[PATH_MAX], rotary_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == path ? 1 : (size_t)(slash ? slash - path : 0);
+    if (length >= PATH_MAX)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a path of %zu bytes is too long: %.64s...",
+                           strlen(path), path);
+    memcpy(folder, slash ? path : ".", slash ? length : 1);
+    folder[slash ? length : 1] = 0;
+    return ROTARY_OK;
+}
+
 /* Syncs the folder that holds `path`, so that the name itself survives a crash. */
 static rotary_status sync_folder_of(const char *path, rotary_error *error)
 {
-    char folder[PATH_MAX] = ".";
-    const char *slash = strrchr(path, '/');
-    if (slash) {
-        size_t length = slash == path ? 1 : (size_t)(slash - path);
-        if (length >= sizeof folder)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a path of %zu bytes is too long: %.64s...",
-                               strlen(path), path);
-        memcpy(folder, path, length);
-        folder[length] = 0;
-    }
+    char folder[PATH_MAX];
+    rotary_status status = folder_of(path, folder, error);
+    if (status != ROTARY_OK)
+        return status;
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0 && errno == EACCES)
+        return ROTARY_OK; /* may be written and not read: the file is there */
     if (descriptor < 0)
         return fail_system(error, "open the folder", folder);
     /* EINVAL: the file system does not sync folders. */
@@ -219,11 +231,36 @@ rotary_status file_find(const char *path, bool *found, rotary_error *error)
     return known ? ROTARY_OK : fail_system(error, "look at", path);
 }
 
-bool file_same(const char *a, const char *b)
+static bool same_inode(const char *a, const char *b)
 {
     struct stat one, other;
     return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
+           one.st_ino == other.st_ino && !S_ISCHR(one.st_mode);
+}
+
+bool file_same(const char *a, const char *b)
+{
+    char folders[2][PATH_MAX];
+    if (file_exists(a) || file_exists(b))
+        return same_inode(a, b);
+    const char *names[] = {strrchr(a, '/'), strrchr(b, '/')};
+    bool same = strcmp(names[0] ? names[0] + 1 : a, names[1] ? names[1] + 1 : b) == 0;
+    return same && folder_of(a, folders[0], NULL) == ROTARY_OK &&
+           folder_of(b, folders[1], NULL) == ROTARY_OK && same_inode(folders[0], folders[1]);
+}
+
+rotary_status file_check_output(const char *output, const char *const *inputs, int count, rotary_error *error)
+{
+    char temporary[PATH_MAX];
+    if (snprintf(temporary, sizeof temporary, "%s" PARTIAL, output) >= (int)sizeof temporary)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a path of %zu bytes is too long: %.64s...",
+                           strlen(output), output);
+    for (int i = 0; i < count; i++)
+        if (inputs[i] && (file_same(output, inputs[i]) || file_same(temporary, inputs[i])))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%.200s would replace %.200s, wanted another name for the result", output,
+                               inputs[i]);
+    return ROTARY_OK;
 }
 
 rotary_status file_make_folder(const char *path, rotary_error *error)

@@ -50,8 +50,13 @@ ROTARY_CHECKED rotary_status file_make_folder(const char *path, rotary_error *er
 bool file_exists(const char *path);
 /* Likewise, but that it cannot be known, as in a folder that may not be entered, is ROTARY_IO_ERROR. */
 ROTARY_CHECKED rotary_status file_find(const char *path, bool *found, rotary_error *error);
-/* Whether both exist and are the same file. */
+/* Whether both are the same file, by whatever paths and links; where there is none yet, whether the same name
+ * in the same folder. A character device is never the same. */
 bool file_same(const char *a, const char *b);
+/* Whether `output` may be written: ROTARY_INVALID_ARGUMENT if that would replace one of `count` inputs, of
+ * which some may be NULL. */
+ROTARY_CHECKED rotary_status file_check_output(const char *output, const char *const *inputs, int count,
+                                               rotary_error *error);
 /* Renames and syncs the folder. */
 ROTARY_CHECKED rotary_status file_rename(const char *from, const char *to, rotary_error *error);
 

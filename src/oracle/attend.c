@@ -12,10 +12,14 @@ rotary_status attend_check_outputs(const struct attend_config *config, rotary_er
 {
     const char *const outputs[] = {config->output, config->weights, config->scores, config->present_key,
                                    config->present_value};
+    const char *const inputs[] = {
+        config->query,      config->key,         config->value, config->past_key,
+        config->past_value, config->key_lengths, config->mask,  config->rotation.config};
+    const int input_count = sizeof inputs / sizeof *inputs;
     rotary_status status = ROTARY_OK;
     for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
         if (outputs[i])
-            status = tensor_check_output(outputs[i], error);
+            status = tensor_check_output(outputs[i], inputs, input_count, error);
     for (size_t i = 0; !status && i < sizeof outputs / sizeof *outputs; i++)
         for (size_t j = 0; !status && j < i; j++)
             if (outputs[i] && outputs[j] && tensor_same_file(outputs[i], outputs[j]))

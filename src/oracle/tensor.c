@@ -327,7 +327,23 @@ bool tensor_name_ends_in(const char *name, const char *ending)
     return length >= wanted && strcmp(name + length - wanted, ending) == 0;
 }
 
-rotary_status tensor_check_output(const char *label, rotary_error *error)
+/* file_check_output of the files that labels name. */
+static rotary_status check_inputs(const char *path, const char *const *inputs, int count, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < count; i++) {
+        char input[PATH_BYTES];
+        const char *name, *const found = input;
+        if (inputs[i])
+            (void)split_label(inputs[i], input, &name);
+        if (inputs[i])
+            status = file_check_output(path, &found, 1, error);
+    }
+    return status;
+}
+
+rotary_status tensor_check_output(const char *label, const char *const *inputs, int count,
+                                  rotary_error *error)
 {
     char path[PATH_BYTES];
     const char *name;
@@ -335,16 +351,15 @@ rotary_status tensor_check_output(const char *label, rotary_error *error)
     if (strlen(label) >= PATH_BYTES - 8 || !(in_safetensors || tensor_name_ends_in(label, ".npy")))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "cannot write \"%.200s\", wanted a name that ends in .npy or .safetensors", label);
-    struct safetensors *file;
-    if (!in_safetensors || safetensors_open_any(&file, path, NULL) != ROTARY_OK)
-        return ROTARY_OK;
-    int count = safetensors_count(file);
+    struct safetensors *file = NULL;
+    bool holds_tensors = in_safetensors && safetensors_open_any(&file, path, NULL) == ROTARY_OK;
+    int tensors = holds_tensors ? safetensors_count(file) : 0;
     safetensors_close(file);
-    return count <= 1
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_BAD_FILE,
-                             "%s holds %d tensors and would then hold the result alone, wanted another name",
-                             path, count);
+    if (tensors > 1)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s holds %d tensors and would then hold the result alone, wanted another name",
+                           path, tensors);
+    return check_inputs(path, inputs, count, error);
 }
 
 bool tensor_same_file(const char *a, const char *b)
@@ -353,7 +368,7 @@ bool tensor_same_file(const char *a, const char *b)
     const char *name;
     (void)split_label(a, paths[0], &name);
     (void)split_label(b, paths[1], &name);
-    return strcmp(paths[0], paths[1]) == 0;
+    return file_same(paths[0], paths[1]);
 }
 
 /* bf16 in f32. */

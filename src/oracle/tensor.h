@@ -35,9 +35,11 @@ void tensor_free(struct tensor *tensor);
  * safetensors file of this one tensor, numbers rounded once to the tensor's type. .npy files have no bf16: it
  * is written as f32. */
 ROTARY_CHECKED rotary_status tensor_write(const struct tensor *tensor, rotary_error *error);
-/* Whether `label` can be written to; called before the work. ROTARY_INVALID_ARGUMENT if not; ROTARY_BAD_FILE
- * for a file of several tensors, which the result would replace. */
-ROTARY_CHECKED rotary_status tensor_check_output(const char *label, rotary_error *error);
+/* Whether `label` can be written to; called before the work. ROTARY_INVALID_ARGUMENT if not, or if that would
+ * replace one of the inputs (labels or paths, `count` of them, some may be NULL); ROTARY_BAD_FILE for a file
+ * of several tensors, which the result would replace. */
+ROTARY_CHECKED rotary_status tensor_check_output(const char *label, const char *const *inputs, int count,
+                                                 rotary_error *error);
 /* Whether two labels name one file, even if for tensors of different names. */
 bool tensor_same_file(const char *a, const char *b);
 

@@ -648,8 +648,8 @@ refuses(2, "decay wants --config FILE", "decay")
 refuses(2, "permute wants --config FILE", "permute", *io)
 permutes = ["permute", "--config", rotation, "--to", "half", "--input"]
 refuses(2, "files of one kind", *permutes, "x.npy", "--output", "out.safetensors")
-refuses(2, "--output is the same file as --input", *permutes, "x.npy", "--output", "x.npy")
-refuses(2, "--output is the same file as --input", *permutes, "x.npy", "--output", "./x.npy")
+refuses(2, "x.npy would replace x.npy", *permutes, "x.npy", "--output", "x.npy")
+refuses(2, "./x.npy would replace x.npy", *permutes, "x.npy", "--output", "./x.npy")
 refuses(1, "x.npy has shape [4, 2, 8], wanted [rows, inputs]", *permutes, "x.npy", "--output", "out.npy")
 refuses(1, "flat.npy has shape [4], wanted [rows, inputs] or [rows], rows a multiple of rotation.json's head_dim, 8",
         *permutes, "flat.npy", "--output", "out.npy")
