@@ -26,7 +26,7 @@ static void widen(struct range *range, double value)
 }
 
 /* Longer names are cut. */
-enum { NAME_LETTERS = 16, NAME_END = 6, NAME_BYTES = 128 };
+enum { NAME_LETTERS = 14, NAME_END = 5, NAME_BYTES = 128 };
 
 static bool is_key_letter(char letter)
 {
@@ -71,7 +71,7 @@ static double name_width(const struct comparison *comparison)
         size_t length = strlen(label);
         longest = length > longest ? length : longest;
     }
-    return letter_width * (double)(longest > NAME_LETTERS ? NAME_LETTERS : longest);
+    return letter_width * (double)(longest > NAME_LETTERS ? NAME_LETTERS + 2 : longest);
 }
 
 static void draw_name(FILE *stream, const struct comparison *comparison, int arm, double x, double y)

@@ -183,6 +183,9 @@ static void write_findings(FILE *stream, const struct comparison *comparison, co
         fprintf(stream, "not alike: %s\n", comparison->unlike);
     for (int i = 0; i < findings->verdicts.count; i++)
         fprintf(stream, "%s\n", findings->verdicts.items[i]);
+    for (int i = 0; i < findings->powers.count; i++)
+        if (*findings->powers.items[i])
+            fprintf(stream, "%s\n", findings->powers.items[i]);
     for (int i = 0; i < findings->notes.count; i++)
         fprintf(stream, "%s\n", findings->notes.items[i]);
     if (comparison->unfinished)

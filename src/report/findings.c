@@ -184,9 +184,9 @@ static void write_divergence(FILE *stream, const struct comparison *comparison, 
     }
 }
 
-/* Adds what `write` writes for each index, unless it writes nothing. */
+/* Adds what `write` writes for each index; `sparse` leaves out where it writes nothing. */
 static rotary_status add_sentences(struct sentences *sentences, const struct comparison *comparison,
-                                   write_sentence *write, int count, rotary_error *error)
+                                   write_sentence *write, int count, bool sparse, rotary_error *error)
 {
     char **items = realloc(sentences->items, (size_t)(sentences->count + count + 1) * sizeof *items);
     if (!items)
@@ -201,7 +201,7 @@ static rotary_status add_sentences(struct sentences *sentences, const struct com
         status = print_end(&print, error);
         if (status != ROTARY_OK)
             return status;
-        if (print.count > 0)
+        if (print.count > 0 || !sparse)
             items[sentences->count++] = print.text;
         else
             free(print.text);
@@ -213,16 +213,18 @@ rotary_status findings_create(struct findings *findings, const struct comparison
                               rotary_error *error)
 {
     *findings = (struct findings){0};
+    int contrasts = comparison->contrast_count, arms = comparison->arm_count;
+    struct sentences *notes = &findings->notes;
     rotary_status status =
-        add_sentences(&findings->verdicts, comparison, write_verdict, comparison->contrast_count, error);
+        add_sentences(&findings->verdicts, comparison, write_verdict, contrasts, false, error);
     if (status == ROTARY_OK)
-        status = add_sentences(&findings->notes, comparison, write_looks, 1, error);
+        status = add_sentences(&findings->powers, comparison, write_power, contrasts, false, error);
     if (status == ROTARY_OK)
-        status = add_sentences(&findings->notes, comparison, write_sequential, 1, error);
+        status = add_sentences(notes, comparison, write_looks, 1, true, error);
     if (status == ROTARY_OK)
-        status = add_sentences(&findings->notes, comparison, write_power, comparison->contrast_count, error);
+        status = add_sentences(notes, comparison, write_sequential, 1, true, error);
     if (status == ROTARY_OK)
-        status = add_sentences(&findings->notes, comparison, write_divergence, comparison->arm_count, error);
+        status = add_sentences(notes, comparison, write_divergence, arms, true, error);
     if (status != ROTARY_OK)
         findings_free(findings);
     return status;
@@ -238,6 +240,7 @@ static void free_sentences(struct sentences *sentences)
 void findings_free(struct findings *findings)
 {
     free_sentences(&findings->verdicts);
+    free_sentences(&findings->powers);
     free_sentences(&findings->notes);
     *findings = (struct findings){0};
 }

@@ -18,6 +18,8 @@ struct findings {
     /* One about each contrast, of the primary measure alone: "roper better than rope by 12.1 points of exact
      * match: 95% interval [3.9, 20.4], 5 pairs, p = 0.0625, the least 5 pairs can give". */
     struct sentences verdicts;
+    /* What it would have taken to show a difference, one about each contrast; empty where one was shown. */
+    struct sentences powers;
     /* What a reader of the verdicts should know: that seeds were added after a look, which runs diverged. */
     struct sentences notes;
 };

@@ -129,6 +129,11 @@ static void write_verdict(FILE *stream, const struct page *page, int index)
     fputs("</p>\n<p>", stream);
     html_text(stream, page->findings.verdicts.items[index]);
     fputs(".</p>\n", stream);
+    if (*page->findings.powers.items[index]) {
+        fputs("<p class=\"secondary\">", stream);
+        html_text(stream, page->findings.powers.items[index]);
+        fputs(".</p>\n", stream);
+    }
     write_secondary(stream, comparison, contrast);
     fputs("</div>\n", stream);
 }

@@ -19,6 +19,14 @@ struct made_run {
     int64_t diverged;          /* 0: it did not */
 };
 
+/* Three arms in which every number is another. RoPER loses in exact match and gains in loss; the arms have
+ * unequal numbers of runs. One run of RoPER is unfinished, one of the third arm diverged. Seeds are not in
+ * order. */
+enum { MADE_EXAMPLE = 15, MADE_EXAMPLE_PAIRS = 4 };
+extern const struct made_run made_example[MADE_EXAMPLE];
+/* The same without problems. */
+void made_example_without_problems(struct made_run runs[MADE_EXAMPLE]);
+
 /* Makes records of the runs, in their order, and compares them; the request's records are set. The measure is
  * the primary one declared; NULL: none is declared. The caller frees the collection. */
 void made_collection(struct collection *collection, const struct made_run *runs, int count,

@@ -8,15 +8,7 @@
 
 #include <math.h>
 
-/* RoPER loses in exact match and gains in loss. The third arm has a seed more. */
-static const struct made_run runs[] = {
-    {"rope", 1, 1.31, 110, 128, 0, 0}, {"roper", 1, 0.82, 85, 128, 0, 0},  {"none", 1, 2.0, 40, 128, 0, 0},
-    {"rope", 2, 1.22, 121, 128, 0, 0}, {"roper", 2, 0.61, 101, 128, 0, 0}, {"none", 2, 2.2, 31, 128, 0, 0},
-    {"rope", 3, 1.43, 117, 128, 0, 0}, {"roper", 3, 0.77, 104, 128, 0, 0}, {"none", 3, 2.5, 36, 128, 0, 0},
-    {"none", 4, 2.4, 12, 128, 0, 0},   {"roper", 5, 0.79, 119, 128, 0, 0}, {"rope", 5, 1.36, 125, 128, 0, 0},
-    {"none", 5, 2.3, 55, 128, 0, 0},
-};
-enum { RUNS = sizeof runs / sizeof runs[0], PAIRS = 4 };
+enum { PAIRS = MADE_EXAMPLE_PAIRS };
 static const int64_t seeds[PAIRS] = {1, 2, 3, 5};
 
 static void check_pairs(const struct comparison *comparison)
@@ -37,6 +29,24 @@ static void check_pairs(const struct comparison *comparison)
         CHECK_NEAR(contrast->differences[MEASURE_EXACT_MATCH][i], correct[i] / 1.28, 1e-12);
     }
     CHECK_INT(comparison->arms[2].run_count, 5);
+    CHECK_INT(comparison->arms[1].run_count, PAIRS);
+    CHECK_INT(comparison->unfinished, 1);
+    CHECK_INT(comparison->diverged, 1);
+}
+
+/* The area under the validation loss, by trapezoids; not of the best evaluation or the last. */
+static void check_area(const struct comparison *comparison)
+{
+    check_about("the area under the loss");
+    for (int i = 0; i < comparison->arms[0].run_count; i++) {
+        const struct record *record = &comparison->records[comparison->arms[0].runs[i]];
+        double sum = 0;
+        for (int j = 0; j < MADE_EVALUATIONS; j++) {
+            bool end = j == 0 || j == MADE_EVALUATIONS - 1;
+            sum += record->evaluations[j].loss * (end ? 0.5 : 1) / (MADE_EVALUATIONS - 1);
+        }
+        CHECK_NEAR(comparison->arms[0].values[MEASURE_VALIDATION_LOSS_AREA][i], sum, 1e-12);
+    }
 }
 
 /* Two contrasts: the one with the smaller p value at 97.5%, the other at 95%. Quantiles of Student's t with
@@ -45,7 +55,8 @@ static void check_levels(void)
 {
     check_about("levels of two contrasts");
     struct collection collection;
-    made_collection(&collection, runs, RUNS, "validation_loss", (struct comparison_request){0});
+    made_collection(&collection, made_example, MADE_EXAMPLE, "validation_loss",
+                    (struct comparison_request){0});
     const struct comparison *comparison = collection.comparison;
     CHECK_INT(comparison->measures[0], MEASURE_VALIDATION_LOSS);
     const double t975 = 4.1765, t95 = 3.1824;
@@ -70,7 +81,7 @@ static void check_levels(void)
     collection_free(&collection);
 
     check_about("all pairs");
-    made_collection(&collection, runs, RUNS, "validation_loss",
+    made_collection(&collection, made_example, MADE_EXAMPLE, "validation_loss",
                     (struct comparison_request){.all_pairs = true});
     comparison = collection.comparison;
     CHECK_INT(comparison->contrast_count, 3);
@@ -90,9 +101,10 @@ static void check_primary(void)
 {
     struct collection collection;
     check_about("the primary measure decides");
-    made_collection(&collection, runs, RUNS, "auto", (struct comparison_request){0});
+    made_collection(&collection, made_example, MADE_EXAMPLE, "auto", (struct comparison_request){0});
     const struct comparison *comparison = collection.comparison;
     check_pairs(comparison);
+    check_area(comparison);
     CHECK_INT(comparison->measures[0], MEASURE_EXACT_MATCH);
     CHECK_INT(comparison->measure_count, 3);
     CHECK(comparison->contrasts[0].difference[MEASURE_EXACT_MATCH].mean < 0);
@@ -128,7 +140,7 @@ static void check_request(void)
 {
     struct collection collection;
     check_about("unlike runs are no pairs");
-    made_collection(&collection, runs, RUNS, NULL,
+    made_collection(&collection, made_example, MADE_EXAMPLE, NULL,
                     (struct comparison_request){.unlike = "dropout is 0 in some runs and 0.1 in others"});
     CHECK_INT(collection.comparison->contrast_count, 2);
     CHECK_INT(collection.comparison->contrasts[0].pair_count, 0);
@@ -139,9 +151,10 @@ static void check_request(void)
 
     check_about("seeds that were added after a look");
     struct looks looks = {.seeds = (const int[]){3, 4, 5}, .count = 3};
-    made_collection(&collection, runs, RUNS, NULL, (struct comparison_request){.looks = &looks});
+    made_collection(&collection, made_example, MADE_EXAMPLE, NULL,
+                    (struct comparison_request){.looks = &looks});
     CHECK_INT(comparison_seen_before(collection.comparison), 3);
-    looks.seeds = (const int[]){5, 5, 5};
+    looks.seeds = (const int[]){6, 6, 6}; /* one of six diverged */
     CHECK_INT(comparison_seen_before(collection.comparison), 0);
     collection_free(&collection);
 }
