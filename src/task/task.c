@@ -60,9 +60,10 @@ static rotary_status check_size(const struct task *task, rotary_error *error)
     if (size.prompt + size.completion > task->config.sequence_length)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "sequence_length %lld is too short for task %s, whose longest problem takes %lld tokens",
+            "sequence_length %lld is too short for task %s, whose longest problem takes %lld tokens%s%s",
             (long long)task->config.sequence_length, task_names[task->config.task],
-            (long long)(size.prompt + size.completion));
+            (long long)(size.prompt + size.completion), task->kind->setting_count > 0 ? " by " : "",
+            task->kind->setting_count > 0 ? task->kind->settings[0].name : "");
     return ROTARY_OK;
 }
 

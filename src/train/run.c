@@ -19,6 +19,7 @@ const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 #define MEMBER(member) offsetof(struct train_config, member)
 enum { MAX_BATCH = 1 << 20 };
 #define MAX_STEP    4294967295.0       /* random keys of data and dropout have a 32-bit step */
+#define MAX_TOKENS  2147483647.0       /* of a batch, as decoder_create wants */
 #define MAX_SEED    9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
 #define MAX_BETA    0.9999999          /* below 1 in f32 */
 #define MIN_EPSILON 1e-20              /* of epsilon: not 0 in f32 */
@@ -173,8 +174,15 @@ static rotary_status fit_model_to_task(struct run_config *config, rotary_error *
     return ROTARY_OK;
 }
 
-static rotary_status check_training(const struct train_config *train, rotary_error *error)
+static rotary_status check_training(const struct run_config *config, rotary_error *error)
 {
+    const struct train_config *train = &config->train;
+    double tokens = (double)train->batch_size * (double)config->task.sequence_length;
+    if (tokens > MAX_TOKENS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "batch_size %lld times sequence_length %lld is %.0f tokens, wanted at most %.0f",
+                           (long long)train->batch_size, (long long)config->task.sequence_length, tokens,
+                           MAX_TOKENS);
     if (train->minimum_learning_rate > train->learning_rate)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "minimum_learning_rate is %g, wanted at most learning_rate, which is %g",
@@ -201,7 +209,7 @@ rotary_status run_config_check(struct run_config *config, rotary_error *error)
     if (status == ROTARY_OK)
         status = decoder_config_check(&checked.model, error);
     if (status == ROTARY_OK)
-        status = check_training(&checked.train, error);
+        status = check_training(&checked, error);
     if (status == ROTARY_OK)
         status = contradictions_check(&checked.model, error);
     if (status == ROTARY_OK)

@@ -85,7 +85,10 @@ static void test_contradictions(void)
         {"max_position_embeddings=639", "max_position_embeddings is 639|sequence_length 640"},
         {"vocab_size=7", "vocab_size is 7|task index"},
         {"task=prefix;prefix_random=640", "prefix_random is 640|sequence_length 640"},
-        {"sequence_length=32", "sequence_length 32|task index"},
+        {"sequence_length=32", "sequence_length 32|task index|by index_letters"},
+        {"batch_size=1048576;sequence_length=2048",
+         "batch_size 1048576|sequence_length 2048|2147483648 tokens"},
+        {"steps=1048576;gradient_accumulation_steps=4096", "steps|gradient_accumulation_steps|4294967296"},
         {"parallel_residual=one_norm;norm_position=post", "norm_position post|parallel_residual"},
     };
     static const char *const agree[] = {
