@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUICK = 400, MAX_PAIRS = 20, MAX_ARMS = 4 };
+enum { QUICK = 250, MAX_PAIRS = 20, MAX_ARMS = 4 };
 static const double alpha = 0.05;
 static const int sizes[] = {3, 5, 10, 20}; /* numbers of pairs */
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
