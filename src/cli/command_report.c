@@ -13,14 +13,19 @@
 #include <stdlib.h>
 
 struct report_options {
-    const char *out;
-    bool csv;
+    const char *out, *vary;
+    bool all_pairs, csv;
 };
 
+#define MEMBER(member) offsetof(struct report_options, member)
 static const struct setting report_table[] = {
-    {"--out", SETTING_TEXT, offsetof(struct report_options, out), .metavar = "FILE",
+    {"--vary", SETTING_TEXT, MEMBER(vary), .metavar = "KEY,...",
+     .help = "the keys by which runs are compared, if not by their position encodings alone"},
+    {"--all-pairs", SETTING_BOOLEAN, MEMBER(all_pairs),
+     .help = "compare every arm with every other, not only with the first"},
+    {"--out", SETTING_TEXT, MEMBER(out), .metavar = "FILE",
      .help = "where to write the page (default: report.html in the first folder)"},
-    {"--csv", SETTING_BOOLEAN, offsetof(struct report_options, csv),
+    {"--csv", SETTING_BOOLEAN, MEMBER(csv),
      .help = "print one row per run as comma-separated values, and no table"},
 };
 
@@ -58,7 +63,8 @@ static enum exit_status run(const struct invocation *invocation)
         (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "--csv and --json are both given: wanted one");
         return command_refuse(invocation, &error);
     }
-    rotary_status status = collection_read(&collection, folders->items, folders->count, &error);
+    const struct collection_options how = {.vary = options->vary, .all_pairs = options->all_pairs};
+    rotary_status status = collection_read_with(&collection, folders->items, folders->count, &how, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     if (!options->out)
@@ -79,6 +85,7 @@ const struct command command_report = {
     .summary = "prints the results of a comparison or of runs, and writes their HTML page",
     .more = "The folders are one comparison, or runs of one task, which are then compared with each other. "
             "Prints the verdict and the tables as compare does; with --json all numbers. "
+            "Runs that differ in more than that and their seeds are shown, but neither paired nor judged. "
             "The page is one file with nothing to load; unfinished runs are shown up to their last step.",
     .example =
         "rotary report runs/index-quick\n"

@@ -74,7 +74,7 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
         request.base = &recorded;
         if (status == ROTARY_OK)
             status = plan_draft(&request, &plan->config, error);
-    } else if (collection_is_comparison(plan->folder)) {
+    } else if (comparison_file_exists(plan->folder)) {
         status =
             rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder", plan->folder);
     }

@@ -352,8 +352,7 @@ rotary_status settings_read(const struct settings *settings, int count, const js
     return ROTARY_OK;
 }
 
-/* The value of an assignment. A name or a text needs no quotes; a number may have C's notation (.5). */
-static json_t *parse_value(const struct setting *setting, const char *text)
+json_t *settings_parse(const struct setting *setting, const char *text)
 {
     bool words = setting->type == SETTING_CHOICE || setting->type == SETTING_TEXT;
     json_t *value =
@@ -384,7 +383,7 @@ rotary_status settings_assign(const struct settings *settings, int count, const 
     free(key);
     if (status != ROTARY_OK)
         return status;
-    json_t *value = parse_value(setting, equals + 1);
+    json_t *value = settings_parse(setting, equals + 1);
     if (!value)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--set: the value of \"%s\" is not UTF-8 text",
                            setting->name);

@@ -53,6 +53,9 @@ ROTARY_CHECKED rotary_status settings_read(const struct settings *settings, int 
 /* "key=value", value as JSON or as bare text. */
 ROTARY_CHECKED rotary_status settings_assign(const struct settings *settings, int count,
                                              const char *assignment, rotary_error *error);
+/* The JSON that the value of an assignment stands for, which the caller releases. A name or a text needs no
+ * quotes; a number may have C's notation (.5). NULL for a text that is not UTF-8. */
+json_t *settings_parse(const struct setting *setting, const char *text);
 /* Every key of every table into `object`, in table order. */
 ROTARY_CHECKED rotary_status settings_write(const struct settings *settings, int count, json_t *object,
                                             rotary_error *error);

@@ -295,11 +295,11 @@ static void write_reading(FILE *stream, const struct collection *collection)
 
 static void write_making(FILE *stream, const struct collection *collection)
 {
-    const char *command = json_string_value(json_object_get(collection->description, "command"));
+    const json_t *commands = json_object_get(collection->description, "commands");
     fputs("<h2>How the runs were made</h2>\n", stream);
-    if (command) {
+    for (size_t i = 0; i < json_array_size(commands); i++) {
         fputs("<pre>", stream);
-        html_text(stream, command);
+        html_text(stream, json_string_value(json_object_get(json_array_get(commands, i), "command")));
         fputs("</pre>\n", stream);
     }
     page_configuration(stream, collection);

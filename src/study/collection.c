@@ -3,57 +3,17 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "study/alike.h"
+#include "study/arm_name.h"
 #include "train/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { MAX_RUNS = 10000, MAX_POSITIONS = 100 };
-
-bool collection_is_comparison(const char *folder)
+static rotary_status no_memory(rotary_error *error)
 {
-    char path[FILE_PATH_BYTES];
-    return file_path(path, folder, "compare.json", NULL) == ROTARY_OK && file_exists(path);
-}
-
-/* The contents of compare.json. `positions` point into the JSON object. */
-struct description {
-    const char **positions;
-    int position_count, runs;
-    int64_t first_seed, steps; /* steps: of a run; 0: not given */
-};
-
-static rotary_status read_description(struct description *description, const json_t *object, const char *path,
-                                      rotary_error *error)
-{
-    rotary_status status = file_check_format(path, object, COMPARE_FORMAT, error);
-    if (status != ROTARY_OK)
-        return status;
-    const json_t *positions = json_object_get(object, "positions"), *runs = json_object_get(object, "runs"),
-                 *seed = json_object_get(json_object_get(object, "config"), "seed");
-    size_t count = json_array_size(positions);
-    if (count == 0 || count > MAX_POSITIONS || !json_is_integer(runs) || json_integer_value(runs) < 1 ||
-        json_integer_value(runs) > MAX_RUNS || !json_is_integer(seed) ||
-        json_integer_value(seed) > INT64_MAX - MAX_RUNS ||
-        !json_is_string(json_object_get(object, "command")))
-        return rotary_fail(
-            error, ROTARY_BAD_FILE,
-            "%s: wanted positions (names), runs (1 to %d), command (text), and a config with its seed", path,
-            (int)MAX_RUNS);
-    description->positions = calloc(count, sizeof *description->positions);
-    if (!description->positions)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for %s", path);
-    for (size_t i = 0; i < count; i++) {
-        description->positions[i] = json_string_value(json_array_get(positions, i));
-        if (!description->positions[i])
-            return rotary_fail(error, ROTARY_BAD_FILE, "%s: positions: wanted names of position encodings",
-                               path);
-    }
-    description->position_count = (int)count;
-    description->runs = (int)json_integer_value(runs);
-    description->first_seed = json_integer_value(seed);
-    description->steps = json_integer_value(json_object_get(json_object_get(object, "config"), "steps"));
-    return ROTARY_OK;
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records of a comparison");
 }
 
 /* Appends the record of a run's folder. */
@@ -64,14 +24,24 @@ static rotary_status add_record(struct collection *collection, const char *folde
     return status;
 }
 
-static rotary_status make_room(struct collection *collection, int planned, rotary_error *error)
+static rotary_status rename_arm(struct record *record, const char *name, rotary_error *error)
 {
-    collection->planned = planned;
-    collection->records = calloc((size_t)planned, sizeof *collection->records);
-    return collection->records
-               ? ROTARY_OK
-               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the records of %d runs", planned);
+    char *copy = strdup(name);
+    if (!copy)
+        return no_memory(error);
+    free(record->arm);
+    record->arm = copy;
+    return ROTARY_OK;
 }
+
+static rotary_status make_room(struct collection *collection, size_t planned, rotary_error *error)
+{
+    collection->planned = (int)planned;
+    collection->records = calloc(planned, sizeof *collection->records);
+    return collection->records ? ROTARY_OK : no_memory(error);
+}
+
+/* ---- a comparison ---- */
 
 /* compare.json may have more steps than the runs were made with: these are then unfinished. */
 static void raise_steps(struct record *record, int64_t steps)
@@ -80,58 +50,158 @@ static void raise_steps(struct record *record, int64_t steps)
         record->steps = steps;
 }
 
-static rotary_status read_runs(struct collection *collection, const struct description *description,
-                               const char *folder, rotary_error *error)
+/* Reads the run of the arm and seed if it has begun. */
+static rotary_status read_run(struct collection *collection, const char *folder, const char *arm,
+                              int64_t seed, rotary_error *error)
 {
-    rotary_status status = make_room(collection, description->runs * description->position_count, error);
-    for (int i = 0; status == ROTARY_OK && i < collection->planned; i++) {
-        char name[FILE_PATH_BYTES], path[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
-        snprintf(name, sizeof name, "%s-%lld", description->positions[i % description->position_count],
-                 (long long)(description->first_seed + i / description->position_count));
-        status = file_path(path, folder, name, error);
-        if (status == ROTARY_OK)
-            status = file_path(config, path, FOLDER_CONFIG, error);
-        bool found = false;
-        if (status == ROTARY_OK)
-            status = file_find(config, &found, error);
-        if (!found)
-            continue;
-        status = add_record(collection, path, error);
-        if (status == ROTARY_OK)
-            raise_steps(&collection->records[collection->record_count - 1], description->steps);
-    }
+    char name[FILE_PATH_BYTES], path[FILE_PATH_BYTES], config[FILE_PATH_BYTES];
+    snprintf(name, sizeof name, "%s-%lld", arm, (long long)seed);
+    rotary_status status = file_path(path, folder, name, error);
     if (status == ROTARY_OK)
-        status = comparison_create(&collection->comparison,
-                                   &(struct comparison_request){.records = collection->records,
-                                                                .record_count = collection->record_count,
-                                                                .arms = description->positions,
-                                                                .arm_count = description->position_count},
-                                   error);
-    if (status == ROTARY_OK && collection->record_count == 0) /* no run has steps yet */
-        collection->comparison->steps = description->steps;
-    return status;
-}
-
-static rotary_status read_comparison(struct collection *collection, const char *folder, rotary_error *error)
-{
-    char path[FILE_PATH_BYTES];
-    rotary_status status = file_path(path, folder, "compare.json", error);
+        status = file_path(config, path, FOLDER_CONFIG, error);
+    bool found = false;
     if (status == ROTARY_OK)
-        status = file_read_json(path, &collection->description, error);
+        status = file_find(config, &found, error);
+    if (!found)
+        return status;
+    status = add_record(collection, path, error);
     if (status != ROTARY_OK)
         return status;
-    struct description description = {0};
-    status = read_description(&description, collection->description, path, error);
-    if (status == ROTARY_OK)
-        status = read_runs(collection, &description, folder, error);
-    free(description.positions);
+    struct record *record = &collection->records[collection->record_count - 1];
+    raise_steps(record, collection->file.steps);
+    if (record->seed != seed)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s has seed %lld, wanted %lld, as its name says", config,
+                           (long long)record->seed, (long long)seed);
+    return rename_arm(record, arm, error);
+}
+
+/* *arms: the arm of each record, which the caller frees. */
+static rotary_status read_runs(struct collection *collection, const char *folder, int **arms,
+                               rotary_error *error)
+{
+    const struct comparison_file *file = &collection->file;
+    size_t planned = (size_t)file->seed_count * (size_t)file->arm_count;
+    rotary_status status = make_room(collection, planned, error);
+    *arms = calloc(planned + 1, sizeof **arms);
+    if (status == ROTARY_OK && !*arms)
+        status = no_memory(error);
+    for (int i = 0; status == ROTARY_OK && i < collection->planned; i++) {
+        int arm = i % file->arm_count, before = collection->record_count;
+        status = read_run(collection, folder, file->arms[arm].name, file->seeds[i / file->arm_count], error);
+        if (collection->record_count > before)
+            (*arms)[before] = arm;
+    }
     return status;
 }
 
-static rotary_status read_plain_runs(struct collection *collection, const char *const *folders, int count,
+static rotary_status read_looks(struct collection *collection, rotary_error *error)
+{
+    const json_t *looks = json_object_get(collection->description, "looks");
+    size_t count = json_array_size(looks);
+    collection->looks = malloc(sizeof *collection->looks + count * sizeof(int));
+    if (!collection->looks)
+        return no_memory(error);
+    int *seeds = (int *)(collection->looks + 1);
+    for (size_t i = 0; i < count; i++)
+        seeds[i] = (int)json_array_size(json_object_get(json_array_get(looks, i), "seeds"));
+    *collection->looks = (struct looks){.seeds = seeds, .count = (int)count};
+    return ROTARY_OK;
+}
+
+static rotary_status compare_records(struct collection *collection, const struct collection_options *options,
                                      rotary_error *error)
 {
-    rotary_status status = make_room(collection, count, error);
+    const struct comparison_file *file = &collection->file;
+    const char **names = calloc((size_t)file->arm_count + 1, sizeof *names);
+    if (!names)
+        return no_memory(error);
+    for (int i = 0; i < file->arm_count; i++)
+        names[i] = file->arms[i].name;
+    const struct comparison_request request = {.records = collection->records,
+                                               .record_count = collection->record_count,
+                                               .arms = names,
+                                               .arm_count = file->arm_count,
+                                               .all_pairs = options->all_pairs,
+                                               .varied = collection->varied,
+                                               .unlike = collection->unlike,
+                                               .looks = collection->looks};
+    rotary_status status = comparison_create(&collection->comparison, &request, error);
+    free(names);
+    return status;
+}
+
+static rotary_status read_comparison(struct collection *collection, const char *folder,
+                                     const struct collection_options *options, rotary_error *error)
+{
+    if (options->vary)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s is a comparison, which says what it varies: wanted no --vary, or the folders "
+                           "of runs",
+                           folder);
+    rotary_status status = comparison_file_read(&collection->file, folder, error);
+    if (status != ROTARY_OK)
+        return status;
+    collection->description = collection->file.object;
+    collection->varied = strdup(collection->file.varied);
+    int *arms = NULL;
+    status = collection->varied ? read_runs(collection, folder, &arms, error) : no_memory(error);
+    if (status == ROTARY_OK)
+        status = alike_comparison(&collection->unlike, &collection->file, collection->records, arms,
+                                  collection->record_count, error);
+    free(arms);
+    if (status == ROTARY_OK)
+        status = read_looks(collection, error);
+    if (status == ROTARY_OK)
+        status = compare_records(collection, options, error);
+    if (status == ROTARY_OK && collection->record_count == 0) /* no run has steps yet */
+        collection->comparison->steps = collection->file.steps;
+    return status;
+}
+
+/* ---- plain runs ---- */
+
+/* *keys: "norm,position" as an array of texts, which the caller releases. Sets collection->varied. */
+static rotary_status split_keys(struct collection *collection, const char *vary, json_t **keys,
+                                rotary_error *error)
+{
+    *keys = json_array();
+    collection->varied = calloc(2 * strlen(vary) + 1, 1);
+    if (!*keys || !collection->varied)
+        return no_memory(error);
+    for (const char *next = vary;; next++) {
+        size_t length = strcspn(next, ",");
+        if (length == 0)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "--vary is \"%.80s\", wanted keys with commas between them", vary);
+        json_array_append_new(*keys, json_stringn(next, length));
+        strncat(collection->varied, next, length);
+        next += length;
+        if (*next == 0)
+            return json_array_size(*keys) ? ROTARY_OK : no_memory(error);
+        strcat(collection->varied, ", ");
+    }
+}
+
+static rotary_status name_arm(struct record *record, const json_t *keys, rotary_error *error)
+{
+    char name[ARM_NAME_BYTES] = "";
+    for (size_t i = 0; i < json_array_size(keys); i++) {
+        const char *key = json_string_value(json_array_get(keys, i));
+        const json_t *value = json_object_get(record->config, key);
+        if (!value)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s/" FOLDER_CONFIG " has no key \"%.80s\"",
+                               record->folder, key);
+        if (!arm_name_add(name, key, value))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s: its values of --vary are too long to name it by", record->folder);
+    }
+    return rename_arm(record, name, error);
+}
+
+static rotary_status read_folders(struct collection *collection, const char *const *folders, int count,
+                                  rotary_error *error)
+{
+    rotary_status status = make_room(collection, (size_t)count, error);
     for (int i = 0; status == ROTARY_OK && i < count; i++) {
         char config[FILE_PATH_BYTES];
         status = file_path(config, folders[i], FOLDER_CONFIG, error);
@@ -146,32 +216,48 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
         if (status == ROTARY_OK)
             status = add_record(collection, folders[i], error);
     }
-    if (status == ROTARY_OK)
-        status = comparison_create(&collection->comparison,
-                                   &(struct comparison_request){.records = collection->records,
-                                                                .record_count = collection->record_count},
-                                   error);
     return status;
 }
 
-rotary_status collection_read(struct collection *collection, const char *const *folders, int count,
-                              rotary_error *error)
+static rotary_status read_plain_runs(struct collection *collection, const char *const *folders, int count,
+                                     const struct collection_options *options, rotary_error *error)
+{
+    json_t *keys = NULL;
+    rotary_status status = read_folders(collection, folders, count, error);
+    if (status == ROTARY_OK)
+        status = split_keys(collection, options->vary ? options->vary : "position", &keys, error);
+    for (int i = 0; options->vary && status == ROTARY_OK && i < count; i++)
+        status = name_arm(&collection->records[i], keys, error);
+    if (status == ROTARY_OK)
+        status = alike_runs(&collection->unlike, collection->records, count, keys, error);
+    json_decref(keys);
+    return status == ROTARY_OK ? compare_records(collection, options, error) : status;
+}
+
+rotary_status collection_read_with(struct collection *collection, const char *const *folders, int count,
+                                   const struct collection_options *options, rotary_error *error)
 {
     *collection = (struct collection){0};
     if (count < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "no folder was given: wanted a run or a comparison");
     for (int i = 0; i < count && count > 1; i++)
-        if (collection_is_comparison(folders[i]))
+        if (comparison_file_exists(folders[i]))
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "%s is a comparison: wanted no other folder beside it, or the folders of runs",
                                folders[i]);
-    rotary_status status = collection_is_comparison(folders[0])
-                               ? read_comparison(collection, folders[0], error)
-                               : read_plain_runs(collection, folders, count, error);
+    rotary_status status = comparison_file_exists(folders[0])
+                               ? read_comparison(collection, folders[0], options, error)
+                               : read_plain_runs(collection, folders, count, options, error);
     if (status != ROTARY_OK)
         collection_free(collection);
     return status;
+}
+
+rotary_status collection_read(struct collection *collection, const char *const *folders, int count,
+                              rotary_error *error)
+{
+    return collection_read_with(collection, folders, count, &(struct collection_options){0}, error);
 }
 
 void collection_free(struct collection *collection)
@@ -180,6 +266,9 @@ void collection_free(struct collection *collection)
     for (int i = 0; i < collection->record_count; i++)
         record_free(&collection->records[i]);
     free(collection->records);
-    json_decref(collection->description);
+    free(collection->varied);
+    free(collection->unlike);
+    free(collection->looks);
+    comparison_file_free(&collection->file);
     *collection = (struct collection){0};
 }

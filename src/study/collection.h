@@ -6,17 +6,29 @@
 #define ROTARY_STUDY_COLLECTION_H
 
 #include "study/comparison.h"
-
-enum { COMPARE_FORMAT = 2 }; /* "format" in compare.json; other numbers are refused */
+#include "study/comparison_file.h"
 
 struct collection {
-    json_t *description;       /* compare.json; NULL for plain runs */
-    struct record *records;    /* of a comparison: seed by seed; runs not begun are left out */
-    int record_count, planned; /* planned: runs, begun or not */
+    struct comparison_file file; /* of a comparison; zero for plain runs */
+    json_t *description;         /* compare.json, which belongs to `file`; NULL for plain runs */
+    struct record *records;      /* of a comparison: seed by seed; runs not begun are left out */
+    int record_count, planned;   /* planned: runs, begun or not */
+    char *varied, *unlike;       /* as in comparison_request */
+    struct looks *looks;         /* in one block with its seeds; NULL for plain runs */
     struct comparison *comparison;
 };
 
-/* Reads one folder that holds a comparison, or `count` folders of runs of one task. */
+struct collection_options {
+    const char *vary; /* the keys that plain runs are compared by, "norm,position"; NULL: position */
+    bool all_pairs;   /* as in comparison_request */
+};
+
+/* Reads one folder that holds a comparison, or `count` folders of runs of one task. Runs that differ in more
+ * than what is compared are not paired: comparison->unlike says what they differ in (study/alike.h). */
+ROTARY_CHECKED rotary_status collection_read_with(struct collection *collection, const char *const *folders,
+                                                  int count, const struct collection_options *options,
+                                                  rotary_error *error);
+/* The same without options. */
 ROTARY_CHECKED rotary_status collection_read(struct collection *collection, const char *const *folders,
                                              int count, rotary_error *error);
 void collection_free(struct collection *collection);
@@ -26,8 +38,5 @@ void collection_free(struct collection *collection);
 ROTARY_CHECKED rotary_status collection_check_output(const struct collection *collection,
                                                      const char *const *folders, int count, const char *path,
                                                      rotary_error *error);
-
-/* Whether the folder holds a compare.json. */
-bool collection_is_comparison(const char *folder);
 
 #endif

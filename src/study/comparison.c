@@ -74,10 +74,12 @@ static enum measure primary_measure(const struct comparison *comparison,
 
 /* ---- arms ---- */
 
-/* Appends the arm's finished records, either those that diverged or the others, to its runs, by seed. */
-static rotary_status collect(struct comparison_arm *arm, const struct record *records, int count,
+/* Appends the arm's finished records, either those that diverged or the others, to its runs, by seed. Only
+ * runs that are not alike, which nobody pairs, may have a seed in common. */
+static rotary_status collect(struct comparison_arm *arm, const struct comparison *comparison, int count,
                              bool diverged, rotary_error *error)
 {
+    const struct record *records = comparison->records;
     int *runs = arm->runs + (diverged ? arm->run_count : 0), found = 0;
     for (int i = 0; i < count; i++) {
         if (strcmp(records[i].arm, arm->name) != 0 || !record_finished(&records[i]) ||
@@ -88,7 +90,7 @@ static rotary_status collect(struct comparison_arm *arm, const struct record *re
             runs[place] = runs[place - 1];
             place--;
         }
-        if (place > 0 && records[runs[place - 1]].seed == records[i].seed)
+        if (place > 0 && records[runs[place - 1]].seed == records[i].seed && !comparison->unlike)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "%s and %s are both %s with seed %lld: wanted one run of each seed",
                                records[runs[place - 1]].folder, records[i].folder, arm->name,
@@ -114,14 +116,15 @@ static rotary_status make_room(struct comparison_arm *arm, int count, rotary_err
     return ROTARY_OK;
 }
 
-static rotary_status summarize(struct comparison_arm *arm, const struct record *records, int count,
+static rotary_status summarize(struct comparison_arm *arm, const struct comparison *comparison, int count,
                                rotary_error *error)
 {
+    const struct record *records = comparison->records;
     rotary_status status = make_room(arm, count, error);
     if (status == ROTARY_OK)
-        status = collect(arm, records, count, false, error);
+        status = collect(arm, comparison, count, false, error);
     if (status == ROTARY_OK)
-        status = collect(arm, records, count, true, error);
+        status = collect(arm, comparison, count, true, error);
     if (status != ROTARY_OK)
         return status;
     int runs = arm->run_count, diverged = arm->diverged_count;
@@ -342,7 +345,7 @@ static rotary_status fill(struct comparison *comparison, const struct comparison
             comparison->arms[comparison->arm_count++].name = records[i].arm;
     }
     for (int i = 0; status == ROTARY_OK && i < comparison->arm_count; i++)
-        status = summarize(&comparison->arms[i], records, request->record_count, error);
+        status = summarize(&comparison->arms[i], comparison, request->record_count, error);
     if (status == ROTARY_OK)
         status = contrast_arms(comparison, request->all_pairs, error);
     return status;

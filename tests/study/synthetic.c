@@ -140,14 +140,18 @@ void synthetic_comparison(const char *folder, const struct synthetic_run *run, i
                           const char *const *names, const double *halves)
 {
     struct synthetic_run one = *run;
-    json_t *list = json_array();
+    json_t *arms = json_array(), *seeds = json_array();
     for (int i = 0; i < positions; i++)
-        json_array_append_new(list, json_string(names[i]));
+        json_array_append_new(arms,
+                              json_pack("{s:s, s:{s:s}}", "name", names[i], "set", "position", names[i]));
+    for (int i = 0; i < runs; i++)
+        json_array_append_new(seeds, json_integer(run->seed + i));
     one.position = NULL;
-    put_json(folder, "compare.json", "w",
-             json_pack("{s:i, s:o, s:i, s:s, s:o}", "format", 2, "positions", list, "runs", runs, "command",
-                       "rotary compare index --positions rope,roper --runs 3 --preset quick --out runs/quick",
-                       "config", config_of(&one)));
+    put_json(
+        folder, "compare.json", "w",
+        json_pack("{s:i, s:[s], s:o, s:o, s:o, s:[{s:s}]}", "format", COMPARE_FORMAT, "varied", "position",
+                  "arms", arms, "seeds", seeds, "config", config_of(&one), "commands", "command",
+                  "rotary compare index --positions rope,roper --runs 3 --preset quick --out runs/quick"));
     for (int i = 0; i < runs * positions; i++) {
         struct rotary_random_key key = {.seed = (uint64_t)(i / positions), .stream = ROTARY_STREAM_TEST};
         one.position = names[i % positions];

@@ -26,7 +26,6 @@ static struct backend backend;
 static struct run_config small_config(void)
 {
     struct run_config config;
-    rotary_error error = {0};
     run_config_default(&config);
     config.task.task = TASK_INDEX;
     config.task.sequence_length = 48;
@@ -40,13 +39,25 @@ static struct run_config small_config(void)
     config.train.checkpoint_every = 0;
     config.train.log_every = 1;
     config.train.validation_sequences = 2;
-    config.train.seed = 5;
-    if (!CHECK_INT(run_config_check(&config, &error), ROTARY_OK))
-        printf("    %s\n", error.message);
     return config;
 }
 
-static const int rope_and_roper[] = {POSITION_ROPE, POSITION_ROPER};
+/* Arms of a key, or of two; the caller frees them. */
+static struct arms arms_of(const char *key, const char *values, const char *second, const char *more)
+{
+    struct arms arms;
+    rotary_error error = {0};
+    bool made = CHECK_INT(arms_create(&arms, &error), ROTARY_OK) &&
+                CHECK_INT(arms_vary(&arms, &(struct arm_axis){"--vary", key, values}, &error), ROTARY_OK) &&
+                (!second ||
+                 CHECK_INT(arms_vary(&arms, &(struct arm_axis){"--vary", second, more}, &error), ROTARY_OK));
+    if (!made)
+        printf("    %s\n", error.message);
+    return arms;
+}
+
+static struct arms rope_and_roper;
+static const int64_t seeds[] = {5, 6, 7, 8};
 
 /* What progress calls reported, and when to interrupt. */
 struct observed {
@@ -59,13 +70,13 @@ struct observed {
     atomic_bool interrupted;
 };
 
-static void observe(void *argument, const struct compare_progress *progress)
+static void observe(void *argument, const struct run_progress *progress)
 {
     struct observed *observed = argument;
     observed->calls++;
     if (progress->run != observed->last_run) {
         size_t length = strlen(observed->order);
-        snprintf(observed->order + length, sizeof observed->order - length, "%s-%lld ", progress->position,
+        snprintf(observed->order + length, sizeof observed->order - length, "%s-%lld ", progress->arm,
                  (long long)progress->seed);
         observed->last_run = progress->run;
         if (progress->run == observed->stop_run && progress->train)
@@ -84,13 +95,13 @@ static struct compare_call call_of(const struct run_config *config, const char *
                                    struct observed *observed)
 {
     *observed = (struct observed){0};
-    return (struct compare_call){.config = config,
-                                 .positions = rope_and_roper,
-                                 .position_count = 2,
-                                 .runs = 2,
+    return (struct compare_call){.plan = {.config = config,
+                                          .arms = &rope_and_roper,
+                                          .seeds = seeds,
+                                          .seed_count = 2,
+                                          .folder = place,
+                                          .command = "rotary compare index"},
                                  .backend = &backend,
-                                 .folder = place,
-                                 .command = "rotary compare index",
                                  .progress = observe,
                                  .argument = observed,
                                  .interrupted = &observed->interrupted};
@@ -120,7 +131,9 @@ static void check_finished(const char *place)
     CHECK_INT(collection.comparison->problems, 4);
     CHECK_INT(collection.records[0].point_count, 6);
     CHECK_INT(collection.records[0].evaluation_count, 2);
-    CHECK_TEXT(json_string_value(json_object_get(collection.description, "command")), "rotary compare index");
+    const json_t *commands = json_object_get(collection.description, "commands");
+    CHECK_TEXT(json_string_value(json_object_get(json_array_get(commands, 0), "command")),
+               "rotary compare index");
     collection_free(&collection);
 
     check_about("the same comparison again");
@@ -131,7 +144,7 @@ static void check_finished(const char *place)
 
     check_about("one more seed");
     call = call_of(&config, place, &observed);
-    call.runs = 3;
+    call.plan.seed_count = 3;
     check_status(&call, ROTARY_OK, "");
     CHECK_INT(observed.found, 4);
     CHECK_INT(observed.calls, 4 + 2 * 6);
@@ -169,7 +182,7 @@ static void check_shared(const char *place)
     struct observed observed;
     check_about("RoPER without its rotation");
     struct compare_call call = call_of(&config, place, &observed);
-    call.runs = 3;
+    call.plan.seed_count = 3;
     check_status(&call, ROTARY_OK, "");
     struct collection collection = synthetic_read(place);
     const struct comparison_arm *roper = &collection.comparison->arms[1];
@@ -188,9 +201,10 @@ static void poison(const struct run_config *config, const char *run)
     struct checkpoint checkpoint;
     rotary_error error = {0};
     struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
-    CHECK_INT(decoder_create(&decoder, &backend, &config->model, limits, 1, &error), ROTARY_OK);
     struct run_config settled = *config;
     settled.train.precision = PRECISION_F32;
+    CHECK_INT(run_config_check(&settled, &error), ROTARY_OK);
+    CHECK_INT(decoder_create(&decoder, &backend, &settled.model, limits, 1, &error), ROTARY_OK);
     if (!CHECK_INT(checkpoint_open(&checkpoint, run, &settled, &error), ROTARY_OK))
         printf("    %s\n", error.message);
     struct parameters *parameters = decoder_parameters(decoder);
@@ -212,7 +226,7 @@ static void check_longer(const char *place)
     struct observed observed;
     check_about("a comparison of 6 steps");
     struct compare_call call = call_of(&config, place, &observed);
-    call.runs = 4;
+    call.plan.seed_count = 4;
     check_status(&call, ROTARY_OK, "");
     struct run_config poisoned = config;
     poisoned.model.position = POSITION_ROPER;
@@ -222,10 +236,9 @@ static void check_longer(const char *place)
     check_about("resumed with 9 steps");
     config.train.steps = 9;
     config.train.log_every = 2;
-    config.train.evaluate_every = 0;
     config.train.checkpoint_every = 4;
     call = call_of(&config, place, &observed);
-    call.runs = 4;
+    call.plan.seed_count = 4;
     observed.stop_run = 1;
     observed.stop_step = 8;
     check_status(&call, ROTARY_INTERRUPTED, "interrupted in run 1 of 8");
@@ -235,13 +248,13 @@ static void check_longer(const char *place)
     collection_free(&collection);
 
     call = call_of(&config, place, &observed);
-    call.runs = 4;
+    call.plan.seed_count = 4;
     check_status(&call, ROTARY_OK, "");
     CHECK_INT(observed.found, 1);
     CHECK_INT(observed.diverged, 7);
     CHECK_TEXT(observed.order, "rope-5 roper-5 rope-6 roper-6 rope-7 roper-7 rope-8 roper-8 ");
     call = call_of(&config, place, &observed);
-    call.runs = 4;
+    call.plan.seed_count = 4;
     check_status(&call, ROTARY_OK, "");
     CHECK_INT(observed.found, 8);
     CHECK_INT(observed.calls, 8);
@@ -283,19 +296,16 @@ static void check_refused(const char *finished)
     config.train.learning_rate *= 2;
     check_status(&call, ROTARY_INVALID_ARGUMENT, "learning_rate");
     config = small_config();
-    config.train.seed = 6;
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "seed");
+    config.train.evaluate_every = 2;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "evaluate_every is 3 in ");
     config = small_config();
-    call.positions = (const int[]){POSITION_ROPE, POSITION_ROPE};
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "rope is given twice");
-    call.positions = (const int[]){POSITION_ROPE, POSITIONS};
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "does not exist");
-    call.positions = rope_and_roper;
-    call.runs = 0;
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "runs is 0");
-    call.runs = 2;
-    call.position_count = 0;
-    check_status(&call, ROTARY_INVALID_ARGUMENT, "no position encoding");
+    call.plan.seed_count = 0;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "there are no seeds");
+    call.plan.seed_count = 2;
+    struct arms norms = arms_of("norm", "layer_norm,rms_norm", NULL, NULL);
+    call.plan.arms = &norms;
+    check_status(&call, ROTARY_INVALID_ARGUMENT, "compares values of position: wanted the same keys");
+    arms_free(&norms);
 
     check_about("while another process compares there");
     config.train.steps = 9;
@@ -306,7 +316,7 @@ static void check_refused(const char *finished)
     check_status(&call, ROTARY_IO_ERROR, "another process is training in");
     folder_unlock(lock);
     config = small_config();
-    call.runs = 3;
+    call.plan.seed_count = 3;
     check_status(&call, ROTARY_OK, ""); /* the call that was refused wrote no compare.json of 9 steps */
     CHECK_INT(observed.found, 6);
 
@@ -317,21 +327,21 @@ static void check_refused(const char *finished)
     check_status(&call, ROTARY_INVALID_ARGUMENT, "value_fraction");
     CHECK(!file_exists(place));
     config = small_config();
-    config.train.seed = 9007199254740991; /* the last allowed: the second run has none */
+    call.plan.seeds = (const int64_t[]){9007199254740991, 9007199254740992}; /* the second is one too many */
     check_status(&call, ROTARY_INVALID_ARGUMENT,
                  "\"seed\" is 9007199254740992, wanted a whole number from 0 to 9007199254740991");
     CHECK(!file_exists(place));
-    config = small_config();
+    call.plan.seeds = seeds;
     config.train.batch_size = 1 << 20;
     check_status(&call, ROTARY_OUT_OF_MEMORY, "rope-5: ");
     config = small_config();
 
     call = call_of(&config, synthetic_path(finished, "rope-5"), &observed);
     check_status(&call, ROTARY_INVALID_ARGUMENT, "holds a single run");
-    call.folder = synthetic_path(finished, "rope-5/config.json"); /* a file */
+    call.plan.folder = synthetic_path(finished, "rope-5/config.json"); /* a file */
     check_status(&call, ROTARY_IO_ERROR, "config.json");
-    call.folder = scratch_path("other");
-    synthetic_write(call.folder, "compare.json", "{\"format\":1}");
+    call.plan.folder = scratch_path("other");
+    synthetic_write(call.plan.folder, "compare.json", "{\"format\":1}");
     check_status(&call, ROTARY_BAD_FILE, "has format 1, of another version");
     CHECK_INT(observed.calls, 0);
 }
@@ -341,12 +351,14 @@ int main(void)
     rotary_error error = {0};
     if (!CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK))
         return check_report();
+    rope_and_roper = arms_of("position", "rope,roper", NULL, NULL);
     const char *finished = scratch_path("finished");
     check_finished(finished);
     check_interrupted(finished, scratch_path("interrupted"));
     check_shared(scratch_path("shared"));
     check_longer(scratch_path("longer"));
     check_refused(finished);
+    arms_free(&rope_and_roper);
     backend_destroy(&backend);
     return check_report();
 }

@@ -146,7 +146,7 @@ static void check_comparison(const char *folder)
 {
     check_about("three runs of two arms");
     synthetic_comparison(folder, &synthetic_quick, 3, 2, names, (double[]){450, 300});
-    CHECK(collection_is_comparison(folder));
+    CHECK(comparison_file_exists(folder));
     struct collection collection = synthetic_read(folder);
     CHECK_INT(collection.record_count, 6);
     CHECK_TEXT(collection.records[1].position, "roper"); /* seed by seed */
@@ -222,6 +222,9 @@ static void check_diverged(const char *folder)
     CHECK_WORDS(error.message, "line 2: \"step\" is 5, wanted no line after the one with");
 }
 
+#define HEAD "{\"format\":3,\"config\":{},\"commands\":[{\"command\":\"\"}],"
+#define ARM  "\"arms\":[{\"name\":\"a\",\"set\":{}}],"
+
 static void check_unfinished(const char *folder)
 {
     check_about("roper-2 half done, seed 3 not begun");
@@ -257,15 +260,29 @@ static void check_unfinished(const char *folder)
     synthetic_write(folder, "compare.json", "{\"format\":99}");
     CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
     CHECK(strstr(error.message, "format 99") != NULL);
-    synthetic_write(folder, "compare.json", "{\"positions\":[\"rope\"],\"runs\":2}");
-    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
-    CHECK(strstr(error.message, "compare.json has no valid \"format\": wanted 2") != NULL);
-    synthetic_write(folder, "compare.json", "{\"format\":2,\"positions\":[1],\"runs\":2}");
-    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
-    synthetic_write(folder, "compare.json",
-                    "{\"format\":2,\"positions\":[\"rope\"],\"runs\":2,\"command\":\"\","
-                    "\"config\":{\"seed\":9223372036854775807}}");
-    CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
+    static const struct {
+        const char *text, *words;
+    } wrong[] = {
+        {"{\"arms\":[],\"seeds\":[1]}", "compare.json has no valid \"format\": wanted 3"},
+        {"{\"format\":2,\"positions\":[\"rope\"],\"runs\":2}", "has format 2, of another version"},
+        {"{\"format\":3,\"arms\":[],\"seeds\":[1]}", "\"config\": wanted an object"},
+        {"{\"format\":3,\"config\":{},\"commands\":[{}]}", "\"commands\": wanted a list of objects"},
+        {HEAD "\"arms\":[]}", "\"arms\": wanted a list of 1 to 100 arms"},
+        {HEAD "\"arms\":[{\"name\":\"a/b\",\"set\":{}}]}", "a name without /"},
+        {HEAD "\"arms\":[{\"name\":\"..\",\"set\":{}}]}", "a name without /"},
+        {HEAD "\"arms\":[{\"name\":\"a\",\"set\":3}]}", "an object \"set\""},
+        {HEAD "\"arms\":[{\"name\":\"a\",\"set\":{}},{\"name\":\"a\",\"set\":{}}]}", "names that differ"},
+        {HEAD ARM "\"seeds\":[]}", "\"seeds\": wanted"},
+        {HEAD ARM "\"seeds\":[1,2,1]}", "each once"},
+        {HEAD ARM "\"seeds\":[1.5]}", "\"seeds\": wanted a list of whole numbers"},
+        {HEAD ARM "\"seeds\":[-1]}", "\"seeds\": wanted"},
+        {HEAD ARM "\"seeds\":[1]}", "\"varied\": wanted a list of keys"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        synthetic_write(folder, "compare.json", wrong[i].text);
+        CHECK_INT(collection_read(&collection, &folder, 1, &error), ROTARY_BAD_FILE);
+        CHECK_WORDS(error.message, wrong[i].words);
+    }
 }
 
 static void check_plain_runs(const char *folder)

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/comparison_design.h"
+
+#include "base/fail.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SEEDS = 1000, RUNS_QUICK = 5, RUNS_OTHER = 10 };
+static const int64_t max_seed = ((int64_t)1 << 53) - 1; /* as the configuration has it */
+
+#define MEMBER(member) offsetof(struct design_options, member)
+const struct setting design_options[DESIGN_ROWS] = {
+    {"--positions", SETTING_TEXT, MEMBER(positions), .metavar = "A,B,...",
+     .help = "position encodings, the first being the baseline: {positions} (default: rope,roper; with "
+             "--vary, the configuration's)"},
+    {"--vary", SETTING_LIST, MEMBER(vary), .metavar = "KEY=A,B,...",
+     .help = "values of any key of the configuration, the first being the baseline; given again, every "
+             "combination is trained"},
+    {"--runs", SETTING_INTEGER, MEMBER(runs), .metavar = "N", .min = 1, .max = MAX_SEEDS,
+     .help = "seeds of each arm, from --seed on (default: 5 for the preset quick, 10 for others)"},
+    {"--seeds", SETTING_TEXT, MEMBER(seeds), .metavar = "A,B,...",
+     .help = "the seeds themselves, instead of --runs: \"1,5,9\" or \"101-105\""},
+    {"--problems", SETTING_INTEGER, MEMBER(problems), .metavar = "N", .min = 1, .max = 1 << 20,
+     .help = "problems of an evaluation; more make exact match less noisy (default: the preset's)"},
+};
+
+/* ---- arms ---- */
+
+/* Refuses --set of a key whose values are compared. */
+static rotary_status check_assignments(const struct arms *arms, const struct option_list *assignments,
+                                       rotary_error *error)
+{
+    for (int i = 0; i < assignments->count; i++) {
+        const char *text = assignments->items[i], *equals = strchr(text, '=');
+        const char *key;
+        json_t *value;
+        json_object_foreach (arms->items[0].set, key, value) {
+            if (!equals || strlen(key) != (size_t)(equals - text) || strncmp(key, text, strlen(key)) != 0)
+                continue;
+            bool position = strcmp(key, "position") == 0;
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "--set sets \"%s\", which the comparison varies; wanted --%s%.80s", key,
+                               position ? "positions " : "vary ", position ? equals + 1 : text);
+        }
+    }
+    return ROTARY_OK;
+}
+
+static rotary_status vary(struct arms *arms, const char *text, rotary_error *error)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--vary is \"%.80s\", wanted key=value,value,...",
+                           text);
+    char *key = strndup(text, (size_t)(equals - text));
+    if (!key)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "--vary: no memory");
+    rotary_status status =
+        arms_vary(arms, &(struct arm_axis){.option = "--vary", .key = key, .values = equals + 1}, error);
+    free(key);
+    return status;
+}
+
+static rotary_status make_arms(struct comparison_design *design, const struct design_options *options,
+                               rotary_error *error)
+{
+    const char *positions = options->positions    ? options->positions
+                            : options->vary.count ? NULL
+                                                  : "rope,roper";
+    design->keep_arms = !options->positions && !options->vary.count;
+    rotary_status status = arms_create(&design->arms, error);
+    if (status == ROTARY_OK && positions)
+        status = arms_vary(
+            &design->arms,
+            &(struct arm_axis){.option = "--positions", .key = "position", .values = positions}, error);
+    for (int i = 0; status == ROTARY_OK && i < options->vary.count; i++)
+        status = vary(&design->arms, options->vary.items[i], error);
+    return status;
+}
+
+/* ---- seeds ---- */
+
+static rotary_status fail_seeds(const char *text, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "--seeds is \"%.80s\", wanted whole numbers, each once, such as 1,5,9 or 101-105, at "
+                       "most %d",
+                       text, (int)MAX_SEEDS);
+}
+
+static rotary_status add_seed(struct comparison_design *design, int64_t seed, const char *text,
+                              rotary_error *error)
+{
+    for (int i = 0; i < design->seed_count; i++)
+        if (design->seeds[i] == seed)
+            return fail_seeds(text, error);
+    if (design->seed_count == MAX_SEEDS)
+        return fail_seeds(text, error);
+    design->seeds[design->seed_count++] = seed;
+    return ROTARY_OK;
+}
+
+/* A whole number; *rest is what follows it. */
+static bool read_seed(const char *text, int64_t *seed, const char **rest)
+{
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    char *end;
+    errno = 0;
+    *seed = strtoll(text, &end, 10);
+    *rest = end;
+    return errno == 0 && *seed <= max_seed;
+}
+
+static rotary_status read_seeds(struct comparison_design *design, const char *text, rotary_error *error)
+{
+    for (const char *next = text;; next++) {
+        int64_t first, last;
+        if (!read_seed(next, &first, &next))
+            return fail_seeds(text, error);
+        last = first;
+        if (*next == '-' && !read_seed(next + 1, &last, &next))
+            return fail_seeds(text, error);
+        if (last < first || (*next && *next != ','))
+            return fail_seeds(text, error);
+        for (int64_t seed = first; seed <= last; seed++) {
+            rotary_status status = add_seed(design, seed, text, error);
+            if (status != ROTARY_OK)
+                return status;
+        }
+        if (*next == 0)
+            return ROTARY_OK;
+    }
+}
+
+static rotary_status make_seeds(struct comparison_design *design, const struct design_options *options,
+                                const struct plan_request *request, rotary_error *error)
+{
+    bool seed_given = request->common->seed.given;
+    if (options->seeds && (options->runs.given || seed_given))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--seeds and %s are given: wanted --seeds alone, or --runs and --seed",
+                           options->runs.given ? "--runs" : "--seed");
+    design->keep_seeds = !options->seeds && !options->runs.given && !seed_given;
+    design->seeds = calloc(MAX_SEEDS, sizeof *design->seeds);
+    if (!design->seeds)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
+    if (options->seeds)
+        return read_seeds(design, options->seeds, error);
+    int runs = strcmp(request->preset, "quick") == 0 ? RUNS_QUICK : RUNS_OTHER;
+    if (options->runs.given)
+        runs = (int)options->runs.value;
+    for (int i = 0; i < runs; i++)
+        design->seeds[design->seed_count++] = design->config.train.seed + i;
+    return ROTARY_OK;
+}
+
+/* ---- the design ---- */
+
+static rotary_status check_design(const struct comparison_design *design, rotary_error *error)
+{
+    int64_t largest = 0;
+    for (int i = 0; i < design->seed_count; i++)
+        largest = design->seeds[i] > largest ? design->seeds[i] : largest;
+    struct run_config *configs;
+    rotary_status status = arms_configs(&design->arms, &design->config, largest, &configs, error);
+    if (status == ROTARY_OK)
+        free(configs);
+    return status;
+}
+
+rotary_status design_create(struct comparison_design *design, const struct design_options *options,
+                            const struct plan_request *request, rotary_error *error)
+{
+    *design = (struct comparison_design){0};
+    rotary_status status = plan_draft(request, &design->config, error);
+    if (status == ROTARY_OK && options->problems.given)
+        design->config.task.problems = options->problems.value;
+    if (status == ROTARY_OK)
+        status = make_arms(design, options, error);
+    if (status == ROTARY_OK)
+        status = check_assignments(&design->arms, request->assignments, error);
+    if (status == ROTARY_OK)
+        status = make_seeds(design, options, request, error);
+    if (status == ROTARY_OK)
+        status = check_design(design, error);
+    if (status != ROTARY_OK)
+        design_free(design);
+    return status;
+}
+
+void design_free(struct comparison_design *design)
+{
+    arms_free(&design->arms);
+    free(design->seeds);
+    *design = (struct comparison_design){0};
+}

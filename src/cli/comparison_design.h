@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What `rotary compare` compares, from its options: arms, seeds, and the configuration that they share.
+ */
+#ifndef ROTARY_CLI_COMPARISON_DESIGN_H
+#define ROTARY_CLI_COMPARISON_DESIGN_H
+
+#include "cli/run_plan.h"
+#include "study/arms.h"
+
+struct design_options {
+    const char *positions, *seeds;
+    struct option_list vary;
+    struct option_integer runs, problems;
+};
+
+enum { DESIGN_ROWS = 5 };
+extern const struct setting design_options[DESIGN_ROWS]; /* of a command, over struct design_options */
+
+struct comparison_design {
+    struct run_config config; /* not checked: what arms leave open still follows from them */
+    struct arms arms;
+    int64_t *seeds;
+    int seed_count;
+    bool keep_arms, keep_seeds; /* no option names arms, or seeds: a folder's own are meant, if it has some */
+};
+
+/* request: of the configuration, without a position. Every arm is checked, with the last seed. */
+ROTARY_CHECKED rotary_status design_create(struct comparison_design *design,
+                                           const struct design_options *options,
+                                           const struct plan_request *request, rotary_error *error);
+void design_free(struct comparison_design *design);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/alike.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The sentence that grows with each difference. */
+struct differences {
+    char *text;
+    size_t bytes;
+    FILE *stream;
+    int count;
+};
+
+enum { MAX_DIFFERENCES = 8 }; /* that are worth reading */
+
+static bool may_differ(const char *key)
+{
+    static const char *const keys[] = {"format", "seed", "log_every", "checkpoint_every"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static rotary_status begin(struct differences *differences, rotary_error *error)
+{
+    *differences = (struct differences){0};
+    differences->stream = open_memstream(&differences->text, &differences->bytes);
+    return differences->stream ? ROTARY_OK
+                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to compare runs");
+}
+
+/* *text: what was found. */
+static rotary_status end(struct differences *differences, char **text, rotary_error *error)
+{
+    if (differences->count > MAX_DIFFERENCES)
+        fprintf(differences->stream, ", and %d more", differences->count - MAX_DIFFERENCES);
+    bool failed = ferror(differences->stream) != 0;
+    if (fclose(differences->stream) != 0 || failed) {
+        free(differences->text);
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to compare runs");
+    }
+    *text = differences->count ? differences->text : NULL;
+    if (!*text)
+        free(differences->text);
+    return ROTARY_OK;
+}
+
+static void write_value(FILE *stream, const json_t *value, const char *where)
+{
+    char *text = value ? file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    fprintf(stream, "%.80s in %s", text ? text : "missing", where);
+    free(text);
+}
+
+static void add(struct differences *differences, const char *key, const json_t *value, const char *where,
+                const json_t *other, const char *other_where)
+{
+    if (differences->count++ >= MAX_DIFFERENCES)
+        return;
+    FILE *stream = differences->stream;
+    fprintf(stream, "%s%s (", differences->count == 1 ? "the runs differ in " : ", in ", key);
+    write_value(stream, value, where);
+    fputs(", ", stream);
+    write_value(stream, other, other_where);
+    fputc(')', stream);
+}
+
+/* ---- plain runs ---- */
+
+static bool has_text(const json_t *list, const char *text)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (strcmp(json_string_value(json_array_get(list, i)), text) == 0)
+            return true;
+    return false;
+}
+
+/* Adds the first run that differs in the key from the first of all. */
+static void compare_key(struct differences *differences, const struct record *records, int count,
+                        const char *key)
+{
+    const json_t *first = json_object_get(records[0].config, key);
+    for (int i = 1; i < count; i++) {
+        const json_t *value = json_object_get(records[i].config, key);
+        if ((first || value) && !json_equal(first, value)) {
+            add(differences, key, first, records[0].folder, value, records[i].folder);
+            return;
+        }
+    }
+}
+
+rotary_status alike_runs(char **text, const struct record *records, int count, const json_t *keys,
+                         rotary_error *error)
+{
+    struct differences differences;
+    rotary_status status = begin(&differences, error);
+    if (status != ROTARY_OK)
+        return status;
+    json_t *all = json_object(); /* every key that a run has */
+    for (int i = 0; i < count; i++)
+        json_object_update(all, records[i].config);
+    const char *key;
+    json_t *value;
+    json_object_foreach (all, key, value)
+        if (!may_differ(key) && !has_text(keys, key))
+            compare_key(&differences, records, count, key);
+    json_decref(all);
+    return end(&differences, text, error);
+}
+
+/* ---- the runs of a comparison ---- */
+
+static bool is_auto(const json_t *value)
+{
+    return json_is_string(value) && strcmp(json_string_value(value), "auto") == 0;
+}
+
+static void compare_run(struct differences *differences, const struct record *run, json_t *wanted,
+                        const struct record *first)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach (wanted, key, value) {
+        const json_t *got = json_object_get(run->config, key);
+        const char *where = "compare.json";
+        if (strcmp(key, "precision") == 0 && is_auto(value)) {
+            value = json_object_get(first->config, key);
+            where = first->folder;
+        }
+        bool unfinished = strcmp(key, "steps") == 0 && json_integer_value(got) <= json_integer_value(value);
+        if (got && value && !may_differ(key) && !unfinished && !json_equal(value, got))
+            add(differences, key, value, where, got, run->folder);
+    }
+}
+
+rotary_status alike_comparison(char **text, const struct comparison_file *file, const struct record *records,
+                               const int *arms, int count, rotary_error *error)
+{
+    struct differences differences;
+    rotary_status status = begin(&differences, error);
+    for (int i = 0; status == ROTARY_OK && i < count; i++) {
+        json_t *wanted = comparison_file_config(file, arms[i]);
+        if (!wanted)
+            status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to compare runs");
+        else
+            compare_run(&differences, &records[i], wanted, &records[0]);
+        json_decref(wanted);
+    }
+    if (status == ROTARY_OK)
+        return end(&differences, text, error);
+    if (differences.stream) {
+        fclose(differences.stream);
+        free(differences.text);
+    }
+    return status;
+}

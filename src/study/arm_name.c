@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/arm_name.h"
+
+#include "file/file.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool append(char name[ARM_NAME_BYTES], const char *text)
+{
+    size_t length = strlen(name);
+    for (; *text; text++) {
+        if (*text == '"')
+            continue;
+        if (length + 1 >= ARM_NAME_BYTES)
+            return false;
+        name[length++] = isalnum((unsigned char)*text) || strchr("._+-=,:{}[]", *text) ? *text : '_';
+        name[length] = 0;
+    }
+    return true;
+}
+
+bool arm_name_add(char name[ARM_NAME_BYTES], const char *key, const json_t *value)
+{
+    if (name[0] && !append(name, ","))
+        return false;
+    if (strcmp(key, "position") != 0 && (!append(name, key) || !append(name, "=")))
+        return false;
+    if (json_is_string(value))
+        return append(name, json_string_value(value));
+    char *text = file_json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    bool added = text && append(name, text);
+    free(text);
+    return added;
+}

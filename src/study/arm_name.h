@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of arms, from the keys that are compared and their values.
+ */
+#ifndef ROTARY_STUDY_ARM_NAME_H
+#define ROTARY_STUDY_ARM_NAME_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum { ARM_NAME_BYTES = 128 };
+
+/* Adds a key to a name: "roper" for a position encoding, "value_fraction=0.5" for another key, with a comma
+ * before it if it is not the first. A name is a folder's too: quotes are left out, and what is no letter,
+ * digit or one of "._+-=,:{}[]" becomes "_". False if it would have ARM_NAME_BYTES or more, or no memory. */
+bool arm_name_add(char name[ARM_NAME_BYTES], const char *key, const json_t *value);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A flat list of runs to train, each in its own folder below one folder.
+ */
+#ifndef ROTARY_STUDY_RUN_LIST_H
+#define ROTARY_STUDY_RUN_LIST_H
+
+#include "study/arms.h"
+#include "train/train.h"
+
+enum { RUN_NAME_BYTES = ARM_NAME_BYTES + 24 };
+
+struct listed_run {
+    const char *arm;                 /* its name; borrowed from the arms */
+    const struct run_config *config; /* the arm's, checked; borrowed. The seed is the run's own: */
+    int64_t seed;
+    char name[RUN_NAME_BYTES]; /* of its folder: "roper-3" */
+};
+
+struct run_list {
+    const char *folder; /* that has the runs' folders; borrowed */
+    struct listed_run *runs;
+    int count;
+};
+
+/* Every arm with every seed, seed by seed (rope-1, roper-1, rope-2, ...), so that a list that was not
+ * finished has pairs. configs: of each arm, as arms_configs makes them; `arms` and they live as long as the
+ * list. */
+ROTARY_CHECKED rotary_status run_list_create(struct run_list *list, const char *folder,
+                                             const struct arms *arms, const struct run_config *configs,
+                                             const int64_t *seeds, int seed_count, rotary_error *error);
+void run_list_free(struct run_list *list);
+
+/* Checks that the runs that are there already, trained by whichever command, are those of the list: they may
+ * differ in log_every and checkpoint_every alone, and have fewer steps unless the schedule depends on their
+ * number. Else ROTARY_INVALID_ARGUMENT; the message has the run, the key and both values. */
+ROTARY_CHECKED rotary_status run_list_check(const struct run_list *list, const struct backend *backend,
+                                            rotary_error *error);
+
+struct run_progress {
+    int run, runs;   /* this run, counted from 1; number of runs */
+    const char *arm; /* its arm's name */
+    int64_t seed;
+    const struct train_progress *train; /* NULL: the run was already finished, or diverged */
+    int64_t diverged;                   /* the step at which it diverged; 0: it did not */
+};
+
+struct run_list_call {
+    const struct run_list *list;
+    int before, total; /* runs of other lists, for progress: those before this one, and all */
+    const struct backend *backend;
+    /* Called after every step of every run, from the calling thread. May be NULL. */
+    void (*progress)(void *argument, const struct run_progress *progress);
+    void *argument;
+    const atomic_bool *interrupted; /* as in train_call. May be NULL */
+};
+
+/* Trains the runs that are not finished, in their order. A run that diverges is finished, and the next one
+ * begins. Other failures end it; the message has the run's name. */
+ROTARY_CHECKED rotary_status run_list_train(const struct run_list_call *call, rotary_error *error);
+
+#endif
