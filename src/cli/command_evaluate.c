@@ -79,6 +79,22 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
     return status == ROTARY_OK ? print_result(invocation, model, how.seed, evaluation, error) : status;
 }
 
+/* Options about problems need a task that has some. */
+static rotary_status check_options(const struct invocation *invocation, const struct task *task,
+                                   rotary_error *error)
+{
+    const struct evaluate_options *options = invocation->options;
+    const char *name = options->problems.given      ? "--problems"
+                       : options->show.given        ? "--show"
+                       : options->temperature.given ? "--temperature"
+                                                    : NULL;
+    if (!name || task_has_problems(task))
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "%s: task %s has no problems, only a validation loss: leave it out", name,
+                       task_names[task_configuration(task)->task]);
+}
+
 static enum exit_status run(const struct invocation *invocation)
 {
     const struct evaluate_options *options = invocation->options;
@@ -89,6 +105,10 @@ static enum exit_status run(const struct invocation *invocation)
                   &invocation->common, &model, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
+    if (check_options(invocation, model.task, &error) != ROTARY_OK) {
+        plan_unload(&model);
+        return command_refuse(invocation, &error);
+    }
     struct evaluation evaluation = {.sample_count = options->show.value};
     evaluation.samples = calloc((size_t)options->show.value + 1, sizeof *evaluation.samples);
     if (evaluation.samples)

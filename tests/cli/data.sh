@@ -55,6 +55,14 @@ has evaluation.problems 300
 has seed 3
 has data_seed 5
 
+# shellcheck disable=SC2086
+does 0 train prefix $tiny_prefix --set prefix_substring=8 --steps 1 --out prefix
+does 0 evaluate prefix
+for option in "--problems 5" "--show 1" "--temperature 1"; do
+    # shellcheck disable=SC2086
+    refuses 2 "${option% *}: task prefix has no problems" evaluate prefix $option
+done
+
 # Label smoothing changes the gradient; a loss that is logged leaves it out.
 # shellcheck disable=SC2086
 {
@@ -101,7 +109,7 @@ has data_seed 5
     does 0 data addition --set sequence_length=320 --split problems --rows 3 --json
     has shape.0 2
     # as JSON,
-    does 0 data prefix $tiny --step 2 --rows 1 --json
+    does 0 data prefix $tiny_prefix --step 2 --rows 1 --json
     has shape '[3,1,64]'
     has step 2
     has arrays '["tokens","targets","mask"]'
@@ -113,7 +121,7 @@ has data_seed 5
     does 0 data index $tiny --output batch.npy --json
     has output '"batch.npy"'
     refuses 2 "3 rows of a training step: wanted at most 2" data index $tiny --rows 3
-    refuses 2 "task prefix has no problems" data prefix $tiny --split problems
+    refuses 2 "task prefix has no problems" data prefix $tiny_prefix --split problems
     refuses 2 "--step with --split validation" data index --split validation --step 3
     refuses 2 '--step is "0"' data index --step 0
     refuses 2 "the configuration has task index, wanted prefix" data prefix --run whole

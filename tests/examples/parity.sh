@@ -18,7 +18,7 @@ repeats() {
     shift
     settings=
     for setting in hidden_size=32 num_attention_heads=4 num_hidden_layers=2 sequence_length=96 batch_size=4 warmup_steps=5 \
-        validation_sequences=1 problems=1 "$@"; do
+        validation_sequences=1 "$@"; do
         settings="$settings --set $setting"
     done
     # shellcheck disable=SC2086 # a list of words
