@@ -99,18 +99,14 @@ static bool is_default(const json_t *object, const char *key)
     return same;
 }
 
-rotary_status unused_keys_check(const struct run_config *configs, int count, const char *key,
-                                rotary_error *error)
+/* ROTARY_INVALID_ARGUMENT if the key, which changes nothing in this configuration, is not its default. */
+static rotary_status refuse_unless_default(const struct run_config *config, const char *key,
+                                           rotary_error *error)
 {
-    const char *other = NULL, *wanted = NULL;
-    for (int i = 0; i < count; i++) {
-        other = find_excluding(&configs[i], key, &wanted);
-        if (!other)
-            return ROTARY_OK;
-    }
+    const char *wanted = NULL, *other = find_excluding(config, key, &wanted);
     json_t *object;
-    rotary_status status = other ? run_config_to_json(&configs[0], &object, error) : ROTARY_OK;
-    if (!other || status != ROTARY_OK)
+    rotary_status status = run_config_to_json(config, &object, error);
+    if (status != ROTARY_OK)
         return status;
     char value[VALUE_BYTES], other_value[VALUE_BYTES];
     write_value(object, key, value);
@@ -120,5 +116,18 @@ rotary_status unused_keys_check(const struct run_config *configs, int count, con
                              "%s is %s, which does nothing with %s %s: wanted %s, or no %s", key, value,
                              other, other_value, wanted, key);
     json_decref(object);
+    return status;
+}
+
+rotary_status unused_keys_check(const struct run_config *configs, int count, const char *key,
+                                rotary_error *error)
+{
+    const char *wanted;
+    for (int i = 0; i < count; i++)
+        if (!find_excluding(&configs[i], key, &wanted))
+            return ROTARY_OK;
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < count; i++)
+        status = refuse_unless_default(&configs[i], key, error);
     return status;
 }

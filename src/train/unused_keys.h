@@ -8,9 +8,9 @@
 #include "train/run.h"
 
 /* Checks that `key` changes what at least one of `configs` computes. ROTARY_INVALID_ARGUMENT, with the key
- * that excludes it, if it changes none of them and has another value than its default: so nobody compares,
- * and believes to have changed, what is the same. It is for keys that a person set; a stored configuration
- * has all keys. */
+ * that excludes it, if it changes none of them, and one of them has another value than its default: so nobody
+ * compares, and believes to have changed, what is the same. It is for keys that a person set; a stored
+ * configuration has all keys. */
 ROTARY_CHECKED rotary_status unused_keys_check(const struct run_config *configs, int count, const char *key,
                                                rotary_error *error);
 

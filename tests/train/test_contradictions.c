@@ -180,6 +180,10 @@ static void test_several(void)
     CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_OK);
     configs[1].model.position = configs[0].model.position;
     CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_INVALID_ARGUMENT);
+    configs[0].model.value_fraction = 1; /* the default; the other's is not */
+    CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_INVALID_ARGUMENT);
+    configs[1].model.value_fraction = 1;
+    CHECK_INT(unused_keys_check(configs, 2, "value_fraction", NULL), ROTARY_OK);
 }
 
 int main(void)
