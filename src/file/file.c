@@ -13,12 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIRST_CAPACITY = 64 * 1024 };
+enum { FIRST_CAPACITY = 64 * 1024, SHOWN_BYTES = 350 };
 #define PARTIAL ".partial" /* suffix of what is to replace a file */
 
 static rotary_status fail_system(rotary_error *error, const char *doing, const char *path)
 {
-    return rotary_fail(error, ROTARY_IO_ERROR, "cannot %s %s: %s", doing, path, strerror(errno));
+    /* Of the longest paths a part, so that the reason is not cut off. */
+    const char *more = strlen(path) > SHOWN_BYTES ? "..." : "";
+    return rotary_fail(error, ROTARY_IO_ERROR, "cannot %s %.*s%s: %s", doing, (int)SHOWN_BYTES, path, more,
+                       strerror(errno));
 }
 
 rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const char *name, rotary_error *error)

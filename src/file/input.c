@@ -12,10 +12,14 @@
 #include <unistd.h>
 
 enum { WRITER_MILLISECONDS = 1000 }; /* of patience with a pipe that nobody writes to */
+enum { SHOWN_BYTES = 350 };
 
 static rotary_status fail_system(const struct input *input, const char *doing, rotary_error *error)
 {
-    return rotary_fail(error, ROTARY_IO_ERROR, "cannot %s %s: %s", doing, input->path, strerror(errno));
+    /* Of the longest paths a part, so that the reason is not cut off. */
+    const char *more = strlen(input->path) > SHOWN_BYTES ? "..." : "";
+    return rotary_fail(error, ROTARY_IO_ERROR, "cannot %s %.*s%s: %s", doing, (int)SHOWN_BYTES, input->path,
+                       more, strerror(errno));
 }
 
 static rotary_status look(struct input *input, rotary_error *error)
