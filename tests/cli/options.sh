@@ -147,7 +147,7 @@ differs --prompt "generate run --prompt ?s='abc" "generate run --prompt ?s='abd"
 differs --max-new-tokens "generate run --prompt a --max-new-tokens 3" "generate run --prompt a --max-new-tokens 4"
 
 data="data index $tiny --json"
-changes "$data" "--preset paper --set sequence_length=70"
+differs --preset "data index --json --preset quick --set sequence_length=64" "data index --json --preset paper --set sequence_length=64"
 changes "$data" "--set index_letters=5"
 differs --run "data index --json --run run" "data index --json --run other"
 changes "$data" "--split validation" "--split problems"
