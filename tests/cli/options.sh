@@ -180,12 +180,26 @@ compares_otherwise "$base" "--set rope_theta=9"
 compares_otherwise "$base" "--seed 5"
 compares_otherwise "$tiny --runs 1" "--steps 2" "--steps 3"
 compares_otherwise "$tiny --steps 2" "--runs 2" "--runs 1"
+compares_otherwise "$tiny --steps 2" "--seeds 3,5" "--seeds 3,6"
+compares_otherwise "$base" "--problems 9" "--problems 7"
+compares_otherwise "$base" "--vary rope_theta=9,99" "--vary rope_theta=9,98"
+compares_otherwise "$tiny --steps 2 --runs 2 --positions none,rope,roper" "--all-pairs"
 elsewhere compare --out --threads --json # runs.sh, tests/study/test_compare.c
+
+# The last comparison, and two runs that differ in one key.
+report="report c$runs --json --out here.html"
+# shellcheck disable=SC2086
+does 0 train index $tiny --steps 2 --set rope_theta=9 --out theta
+# shellcheck disable=SC2086
+does 0 train index $tiny --steps 2 --set rope_theta=99 --out other-theta
+changes "report theta other-theta --json --out here.html" "--vary rope_theta"
+rm here.html
 does 0 report run --out here.html
 if [ ! -s here.html ] || [ -e run/report.html ]; then complain "report --out writes elsewhere"; fi
 elsewhere report --out
-changes "report run --out o.txt" "--json"
-changes "report run --out o.txt" "--csv"
+differs --all-pairs "$report" "$report --all-pairs"
+changes "report run --out here.html" "--json"
+changes "report run --out here.html" "--csv"
 
 # ---- the oracle ----
 
