@@ -83,7 +83,7 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
     if (status == ROTARY_OK)
         status = plan_check_used(request.assignments, &plan->config, 1, error);
     if (status == ROTARY_OK)
-        status = plan_say_schedule(&request, &plan->config, error);
+        status = plan_say_schedules(&request, &plan->config, 1, error);
     if (status == ROTARY_OK)
         status = plan_backend(&invocation->common, plan->config.train.precision, &plan->backend, error);
     return status;

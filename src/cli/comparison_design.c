@@ -161,15 +161,18 @@ static rotary_status make_seeds(struct comparison_design *design, const struct d
 
 /* ---- the design ---- */
 
-static rotary_status check_design(const struct comparison_design *design, rotary_error *error)
+static rotary_status check_design(const struct comparison_design *design, const struct plan_request *request,
+                                  rotary_error *error)
 {
     int64_t largest = 0;
     for (int i = 0; i < design->seed_count; i++)
         largest = design->seeds[i] > largest ? design->seeds[i] : largest;
     struct run_config *configs;
     rotary_status status = arms_configs(&design->arms, &design->config, largest, &configs, error);
-    if (status == ROTARY_OK)
-        free(configs);
+    if (status != ROTARY_OK)
+        return status;
+    status = plan_say_schedules(request, configs, design->arms.count, error);
+    free(configs);
     return status;
 }
 
@@ -187,7 +190,7 @@ rotary_status design_create(struct comparison_design *design, const struct desig
     if (status == ROTARY_OK)
         status = make_seeds(design, options, request, error);
     if (status == ROTARY_OK)
-        status = check_design(design, error);
+        status = check_design(design, request, error);
     if (status != ROTARY_OK)
         design_free(design);
     return status;

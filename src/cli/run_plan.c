@@ -148,8 +148,8 @@ rotary_status plan_config(const struct plan_request *request, struct run_config 
     return status;
 }
 
-rotary_status plan_say_schedule(const struct plan_request *request, const struct run_config *config,
-                                rotary_error *error)
+rotary_status plan_say_schedules(const struct plan_request *request, const struct run_config *configs,
+                                 int count, rotary_error *error)
 {
     static const struct option_list nothing = {0};
     struct plan_request usual = *request;
@@ -159,10 +159,14 @@ rotary_status plan_say_schedule(const struct plan_request *request, const struct
     rotary_status status = plan_draft(&usual, &preset, error);
     if (status != ROTARY_OK)
         return status;
-    const struct schedule schedule = trainer_schedule(config);
-    char remark[SCHEDULE_REMARK_BYTES];
-    if (schedule_remark(&schedule, preset.train.steps, remark))
+    char said[SCHEDULE_REMARK_BYTES] = "", remark[SCHEDULE_REMARK_BYTES];
+    for (int i = 0; i < count; i++) {
+        const struct schedule schedule = trainer_schedule(&configs[i]);
+        if (!schedule_remark(&schedule, preset.train.steps, remark) || strcmp(remark, said) == 0)
+            continue;
         fprintf(stderr, "rotary: %s\n", remark);
+        memcpy(said, remark, sizeof said);
+    }
     return ROTARY_OK;
 }
 

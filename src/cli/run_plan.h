@@ -28,10 +28,12 @@ ROTARY_CHECKED rotary_status plan_config(const struct plan_request *request, str
 /* The same without the check that the settings fit together. */
 ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, struct run_config *config,
                                         rotary_error *error);
-/* Says on stderr what a number of steps other than the preset's makes of the learning rate of `config`, if
- * that is not what one would expect (schedule_remark). */
-ROTARY_CHECKED rotary_status plan_say_schedule(const struct plan_request *request,
-                                               const struct run_config *config, rotary_error *error);
+/* Says on stderr what a number of steps other than the preset's makes of the learning rates of `count`
+ * checked configurations, if that is not what one would expect (schedule_remark); what several have in common
+ * once. */
+ROTARY_CHECKED rotary_status plan_say_schedules(const struct plan_request *request,
+                                                const struct run_config *configs, int count,
+                                                rotary_error *error);
 /* Refuses a --set that changes none of the `count` configurations that are made of it. */
 ROTARY_CHECKED rotary_status plan_check_used(const struct option_list *assignments,
                                              const struct run_config *configs, int count,

@@ -34,6 +34,11 @@
     does 0 train index $tiny --set schedule=linear --steps 2 --out linear
     grep -q '^rotary: the linear schedule is shortened: it ends at step 2 instead of step 600$' err ||
         complain "a schedule cut short is not said"
+    does 0 compare index $tiny --vary schedule=linear,cosine,constant --steps 2 --runs 1 --out varied
+    grep '^rotary: the [a-z]* schedule is shortened' err >said
+    [ "$(wc -l <said)" = 2 ] && grep -q linear said && grep -q cosine said || complain "not both schedules are said"
+    does 0 compare index $tiny --set warmup_steps=3 --steps 2 --runs 1 --out short
+    [ "$(grep -c '^rotary: the warm-up takes 3 steps' err)" = 1 ] || complain "a comparison does not say once that its warm-up is long"
 }
 # More problems than the run's configuration has begin with the same ones.
 does 0 evaluate whole --json --show 9
