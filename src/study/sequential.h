@@ -43,7 +43,8 @@ ROTARY_CHECKED rotary_status sequential_test(int *look, const struct sequential_
  * look if they are subtracted from all differences (repeated confidence intervals: Jennison and Turnbull,
  * "Interim analyses", Journal of the Royal Statistical Society B 1989). It leaves out zero if and only if the
  * test passes at this look. For differences that are symmetric about their mean all intervals of a sequence
- * contain it with a probability of at least 1 - alpha. NaN before sequential_first_look and for equal
+ * contain it with a probability of at least 1 - alpha. So the interval of a look that passed, with that
+ * `count`, remains valid if seeds are added all the same. NaN before sequential_first_look and for equal
  * differences. */
 struct sequential_interval {
     double low, high;
