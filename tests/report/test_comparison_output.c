@@ -179,6 +179,16 @@ static void check_printed(const struct comparison *comparison)
                 check_difference_line(text, made_example, arms[j], measure, i > 0);
         }
     }
+    for (int i = 0; i < 3; i++) {
+        const struct reached *reached = &comparison->arms[i].reached;
+        char wanted[64], line[256];
+        check_about("text: steps to 90%% of %s", arms[i]);
+        snprintf(wanted, sizeof wanted, isinf(reached->median) ? " > %.0f (%d of %d)" : " %.0f (%d of %d)",
+                 isinf(reached->median) ? MADE_STEPS : reached->median, reached->reached, reached->count);
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(line_of(text, MEASURE_STEPS_TO_90, arms[i]), "\n"),
+                 line_of(text, MEASURE_STEPS_TO_90, arms[i]));
+        CHECK_WORDS(line, wanted);
+    }
     check_about("the order of the text");
     const char *verdict = strstr(text, "roper better than rope by "),
                *primary = strstr(text, "\nvalidation loss"), *secondary = strstr(text, "\nexact match");
@@ -256,6 +266,8 @@ static void check_contrast_json(const json_t *object, const struct contrast *con
     CHECK_NEAR(number(of, "sign_flip_p"), difference->sign_flip_p, 0);
     CHECK_NEAR(number(of, "sign_flip_min_p"), 0.125, 0);
     CHECK_NEAR(number(object, "adjusted_p"), contrast->adjusted_p, 0);
+    CHECK_NEAR(number(object, "detectable_difference"), contrast->detectable, 0);
+    CHECK_NEAR(number(object, "needed_pairs"), contrast->needed_pairs, 0);
 }
 
 static void check_object(const struct comparison *comparison)
@@ -267,6 +279,10 @@ static void check_object(const struct comparison *comparison)
     CHECK_TEXT(json_string_value(json_object_get(object, "primary_measure")), "validation_loss");
     CHECK_TEXT(json_string_value(json_object_get(object, "varied")), "position");
     CHECK(json_is_null(json_object_get(object, "unlike")));
+    CHECK_NEAR(number(object, "problems"), 128, 0);
+    CHECK_NEAR(number(object, "steps"), MADE_STEPS, 0);
+    CHECK_NEAR(number(object, "unfinished"), 1, 0);
+    CHECK_NEAR(number(object, "seen_before"), 0, 0);
     CHECK_INT((int64_t)json_array_size(json_object_get(object, "arms")), 3);
     static const char *const words[] = {"better", "worse"};
     for (int i = 0; i < comparison->measure_count; i++) {
@@ -291,6 +307,10 @@ static void check_object(const struct comparison *comparison)
     CHECK_INT(json_integer_value(json_object_get(diverged, "step")), 310);
     CHECK(json_is_null(json_object_get(json_object_get(times, "reached"), "median")));
     CHECK_INT(json_integer_value(json_object_get(json_object_get(times, "reached"), "runs")), 6);
+    CHECK_INT(json_integer_value(json_object_get(json_object_get(times, "reached"), "reached")), 0);
+    const json_t *contrast = json_array_get(json_object_get(object, "contrasts"), 0);
+    CHECK_NEAR(number(json_object_get(json_object_get(contrast, "measures"), "steps_to_90"), "censored"), 3,
+               0);
     json_decref(object);
 }
 

@@ -338,6 +338,18 @@ static void check_labels(const struct figure *figure, const struct collection *c
     CHECK_INT(labels, collection->comparison->arm_count);
 }
 
+/* An axis has a name that begins so. */
+static void check_axis_name(const struct figure *figure, const char *wanted)
+{
+    const char *at = figure->begin;
+    struct element name;
+    bool found = false;
+    while (figure_next(figure, &at, "text", "name", &name))
+        found = found || strncmp(name.text, wanted, strlen(wanted)) == 0;
+    if (!CHECK(found))
+        printf("    %s\n", wanted);
+}
+
 static void check_curves(const char *page, const struct collection *collection, const char *title)
 {
     struct figure figure = figure_of(page, title);
@@ -360,6 +372,18 @@ static void check_curves(const char *page, const struct collection *collection, 
     CHECK_INT(bold, collection->comparison->arm_count);
     CHECK(strstr(figure.begin, "Thin: runs. Bold: mean.") < figure.end);
     check_labels(&figure, collection, title);
+    char name[64];
+    snprintf(name, sizeof name, "%c%s", title[0] - 'A' + 'a', title + 1);
+    check_axis_name(&figure, name);
+    check_axis_name(&figure, "steps");
+    struct element goal;
+    at = figure.begin;
+    bool has_goal = figure_next(&figure, &at, "line", "goal", &goal);
+    CHECK(has_goal == (strcmp(title, "Exact match") == 0));
+    if (has_goal) {
+        CHECK_NEAR(goal.y1, figure_y(&figure, 90), pixel);
+        CHECK_NEAR(goal.y2, goal.y1, 0);
+    }
 }
 
 /* Where the row of an arm is: its name is in its middle. */
@@ -429,6 +453,10 @@ static void check_scores(const char *page, const struct comparison *comparison)
         check_line(&figure, "median", row, arm->statistics[measure].median, arm->statistics[measure].median);
     }
     CHECK(strstr(figure.begin, "Solid line: mean. Dashed line: median.") < figure.end);
+    char name[64]; /* up to the comma: the unit may stand elsewhere */
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(measure_descriptions[measure].title, ","),
+             measure_descriptions[measure].title);
+    check_axis_name(&figure, name);
 }
 
 static void check_difference_chart(const char *page, const struct comparison *comparison)
@@ -456,6 +484,9 @@ static void check_difference_chart(const char *page, const struct comparison *co
         check_line(&figure, class, row, difference->low, difference->high);
         check_line(&figure, "mean", row, difference->mean, difference->mean);
     }
+    check_axis_name(&figure, measure == MEASURE_EXACT_MATCH   ? "difference, points of exact match"
+                             : measure == MEASURE_STEPS_TO_90 ? "difference, steps to 90%"
+                                                              : "difference, nats per token");
     /* The words above zero stand on the side that they speak of. */
     struct element words, zero;
     const char *at = figure.begin, *zero_at = figure.begin;
@@ -531,6 +562,9 @@ static void check_page(const struct made_run *runs, const char *primary, const c
     for (int i = 0; i < 2; i++)
         if (!CHECK(strstr(page, verdicts[i]) != NULL))
             printf("    %s\n", verdicts[i]);
+    CHECK_WORDS(page, "<h1>rope, roper and none</h1>|15 runs of 600 steps each, alike but for their position "
+                      "encoding and their seed.|14 of 15 runs are finished.");
+    CHECK((strstr(page, "Evaluated on 128 problems") != NULL) == comparison->has_problems);
     check_statistics(page, comparison);
     check_differences(page, comparison);
     check_pairs(page, comparison);
@@ -545,6 +579,29 @@ static void check_page(const struct made_run *runs, const char *primary, const c
     check_style(page);
     if (comparison->has_problems)
         check_samples(page, &collection);
+    free(page);
+    collection_free(&collection);
+}
+
+/* Every arm with every other: the tables and cards have them all. */
+static void check_all_pairs(void)
+{
+    struct collection collection;
+    made_collection(&collection, made_example, MADE_EXAMPLE, "validation_loss",
+                    (struct comparison_request){.all_pairs = true});
+    char *page = page_of(&collection);
+    check_differences(page, collection.comparison);
+    check_pairs(page, collection.comparison);
+    check_cards(page, collection.comparison);
+    struct figure figure = figure_of(page, "Paired differences");
+    static const char *const labels[] = {"roper", "rope", "none", "rope", "none", "roper"};
+    const char *at = figure.begin;
+    struct element label;
+    for (int i = 0; i < 6; i++) {
+        CHECK(figure_next(&figure, &at, "text", "label", &label));
+        CHECK_TEXT(label.text, labels[i]);
+    }
+    CHECK(strstr(figure.begin, "than rope") == NULL || strstr(figure.begin, "than rope") > figure.end);
     free(page);
     collection_free(&collection);
 }
@@ -582,6 +639,7 @@ int main(void)
     check_page(made_example, "steps_to_90", (const char *const[]){"roper against rope", "none against rope"});
     check_page(without_problems, "validation_loss_area",
                (const char *const[]){"roper better than rope by ", "none worse than rope by "});
+    check_all_pairs();
     check_warnings();
     return check_report();
 }
