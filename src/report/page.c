@@ -8,9 +8,19 @@
 #include <math.h>
 #include <string.h>
 
-/* "rope", "rope and roper", "none, rope and roper". */
+/* More letters do not fit a heading. */
+enum { HEADING_LETTERS = 60 };
+
+/* "rope", "rope and roper", "none, rope and roper"; "norm, value_fraction" where the names are too long. */
 static void write_names(FILE *stream, const struct comparison *comparison)
 {
+    size_t letters = 0;
+    for (int i = 0; i < comparison->arm_count; i++)
+        letters += strlen(comparison->arms[i].name);
+    if (letters > HEADING_LETTERS && comparison->arm_count > 1) {
+        html_text(stream, comparison->varied);
+        return;
+    }
     for (int i = 0; i < comparison->arm_count; i++) {
         if (i > 0)
             fputs(i == comparison->arm_count - 1 ? " and " : ", ", stream);

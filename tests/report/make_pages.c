@@ -7,26 +7,52 @@
  *     unfinished.html  a comparison that was interrupted
  *     empty.html       a comparison that has not begun
  *     single.html      one run
+ *     varied.html      values of two keys, each with every other, after an earlier look
  *     hostile.html     records full of markup and control characters
  */
 #include "report/report.h"
+#include "study/made_runs.h"
 #include "study/synthetic.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *const names[] = {"rope", "roper", "none", "learned", "sinusoidal"};
 static const double halves[] = {530, 380, 900, 700, 600};
 
-static void make(const char *output, const char *name, const char *folder)
+/* Frees the collection. */
+static void write_page(const char *output, const char *name, struct collection *collection)
 {
     rotary_error error = {0};
-    struct collection collection = synthetic_read(folder);
     check_about("%s", name);
-    if (!CHECK_INT(report_write(&collection, synthetic_path(output, name), &error), ROTARY_OK))
+    if (!CHECK_INT(report_write(collection, synthetic_path(output, name), &error), ROTARY_OK))
         printf("    %s\n", error.message);
-    collection_free(&collection);
+    collection_free(collection);
+}
+
+static void make(const char *output, const char *name, const char *folder)
+{
+    struct collection collection = synthetic_read(folder);
+    write_page(output, name, &collection);
+}
+
+static void make_varied(const char *output)
+{
+    static const char *const arms[] = {"norm=layer_norm,value_fraction=0.5",
+                                       "norm=layer_norm,value_fraction=1.0",
+                                       "norm=rms_norm,value_fraction=0.5"};
+    struct made_run runs[MADE_EXAMPLE];
+    made_example_without_problems(runs);
+    for (int i = 0; i < MADE_EXAMPLE; i++)
+        runs[i].arm = arms[strcmp(runs[i].arm, "rope") == 0 ? 0 : strcmp(runs[i].arm, "roper") == 0 ? 1 : 2];
+    const struct looks looks = {.seeds = (const int[]){3}, .count = 1};
+    struct collection collection;
+    made_collection(
+        &collection, runs, MADE_EXAMPLE, "validation_loss_area",
+        (struct comparison_request){.all_pairs = true, .varied = "norm, value_fraction", .looks = &looks});
+    write_page(output, "varied.html", &collection);
 }
 
 int main(int count, char **arguments)
@@ -62,6 +88,8 @@ int main(int count, char **arguments)
         late[i] = 12 * halves[i];
     synthetic_comparison(folder, &prefix, 10, 5, names, late);
     make(output, "many.html", folder);
+
+    make_varied(output);
 
     struct synthetic_run hostile = {
         .task = "<script>alert('task')</script>",
