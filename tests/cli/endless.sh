@@ -104,6 +104,12 @@ refuses 1 "GiB of memory; this machine has" apply --config good.json --input bad
 refuses 1 "GiB of memory; this machine has" permute --config good.json --input bad.npy --output out.npy --to half
 [ ! -e out.npy ] && [ ! -e out.safetensors ] || complain "an input that is refused has a result"
 
+# A text that takes fifty times its bytes in memory is not parsed.
+rm -rf bad.safetensors
+(printf '\000\000\000\004\000\000\000\000{"a":['; yes '[],' | tr -d '\n' | head -c 67108856; printf '[]}') >bad.safetensors
+refuses 1 "bad.safetensors: its header would have 67108864 bytes, wanted at most" apply --config good.json \
+    --input bad.safetensors --output out.npy
+
 # What is written to a pipe is read, up to the same bounds.
 rm -rf bad.json bad.npy
 mkfifo bad.json bad.npy
