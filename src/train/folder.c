@@ -36,12 +36,12 @@ rotary_status folder_refuse_output(const char *folder, const char *path, rotary_
 {
     for (int i = 0; i < NAMES; i++) {
         char name[FILE_PATH_BYTES];
+        const char *const file = name;
         rotary_status status = file_path(name, folder, names[i], error);
+        if (status == ROTARY_OK)
+            status = file_check_output(path, &file, 1, error);
         if (status != ROTARY_OK)
             return status;
-        if (file_same(name, path))
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "%s is a file of the run in %s: wanted another name", path, folder);
     }
     return ROTARY_OK;
 }

@@ -88,11 +88,14 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s holds a run already: resume it, or choose another folder", folder);
     struct run_config recorded;
+    char path[FILE_PATH_BYTES];
     status = run_read_config(folder, &recorded, error);
     if (status == ROTARY_OK)
-        status = run_config_check_same(&session->config, &recorded, folder, error);
+        status = file_path(path, folder, FOLDER_CONFIG, error);
     if (status == ROTARY_OK)
-        status = run_config_check_steps(&session->config, &recorded, folder, error);
+        status = run_config_check_same(&session->config, &recorded, path, error);
+    if (status == ROTARY_OK)
+        status = run_config_check_steps(&session->config, &recorded, path, error);
     if (status == ROTARY_OK)
         session->writes_config = plan_changed(&session->config.train, &recorded.train);
     return status;

@@ -134,7 +134,7 @@ done
     ln -s ../whole/metrics.jsonl begun/link
     ln whole/best.safetensors hard
     for output in whole/config.json ./whole/../whole/metrics.jsonl begun/link hard; do
-        refuses 2 "$output is a file of the run in whole: wanted another name" data index --run whole --output $output
+        refuses 2 "$output would replace whole/" data index --run whole --output $output
     done
     refuses 1 "absent/batch.npy" data index $tiny --output absent/batch.npy
 }
