@@ -161,8 +161,8 @@ static rotary_status make_seeds(struct comparison_design *design, const struct d
 
 /* ---- the design ---- */
 
-static rotary_status check_design(const struct comparison_design *design, const struct plan_request *request,
-                                  rotary_error *error)
+static rotary_status check_design(const struct comparison_design *design, const struct option_list *varied,
+                                  const struct plan_request *request, rotary_error *error)
 {
     int64_t largest = 0;
     for (int i = 0; i < design->seed_count; i++)
@@ -171,7 +171,11 @@ static rotary_status check_design(const struct comparison_design *design, const 
     rotary_status status = arms_configs(&design->arms, &design->config, largest, &configs, error);
     if (status != ROTARY_OK)
         return status;
-    status = plan_say_schedules(request, configs, design->arms.count, error);
+    status = plan_check_used(request->assignments, configs, design->arms.count, error);
+    if (status == ROTARY_OK)
+        status = plan_check_used(varied, configs, design->arms.count, error);
+    if (status == ROTARY_OK)
+        status = plan_say_schedules(request, configs, design->arms.count, error);
     free(configs);
     return status;
 }
@@ -190,7 +194,7 @@ rotary_status design_create(struct comparison_design *design, const struct desig
     if (status == ROTARY_OK)
         status = make_seeds(design, options, request, error);
     if (status == ROTARY_OK)
-        status = check_design(design, request, error);
+        status = check_design(design, &options->vary, request, error);
     if (status != ROTARY_OK)
         design_free(design);
     return status;

@@ -34,7 +34,7 @@ ROTARY_CHECKED rotary_status plan_draft(const struct plan_request *request, stru
 ROTARY_CHECKED rotary_status plan_say_schedules(const struct plan_request *request,
                                                 const struct run_config *configs, int count,
                                                 rotary_error *error);
-/* Refuses a --set that changes none of the `count` configurations that are made of it. */
+/* Refuses a --set, or the key of a --vary, that changes none of the `count` configurations made of it. */
 ROTARY_CHECKED rotary_status plan_check_used(const struct option_list *assignments,
                                              const struct run_config *configs, int count,
                                              rotary_error *error);

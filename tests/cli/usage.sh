@@ -66,6 +66,9 @@ refuses 2 'wanted --positions none' compare index --set position=none
 refuses 2 'value_fraction is 0.5, which does nothing with position rope' train index --set value_fraction=0.5
 refuses 2 'index_letters is 5, which does nothing with task addition' train addition --set index_letters=5
 refuses 2 'value_fraction' compare index --positions none,roper --set value_fraction=0.3
+refuses 2 'value_fraction is 0.5, which does nothing with position none' compare index --positions none,rope \
+    --set value_fraction=0.5
+refuses 2 'value_fraction is 0.5, which does nothing with position rope' compare index --vary value_fraction=1,0.5
 
 # Nothing was made of any of it.
 [ -z "$(find . -mindepth 1 -not -name out -not -name err)" ] || complain "something was left behind: $(ls)"
