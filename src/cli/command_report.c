@@ -14,7 +14,8 @@
 
 struct report_options {
     const char *out, *vary;
-    bool all_pairs, csv;
+    struct option_integer csv;
+    bool all_pairs;
 };
 
 #define MEMBER(member) offsetof(struct report_options, member)
@@ -25,14 +26,14 @@ static const struct setting report_table[] = {
      .help = "compare every arm with every other, not only with the first"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "FILE",
      .help = "where to write the page (default: report.html in the first folder)"},
-    {"--csv", SETTING_BOOLEAN, MEMBER(csv),
-     .help = "print one row per run as comma-separated values, and no table"},
+    {"--csv", SETTING_CHOICE, MEMBER(csv), .metavar = "TABLE", .choices = csv_table_names,
+     .help = "print comma-separated values instead, a row for each of: runs, arms, contrasts or pairs"},
 };
 
-static rotary_status print_csv(const struct collection *collection, rotary_error *error)
+static rotary_status print_csv(const struct collection *collection, enum csv_table table, rotary_error *error)
 {
     char *text;
-    rotary_status status = comparison_csv(collection, &text, error);
+    rotary_status status = comparison_csv(collection, table, &text, error);
     if (status != ROTARY_OK)
         return status;
     fputs(text, stdout);
@@ -46,8 +47,8 @@ static rotary_status print_result(const struct invocation *invocation, const str
     const struct report_options *options = invocation->options;
     if (invocation->common.json)
         return result_print_comparison_json(collection->comparison, NULL, page, error);
-    if (options->csv)
-        return print_csv(collection, error);
+    if (options->csv.given)
+        return print_csv(collection, (enum csv_table)options->csv.value, error);
     return result_print_comparison(collection->comparison, page, error);
 }
 
@@ -59,7 +60,7 @@ static enum exit_status run(const struct invocation *invocation)
     char in_folder[FILE_PATH_BYTES];
     const char *page = options->out ? options->out : in_folder;
     struct collection collection;
-    if (options->csv && invocation->common.json) {
+    if (options->csv.given && invocation->common.json) {
         (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "--csv and --json are both given: wanted one");
         return command_refuse(invocation, &error);
     }

@@ -2,6 +2,7 @@
 #include "report/comparison_table.h"
 
 #include "file/print.h"
+#include "report/findings.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -44,6 +45,8 @@ static const char *status_of(const struct record *record)
     return record->diverged ? "diverged" : record_finished(record) ? "finished" : "unfinished";
 }
 
+/* ---- runs ---- */
+
 /* Exact match and times are of tasks with problems alone. */
 static bool has_column(const struct comparison *comparison, int measure)
 {
@@ -84,15 +87,120 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
     fputc('\n', stream);
 }
 
-rotary_status comparison_csv(const struct collection *collection, char **text, rotary_error *error)
+static void write_runs(FILE *stream, const struct collection *collection)
+{
+    write_head(stream, collection->comparison);
+    for (int i = 0; i < collection->record_count; i++)
+        write_run(stream, collection->comparison, &collection->records[i]);
+}
+
+/* ---- arms, contrasts, pairs: of each measure ---- */
+
+/* Numbers, each after a comma. */
+static void write_numbers(FILE *stream, const double *values, int count)
+{
+    for (int i = 0; i < count; i++) {
+        fputc(',', stream);
+        write_number(stream, values[i]);
+    }
+}
+
+static void write_arms(FILE *stream, const struct comparison *comparison)
+{
+    fputs("measure,arm,runs,diverged,mean,median,standard_deviation,min,max,without_worst\n", stream);
+    for (int i = 0; i < comparison->measure_count; i++)
+        for (int j = 0; j < comparison->arm_count; j++) {
+            const struct comparison_arm *arm = &comparison->arms[j];
+            const struct statistics *of = &arm->statistics[comparison->measures[i]];
+            const double values[] = {of->mean, of->median, of->deviation,
+                                     of->min,  of->max,    of->without_worst};
+            fprintf(stream, "%s,", measure_names[comparison->measures[i]]);
+            write_field(stream, arm->name);
+            fprintf(stream, ",%d,%d", arm->run_count, arm->diverged_count);
+            write_numbers(stream, values, sizeof values / sizeof values[0]);
+            fputc('\n', stream);
+        }
+}
+
+/* "validation_loss,roper,rope". */
+static void write_subject(FILE *stream, const struct comparison *comparison, const struct contrast *contrast,
+                          enum measure measure)
+{
+    fprintf(stream, "%s,", measure_names[measure]);
+    write_field(stream, comparison->arms[contrast->arm].name);
+    fputc(',', stream);
+    write_field(stream, comparison->arms[contrast->baseline].name);
+}
+
+/* Only the primary measure has a corrected p value and a verdict. */
+static void write_contrasts(FILE *stream, const struct comparison *comparison)
+{
+    fputs("measure,arm,baseline,pairs,mean,standard_deviation,level,low,high,t_test_p,sign_flip_p,"
+          "sign_flip_min_p,adjusted_p,verdict\n",
+          stream);
+    for (int i = 0; i < comparison->measure_count; i++)
+        for (int j = 0; j < comparison->contrast_count; j++) {
+            const struct contrast *contrast = &comparison->contrasts[j];
+            const struct paired_difference *of = &contrast->difference[comparison->measures[i]];
+            const double values[] = {of->mean,
+                                     of->deviation,
+                                     of->level,
+                                     of->low,
+                                     of->high,
+                                     of->t_test_p,
+                                     of->sign_flip_p,
+                                     of->sign_flip_min_p,
+                                     i == 0 ? contrast->adjusted_p : (double)NAN};
+            write_subject(stream, comparison, contrast, comparison->measures[i]);
+            fprintf(stream, ",%d", contrast->pair_count);
+            write_numbers(stream, values, sizeof values / sizeof values[0]);
+            fprintf(stream, ",%s\n", i == 0 ? verdict_words[comparison_decide(comparison, contrast)] : "");
+        }
+}
+
+static void write_pairs(FILE *stream, const struct comparison *comparison)
+{
+    fputs("measure,arm,baseline,seed,difference,arm_value,baseline_value\n", stream);
+    for (int i = 0; i < comparison->measure_count; i++)
+        for (int j = 0; j < comparison->contrast_count; j++) {
+            const struct contrast *contrast = &comparison->contrasts[j];
+            enum measure measure = comparison->measures[i];
+            for (int k = 0; k < contrast->pair_count; k++) {
+                const struct contrast_pair *pair = &contrast->pairs[k];
+                const double values[] = {contrast->differences[measure][k],
+                                         record_measure(&comparison->records[pair->arm], measure),
+                                         record_measure(&comparison->records[pair->baseline], measure)};
+                write_subject(stream, comparison, contrast, measure);
+                fprintf(stream, ",%" PRId64, pair->seed);
+                write_numbers(stream, values, sizeof values / sizeof values[0]);
+                fputc('\n', stream);
+            }
+        }
+}
+
+const char *const csv_table_names[] = {"runs", "arms", "contrasts", "pairs", NULL};
+
+rotary_status comparison_csv(const struct collection *collection, enum csv_table table, char **text,
+                             rotary_error *error)
 {
     struct print print;
     rotary_status status = print_begin(&print, error);
     if (status != ROTARY_OK)
         return status;
-    write_head(print.stream, collection->comparison);
-    for (int i = 0; i < collection->record_count; i++)
-        write_run(print.stream, collection->comparison, &collection->records[i]);
+    switch (table) {
+    case CSV_RUNS:
+        write_runs(print.stream, collection);
+        break;
+    case CSV_ARMS:
+        write_arms(print.stream, collection->comparison);
+        break;
+    case CSV_CONTRASTS:
+        write_contrasts(print.stream, collection->comparison);
+        break;
+    case CSV_PAIRS:
+        write_pairs(print.stream, collection->comparison);
+        break;
+    }
     status = print_end(&print, error);
     *text = print.text;
     return status;

@@ -17,9 +17,13 @@ ROTARY_CHECKED rotary_status comparison_text(const struct comparison *comparison
 ROTARY_CHECKED rotary_status comparison_json(const struct comparison *comparison, json_t **object,
                                              rotary_error *error);
 
-/* A row for every run, also unfinished ones, as RFC 4180 has it; docs/experiments.md describes the columns.
- * What a run has no value for is empty. The caller frees *text. */
-ROTARY_CHECKED rotary_status comparison_csv(const struct collection *collection, char **text,
-                                            rotary_error *error);
+/* Tables of rows as RFC 4180 has them; docs/experiments.md describes their columns. What has no value is
+ * empty. Runs: one row for each, also unfinished ones. Arms, contrasts and pairs: one for each and each
+ * measure, the primary one first. */
+enum csv_table { CSV_RUNS, CSV_ARMS, CSV_CONTRASTS, CSV_PAIRS };
+extern const char *const csv_table_names[]; /* NULL-terminated */
+/* The caller frees *text. */
+ROTARY_CHECKED rotary_status comparison_csv(const struct collection *collection, enum csv_table table,
+                                            char **text, rotary_error *error);
 
 #endif

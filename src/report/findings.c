@@ -138,7 +138,8 @@ static void write_looks(FILE *stream, const struct comparison *comparison, int i
     int seen = comparison_seen_before(comparison);
     if (seen && !comparison->max_pairs) /* the sequential test allows for looks */
         fprintf(stream,
-                "the results of %d seed%s had been seen when more were added: adding seeds until a difference shows "
+                "the results of %d seed%s had been seen when more were added: adding seeds until a "
+                "difference shows "
                 "finds one too often, and the intervals do not allow for it",
                 seen, seen == 1 ? "" : "s");
 }

@@ -132,6 +132,20 @@ has folder '"both"'
 grep -q 'finished before' err || complain "a finished run is not found finished"
 fingerprint both | grep -v -e report.html -e compare.json | cmp -s - kept || complain "a finished comparison is changed"
 refuses 1 "hidden_size" $compare --set hidden_size=32
+# The report says what the comparison said, also as one object and as rows.
+# shellcheck disable=SC2086
+does 0 $compare
+cp out said
+does 0 report both
+cmp -s out said || complain "report and compare say different things"
+does 0 report both --json
+has report '"both/report.html"'
+has primary_measure '"exact_match"'
+does 0 report both --csv runs
+[ "$(wc -l <out)" = 7 ] || complain "wanted a head and six runs"
+does 0 report both --csv pairs --all-pairs
+[ "$(wc -l <out)" = 19 ] || complain "wanted a head and two pairs of three contrasts by three measures"
+refuses 2 "--csv and --json are both given" report both --csv runs --json
 # What only a rotation could not do is no matter where none is named.
 # shellcheck disable=SC2086
 does 0 compare index $tiny --set head_dim=9 --positions none,learned --runs 1 --steps 1 --out odd

@@ -320,7 +320,7 @@ static void check_rows(const struct collection *collection)
 {
     char *text, *rest;
     rotary_error error;
-    CHECK_INT(comparison_csv(collection, &text, &error), ROTARY_OK);
+    CHECK_INT(comparison_csv(collection, CSV_RUNS, &text, &error), ROTARY_OK);
     check_about("CSV");
     const char *line = strtok_r(text, "\n", &rest);
     CHECK_TEXT(line,
@@ -364,13 +364,109 @@ static void check_rows(const struct collection *collection)
     const struct made_run named[] = {{"norm=\"rms\",bias=0", 7, 1, 0, 0, 0, 0}};
     struct collection other;
     made_collection(&other, named, 1, NULL, (struct comparison_request){0});
-    CHECK_INT(comparison_csv(&other, &text, &error), ROTARY_OK);
+    CHECK_INT(comparison_csv(&other, CSV_RUNS, &text, &error), ROTARY_OK);
     CHECK_WORDS(
         text,
         "arm,seed,status,step,validation_loss,validation_loss_area,folder\n|\"norm=\"\"rms\"\",bias=0\",7,"
         "finished,600,1,|,\"made/norm=\"\"rms\"\",bias=0-7\"\n");
     free(text);
     collection_free(&other);
+}
+
+/* The next row: its texts are as wanted, and its numbers follow. */
+static void check_row(char **rest, const char *wanted, const double *numbers, int count)
+{
+    const char *line = strtok_r(NULL, "\n", rest);
+    check_about("CSV: %s", wanted);
+    if (!CHECK(line != NULL) || !CHECK(strncmp(line, wanted, strlen(wanted)) == 0))
+        return;
+    line += strlen(wanted);
+    for (int i = 0; i < count; i++) {
+        char *end;
+        bool empty = *line != ',' || line[1] == ',' || line[1] == 0;
+        CHECK(empty == (bool)isnan(numbers[i]));
+        double value = strtod(line + 1, &end);
+        if (!empty)
+            CHECK_NEAR(value, numbers[i], 1e-12 * fmax(1, fabs(value)));
+        line = empty ? line + 1 : end;
+    }
+}
+
+static void check_tables(const struct collection *collection)
+{
+    const struct comparison *comparison = collection->comparison;
+    const double nan = (double)NAN;
+    char *text, *rest, wanted[128];
+    rotary_error error;
+    CHECK_INT(comparison_csv(collection, CSV_ARMS, &text, &error), ROTARY_OK);
+    CHECK_TEXT(strtok_r(text, "\n", &rest),
+               "measure,arm,runs,diverged,mean,median,standard_deviation,min,max,without_worst");
+    for (int i = 0; i < comparison->measure_count; i++)
+        for (int j = 0; j < 3; j++) {
+            enum measure measure = comparison->measures[i];
+            struct expected of = expected_of(made_example, arms[j], measure);
+            const struct statistics *times = &comparison->arms[j].statistics[measure];
+            bool time = measure == MEASURE_STEPS_TO_90;
+            const double values[] = {of.count,
+                                     j == 2,
+                                     time ? times->mean : of.mean,
+                                     time ? times->median : of.median,
+                                     time ? times->deviation : of.deviation,
+                                     time ? times->min : of.sorted[0],
+                                     time ? times->max : of.sorted[of.count - 1],
+                                     time ? times->without_worst : of.without_worst};
+            snprintf(wanted, sizeof wanted, "%s,%s", measure_names[measure], arms[j]);
+            check_row(&rest, wanted, values, 8);
+        }
+    CHECK(strtok_r(NULL, "\n", &rest) == NULL);
+    free(text);
+
+    CHECK_INT(comparison_csv(collection, CSV_CONTRASTS, &text, &error), ROTARY_OK);
+    CHECK_TEXT(strtok_r(text, "\n", &rest),
+               "measure,arm,baseline,pairs,mean,standard_deviation,level,low,high,"
+               "t_test_p,sign_flip_p,sign_flip_min_p,adjusted_p,verdict");
+    for (int i = 0; i < comparison->measure_count; i++)
+        for (int j = 0; j < 2; j++) {
+            enum measure measure = comparison->measures[i];
+            const struct paired_difference *of = &comparison->contrasts[j].difference[measure];
+            double mean = of->mean, deviation = of->deviation;
+            if (measure != MEASURE_STEPS_TO_90)
+                expected_difference(made_example, arms[j + 1], measure, &mean, &deviation);
+            const double values[] = {MADE_EXAMPLE_PAIRS,
+                                     mean,
+                                     deviation,
+                                     of->level,
+                                     of->low,
+                                     of->high,
+                                     of->t_test_p,
+                                     of->sign_flip_p,
+                                     0.125,
+                                     i ? nan : comparison->contrasts[j].adjusted_p};
+            snprintf(wanted, sizeof wanted, "%s,%s,rope", measure_names[measure], arms[j + 1]);
+            check_row(&rest, wanted, values, 10);
+        }
+    CHECK(strtok_r(NULL, "\n", &rest) == NULL);
+    free(text);
+    CHECK_INT(comparison_csv(collection, CSV_CONTRASTS, &text, &error), ROTARY_OK);
+    CHECK_WORDS(text, ",better\nvalidation_loss,none,|,worse\nexact_match,roper,|,\n");
+    free(text);
+
+    CHECK_INT(comparison_csv(collection, CSV_PAIRS, &text, &error), ROTARY_OK);
+    CHECK_TEXT(strtok_r(text, "\n", &rest), "measure,arm,baseline,seed,difference,arm_value,baseline_value");
+    for (int i = 0; i < comparison->measure_count; i++)
+        for (int j = 0; j < 2; j++)
+            for (int k = 0; k < MADE_EXAMPLE_PAIRS; k++) {
+                enum measure measure = comparison->measures[i];
+                const struct contrast_pair *pair = &comparison->contrasts[j].pairs[k];
+                double arm = record_measure(&collection->records[pair->arm], measure),
+                       baseline = record_measure(&collection->records[pair->baseline], measure);
+                const double values[] = {arm - baseline, arm, baseline};
+                snprintf(wanted, sizeof wanted, "%s,%s,rope,%d", measure_names[measure], arms[j + 1],
+                         (int)seeds[k]);
+                check_row(&rest, wanted, values, 3);
+            }
+    CHECK(strtok_r(NULL, "\n", &rest) == NULL);
+    free(text);
 }
 
 /* Long names stand on lines of their own, and what is compared is named. */
@@ -439,6 +535,7 @@ int main(void)
     check_printed(collection.comparison);
     check_object(collection.comparison);
     check_rows(&collection);
+    check_tables(&collection);
     collection_free(&collection);
     check_long_names();
     check_notes();
