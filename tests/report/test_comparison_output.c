@@ -146,6 +146,9 @@ static void check_difference_line(const char *text, const struct made_run *runs,
         CHECK_NEAR(high, wanted_mean + margin, 2 * bound);
     } else {
         CHECK(low < mean && mean < high);
+        double corrected; /* two comparisons of which both have the least p value */
+        CHECK_INT(sscanf(strchr(line, ']') + 1, "%*f %*f %lf", &corrected), 1);
+        CHECK_NEAR(corrected, 0.25, 0);
     }
     CHECK_NEAR(least, 0.125, 0);
     CHECK(p >= least && p <= 1);
@@ -193,6 +196,7 @@ static void check_printed(const struct comparison *comparison)
     const char *verdict = strstr(text, "roper better than rope by "),
                *primary = strstr(text, "\nvalidation loss"), *secondary = strstr(text, "\nexact match");
     CHECK(verdict == text && primary > verdict && secondary > primary);
+    CHECK(strstr(primary, "\nroper - rope ") < strstr(primary, "\nnone - rope "));
     CHECK_WORDS(text,
                 "1 unfinished run not counted\n|none: 1 of 6 runs diverged and has no score: seed 6 at step "
                 "310\n|none worse than rope by ");

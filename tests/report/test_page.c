@@ -221,6 +221,13 @@ static void check_cards(const char *page, const struct comparison *comparison)
 
 /* ---- drawings ---- */
 
+/* Whether the text stands in the figure. */
+static bool says(const struct figure *figure, const char *text)
+{
+    const char *found = strstr(figure->begin, text);
+    return found && found < figure->end;
+}
+
 /* Values grow upwards and to the right. */
 static void check_axes(const struct figure *figure, bool upright)
 {
@@ -370,7 +377,7 @@ static void check_curves(const char *page, const struct collection *collection, 
     check_about("%s", title);
     CHECK_INT(thin, collection->record_count);
     CHECK_INT(bold, collection->comparison->arm_count);
-    CHECK(strstr(figure.begin, "Thin: runs. Bold: mean.") < figure.end);
+    CHECK(says(&figure, "Thin: runs. Bold: mean."));
     check_labels(&figure, collection, title);
     char name[64];
     snprintf(name, sizeof name, "%c%s", title[0] - 'A' + 'a', title + 1);
@@ -452,7 +459,7 @@ static void check_scores(const char *page, const struct comparison *comparison)
         check_line(&figure, "mean", row, arm->statistics[measure].mean, arm->statistics[measure].mean);
         check_line(&figure, "median", row, arm->statistics[measure].median, arm->statistics[measure].median);
     }
-    CHECK(strstr(figure.begin, "Solid line: mean. Dashed line: median.") < figure.end);
+    CHECK(says(&figure, "Solid line: mean. Dashed line: median."));
     char name[64]; /* up to the comma: the unit may stand elsewhere */
     snprintf(name, sizeof name, "%.*s", (int)strcspn(measure_descriptions[measure].title, ","),
              measure_descriptions[measure].title);
@@ -601,7 +608,7 @@ static void check_all_pairs(void)
         CHECK(figure_next(&figure, &at, "text", "label", &label));
         CHECK_TEXT(label.text, labels[i]);
     }
-    CHECK(strstr(figure.begin, "than rope") == NULL || strstr(figure.begin, "than rope") > figure.end);
+    CHECK(!says(&figure, "than rope"));
     free(page);
     collection_free(&collection);
 }

@@ -46,6 +46,19 @@ static void check_pairs(const struct comparison *comparison)
     CHECK_INT(comparison->diverged, 1);
 }
 
+/* A run that never had 90% counts as its last step, in values and in differences. */
+static void check_times(const struct comparison *comparison)
+{
+    static const double times[2][PAIRS] = {{600, 500, 500, 500}, {600, 600, 600, 500}};
+    check_about("steps to 90%%");
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < PAIRS; j++)
+            CHECK_NEAR(comparison->arms[i].values[MEASURE_STEPS_TO_90][j], times[i][j], 0);
+    CHECK_NEAR(comparison->contrasts[0].difference[MEASURE_STEPS_TO_90].mean, 50, 1e-12);
+    CHECK_INT(comparison->arms[0].reached.reached, 3);
+    CHECK_INT(comparison->arms[1].reached.reached, 1);
+}
+
 /* The area under the validation loss, by trapezoids; not of the best evaluation or the last. */
 static void check_area(const struct comparison *comparison)
 {
@@ -117,6 +130,7 @@ static void check_primary(void)
     const struct comparison *comparison = collection.comparison;
     check_pairs(comparison);
     check_area(comparison);
+    check_times(comparison);
     CHECK_INT(comparison->measures[0], MEASURE_EXACT_MATCH);
     CHECK_INT(comparison->measure_count, 3);
     CHECK(comparison->contrasts[0].difference[MEASURE_EXACT_MATCH].mean < 0);
