@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FIRST_CAPACITY = 64 * 1024, SHOWN_BYTES = 350 };
+enum { READER_ATTEMPTS = 100, READER_NANOSECONDS = 10 * 1000 * 1000 }; /* a second */
 #define PARTIAL ".partial" /* suffix of what is to replace a file */
 
 static rotary_status fail_system(rotary_error *error, const char *doing, const char *path)
@@ -126,16 +128,34 @@ static rotary_status write_block(void *argument, const void *bytes, size_t count
     return ROTARY_OK;
 }
 
+/* Opens for writing. Of a pipe, open() would wait for a reader as long as there is none. */
+static rotary_status open_target(struct target *target, rotary_error *error)
+{
+    const struct timespec moment = {.tv_nsec = READER_NANOSECONDS};
+    for (int attempt = 0; attempt < READER_ATTEMPTS; attempt++) {
+        target->descriptor = open(target->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+        if (target->descriptor >= 0 || errno != ENXIO)
+            break;
+        nanosleep(&moment, NULL);
+    }
+    if (target->descriptor < 0 && errno == ENXIO)
+        return rotary_fail(error, ROTARY_IO_ERROR, "%s is a pipe that nobody reads", target->path);
+    if (target->descriptor < 0)
+        return fail_system(error, "create", target->path);
+    fcntl(target->descriptor, F_SETFL, fcntl(target->descriptor, F_GETFL) & ~O_NONBLOCK);
+    return ROTARY_OK;
+}
+
 rotary_status file_write_parts(const char *path, const struct file_part *parts, int count,
                                rotary_error *error)
 {
-    struct target target = {path, open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-    if (target.descriptor < 0)
-        return fail_system(error, "create", path);
+    struct target target = {.path = path};
+    rotary_status status = open_target(&target, error);
+    if (status != ROTARY_OK)
+        return status;
     /* A device is neither synced, nor removed after a failure. */
     struct stat about;
     bool regular = fstat(target.descriptor, &about) == 0 && S_ISREG(about.st_mode);
-    rotary_status status = ROTARY_OK;
     for (int i = 0; i < count && status == ROTARY_OK; i++)
         status = file_part_blocks(&parts[i], write_block, &target, error);
     if (status == ROTARY_OK && regular && fsync(target.descriptor) != 0)

@@ -19,7 +19,8 @@ ROTARY_CHECKED rotary_status file_path(char path[FILE_PATH_BYTES], const char *f
  * byte. More than `max` bytes are ROTARY_BAD_FILE, of a file before any is read. */
 ROTARY_CHECKED rotary_status file_read(const char *path, size_t max, char **bytes, size_t *count,
                                        rotary_error *error);
-/* Replaces `path` atomically. Of a symbolic link the target is replaced; a device or a pipe is written to. */
+/* Replaces `path` atomically. Of a symbolic link the target is replaced; a device is written to, and so is a
+ * pipe that somebody reads. */
 ROTARY_CHECKED rotary_status file_replace(const char *path, const void *bytes, size_t count,
                                           rotary_error *error);
 

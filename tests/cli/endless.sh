@@ -127,6 +127,15 @@ cmp out.npy wanted.npy || complain "numbers from a pipe are others"
 "$program" frequencies --config /dev/stdin <good.json >out 2>err || complain "a configuration from standard input is not read"
 has head_dim 8
 
+# A pipe is written to if somebody reads it.
+mkfifo page.html
+refuses 1 "page.html is a pipe that nobody reads" report good --out page.html
+(sleep 0.2; cat page.html >read.html) &
+does 0 report good --out page.html
+wait
+does 0 report good --out whole.html
+cmp read.html whole.html || complain "a page in a pipe is another"
+
 # A line that is written without an end is no line of metrics.
 rm -rf bad
 cp -r good bad
