@@ -53,6 +53,7 @@ struct team {
 static _Thread_local struct team *own_team;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t ending; /* its destructor ends a thread's team */
+static bool has_ending;
 
 rotary_status rotary_check_threads(int threads, rotary_error *error)
 {
@@ -65,8 +66,8 @@ rotary_status rotary_check_threads(int threads, rotary_error *error)
 
 int rotary_processors(void)
 {
-    cpu_set_t
-        sets[8]; /* Linux refuses a mask that has not room for all processors it could have: up to 8192 */
+    /* Linux refuses a mask that has not room for all processors it could have: up to 8192. */
+    cpu_set_t sets[8];
     if (sched_getaffinity(0, sizeof sets, sets) == 0)
         return CPU_COUNT_S(sizeof sets, sets);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -85,7 +86,7 @@ static void pause_briefly(void)
 }
 
 /* Waits until the state is no longer `state`, and returns it. Whoever sleeps shows it by the state
- * `sleeping`. */
+ * `sleeping`, and cannot be cancelled: workers use what is on the caller's stack. */
 static int wait_while(struct worker *worker, int state, int sleeping)
 {
     for (int spin = 0; spin < SPINS; spin++) {
@@ -94,11 +95,14 @@ static int wait_while(struct worker *worker, int state, int sleeping)
             return now;
         pause_briefly();
     }
+    int cancelling;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     pthread_mutex_lock(&worker->lock);
     if (atomic_compare_exchange_strong(&worker->state, &state, sleeping))
         while ((state = atomic_load(&worker->state)) == sleeping)
             pthread_cond_wait(&worker->changed, &worker->lock);
     pthread_mutex_unlock(&worker->lock);
+    pthread_setcancelstate(cancelling, NULL);
     return state;
 }
 
@@ -159,6 +163,7 @@ static bool add_worker(struct team *team)
 static void end_team(void *argument)
 {
     struct team *team = argument;
+    own_team = NULL; /* a later destructor of this thread may call again */
     for (int i = 0; i < team->size; i++)
         change(team->workers[i], ENDING, ASLEEP);
     for (int i = 0; i < team->size; i++) {
@@ -174,14 +179,15 @@ static void end_team(void *argument)
 static void forget_team(void)
 {
     own_team = NULL;
-    pthread_setspecific(ending, NULL);
+    if (has_ending)
+        pthread_setspecific(ending, NULL);
 }
 
 static void prepare_ending(void)
 {
     /* Without these a team outlives its thread, or a child cannot compute: nothing to refuse to compute for.
      */
-    (void)pthread_key_create(&ending, end_team);
+    has_ending = pthread_key_create(&ending, end_team) == 0;
     (void)pthread_atfork(NULL, NULL, forget_team);
 }
 
@@ -196,7 +202,8 @@ static struct team *find_team(int workers)
             return NULL;
         *team = (struct team){.most = ROTARY_MAX_THREADS};
         own_team = team;
-        pthread_setspecific(ending, team);
+        if (has_ending)
+            pthread_setspecific(ending, team);
     }
     if (own_team->busy)
         return NULL;

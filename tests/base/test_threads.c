@@ -155,6 +155,84 @@ static void test_fork(void)
     CHECK_INT(status, 0);
 }
 
+/* ---- Ends of threads that call. ---- */
+
+struct destruction {
+    pthread_key_t key;
+    atomic_int right;
+};
+
+static void loop_in_destructor(void *argument)
+{
+    struct destruction *destruction = argument;
+    if (visits_all(3, ITEMS, 0))
+        atomic_fetch_add(&destruction->right, 1);
+}
+
+static void *loop_until_destruction(void *argument)
+{
+    struct destruction *destruction = argument;
+    loop_in_destructor(destruction);
+    pthread_setspecific(destruction->key, destruction);
+    return NULL;
+}
+
+/* Destructors of a thread's other keys run after its workers have ended. */
+static void test_destructors(void)
+{
+    long threads[THREAD_LIST];
+    int before = thread_list(threads);
+    struct destruction destruction = {.right = 0};
+    pthread_t caller;
+    CHECK(visits_all(3, ITEMS, 0)); /* so that the key of the workers is the first of the two */
+    CHECK_INT(pthread_key_create(&destruction.key, loop_in_destructor), 0);
+    CHECK_INT(pthread_create(&caller, NULL, loop_until_destruction, &destruction), 0);
+    pthread_join(caller, NULL);
+    CHECK_INT(atomic_load(&destruction.right), 2);
+    CHECK_INT(thread_list(threads), before);
+    pthread_key_delete(destruction.key);
+}
+
+struct cancellation {
+    atomic_int begun, done;
+};
+
+static void be_late(void *argument, int64_t index, int worker)
+{
+    struct cancellation *cancellation = argument;
+    const struct timespec pause = {.tv_nsec = 100000000};
+    atomic_fetch_add(&cancellation->begun, 1);
+    if (worker != 0)
+        nanosleep(&pause, NULL); /* the caller waits meanwhile */
+    else
+        while (atomic_load(&cancellation->begun) < 2)
+            sched_yield();
+    (void)index;
+    atomic_fetch_add(&cancellation->done, 1);
+}
+
+static void *loop_until_cancelled(void *argument)
+{
+    rotary_parallel_for(2, 2, be_late, argument);
+    pthread_testcancel();
+    return NULL;
+}
+
+/* A thread that is cancelled while it waits for its workers waits on: they use its stack. */
+static void test_cancellation(void)
+{
+    struct cancellation cancellation = {0};
+    pthread_t caller;
+    void *result = NULL;
+    CHECK_INT(pthread_create(&caller, NULL, loop_until_cancelled, &cancellation), 0);
+    while (atomic_load(&cancellation.begun) < 2)
+        sched_yield();
+    CHECK_INT(pthread_cancel(caller), 0);
+    pthread_join(caller, &result);
+    CHECK(result == PTHREAD_CANCELED);
+    CHECK_INT(atomic_load(&cancellation.done), 2);
+}
+
 static void test_processors(void)
 {
     cpu_set_t all, one;
@@ -179,6 +257,8 @@ int main(void)
     test_threads_are_kept();
     test_callers();
     test_fork();
+    test_destructors();
+    test_cancellation();
     test_processors();
     return check_report();
 }
