@@ -60,8 +60,17 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
 
 struct watch {
     struct progress progress;
+    const struct comparison_design *design;
     int run, runs; /* the last one reported; of so many */
 };
+
+static void begin(void *argument)
+{
+    struct watch *watch = argument;
+    char text[DESIGN_POWER_BYTES];
+    if (design_power(watch->design, text))
+        progress_note(&watch->progress, "%s", text);
+}
 
 static void show(void *argument, const struct run_progress *now)
 {
@@ -96,6 +105,8 @@ static rotary_status print_result(const struct invocation *invocation, const cha
     status = collection_check_output(&collection, &folder, 1, page, error);
     if (status == ROTARY_OK)
         status = report_write(&collection, page, error);
+    if (status == ROTARY_OK && !invocation->common.json)
+        sweep_write(stdout, collection.description);
     if (status == ROTARY_OK)
         status = invocation->common.json
                      ? result_print_comparison_json(collection.comparison, folder, page, error)
@@ -106,11 +117,13 @@ static rotary_status print_result(const struct invocation *invocation, const cha
 
 static enum exit_status run(const struct invocation *invocation)
 {
+    const struct compare_options *options = invocation->options;
     struct compare_plan made;
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    struct watch watch = {.run = 1, .runs = made.design.seed_count * made.design.arms.count};
+    struct watch watch = {
+        .design = &made.design, .run = 1, .runs = made.design.seed_count * made.design.arms.count};
     progress_start(&watch.progress);
     const struct comparison_design *design = &made.design;
     struct compare_call call = {.plan = {.config = &design->config,
@@ -119,9 +132,13 @@ static enum exit_status run(const struct invocation *invocation)
                                          .seed_count = design->seed_count,
                                          .keep_arms = design->keep_arms,
                                          .keep_seeds = design->keep_seeds,
+                                         .until = design->until,
+                                         .all_pairs = options->all_pairs,
+                                         .sweep = design->sweep.candidates.count ? &design->sweep : NULL,
                                          .folder = made.folder,
                                          .command = invocation->command_line},
                                 .backend = &made.backend,
+                                .begin = begin,
                                 .progress = show,
                                 .argument = &watch,
                                 .interrupted = invocation->interrupted};

@@ -8,10 +8,10 @@
 #include "cli/command.h"
 #include "cli/result.h"
 #include "cli/run_plan.h"
+#include "file/memory.h"
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/rope/rope_kernels.h"
-#include "file/memory.h"
 
 #include <rotary/version.h>
 #include <stdio.h>

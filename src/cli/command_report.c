@@ -8,6 +8,7 @@
 #include "file/file.h"
 #include "report/comparison_table.h"
 #include "report/report.h"
+#include "study/sweep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
         return result_print_comparison_json(collection->comparison, NULL, page, error);
     if (options->csv.given)
         return print_csv(collection, (enum csv_table)options->csv.value, error);
+    sweep_write(stdout, collection->description);
     return result_print_comparison(collection->comparison, page, error);
 }
 

@@ -2,6 +2,8 @@
 #include "cli/comparison_design.h"
 
 #include "base/fail.h"
+#include "study/comparison.h"
+#include "study/power.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SEEDS = 1000, RUNS_QUICK = 5, RUNS_OTHER = 10 };
+enum { MAX_SEEDS = 1000, RUNS_QUICK = 5, RUNS_OTHER = 10, SWEEP_RUNS = 2 };
 static const int64_t max_seed = ((int64_t)1 << 53) - 1; /* as the configuration has it */
 
 #define MEMBER(member) offsetof(struct design_options, member)
@@ -24,6 +26,14 @@ const struct setting design_options[DESIGN_ROWS] = {
      .help = "seeds of each arm, from --seed on (default: 5 for the preset quick, 10 for others)"},
     {"--seeds", SETTING_TEXT, MEMBER(seeds), .metavar = "A,B,...",
      .help = "the seeds themselves, instead of --runs: \"1,5,9\" or \"101-105\""},
+    {"--until", SETTING_INTEGER, MEMBER(until), .metavar = "N", .min = 1, .max = MAX_SEEDS,
+     .help = "train one seed after the other until there is a verdict, at most N: a test that stays valid "
+             "when looked at after each"},
+    {"--sweep", SETTING_LIST, MEMBER(sweep), .metavar = "KEY=A,B,...",
+     .help = "values of which every arm first gets its own best one, on other seeds; given again, every "
+             "combination is tried"},
+    {"--sweep-runs", SETTING_INTEGER, MEMBER(sweep_runs), .metavar = "N", .min = 1, .max = SWEEP_MAX_RUNS,
+     .help = "seeds of every value of --sweep (default: 2)"},
     {"--problems", SETTING_INTEGER, MEMBER(problems), .metavar = "N", .min = 1, .max = 1 << 20,
      .help = "problems of an evaluation; more make exact match less noisy (default: the preset's)"},
 };
@@ -31,8 +41,8 @@ const struct setting design_options[DESIGN_ROWS] = {
 /* ---- arms ---- */
 
 /* Refuses --set of a key whose values are compared. */
-static rotary_status check_assignments(const struct arms *arms, const struct option_list *assignments,
-                                       rotary_error *error)
+static rotary_status check_assignments(const struct arms *arms, const char *what,
+                                       const struct option_list *assignments, rotary_error *error)
 {
     for (int i = 0; i < assignments->count; i++) {
         const char *text = assignments->items[i], *equals = strchr(text, '=');
@@ -43,30 +53,38 @@ static rotary_status check_assignments(const struct arms *arms, const struct opt
                 continue;
             bool position = strcmp(key, "position") == 0;
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "--set sets \"%s\", which the comparison varies; wanted --%s%.80s", key,
-                               position ? "positions " : "vary ", position ? equals + 1 : text);
+                               "--set sets \"%s\", which the comparison %s; wanted --%s %.80s", key, what,
+                               position                      ? "positions"
+                               : strcmp(what, "varies") == 0 ? "vary"
+                                                             : "sweep",
+                               position ? equals + 1 : text);
         }
     }
     return ROTARY_OK;
 }
 
-static rotary_status vary(struct arms *arms, const char *text, rotary_error *error)
+/* Adds the keys of an option that may be given again. */
+static rotary_status add_axes(struct arms *arms, const char *option, const struct option_list *list,
+                              rotary_error *error)
 {
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--vary is \"%.80s\", wanted key=value,value,...",
-                           text);
-    char *key = strndup(text, (size_t)(equals - text));
-    if (!key)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "--vary: no memory");
-    rotary_status status =
-        arms_vary(arms, &(struct arm_axis){.option = "--vary", .key = key, .values = equals + 1}, error);
-    free(key);
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < list->count; i++) {
+        const char *text = list->items[i], *equals = strchr(text, '=');
+        if (!equals || equals == text)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%s is \"%.80s\", wanted key=value,value,...",
+                               option, text);
+        char *key = strndup(text, (size_t)(equals - text));
+        if (!key)
+            return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "%s: no memory", option);
+        status =
+            arms_vary(arms, &(struct arm_axis){.option = option, .key = key, .values = equals + 1}, error);
+        free(key);
+    }
     return status;
 }
 
 static rotary_status make_arms(struct comparison_design *design, const struct design_options *options,
-                               rotary_error *error)
+                               const struct plan_request *request, rotary_error *error)
 {
     const char *positions = options->positions    ? options->positions
                             : options->vary.count ? NULL
@@ -77,8 +95,28 @@ static rotary_status make_arms(struct comparison_design *design, const struct de
         status = arms_vary(
             &design->arms,
             &(struct arm_axis){.option = "--positions", .key = "position", .values = positions}, error);
-    for (int i = 0; status == ROTARY_OK && i < options->vary.count; i++)
-        status = vary(&design->arms, options->vary.items[i], error);
+    if (status == ROTARY_OK)
+        status = add_axes(&design->arms, "--vary", &options->vary, error);
+    if (status == ROTARY_OK)
+        status = check_assignments(&design->arms, "varies", request->assignments, error);
+    return status;
+}
+
+static rotary_status make_sweep(struct comparison_design *design, const struct design_options *options,
+                                const struct plan_request *request, rotary_error *error)
+{
+    if (!options->sweep.count)
+        return options->sweep_runs.given
+                   ? rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--sweep-runs needs --sweep")
+                   : ROTARY_OK;
+    design->sweep.runs = options->sweep_runs.given ? (int)options->sweep_runs.value : SWEEP_RUNS;
+    rotary_status status = arms_create(&design->sweep.candidates, error);
+    if (status == ROTARY_OK)
+        status = add_axes(&design->sweep.candidates, "--sweep", &options->sweep, error);
+    if (status == ROTARY_OK)
+        status = check_assignments(&design->sweep.candidates, "sweeps", request->assignments, error);
+    if (status == ROTARY_OK)
+        status = sweep_check_arms(&design->sweep, &design->arms, &design->config, error);
     return status;
 }
 
@@ -141,11 +179,16 @@ static rotary_status make_seeds(struct comparison_design *design, const struct d
                                 const struct plan_request *request, rotary_error *error)
 {
     bool seed_given = request->common->seed.given;
-    if (options->seeds && (options->runs.given || seed_given))
+    const char *other = options->runs.given ? "--runs" : options->until.given ? "--until" : "--seed";
+    if (options->seeds && (options->runs.given || options->until.given || seed_given))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "--seeds and %s are given: wanted --seeds alone, or --runs and --seed",
-                           options->runs.given ? "--runs" : "--seed");
-    design->keep_seeds = !options->seeds && !options->runs.given && !seed_given;
+                           "--seeds and %s are given: wanted --seeds alone, or --runs or --until with --seed",
+                           other);
+    if (options->until.given && options->runs.given)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "--until and --runs are given: wanted one, as --until ends with the verdict");
+    design->keep_seeds = !options->seeds && !options->runs.given && !seed_given && !options->until.given;
+    design->until = options->until.given;
     design->seeds = calloc(MAX_SEEDS, sizeof *design->seeds);
     if (!design->seeds)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
@@ -154,6 +197,8 @@ static rotary_status make_seeds(struct comparison_design *design, const struct d
     int runs = strcmp(request->preset, "quick") == 0 ? RUNS_QUICK : RUNS_OTHER;
     if (options->runs.given)
         runs = (int)options->runs.value;
+    if (options->until.given)
+        runs = (int)options->until.value;
     for (int i = 0; i < runs; i++)
         design->seeds[design->seed_count++] = design->config.train.seed + i;
     return ROTARY_OK;
@@ -188,11 +233,11 @@ rotary_status design_create(struct comparison_design *design, const struct desig
     if (status == ROTARY_OK && options->problems.given)
         design->config.task.problems = options->problems.value;
     if (status == ROTARY_OK)
-        status = make_arms(design, options, error);
-    if (status == ROTARY_OK)
-        status = check_assignments(&design->arms, request->assignments, error);
+        status = make_arms(design, options, request, error);
     if (status == ROTARY_OK)
         status = make_seeds(design, options, request, error);
+    if (status == ROTARY_OK)
+        status = make_sweep(design, options, request, error);
     if (status == ROTARY_OK)
         status = check_design(design, &options->vary, request, error);
     if (status != ROTARY_OK)
@@ -200,8 +245,35 @@ rotary_status design_create(struct comparison_design *design, const struct desig
     return status;
 }
 
+static bool is_of_exact_match(const struct run_config *config)
+{
+    struct task *task;
+    if (config->train.primary_measure != MEASURE_AUTO || task_create(&task, &config->task, NULL) != ROTARY_OK)
+        return config->train.primary_measure == MEASURE_EXACT_MATCH;
+    bool has_problems = task_has_problems(task);
+    task_destroy(task);
+    return has_problems;
+}
+
+bool design_power(const struct comparison_design *design, char text[DESIGN_POWER_BYTES])
+{
+    /* The standard deviation of the differences in results/index-quick, in points of exact match. */
+    static const double spread = 16.2, difference = 10;
+    if (design->until || design->seed_count < 2 || !is_of_exact_match(&design->config))
+        return false;
+    snprintf(
+        text, DESIGN_POWER_BYTES,
+        "with the spread of results/index-quick, %d seeds find a difference of %.0f points of exact match "
+        "%.0f times in 100; 80 times takes %d seeds",
+        design->seed_count, difference,
+        100 * power_of(difference / spread, design->seed_count, comparison_alpha),
+        power_pairs(difference / spread, 0.8, comparison_alpha));
+    return true;
+}
+
 void design_free(struct comparison_design *design)
 {
+    arms_free(&design->sweep.candidates);
     arms_free(&design->arms);
     free(design->seeds);
     *design = (struct comparison_design){0};

@@ -16,10 +16,11 @@ struct exact_match_pair {
 /* The standard error, in percent, that the mean difference of `count` pairs has from the number of problems
  * alone; for statistics_add_noise. NaN without problems.
  *
- * The answers of all runs of one side count as one proportion, which is no less variable than proportions that
- * differ between seeds. Its variance is that of Agresti and Coull ("Approximate is better than exact", The
- * American Statistician 1998), which is not zero where all or no answers are correct. The two sides count as
- * independent: on the same problems they differ less, never more, if what is hard for one is hard for both. */
+ * The answers of all runs of one side count as one proportion, which is no less variable than proportions
+ * that differ between seeds. Its variance is that of Agresti and Coull ("Approximate is better than exact",
+ * The American Statistician 1998), which is not zero where all or no answers are correct. The two sides count
+ * as independent: on the same problems they differ less, never more, if what is hard for one is hard for
+ * both. */
 double exact_match_noise(const struct exact_match_pair *pairs, int count);
 
 #endif

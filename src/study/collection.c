@@ -117,14 +117,17 @@ static rotary_status compare_records(struct collection *collection, const struct
         return no_memory(error);
     for (int i = 0; i < file->arm_count; i++)
         names[i] = file->arms[i].name;
-    const struct comparison_request request = {.records = collection->records,
-                                               .record_count = collection->record_count,
-                                               .arms = names,
-                                               .arm_count = file->arm_count,
-                                               .all_pairs = options->all_pairs,
-                                               .varied = collection->varied,
-                                               .unlike = collection->unlike,
-                                               .looks = collection->looks};
+    const json_t *until = json_object_get(collection->description, "until");
+    const struct comparison_request request = {
+        .records = collection->records,
+        .record_count = collection->record_count,
+        .arms = names,
+        .arm_count = file->arm_count,
+        .all_pairs = options->all_pairs,
+        .varied = collection->varied,
+        .unlike = collection->unlike,
+        .looks = collection->looks,
+        .max_pairs = (int)json_integer_value(json_object_get(until, "max_seeds"))};
     rotary_status status = comparison_create(&collection->comparison, &request, error);
     free(names);
     return status;

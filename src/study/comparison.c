@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double ninety_percent = 0.9, alpha = 0.05, wanted_power = 0.8;
+const double comparison_alpha = 0.05;
+static const double ninety_percent = 0.9, wanted_power = 0.8;
 
 int comparison_find(const struct comparison *comparison, const char *name)
 {
@@ -229,10 +230,10 @@ static rotary_status correct_contrasts(struct comparison *comparison, rotary_err
         p[i] = difference->count < ENOUGH_PAIRS ? (double)NAN : difference->t_test_p;
         sign_flip_p[i] = difference->sign_flip_p;
     }
-    holm_correct(holm, p, (int)count, alpha);
+    holm_correct(holm, p, (int)count, comparison_alpha);
     for (size_t i = 0; i < count; i++)
         statistics_set_level(&comparison->contrasts[i].difference[comparison->measures[0]], holm[i].level);
-    holm_correct(holm, sign_flip_p, (int)count, alpha);
+    holm_correct(holm, sign_flip_p, (int)count, comparison_alpha);
     for (size_t i = 0; i < count; i++)
         comparison->contrasts[i].adjusted_p = holm[i].adjusted_p;
     free(holm);
@@ -250,7 +251,7 @@ static rotary_status set_sequential(struct contrast *contrast, const struct comp
     struct sequential_call call = {.differences = contrast->differences[primary],
                                    .count = contrast->pair_count,
                                    .max_count = comparison->max_pairs,
-                                   .alpha = alpha / comparison->contrast_count};
+                                   .alpha = comparison_alpha / comparison->contrast_count};
     if (isfinite(difference->mean)) {
         rotary_status status = sequential_interval(&interval, &call, error);
         if (status != ROTARY_OK)
@@ -303,7 +304,7 @@ enum verdict comparison_decide(const struct comparison *comparison, const struct
     enum measure primary = comparison->measures[0];
     if (comparison->max_pairs &&
         contrast->pair_count <
-            sequential_first_look(comparison->max_pairs, alpha / comparison->contrast_count))
+            sequential_first_look(comparison->max_pairs, comparison_alpha / comparison->contrast_count))
         return VERDICT_TOO_FEW;
     return statistics_verdict(&contrast->difference[primary], measure_descriptions[primary].better);
 }

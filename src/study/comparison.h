@@ -12,6 +12,9 @@
 #include "study/records.h"
 #include "study/statistics.h"
 
+/* The probability that a comparison shows a difference where there is none. */
+extern const double comparison_alpha;
+
 struct comparison_arm {
     const char *name; /* "roper", or "value_fraction=0.5"; borrowed */
     int run_count;    /* finished and not diverged */

@@ -111,6 +111,17 @@ static rotary_status check_commands(const struct comparison_file *file, const ch
                : fail_key(path, "commands", "a list of objects, each with its \"command\"", error);
 }
 
+static rotary_status check_until(const struct comparison_file *file, const char *path, rotary_error *error)
+{
+    const json_t *until = json_object_get(file->object, "until"), *most = json_object_get(until, "max_seeds"),
+                 *first = json_object_get(until, "first_seed");
+    bool valid = json_is_integer(most) && json_integer_value(most) >= 1 &&
+                 json_integer_value(most) <= MAX_FILE_SEEDS && json_is_integer(first) &&
+                 json_integer_value(first) >= 0;
+    return !until || valid ? ROTARY_OK
+                           : fail_key(path, "until", "max_seeds (1 to 100000) and first_seed", error);
+}
+
 static rotary_status read_object(struct comparison_file *file, const char *path, rotary_error *error)
 {
     rotary_status status = file_check_format(path, file->object, COMPARE_FORMAT, error);
@@ -118,6 +129,8 @@ static rotary_status read_object(struct comparison_file *file, const char *path,
         status = fail_key(path, "config", "an object", error);
     if (status == ROTARY_OK)
         status = check_commands(file, path, error);
+    if (status == ROTARY_OK)
+        status = check_until(file, path, error);
     if (status == ROTARY_OK)
         status = read_arms(file, path, error);
     if (status == ROTARY_OK)

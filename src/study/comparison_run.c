@@ -3,7 +3,11 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "study/collection.h"
+#include "study/comparison_description.h"
 #include "train/folder.h"
+
+#include <stdlib.h>
 
 static rotary_status check_call(const struct compare_call *call, rotary_error *error)
 {
@@ -20,37 +24,154 @@ static rotary_status check_call(const struct compare_call *call, rotary_error *e
     return status;
 }
 
-/* Writes compare.json if it changes, after the runs that are there were found to be those of the plan. */
-static rotary_status begin(const struct compare_call *call, const struct comparison_plan *plan,
-                           const struct run_list *list, rotary_error *error)
+static rotary_status write_description(struct comparison_plan *plan, rotary_error *error)
 {
-    char path[FILE_PATH_BYTES];
-    rotary_status status = run_list_check(list, call->backend, error);
-    if (status == ROTARY_OK)
-        status = file_path(path, call->plan.folder, "compare.json", error);
-    if (status == ROTARY_OK && plan->changed)
-        status = file_replace_json(path, plan->object, error);
+    rotary_status status = plan->changed ? file_replace_json(plan->path, plan->object, error) : ROTARY_OK;
+    plan->changed = plan->changed && status != ROTARY_OK;
     return status;
 }
 
-static rotary_status train_plan(const struct compare_call *call, const struct comparison_plan *plan,
-                                rotary_error *error)
+static struct run_list_call train_call_of(const struct compare_call *call)
+{
+    return (struct run_list_call){.backend = call->backend,
+                                  .progress = call->progress,
+                                  .argument = call->argument,
+                                  .interrupted = call->interrupted};
+}
+
+/* Trains every arm with the seeds from `first` on. compare.json is written first, after the runs that are
+ * there were found to be those of the plan. */
+static rotary_status train_seeds(const struct compare_call *call, struct comparison_plan *plan, int first,
+                                 rotary_error *error)
 {
     struct run_list list;
-    rotary_status status = run_list_create(&list, call->plan.folder, &plan->arms, plan->configs, plan->seeds,
-                                           plan->seed_count, error);
+    rotary_status status = run_list_create(&list, call->plan.folder, &plan->arms, plan->configs,
+                                           plan->seeds + first, plan->seed_count - first, error);
     if (status != ROTARY_OK)
         return status;
-    const struct run_list_call train = {.list = &list,
-                                        .total = list.count,
-                                        .backend = call->backend,
-                                        .progress = call->progress,
-                                        .argument = call->argument,
-                                        .interrupted = call->interrupted};
-    status = begin(call, plan, &list, error);
+    struct run_list_call train = train_call_of(call);
+    train.list = &list;
+    train.before = first * plan->arms.count;
+    train.total = (plan->max_seeds ? plan->max_seeds : plan->seed_count) * plan->arms.count;
+    status = run_list_check(&list, call->backend, error);
+    if (status == ROTARY_OK)
+        status = write_description(plan, error);
     if (status == ROTARY_OK)
         status = run_list_train(&train, error);
     run_list_free(&list);
+    return status;
+}
+
+/* ---- until there is a verdict ---- */
+
+static rotary_status is_decided(const struct compare_call *call, bool *decided, rotary_error *error)
+{
+    struct collection collection;
+    rotary_status status =
+        collection_read_with(&collection, &call->plan.folder, 1,
+                             &(struct collection_options){.all_pairs = call->plan.all_pairs}, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct comparison *comparison = collection.comparison;
+    *decided = comparison->max_pairs > 0;
+    for (int i = 0; i < comparison->contrast_count; i++) {
+        enum verdict verdict = comparison_decide(comparison, &comparison->contrasts[i]);
+        *decided = *decided && (verdict == VERDICT_BETTER || verdict == VERDICT_WORSE);
+    }
+    collection_free(&collection);
+    return ROTARY_OK;
+}
+
+static rotary_status train_until(const struct compare_call *call, struct comparison_plan *plan,
+                                 rotary_error *error)
+{
+    bool decided = false;
+    rotary_status status = train_seeds(call, plan, 0, error);
+    if (status == ROTARY_OK)
+        status = is_decided(call, &decided, error);
+    while (status == ROTARY_OK && !decided && plan->seed_count < plan->max_seeds) {
+        comparison_plan_add_seed(plan);
+        status = description_add_seed(plan, error);
+        if (status == ROTARY_OK)
+            status = train_seeds(call, plan, plan->seed_count - 1, error);
+        if (status == ROTARY_OK)
+            status = is_decided(call, &decided, error);
+    }
+    return status;
+}
+
+/* ---- the whole ---- */
+
+/* Whether every arm has finished the seed. */
+static bool has_finished(const struct collection *collection, int64_t seed)
+{
+    int finished = 0;
+    for (int i = 0; i < collection->record_count; i++)
+        finished += collection->records[i].seed == seed && record_finished(&collection->records[i]);
+    return finished == collection->file.arm_count;
+}
+
+/* The caller is about to show the results. */
+static rotary_status record_look(const struct compare_call *call, struct comparison_plan *plan,
+                                 rotary_error *error)
+{
+    struct collection collection;
+    rotary_status status = collection_read(&collection, &call->plan.folder, 1, error);
+    if (status != ROTARY_OK)
+        return status;
+    int64_t *seeds = calloc((size_t)collection.file.seed_count, sizeof *seeds);
+    int count = 0;
+    for (int i = 0; seeds && i < collection.file.seed_count; i++)
+        if (has_finished(&collection, collection.file.seeds[i]))
+            seeds[count++] = collection.file.seeds[i];
+    collection_free(&collection);
+    status = seeds ? description_add_look(plan, seeds, count, error)
+                   : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
+    free(seeds);
+    return status == ROTARY_OK ? write_description(plan, error) : status;
+}
+
+static rotary_status choose_values(const struct compare_call *call, struct comparison_plan *plan,
+                                   json_t **chosen, rotary_error *error)
+{
+    if (!call->plan.sweep)
+        return ROTARY_OK;
+    const struct sweep_call sweep = {.sweep = call->plan.sweep,
+                                     .config = call->plan.config,
+                                     .folder = call->plan.folder,
+                                     .before = json_object_get(plan->file.object, "sweep"),
+                                     .train = train_call_of(call)};
+    return sweep_choose(&plan->arms, &sweep, chosen, error);
+}
+
+static rotary_status train_plan(const struct compare_call *call, struct comparison_plan *plan,
+                                rotary_error *error)
+{
+    json_t *chosen = NULL;
+    if (call->begin)
+        call->begin(call->argument);
+    rotary_status status = choose_values(call, plan, &chosen, error);
+    if (status == ROTARY_OK)
+        status = comparison_plan_settle(plan, error);
+    if (status == ROTARY_OK)
+        status = description_create(plan, chosen, error);
+    json_decref(chosen);
+    if (status != ROTARY_OK)
+        return status;
+    status = plan->max_seeds ? train_until(call, plan, error) : train_seeds(call, plan, 0, error);
+    return status == ROTARY_OK ? record_look(call, plan, error) : status;
+}
+
+/* Refuses what it can before there is a folder. */
+static rotary_status check_plan(const struct compare_call *call, rotary_error *error)
+{
+    struct comparison_plan plan = {0};
+    rotary_status status = check_call(call, error);
+    if (status == ROTARY_OK)
+        status = comparison_plan_create(&plan, &call->plan, error);
+    if (status == ROTARY_OK)
+        status = comparison_plan_settle(&plan, error);
+    comparison_plan_free(&plan);
     return status;
 }
 
@@ -58,15 +179,12 @@ rotary_status compare(const struct compare_call *call, rotary_error *error)
 {
     int lock = -1;
     struct comparison_plan plan = {0};
-    rotary_status status = check_call(call, error);
-    if (status == ROTARY_OK) /* before there is a folder */
-        status = comparison_plan_create(&plan, &call->plan, error);
-    comparison_plan_free(&plan);
+    rotary_status status = check_plan(call, error);
     if (status == ROTARY_OK)
         status = file_make_folder(call->plan.folder, error);
     if (status == ROTARY_OK)
         status = folder_lock(call->plan.folder, &lock, error);
-    if (status == ROTARY_OK) /* again, now that nobody else can write compare.json */
+    if (status == ROTARY_OK) /* anew: nobody else can write compare.json now */
         status = comparison_plan_create(&plan, &call->plan, error);
     if (status == ROTARY_OK)
         status = train_plan(call, &plan, error);

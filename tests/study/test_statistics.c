@@ -153,7 +153,8 @@ static void check_noise(void)
     struct exact_match_pair pairs[3] = {{128, 127, 128}, {128, 127, 128}, {128, 127, 128}};
     struct paired_difference difference = statistics_paired((double[]){0.78125, 0.78125, 0.78125}, 3);
     double noise = exact_match_noise(pairs, 3);
-    CHECK_NEAR(noise, 0.6708486453673068, 1e-12); /* statsmodels: 381 and 384 of 384 within 97.617 and 99.845% */
+    CHECK_NEAR(noise, 0.6708486453673068,
+               1e-12); /* statsmodels: 381 and 384 of 384 within 97.617 and 99.845% */
     statistics_add_noise(&difference, noise);
     CHECK_NEAR(difference.mean - difference.low, 4.302653 * noise, 1e-6);
     CHECK_NEAR(difference.t_test_p, student_p(0.78125 / noise, 2), 0);

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "study/sweep.h"
+
+#include "base/fail.h"
+#include "file/file.h"
+#include "study/comparison.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static rotary_status no_memory(rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a sweep");
+}
+
+static json_t *candidates_json(const struct sweep *sweep)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < sweep->candidates.count; i++)
+        json_array_append(list, sweep->candidates.items[i].set);
+    return list;
+}
+
+static json_t *seeds_json(const struct sweep *sweep)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < sweep->runs; i++)
+        json_array_append_new(list, json_integer(SWEEP_SEED + i));
+    return list;
+}
+
+rotary_status sweep_check(const struct sweep *sweep, const json_t *before, const char *path,
+                          rotary_error *error)
+{
+    if (!before)
+        return ROTARY_OK;
+    json_t *candidates = candidates_json(sweep), *seeds = seeds_json(sweep);
+    bool same = json_equal(candidates, json_object_get(before, "candidates")) &&
+                json_equal(seeds, json_object_get(before, "seeds"));
+    json_decref(candidates);
+    json_decref(seeds);
+    return same ? ROTARY_OK
+                : rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                              "%s has a sweep of other values or runs: wanted the same --sweep, or another "
+                              "folder",
+                              path);
+}
+
+/* The arm with a candidate's values. */
+static rotary_status append_tried(struct arms *tried, const struct arm *arm, const struct arm *candidate,
+                                  rotary_error *error)
+{
+    char name[ARM_NAME_BYTES];
+    memcpy(name, arm->name, sizeof name);
+    const char *key;
+    json_t *value;
+    json_object_foreach (candidate->set, key, value) {
+        if (json_object_get(arm->set, key))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s is compared: wanted another key for the sweep", key);
+        if (!arm_name_add(name, key, value))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%.60s...: the name is too long for its folders", name);
+    }
+    return arms_append(tried, name, json_deep_copy(arm->set), json_deep_copy(candidate->set), error);
+}
+
+rotary_status sweep_check_arms(const struct sweep *sweep, const struct arms *arms,
+                               const struct run_config *config, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < arms->count; i++) {
+        struct arms tried = {0};
+        for (int j = 0; status == ROTARY_OK && j < sweep->candidates.count; j++)
+            status = append_tried(&tried, &arms->items[i], &sweep->candidates.items[j], error);
+        struct run_config *configs = NULL;
+        if (status == ROTARY_OK)
+            status = arms_configs(&tried, config, SWEEP_SEED, &configs, error);
+        free(configs);
+        arms_free(&tried);
+    }
+    return status;
+}
+
+/* ---- one arm ---- */
+
+static rotary_status train_tried(const struct sweep_call *call, const struct arms *tried, const char *folder,
+                                 rotary_error *error)
+{
+    int64_t seeds[SWEEP_MAX_RUNS];
+    for (int i = 0; i < call->sweep->runs; i++)
+        seeds[i] = SWEEP_SEED + i;
+    struct run_config *configs = NULL;
+    struct run_list list = {0};
+    rotary_status status =
+        arms_configs(tried, call->config, SWEEP_SEED + call->sweep->runs - 1, &configs, error);
+    if (status == ROTARY_OK)
+        status = run_list_create(&list, folder, tried, configs, seeds, call->sweep->runs, error);
+    if (status == ROTARY_OK)
+        status = run_list_check(&list, call->train.backend, error);
+    if (status == ROTARY_OK) {
+        struct run_list_call train = call->train;
+        train.list = &list;
+        train.total = train.total ? train.total : list.count;
+        status = run_list_train(&train, error);
+    }
+    run_list_free(&list);
+    free(configs);
+    return status;
+}
+
+/* Reads the runs of every candidate. The caller destroys *comparison and frees the records. */
+static rotary_status read_tried(const struct sweep_call *call, const struct arms *tried, const char *folder,
+                                struct record *records, struct comparison **comparison, rotary_error *error)
+{
+    int runs = call->sweep->runs;
+    const char *names[MAX_ARMS];
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < tried->count * runs; i++) {
+        char name[RUN_NAME_BYTES], path[FILE_PATH_BYTES];
+        names[i / runs] = tried->items[i / runs].name;
+        snprintf(name, sizeof name, "%s-%d", names[i / runs], SWEEP_SEED + i % runs);
+        status = file_path(path, folder, name, error);
+        if (status == ROTARY_OK)
+            status = record_read(&records[i], path, error);
+        if (status != ROTARY_OK)
+            break;
+        free(records[i].arm);
+        records[i].arm = strdup(names[i / runs]);
+        if (!records[i].arm)
+            status = no_memory(error);
+    }
+    if (status != ROTARY_OK)
+        return status;
+    const struct comparison_request request = {
+        .records = records, .record_count = tried->count * runs, .arms = names, .arm_count = tried->count};
+    return comparison_create(comparison, &request, error);
+}
+
+/* Adds the scores of an arm and returns the index of its best candidate; -1 if all have runs that diverged.
+ */
+static int score(const struct comparison *comparison, const struct arms *tried, const char *arm,
+                 json_t *scores)
+{
+    enum measure measure = comparison->measures[0];
+    bool higher = measure_descriptions[measure].better == HIGHER_IS_BETTER;
+    int best = -1;
+    double best_mean = 0;
+    for (int i = 0; i < tried->count; i++) {
+        double mean = comparison->arms[i].statistics[measure].mean;
+        int diverged = comparison->arms[i].diverged_count;
+        bool scored = diverged == 0 && isfinite(mean);
+        json_array_append_new(
+            scores, json_pack("{s:s, s:O, s:o, s:i}", "arm", arm, "set", tried->items[i].chosen, "mean",
+                              scored ? json_real(mean) : json_null(), "diverged", diverged));
+        if (scored && (best < 0 || (higher ? mean > best_mean : mean < best_mean))) {
+            best = i;
+            best_mean = mean;
+        }
+    }
+    return best;
+}
+
+static rotary_status choose(struct arm *arm, const struct sweep_call *call, const char *folder,
+                            json_t *record, rotary_error *error)
+{
+    struct arms tried = {0};
+    struct comparison *comparison = NULL;
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < call->sweep->candidates.count; i++)
+        status = append_tried(&tried, arm, &call->sweep->candidates.items[i], error);
+    size_t count = (size_t)tried.count * (size_t)call->sweep->runs;
+    struct record *records = calloc(count + 1, sizeof *records);
+    if (status == ROTARY_OK && !records)
+        status = no_memory(error);
+    if (status == ROTARY_OK)
+        status = train_tried(call, &tried, folder, error);
+    if (status == ROTARY_OK)
+        status = read_tried(call, &tried, folder, records, &comparison, error);
+    if (status == ROTARY_OK) {
+        int best = score(comparison, &tried, arm->name, json_object_get(record, "scores"));
+        json_object_set_new(record, "measure", json_string(measure_names[comparison->measures[0]]));
+        if (best >= 0)
+            arm->chosen = json_deep_copy(tried.items[best].chosen);
+        else
+            status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                                 "%s diverged with every value of the sweep: wanted others", arm->name);
+    }
+    comparison_destroy(comparison);
+    for (size_t i = 0; records && i < count; i++)
+        record_free(&records[i]);
+    free(records);
+    arms_free(&tried);
+    return status;
+}
+
+rotary_status sweep_choose(struct arms *arms, const struct sweep_call *call, json_t **record,
+                           rotary_error *error)
+{
+    char folder[FILE_PATH_BYTES];
+    rotary_status status = file_path(folder, call->folder, "sweep", error);
+    if (status != ROTARY_OK)
+        return status;
+    json_t *made = call->before ? json_deep_copy(call->before)
+                                : json_pack("{s:o, s:o, s:[]}", "candidates", candidates_json(call->sweep),
+                                            "seeds", seeds_json(call->sweep), "scores");
+    if (!made)
+        return no_memory(error);
+    struct sweep_call each = *call;
+    int left = 0, runs = call->sweep->candidates.count * call->sweep->runs;
+    for (int i = 0; i < arms->count; i++)
+        left += !arms->items[i].chosen;
+    each.train.total = left * runs;
+    for (int i = 0; status == ROTARY_OK && i < arms->count; i++) {
+        if (arms->items[i].chosen)
+            continue;
+        status = choose(&arms->items[i], &each, folder, made, error);
+        each.train.before += runs;
+    }
+    if (status == ROTARY_OK)
+        *record = made;
+    else
+        json_decref(made);
+    return status;
+}
+
+/* ---- what is said of it ---- */
+
+static void write_set(FILE *stream, const json_t *set)
+{
+    char name[ARM_NAME_BYTES] = "";
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)set, key, value)
+        (void)arm_name_add(name, key, value);
+    fputs(name, stream);
+}
+
+static void write_mean(FILE *stream, const json_t *mean)
+{
+    if (json_is_number(mean))
+        fprintf(stream, "%.4g", json_number_value(mean));
+    else
+        fputs("diverged", stream);
+}
+
+/* Says of each key whether its value is the smallest or the largest that was tried, beyond which there may be
+ * better ones. */
+static void write_ends(FILE *stream, const json_t *chosen, const json_t *candidates)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)chosen, key, value) {
+        int smaller = 0, larger = 0;
+        for (size_t i = 0; i < json_array_size(candidates); i++) {
+            const json_t *other = json_object_get(json_array_get(candidates, i), key);
+            smaller += json_number_value(other) < json_number_value(value);
+            larger += json_number_value(other) > json_number_value(value);
+        }
+        if (json_is_number(value) && (smaller == 0) != (larger == 0))
+            fprintf(stream, "; the %s %s tried, so that a %s one may be better",
+                    smaller ? "largest" : "smallest", key, smaller ? "larger" : "smaller");
+    }
+}
+
+static void write_arm(FILE *stream, const json_t *sweep, const char *arm, const json_t *chosen)
+{
+    const json_t *scores = json_object_get(sweep, "scores");
+    const char *measure = json_string_value(json_object_get(sweep, "measure"));
+    fprintf(stream, "%s at ", arm);
+    write_set(stream, chosen);
+    fprintf(stream, ", the best by %s: ", measure ? measure : "the primary measure");
+    int written = 0;
+    for (size_t i = 0; i < json_array_size(scores); i++) {
+        const json_t *one = json_array_get(scores, i);
+        const char *name = json_string_value(json_object_get(one, "arm"));
+        if (!name || strcmp(name, arm) != 0)
+            continue;
+        fputs(written++ ? ", " : "", stream);
+        write_mean(stream, json_object_get(one, "mean"));
+        fputs(" at ", stream);
+        write_set(stream, json_object_get(one, "set"));
+    }
+    write_ends(stream, chosen, json_object_get(sweep, "candidates"));
+    fputc('\n', stream);
+}
+
+void sweep_write(FILE *stream, const json_t *description)
+{
+    const json_t *sweep = json_object_get(description, "sweep"), *arms = json_object_get(description, "arms");
+    for (size_t i = 0; sweep && i < json_array_size(arms); i++) {
+        const json_t *arm = json_array_get(arms, i), *chosen = json_object_get(arm, "chosen");
+        const char *name = json_string_value(json_object_get(arm, "name"));
+        if (name && chosen)
+            write_arm(stream, sweep, name, chosen);
+    }
+}
