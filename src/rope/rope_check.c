@@ -255,7 +255,7 @@ rotary_status rotary_rope_check_config(rotary_rope_config *config, rotary_error 
     for (int i = 0; i < 4 && !status; i++)
         if (optional[i].value != 0 && !positive(optional[i].value))
             status = wrong(error, optional[i].name, optional[i].value, "a finite number above 0, or 0");
-    if (!status && !isfinite(config->xpos_origin))
-        status = wrong(error, "xpos_origin", config->xpos_origin, "a finite number");
+    if (!status && !(fabs(config->xpos_origin) <= 0x1p53))
+        status = wrong(error, "xpos_origin", config->xpos_origin, "a finite number, of at most 2^53");
     return status;
 }

@@ -45,6 +45,8 @@ static void set_options(rotary_rope *rope, const rotary_rope_config *config)
 
 /* Beyond this many radians per position a double does not tell an angle from the next revolution's. */
 #define MAX_FREQUENCY 0x1p53
+/* e^88 is the last whole power in f32: with more, xPos's magnitudes overflow one position from the origin. */
+#define MAX_XPOS_GROWTH 88.0
 
 /* Whether a frequency of 0 may be meant: it is in the list given, or p-RoPE's. */
 static bool may_be_zero(const rotary_rope_config *config)
@@ -69,10 +71,12 @@ static rotary_status check_numbers(const rotary_rope *rope, const rotary_rope_co
                                "the configuration (base %g, factor %g) gives pair %lld the inverse frequency "
                                "%g; wanted a finite one above 0 and at most 2^53",
                                config->base, config->factor, (long long)pair, w);
-        if (rope->xpos_growth && !isfinite(rope->xpos_growth[pair]))
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "xpos_scale is %g, by which pair %lld grows infinitely; wanted a greater one",
-                               config->xpos_scale, (long long)pair);
+        if (rope->xpos_growth && !(fabs(rope->xpos_growth[pair]) <= MAX_XPOS_GROWTH))
+            return rotary_fail(
+                error, ROTARY_INVALID_ARGUMENT,
+                "xpos_scale is %g, by which pair %lld changes by e^%g from one position to the "
+                "next; wanted a greater one",
+                config->xpos_scale, (long long)pair, rope->xpos_growth[pair]);
     }
     if (!is_magnitude(rope->attention_factor) || !is_magnitude(rope->softmax_factor))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -112,6 +112,12 @@ static void test_underflow(void)
     config = plan_config(8);
     config.xpos_scale = 1e-320;
     refused(config, ROTARY_INVALID_ARGUMENT, "xpos_scale|pair 0");
+    config.xpos_scale = 1e-2; /* the logarithm of zeta, -1.25, times 100 */
+    refused(config, ROTARY_INVALID_ARGUMENT, "xpos_scale is 0.01|pair 0|e^-125");
+    config.xpos_scale = 0.015;
+    rotary_rope_destroy(plan_make(&config));
+    config.xpos_origin = 0x1p54;
+    refused(config, ROTARY_INVALID_ARGUMENT, "xpos_origin|2^53");
 }
 
 /* Settings that are valid one by one. */
