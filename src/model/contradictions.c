@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- the rotation ---- */
+
 /* A fraction of a head that is above 0 and rotates no channel. */
 static rotary_status check_fraction(const struct decoder_config *model, const char *key, double fraction,
                                     rotary_error *error)
@@ -50,17 +52,15 @@ static rotary_status check_pair(const struct pair *pair, const char *within, con
 }
 
 /* Refuses two values of one thing: rope_theta 5 beside {"rope_theta": 7}. */
-static rotary_status check_object(const struct decoder_config *model, const char *within, const char *text,
-                                  rotary_error *error)
+static rotary_status check_twice(const struct decoder_config *model, const char *within, const json_t *object,
+                                 rotary_error *error)
 {
-    json_t *object = settings_json(text);
     json_t *settings =
         json_pack("{s:f, s:f, s:s, s:f}", "rope_theta", model->rope_theta, "partial_rotary_factor",
                   model->partial_rotary_factor, "pairing", rope_config_pairings[model->pairing],
                   "rope_local_base_freq", model->rope_local_base_freq);
-    rotary_status status = object && settings ? ROTARY_OK
-                                              : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
-                                                            "no memory to check the rotation of a model");
+    if (!settings)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to check the rotation of a model");
     struct decoder_config usual;
     decoder_config_default(&usual);
     const struct pair pairs[] = {
@@ -71,30 +71,99 @@ static rotary_status check_object(const struct decoder_config *model, const char
     };
     const json_t *full = json_object_get(object, "full_attention"); /* by layer type, or for all layers */
     full = full ? full : object;
+    rotary_status status = ROTARY_OK;
     for (size_t i = 0; status == ROTARY_OK && i < sizeof pairs / sizeof pairs[0]; i++)
         status = check_pair(&pairs[i], within, full, error);
     const struct pair local = {"rope_local_base_freq", model->rope_local_base_freq > 0,
                                json_object_get(settings, "rope_local_base_freq")};
     if (status == ROTARY_OK)
         status = check_pair(&local, within, json_object_get(object, "sliding_attention"), error);
-    json_decref(object);
     json_decref(settings);
     return status;
 }
 
-/* Rotations that no_rope_layers leaves out in every layer. */
+/* Keys of a rotation's parameters that one scaling alone reads. */
+static const struct {
+    const char *key, *type;
+} scaling_keys[] = {
+    {"beta_fast", "yarn"},         {"beta_slow", "yarn"},          {"mscale", "yarn"},
+    {"mscale_all_dim", "yarn"},    {"truncate", "yarn"},           {"short_factor", "longrope"},
+    {"long_factor", "longrope"},   {"short_mscale", "longrope"},   {"long_mscale", "longrope"},
+    {"low_freq_factor", "llama3"}, {"high_freq_factor", "llama3"},
+};
+
+/* Refuses keys that the scaling of `parameters` does not read: beta_fast with linear. */
+static rotary_status check_scaling(const char *within, const json_t *parameters, rotary_error *error)
+{
+    const json_t *named = json_object_get(parameters, "rope_type");
+    named = named ? named : json_object_get(parameters, "type");
+    const char *type = json_is_string(named) ? json_string_value(named) : "default";
+    if (strcmp(type, "default") == 0 && json_is_number(json_object_get(parameters, "factor")))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s has a factor, and its rope_type is default: wanted a rope_type that scales",
+                           within);
+    for (size_t i = 0; i < sizeof scaling_keys / sizeof scaling_keys[0]; i++) {
+        const json_t *value = json_object_get(parameters, scaling_keys[i].key);
+        if (value && !json_is_null(value) && !strstr(type, scaling_keys[i].type) &&
+            !(strcmp(type, "su") == 0 && strcmp(scaling_keys[i].type, "longrope") == 0))
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "%s has %s, and its rope_type is %.60s: wanted rope_type %s", within,
+                               scaling_keys[i].key, type, scaling_keys[i].type);
+    }
+    return ROTARY_OK;
+}
+
+/* Checks rope_scaling or rope_parameters, whose value is `text`. */
+static rotary_status check_object(const struct decoder_config *model, const char *within, const char *text,
+                                  rotary_error *error)
+{
+    json_t *object = settings_json(text);
+    if (!object)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to check %s", within);
+    rotary_status status = check_twice(model, within, object, error);
+    if (status == ROTARY_OK)
+        status = check_scaling(within, object, error);
+    const char *layer_type;
+    json_t *entry;
+    json_object_foreach (object, layer_type, entry)
+        if (status == ROTARY_OK && json_is_object(entry))
+            status = check_scaling(within, entry, error);
+    json_decref(object);
+    return status;
+}
+
+/* ---- layers ---- */
+
+/* Whether any layer rotates. Lists have an entry for each layer, as attention_plans_check has found. */
+static bool rotates(const struct decoder_config *model, const json_t *flags, const json_t *types,
+                    const json_t *parameters)
+{
+    for (int64_t layer = 0; layer < model->num_hidden_layers; layer++) {
+        const json_t *flag = json_array_get(flags, (size_t)layer);
+        const char *type = json_string_value(json_array_get(types, (size_t)layer));
+        if (!type)
+            type = model->sliding_window > 0 ? "sliding_attention" : "full_attention";
+        bool left_out = flag && json_integer_value(flag) == 0;
+        if (!left_out && !json_is_null(json_object_get(parameters, type)))
+            return true;
+    }
+    return false;
+}
+
 static rotary_status check_layers(const struct decoder_config *model, rotary_error *error)
 {
-    json_t *layers = settings_json(model->no_rope_layers);
-    bool rotates = !json_is_array(layers);
-    for (size_t i = 0; i < json_array_size(layers); i++)
-        rotates = rotates || json_integer_value(json_array_get(layers, i)) != 0;
-    json_decref(layers);
-    return rotates ? ROTARY_OK
-                   : rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                                 "no_rope_layers is 0 for every layer, and position is %s: wanted a layer "
-                                 "that rotates, or position none",
-                                 position_names[model->position]);
+    json_t *flags = settings_json(model->no_rope_layers), *types = settings_json(model->layer_types);
+    json_t *parameters = settings_json(model->rope_parameters);
+    bool any = rotates(model, flags, types, parameters);
+    json_decref(flags);
+    json_decref(types);
+    json_decref(parameters);
+    return any ? ROTARY_OK
+               : rotary_fail(
+                     error, ROTARY_INVALID_ARGUMENT,
+                     "position is %s, and by no_rope_layers or rope_parameters no layer rotates: wanted a "
+                     "layer that does, or position none",
+                     position_names[model->position]);
 }
 
 static rotary_status check_rotation(const struct decoder_config *model, bool rotates_value,

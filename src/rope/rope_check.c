@@ -221,6 +221,10 @@ static rotary_status check_scaling(rotary_rope_config *config, rotary_error *err
     case ROTARY_SCALING_PROPORTIONAL:
         if (!(config->rotary_fraction > 0 && config->rotary_fraction <= 1))
             return wrong(error, "rotary_fraction", config->rotary_fraction, "above 0 and at most 1");
+        if (config->rotary_fraction * (double)(config->rotary_dim / 2) < 1)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "rotary_fraction is %g, which of %lld pairs rotates none; wanted more",
+                               config->rotary_fraction, (long long)config->rotary_dim / 2);
         return ROTARY_OK;
     default:
         return ROTARY_OK;
