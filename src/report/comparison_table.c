@@ -193,6 +193,14 @@ static void write_findings(FILE *stream, const struct comparison *comparison, co
                 comparison->unfinished == 1 ? "" : "s");
 }
 
+/* Names come from files: what a terminal would obey is not printed. */
+static void replace_controls(char *text)
+{
+    for (; *text; text++)
+        if ((*text > 0 && *text < ' ' && *text != '\n') || *text == 0x7f)
+            *text = '?';
+}
+
 rotary_status comparison_text(const struct comparison *comparison, char **text, rotary_error *error)
 {
     struct print print;
@@ -209,6 +217,8 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
             write_table(print.stream, comparison, i);
         }
         status = print_end(&print, error);
+        if (status == ROTARY_OK)
+            replace_controls(print.text);
         *text = print.text;
     }
     findings_free(&findings);

@@ -113,6 +113,8 @@ static void write_secondary(FILE *stream, const struct comparison *comparison,
         page_difference(stream, &contrast->difference[measure], measure_descriptions[measure].decimals);
         fputs(", p ", stream);
         html_text(stream, p_text(p, contrast->difference[measure].sign_flip_p));
+        if (measure == MEASURE_STEPS_TO_90 && contrast->censored)
+            fprintf(stream, "; %d of %d pairs are censored", contrast->censored, contrast->pair_count);
         fputs("</p>\n", stream);
     }
 }

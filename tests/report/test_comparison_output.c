@@ -476,6 +476,7 @@ static void check_tables(const struct collection *collection)
 /* Long names stand on lines of their own, and what is compared is named. */
 static void check_long_names(void)
 {
+    const struct made_run escaping = {"red\x1b[31m\x7f", 1, 1, 0, 0, 0, 0};
     const struct made_run named[] = {{"norm=layer_norm,value_fraction=0.5", 1, 1, 0, 0, 0, 0},
                                      {"norm=rms_norm,value_fraction=1.0", 1, 2, 0, 0, 0, 0}};
     struct collection collection;
@@ -486,6 +487,13 @@ static void check_long_names(void)
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK_WORDS(text, "\nnorm        runs |\nnorm=layer_norm,value_fraction=0.5\n               1    1.0000");
     CHECK(strstr(text, "encoding") == NULL);
+    free(text);
+    collection_free(&collection);
+
+    check_about("a name that a terminal would obey");
+    made_collection(&collection, &escaping, 1, NULL, (struct comparison_request){0});
+    CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
+    CHECK_WORDS(text, "\nred?[31m? ");
     free(text);
     collection_free(&collection);
 }

@@ -215,6 +215,12 @@ static void check_cards(const char *page, const struct comparison *comparison)
                      mean < 0 ? "−" : "+", measure_descriptions[measure].decimals, fabs(mean));
             const char *line = strstr(card, wanted);
             CHECK(line != NULL && line < end);
+            if (measure != MEASURE_STEPS_TO_90)
+                continue;
+            snprintf(wanted, sizeof wanted, "; %d of %d pairs are censored</p>", contrast->censored,
+                     contrast->pair_count);
+            line = strstr(card, wanted);
+            CHECK(line != NULL && line < end);
         }
     }
 }
