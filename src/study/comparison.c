@@ -253,7 +253,12 @@ static rotary_status set_sequential(struct contrast *contrast, const struct comp
                                    .max_count = comparison->max_pairs,
                                    .alpha = comparison_alpha / comparison->contrast_count};
     if (isfinite(difference->mean)) {
-        rotary_status status = sequential_interval(&interval, &call, error);
+        int look = 0;
+        rotary_status status = sequential_test(&look, &call, error);
+        if (look > 0) /* seeds that were added for other arms do not take the verdict back */
+            call.count = look;
+        if (status == ROTARY_OK)
+            status = sequential_interval(&interval, &call, error);
         if (status != ROTARY_OK)
             return status;
     }

@@ -242,8 +242,35 @@ static void check_sequential(void)
     }
 }
 
+/* A pair that speaks against the verdict comes after the test has passed. */
+static void check_later_pairs(void)
+{
+    enum { PASSED = 7, TAKEN = 9 };
+    struct made_run runs[2 * TAKEN];
+    for (int i = 0; i < TAKEN; i++) {
+        runs[2 * i] = (struct made_run){"rope", i, 1, 0, 0, 0, 0};
+        runs[2 * i + 1] = (struct made_run){"roper", i, i < PASSED ? 0.7 - 0.01 * i : 1.5, 0, 0, 0, 0};
+    }
+    struct collection collection;
+    check_about("pairs after a sequential test has passed");
+    made_collection(&collection, runs, 2 * TAKEN, NULL, (struct comparison_request){.max_pairs = 20});
+    const struct contrast *contrast = &collection.comparison->contrasts[0];
+    struct sequential_call call = {contrast->differences[MEASURE_VALIDATION_LOSS], TAKEN, 20, 0.05};
+    struct sequential_interval last;
+    int look;
+    rotary_error error;
+    CHECK_INT(sequential_test(&look, &call, &error), ROTARY_OK);
+    CHECK_INT(look, PASSED);
+    CHECK_INT(sequential_interval(&last, &call, &error), ROTARY_OK);
+    CHECK(last.high > 0);
+    CHECK_INT(comparison_decide(collection.comparison, contrast), VERDICT_BETTER);
+    CHECK(contrast->difference[MEASURE_VALIDATION_LOSS].high < 0);
+    collection_free(&collection);
+}
+
 int main(void)
 {
+    check_later_pairs();
     check_primary();
     check_levels();
     check_noise();
