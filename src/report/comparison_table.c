@@ -177,6 +177,7 @@ static void write_table(FILE *stream, const struct comparison *comparison, int i
         write_contrasts(&table);
 }
 
+/* A line for each finding, and an empty one after them. */
 static void write_findings(FILE *stream, const struct comparison *comparison, const struct findings *findings)
 {
     if (comparison->unlike)
@@ -191,6 +192,8 @@ static void write_findings(FILE *stream, const struct comparison *comparison, co
     if (comparison->unfinished)
         fprintf(stream, "%d unfinished run%s not counted\n", comparison->unfinished,
                 comparison->unfinished == 1 ? "" : "s");
+    if (comparison->unlike || findings->verdicts.count || findings->notes.count || comparison->unfinished)
+        fputc('\n', stream);
 }
 
 /* Names come from files: what a terminal would obey is not printed. */
@@ -212,7 +215,7 @@ rotary_status comparison_text(const struct comparison *comparison, char **text, 
     if (status == ROTARY_OK) {
         write_findings(print.stream, comparison, &findings);
         for (int i = 0; i < comparison->measure_count; i++) {
-            if (i > 0 || findings.verdicts.count || findings.notes.count || comparison->unfinished)
+            if (i > 0)
                 fputc('\n', print.stream);
             write_table(print.stream, comparison, i);
         }

@@ -490,6 +490,13 @@ static void check_long_names(void)
     free(text);
     collection_free(&collection);
 
+    check_about("one arm, and runs that are unlike");
+    made_collection(&collection, named, 1, NULL, (struct comparison_request){.unlike = "bias differs"});
+    CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
+    CHECK(strncmp(text, "not alike: bias differs\n\nvalidation loss", 40) == 0);
+    free(text);
+    collection_free(&collection);
+
     check_about("a name that a terminal would obey");
     made_collection(&collection, &escaping, 1, NULL, (struct comparison_request){0});
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
