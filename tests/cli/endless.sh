@@ -75,6 +75,12 @@ for kind in zero random sparse folder nowhere loop long nested pipe; do
     refuses 1 bad.safetensors permute --config good.json --input bad.safetensors --detect
 done
 
+# Nothing is read of a device, even of one that ends.
+make zero bad.json
+refuses 1 "bad.json is a device, wanted a file" frequencies --config bad.json
+refuses 1 "/dev/null is a device, wanted a file" frequencies --config /dev/null
+refuses 1 "/dev/null is a device, wanted a file" apply --config good.json --input /dev/null --output out.npy
+
 # The files of runs and comparisons.
 for kind in zero sparse folder nowhere loop long pipe; do
     for file in config.json metrics.jsonl model.safetensors optimizer.safetensors best.safetensors; do
