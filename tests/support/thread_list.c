@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <time.h>
 
 static int compare(const void *left, const void *right)
 {
@@ -21,4 +22,13 @@ int thread_list(long threads[THREAD_LIST])
         closedir(folder);
     qsort(threads, (size_t)count, sizeof *threads, compare);
     return count;
+}
+
+bool thread_list_settles(int count)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    long threads[THREAD_LIST];
+    for (int i = 0; i < 5000 && thread_list(threads) != count; i++)
+        nanosleep(&pause, NULL);
+    return thread_list(threads) == count;
 }
