@@ -3,14 +3,16 @@
  * rotary compare: every arm from every seed, the table, and the page.
  */
 #include "base/fail.h"
+#include "base/threads.h"
 #include "cli/command.h"
 #include "cli/comparison_design.h"
-#include "cli/progress.h"
 #include "cli/result.h"
+#include "cli/watch.h"
 #include "file/file.h"
 #include "report/report.h"
 #include "study/comparison_run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,7 @@ struct compare_options {
     struct configuration_options configuration;
     struct design_options design;
     struct option_integer steps;
-    const char *out;
+    const char *jobs, *out;
     bool all_pairs;
 };
 
@@ -27,6 +29,10 @@ struct compare_options {
 static const struct setting compare_table[] = {
     {"--all-pairs", SETTING_BOOLEAN, MEMBER(all_pairs),
      .help = "compare every arm with every other, not only with the first"},
+    {"--jobs", SETTING_TEXT, MEMBER(jobs), .metavar = "N",
+     .help = "runs to train side by side, on equal shares of the threads: a number, or auto, which measures "
+             "what is "
+             "fastest (default: auto)"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "DIR",
      .help = "the comparison's folder (default: runs/TASK-PRESET)"},
 };
@@ -36,7 +42,23 @@ struct compare_plan {
     const char *folder;
     struct comparison_design design;
     struct backend backend;
+    int jobs; /* as run_list_call.jobs */
 };
+
+static rotary_status read_jobs(const char *text, int *jobs, rotary_error *error)
+{
+    char *end;
+    *jobs = RUN_LIST_AUTO;
+    if (!text || strcmp(text, "auto") == 0)
+        return ROTARY_OK;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    if (errno != 0 || end == text || *end != 0 || number < 1 || number > ROTARY_MAX_THREADS)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--jobs is \"%.40s\": wanted 1 ... %d, or auto",
+                           text, ROTARY_MAX_THREADS);
+    *jobs = (int)number;
+    return ROTARY_OK;
+}
 
 static rotary_status plan(const struct invocation *invocation, struct compare_plan *plan, rotary_error *error)
 {
@@ -49,7 +71,9 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
                                    .common = &invocation->common};
     plan_folder(&request, NULL, plan->default_folder);
     plan->folder = options->out ? options->out : plan->default_folder;
-    rotary_status status = design_create(&plan->design, &options->design, &request, error);
+    rotary_status status = read_jobs(options->jobs, &plan->jobs, error);
+    if (status == ROTARY_OK)
+        status = design_create(&plan->design, &options->design, &request, error);
     if (status != ROTARY_OK)
         return status;
     status = plan_backend(&invocation->common, plan->design.config.train.precision, &plan->backend, error);
@@ -58,35 +82,12 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
     return status;
 }
 
-struct watch {
-    struct progress progress;
-    const struct comparison_design *design;
-    int run, runs; /* the last one reported; of so many */
-};
-
 static void begin(void *argument)
 {
     struct watch *watch = argument;
     char text[DESIGN_POWER_BYTES];
     if (design_power(watch->design, text))
         progress_note(&watch->progress, "%s", text);
-}
-
-static void show(void *argument, const struct run_progress *now)
-{
-    struct watch *watch = argument;
-    struct progress *progress = &watch->progress;
-    watch->run = now->run;
-    watch->runs = now->runs;
-    char label[ARM_NAME_BYTES + 64];
-    snprintf(label, sizeof label, "%s, seed %lld (%d of %d)", now->arm, (long long)now->seed, now->run,
-             now->runs);
-    if (now->train)
-        progress_step(progress, label, now->runs - now->run, now->train);
-    else if (now->diverged)
-        progress_note(progress, "%s: diverged at step %lld", label, (long long)now->diverged);
-    else
-        progress_note(progress, "%s: finished before", label);
 }
 
 /* The results are read from the folder, which also has those of earlier runs. */
@@ -122,9 +123,9 @@ static enum exit_status run(const struct invocation *invocation)
     rotary_error error = {0};
     if (plan(invocation, &made, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    struct watch watch = {
-        .design = &made.design, .run = 1, .runs = made.design.seed_count * made.design.arms.count};
-    progress_start(&watch.progress);
+    struct watch watch;
+    watch_start(&watch, made.jobs, made.design.seed_count * made.design.arms.count);
+    watch.design = &made.design;
     const struct comparison_design *design = &made.design;
     struct compare_call call = {.plan = {.config = &design->config,
                                          .arms = &design->arms,
@@ -139,12 +140,18 @@ static enum exit_status run(const struct invocation *invocation)
                                          .command = invocation->command_line},
                                 .backend = &made.backend,
                                 .begin = begin,
-                                .progress = show,
+                                .jobs = made.jobs,
+                                .estimated = watch_estimate,
+                                .progress = watch_run,
                                 .argument = &watch,
                                 .interrupted = invocation->interrupted};
     rotary_status status = compare(&call, &error);
-    progress_end(&watch.progress);
-    if (status == ROTARY_INTERRUPTED)
+    watch_end(&watch);
+    if (status == ROTARY_INTERRUPTED && watch.jobs > 1)
+        (void)rotary_fail(&error, status,
+                          "stopped with %d of %d runs done, all saved in %s; the same command resumes them",
+                          watch.done, watch.runs, made.folder);
+    else if (status == ROTARY_INTERRUPTED)
         (void)rotary_fail(&error, status,
                           "stopped in run %d of %d and saved in %s; the same command resumes it", watch.run,
                           watch.runs, made.folder);

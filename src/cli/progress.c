@@ -93,16 +93,39 @@ static void note_evaluation(struct progress *progress, const char *label, const 
                   100 * evaluation->accuracy);
 }
 
+/* Whether it is time for another bar or line. */
+static bool is_due(struct progress *progress, const struct train_progress *train)
+{
+    double time = rotary_clock();
+    bool due = time - progress->last >= (progress->terminal ? seconds_between_bars : seconds_between_lines);
+    if (!due || train->tokens_per_second <= 0)
+        return false;
+    progress->last = time;
+    return true;
+}
+
+void progress_step_of_many(struct progress *progress, const char *label, const struct train_progress *train,
+                           const char *line)
+{
+    if (train->evaluation)
+        note_evaluation(progress, label, train);
+    if (!is_due(progress, train))
+        return;
+    if (progress->terminal)
+        fprintf(stderr, "\r\033[K%.*s", terminal_columns(stderr, DEFAULT_COLUMNS) - 1, line);
+    else
+        fprintf(stderr, "%s\n", line);
+    progress->drawn = progress->terminal;
+    fflush(stderr);
+}
+
 void progress_step(struct progress *progress, const char *label, int runs_left,
                    const struct train_progress *train)
 {
     if (train->evaluation)
         note_evaluation(progress, label, train);
-    double time = rotary_clock();
-    bool due = time - progress->last >= (progress->terminal ? seconds_between_bars : seconds_between_lines);
-    if (!due || train->tokens_per_second <= 0)
+    if (!is_due(progress, train))
         return;
-    progress->last = time;
     char numbers[LINE_BYTES];
     describe(numbers, runs_left, train);
     if (progress->terminal) {

@@ -20,6 +20,9 @@ void progress_start(struct progress *progress);
  * come after it, taken to be as long. */
 void progress_step(struct progress *progress, const char *label, int runs_left,
                    const struct train_progress *train);
+/* One step of one of several runs that are trained side by side; `line` says what all of them are at. */
+void progress_step_of_many(struct progress *progress, const char *label, const struct train_progress *train,
+                           const char *line);
 /* A line that stays, above the bar. */
 __attribute__((format(printf, 2, 3))) void progress_note(struct progress *progress, const char *format, ...);
 /* Removes the bar. */

@@ -22,7 +22,8 @@ struct compare_call {
     const struct backend *backend;
     /* Called when everything is checked, before the first run begins. May be NULL. */
     void (*begin)(void *argument);
-    /* Called after every step of every run, from the calling thread. May be NULL. */
+    int jobs; /* and the two calls: as in run_list_call */
+    void (*estimated)(void *argument, const struct run_list_estimate *estimate);
     void (*progress)(void *argument, const struct run_progress *progress);
     void *argument;
     const atomic_bool *interrupted; /* as in train_call. May be NULL */

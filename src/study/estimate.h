@@ -63,7 +63,7 @@ struct estimate {
  * without, the choice is one job. The model that it trains has another seed than the runs.
  * ROTARY_OUT_OF_MEMORY if there is no room for one run. */
 #define ESTIMATE_SECONDS 30.0
-#define ESTIMATE_SHARE   0.04
+#define ESTIMATE_SHARE   0.05
 ROTARY_CHECKED rotary_status estimate_make(const struct estimate_call *call, struct estimate *estimate,
                                            rotary_error *error);
 

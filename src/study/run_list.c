@@ -3,8 +3,11 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "study/jobs.h"
+#include "study/records.h"
 #include "train/folder.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,19 +80,107 @@ rotary_status run_list_check(const struct run_list *list, const struct backend *
     return status;
 }
 
+/* ---- what is left ---- */
+
+/* Evaluations of `steps` more steps, the last of which has one. */
+static int64_t count_evaluations(const struct train_config *train, int64_t steps)
+{
+    int64_t every = train->evaluate_every;
+    return every > 0 ? (steps + every - 1) / every : 1;
+}
+
+/* The steps that a run has left; -1: it is finished. One that cannot be read is taken not to have begun:
+ * train() will say what is wrong with it. */
+static int64_t steps_left(const struct run_list *list, const struct listed_run *run)
+{
+    char folder[FILE_PATH_BYTES], path[FILE_PATH_BYTES];
+    int64_t left = run->config->train.steps;
+    struct record record;
+    if (file_path(folder, list->folder, run->name, NULL) != ROTARY_OK ||
+        file_path(path, folder, FOLDER_CONFIG, NULL) != ROTARY_OK || !file_exists(path) ||
+        record_read(&record, folder, NULL) != ROTARY_OK)
+        return left;
+    left -= record.done;
+    if (record.diverged || (left <= 0 && record_finished(&record)))
+        left = -1;
+    record_free(&record);
+    return left;
+}
+
+/* Counts what is left. Returns the first run that is not finished; NULL: all are. */
+static const struct listed_run *count_work(const struct run_list *list, struct estimate_work *work)
+{
+    const struct listed_run *first = NULL;
+    int64_t all = 0;
+    *work = (struct estimate_work){0};
+    for (int i = 0; i < list->count; i++) {
+        int64_t left = steps_left(list, &list->runs[i]);
+        if (left < 0)
+            continue;
+        work->runs++;
+        all += left;
+        if (!first)
+            first = &list->runs[i];
+    }
+    if (first) {
+        work->steps = (all + work->runs - 1) / work->runs;
+        work->evaluations = count_evaluations(&first->config->train, work->steps);
+    }
+    return first;
+}
+
+/* Says what training will take, and how many jobs there are to be. */
+static rotary_status choose_jobs(const struct run_list_call *call, int *jobs, rotary_error *error)
+{
+    struct run_list_estimate estimate = {.threads = call->backend->threads};
+    *jobs = 1;
+    if (!call->estimated && call->jobs >= 0 && call->jobs <= 1)
+        return ROTARY_OK;
+    const struct listed_run *first = count_work(call->list, &estimate.work);
+    if (!first)
+        return ROTARY_OK;
+    const struct estimate_call measured = {.config = first->config,
+                                           .backend = call->backend,
+                                           .work = estimate.work,
+                                           .jobs = call->jobs == RUN_LIST_AUTO ? 0
+                                                   : call->jobs > 1            ? call->jobs
+                                                                               : 1,
+                                           .interrupted = call->interrupted};
+    rotary_status status = estimate_make(&measured, &estimate.estimate, error);
+    if (status != ROTARY_OK)
+        return status;
+    *jobs = estimate.estimate.jobs;
+    if (call->estimated)
+        call->estimated(call->argument, &estimate);
+    return ROTARY_OK;
+}
+
 /* ---- training ---- */
+
+/* The runs that are trained side by side. */
+struct training {
+    const struct run_list_call *call;
+    const struct backend *backends; /* [jobs] */
+    int jobs;
+    pthread_mutex_t lock; /* of calls of progress, and of: */
+    int done;
+};
 
 /* Adds a run's place in the list to its progress. */
 struct forwarding {
-    const struct run_list_call *call;
+    struct training *training;
     struct run_progress progress;
 };
 
 static void forward_progress(void *argument, const struct train_progress *train)
 {
     struct forwarding *forwarding = argument;
+    struct training *training = forwarding->training;
     forwarding->progress.train = train;
-    forwarding->call->progress(forwarding->call->argument, &forwarding->progress);
+    pthread_mutex_lock(&training->lock);
+    forwarding->progress.done = training->call->before + training->done;
+    training->call->progress(training->call->argument, &forwarding->progress);
+    pthread_mutex_unlock(&training->lock);
 }
 
 /* Puts the run's name into the message of a failure that lacks it. */
@@ -107,9 +198,18 @@ static rotary_status fail_in_run(const struct run_progress *run, const char *nam
     return status;
 }
 
-static rotary_status train_one(const struct run_list_call *call, int index, rotary_error *error)
+static void count_done(struct training *training)
 {
-    const struct listed_run *listed = &call->list->runs[index];
+    pthread_mutex_lock(&training->lock);
+    training->done++;
+    pthread_mutex_unlock(&training->lock);
+}
+
+static rotary_status train_one(void *argument, const struct jobs_item *item, rotary_error *error)
+{
+    struct training *training = argument;
+    const struct run_list_call *call = training->call;
+    const struct listed_run *listed = &call->list->runs[item->index];
     struct run_config config = *listed->config;
     config.train.seed = listed->seed;
     rotary_status status = run_config_check(&config, error);
@@ -119,22 +219,27 @@ static rotary_status train_one(const struct run_list_call *call, int index, rota
     if (status != ROTARY_OK)
         return status;
 
-    struct forwarding forwarding = {
-        .call = call,
-        .progress = {
-            .run = call->before + index + 1, .runs = call->total, .arm = listed->arm, .seed = listed->seed}};
+    struct forwarding forwarding = {.training = training,
+                                    .progress = {.run = call->before + item->index + 1,
+                                                 .runs = call->total,
+                                                 .arm = listed->arm,
+                                                 .seed = listed->seed,
+                                                 .job = item->job,
+                                                 .jobs = training->jobs}};
     struct train_call run = {.config = &config,
-                             .backend = call->backend,
+                             .backend = &training->backends[item->job],
                              .folder = folder,
                              .resume = true,
                              .progress = call->progress ? forward_progress : NULL,
                              .argument = &forwarding,
-                             .interrupted = call->interrupted};
+                             .interrupted = item->stop};
     struct train_result result;
     status = train(&run, &result, error);
     forwarding.progress.diverged = result.diverged;
     if (result.diverged)
         status = ROTARY_OK; /* metrics.jsonl records the divergence */
+    if (status == ROTARY_OK)
+        count_done(training);
     bool reported = status != ROTARY_OK || (!result.diverged && result.first_step < config.train.steps);
     if (call->progress && !reported)
         forward_progress(&forwarding, NULL);
@@ -143,8 +248,21 @@ static rotary_status train_one(const struct run_list_call *call, int index, rota
 
 rotary_status run_list_train(const struct run_list_call *call, rotary_error *error)
 {
-    rotary_status status = ROTARY_OK;
-    for (int i = 0; status == ROTARY_OK && i < call->list->count; i++)
-        status = train_one(call, i, error);
+    struct training training = {.call = call, .backends = call->backend, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct backend *shares = NULL;
+    rotary_status status = choose_jobs(call, &training.jobs, error);
+    if (status == ROTARY_OK && training.jobs > 1) {
+        status = jobs_backends_create(&shares, call->backend, training.jobs, error);
+        training.backends = shares;
+    }
+    const struct jobs_call jobs = {.jobs = training.jobs,
+                                   .count = call->list->count,
+                                   .run = train_one,
+                                   .argument = &training,
+                                   .interrupted = call->interrupted};
+    if (status == ROTARY_OK)
+        status = jobs_run(&jobs, error);
+    jobs_backends_destroy(shares, training.jobs);
+    pthread_mutex_destroy(&training.lock);
     return status;
 }

@@ -6,6 +6,7 @@
 #define ROTARY_STUDY_RUN_LIST_H
 
 #include "study/arms.h"
+#include "study/estimate.h"
 #include "train/train.h"
 
 enum { RUN_NAME_BYTES = ARM_NAME_BYTES + 24 };
@@ -43,20 +44,37 @@ struct run_progress {
     int64_t seed;
     const struct train_progress *train; /* NULL: the run was already finished, or diverged */
     int64_t diverged;                   /* the step at which it diverged; 0: it did not */
+    int job, jobs;                      /* which of the jobs trains it: 0 ... jobs - 1 */
+    int done;                           /* runs that are finished */
 };
+
+/* What training will take. */
+struct run_list_estimate {
+    struct estimate_work work; /* that is left; its runs share the rest of the steps evenly */
+    struct estimate estimate;
+    int threads; /* of all jobs */
+};
+
+enum { RUN_LIST_AUTO = -1 };
 
 struct run_list_call {
     const struct run_list *list;
     int before, total; /* runs of other lists, for progress: those before this one, and all */
     const struct backend *backend;
-    /* Called after every step of every run, from the calling thread. May be NULL. */
+    int jobs; /* runs side by side, which share the backend's threads; 0: one. RUN_LIST_AUTO: as many as take
+                 the least time (study/estimate.h). No more than there is room for */
+    /* Called before the first step, unless all runs are finished. May be NULL. */
+    void (*estimated)(void *argument, const struct run_list_estimate *estimate);
+    /* Called after every step of every run, once at a time, but with several jobs from their threads. May be
+     * NULL. */
     void (*progress)(void *argument, const struct run_progress *progress);
     void *argument;
     const atomic_bool *interrupted; /* as in train_call. May be NULL */
 };
 
-/* Trains the runs that are not finished, in their order. A run that diverges is finished, and the next one
- * begins. Other failures end it; the message has the run's name. */
+/* Trains the runs that are not finished, beginning them in their order. Results do not depend on the number
+ * of jobs. A run that diverges is finished, and the next one begins. Other failures end it, and so does an
+ * interruption: the other runs are then stopped and saved. The message has the run's name. */
 ROTARY_CHECKED rotary_status run_list_train(const struct run_list_call *call, rotary_error *error);
 
 #endif

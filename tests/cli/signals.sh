@@ -50,12 +50,23 @@ done
 
 # A comparison likewise.
 # shellcheck disable=SC2086
-begin broken/rope-1/metrics.jsonl compare index $endless --runs 1 --out broken
+begin broken/rope-1/metrics.jsonl compare index $endless --runs 1 --jobs 1 --out broken
 kill -HUP $process
 ends 129 "a comparison interrupted by SIGHUP"
 grep -q '^rotary: stopped in run 1 of 2 and saved in broken; the same command resumes it$' err ||
     complain "an interrupted comparison does not say how to resume"
 [ -s broken/rope-1/model.safetensors ] || complain "an interrupted comparison saves nothing"
+# Of runs side by side all are saved.
+# shellcheck disable=SC2086
+begin beside/rope-1/metrics.jsonl compare index $endless --runs 1 --jobs 2 --threads 2 --out beside
+wait_for . beside/roper-1/metrics.jsonl || complain "two jobs do not train two runs"
+kill -TERM $process
+ends 143 "two jobs interrupted by SIGTERM"
+grep -q '^rotary: stopped with 0 of 2 runs done, all saved in beside; the same command resumes them$' err ||
+    complain "two jobs that are interrupted do not say how to resume"
+for run in rope-1 roper-1; do
+    [ -s beside/$run/model.safetensors ] || complain "of two jobs that are interrupted $run is not saved"
+done
 
 # A second signal, of the same kind or another, ends the program before it can save: here in a step of a minute.
 for second in TERM INT; do

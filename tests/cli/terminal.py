@@ -17,15 +17,15 @@ settings = dict(hidden_size=16, num_attention_heads=2, num_key_value_heads=2, nu
 anew = "\r\033[K"
 
 
-def shown(columns, kind):
-    """All that a run writes to a terminal of that many columns."""
+def shown(columns, kind, command):
+    """All that a command writes to a terminal of that many columns."""
     try:
         screen, slave = pty.openpty()
     except OSError as error:
         print(f"skipped: no terminal is to be had ({error})")
         sys.exit(77)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    command = [rotary, "train", "index", "--steps", str(steps), "--seed", "7", "--out", f"{kind}-{columns}"]
+    command = [rotary, *command, "--out", f"{command[0]}-{kind}-{columns}"]
     for name, value in settings.items():
         command += ["--set", f"{name}={value}"]
     run = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
@@ -45,8 +45,9 @@ def shown(columns, kind):
     return text.decode().replace("\r\n", "\n")
 
 
+train = ["train", "index", "--steps", str(steps), "--seed", "7"]
 for columns in (120, 70, 20):
-    text = shown(columns, "xterm")
+    text = shown(columns, "xterm", train)
     drawn = text.split(anew)
     check("nothing is printed before the first bar", drawn[0] == "", drawn[0])
     bars = 0
@@ -72,7 +73,30 @@ for columns in (120, 70, 20):
     check("the last bar is gone at the end", drawn[-1] == "" or drawn[-1].endswith("\n"), drawn[-1])
     check("both evaluations are noted", len(re.findall("of tokens correct\n", text)) == 2, text)
 
-text = shown(70, "dumb")
+text = shown(70, "dumb", train)
 check("a terminal that cannot draw gets lines", "\033" not in text and "\r" not in text, text)
 check("they say the steps", re.match(rf"step 1 of {steps}  loss ", text), text)
+
+# Runs side by side: what they will take, then one line for all of them.
+beside = ["compare", "index", "--steps", str(steps), "--runs", "2", "--jobs", "2", "--threads", "2"]
+takes = (rf"4 runs of {steps} steps to train, 2 at a time with 1 thread each: about \S+, \d+ MiB of memory each, "
+         r"\d+ MiB together\n")
+for columns in (120, 30):
+    text = shown(columns, "xterm", beside)
+    first, *drawn = text.split(anew)
+    check("what it will take comes first", re.fullmatch(takes, first), first)
+    lines = [part for part in drawn if part and "\n" not in part]
+    check("lines were seen", len(lines) > 0, text)
+    check("they leave the last column free", all(len(line) < columns for line in lines), lines)
+    whole = r"([0-4]) of 4 runs done  \d+s left((?:  (?:rope|roper), seed [12]: (?:100|[1-9]?\d)%){0,2})"
+    found = [re.fullmatch(whole, line) for line in lines] if columns == 120 else []
+    check("they say how many are done and what the others are at", all(found), lines)
+    check("both jobs are seen", columns < 120 or any(match[2].count(":") == 2 for match in found), lines)
+    done = [int(match[1]) for match in found]
+    check("more and more are done", done == sorted(done), done)
+    check("every evaluation is noted with its run",
+          len(re.findall(r"(?:rope|roper), seed [12]: step \d+: .* of tokens correct\n", text)) == 8, text)
+    check("the last line is gone at the end", drawn[-1] == "" or drawn[-1].endswith("\n"), drawn[-1])
+text = shown(70, "dumb", beside)
+check("elsewhere the lines name the runs", re.search(r"^0 of 4 runs done  \d+s left  rope", text, re.M), text)
 report()

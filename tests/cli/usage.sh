@@ -63,6 +63,9 @@ refuses 2 'num_key_value_heads' train index --set num_key_value_heads=3
 refuses 2 'sequence_length' train index --set sequence_length=16
 refuses 2 'head' compare index --positions rope,none --set hidden_size=130
 refuses 2 'wanted --positions none' compare index --set position=none
+for jobs in 0 -1 1025 two 2x ''; do
+    refuses 2 "--jobs is \"$jobs\": wanted 1 ... 1024, or auto" compare index --jobs="$jobs"
+done
 refuses 2 'value_fraction is 0.5, which does nothing with position rope' train index --set value_fraction=0.5
 refuses 2 'index_letters is 5, which does nothing with task addition' train addition --set index_letters=5
 refuses 2 'value_fraction' compare index --positions none,roper --set value_fraction=0.3

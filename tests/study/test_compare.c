@@ -174,6 +174,89 @@ static void check_interrupted(const char *finished, const char *place)
                      "model.safetensors"));
 }
 
+/* What was estimated, and what jobs trained how much. */
+static void note_estimate(void *argument, const struct run_list_estimate *estimate)
+{
+    struct run_list_estimate *noted = argument;
+    *noted = *estimate;
+}
+
+struct side_by_side {
+    struct run_list_estimate estimate; /* first: the argument of note_estimate */
+    int steps[4], jobs, max_done;
+    atomic_bool interrupted;
+    int stop_step; /* of any run; 0: none */
+};
+
+static void note_jobs(void *argument, const struct run_progress *progress)
+{
+    struct side_by_side *noted = argument;
+    noted->jobs = progress->jobs;
+    noted->steps[progress->job] += progress->train != NULL;
+    noted->max_done = progress->done > noted->max_done ? progress->done : noted->max_done;
+    if (progress->train && progress->train->step == noted->stop_step)
+        atomic_store(&noted->interrupted, true);
+}
+
+static bool same_runs(const char *place, const char *other)
+{
+    static const char *const runs[] = {"rope-5", "roper-5", "rope-6", "roper-6"};
+    bool same = true;
+    for (int i = 0; i < 4; i++)
+        same &=
+            same_file(synthetic_path(place, runs[i]), synthetic_path(other, runs[i]), "model.safetensors");
+    return same;
+}
+
+/* Results are those of one job; an interruption saves the runs of all jobs, and more are asked for than
+ * threads there are. */
+static void check_jobs(const char *finished, const char *place)
+{
+    struct run_config config = small_config();
+    struct observed unused;
+    struct side_by_side noted = {.stop_step = 4};
+    struct backend three;
+    CHECK_INT(backend_create(&three, 3, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK);
+    struct compare_call call = call_of(&config, place, &unused);
+    call.backend = &three;
+    call.jobs = 16;
+    call.estimated = note_estimate;
+    call.progress = note_jobs;
+    call.argument = &noted;
+    call.interrupted = &noted.interrupted;
+    check_about("three jobs, interrupted");
+    check_status(&call, ROTARY_INTERRUPTED, "interrupted");
+    CHECK_INT(noted.jobs, 3);
+    CHECK_INT(noted.estimate.estimate.jobs, 3);
+    CHECK_INT(noted.estimate.work.runs, 4);
+    CHECK_INT(noted.estimate.work.steps, 6);
+    CHECK_INT(noted.estimate.work.evaluations, 2);
+    CHECK_INT(noted.max_done, 0);
+    int begun = 0, saved = 0;
+    static const char *const runs[] = {"rope-5", "roper-5", "rope-6"};
+    for (int i = 0; i < 3; i++) {
+        begun += noted.steps[i] > 0;
+        saved += has_file(synthetic_path(place, runs[i]), "model.safetensors");
+    }
+    CHECK(saved >= begun && begun > 0);
+    check_about("three jobs, resumed");
+    struct side_by_side resumed = {.stop_step = 0};
+    call.argument = &resumed;
+    call.interrupted = &resumed.interrupted;
+    check_status(&call, ROTARY_OK, "");
+    CHECK(resumed.estimate.work.steps < 6);
+    CHECK(same_runs(finished, place));
+    check_about("all are finished");
+    struct side_by_side last = {.stop_step = 0};
+    call.argument = &last;
+    call.interrupted = &last.interrupted;
+    check_status(&call, ROTARY_OK, "");
+    CHECK_INT(last.estimate.work.runs, 0); /* nothing was measured */
+    CHECK_INT(last.steps[0], 0);
+    backend_destroy(&three);
+    check_about("%s", "");
+}
+
 /* RoPER that rotates no value channel is RoPE: from the same weights, on the same data, both train alike. */
 static void check_shared(const char *place)
 {
@@ -355,6 +438,7 @@ int main(void)
     const char *finished = scratch_path("finished");
     check_finished(finished);
     check_interrupted(finished, scratch_path("interrupted"));
+    check_jobs(finished, scratch_path("jobs"));
     check_shared(scratch_path("shared"));
     check_longer(scratch_path("longer"));
     check_refused(finished);
