@@ -183,8 +183,8 @@ compares_otherwise "$tiny --steps 2" "--runs 2" "--runs 1"
 compares_otherwise "$tiny --steps 2" "--seeds 3,5" "--seeds 3,6"
 compares_otherwise "$base" "--problems 9" "--problems 7"
 compares_otherwise "$base" "--vary rope_theta=9,99" "--vary rope_theta=9,98"
-compares_otherwise "$tiny --steps 2 --runs 2 --positions none,rope,roper" "--all-pairs"
 compares_otherwise "$base" "--sweep learning_rate=1e-3" "--sweep learning_rate=2e-3"
+compares_otherwise "$tiny --steps 2 --runs 2 --positions none,rope,roper" "--all-pairs"
 elsewhere compare --until --sweep-runs # comparisons.sh
 elsewhere compare --out --threads --json --jobs # runs.sh, signals.sh, tests/study/test_compare.c
 
