@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct backend backend;
 
@@ -194,8 +195,12 @@ static void note_jobs(void *argument, const struct run_progress *progress)
     noted->jobs = progress->jobs;
     noted->steps[progress->job] += progress->train != NULL;
     noted->max_done = progress->done > noted->max_done ? progress->done : noted->max_done;
-    if (progress->train && progress->train->step == noted->stop_step)
+    if (progress->train && progress->train->step == noted->stop_step && !atomic_load(&noted->interrupted)) {
+        const struct timespec until_seen = {.tv_nsec =
+                                                300000000}; /* meanwhile the other runs wait to report */
         atomic_store(&noted->interrupted, true);
+        nanosleep(&until_seen, NULL);
+    }
 }
 
 static bool same_runs(const char *place, const char *other)
