@@ -107,6 +107,9 @@ npy bad.npy '(268435456, 16, 2)' 34359738368
 refuses 1 "bad.npy has shape [268435456, 16, 2], wanted [3] or [1, 3]" apply --config good.json --input good.npy \
     --output out.npy --positions bad.npy
 refuses 1 "GiB of memory; this machine has" apply --config good.json --input bad.npy --output out.npy
+npy short.npy '(268435456, 16, 2)' 96
+refuses 1 "short.npy has 96 bytes of numbers, its shape and type want 34359738368" apply --config good.json \
+    --input short.npy --output out.npy
 refuses 1 "GiB of memory; this machine has" permute --config good.json --input bad.npy --output out.npy --to half
 [ ! -e out.npy ] && [ ! -e out.safetensors ] || complain "an input that is refused has a result"
 
@@ -125,6 +128,8 @@ refuses 1 bad.json frequencies --config bad.json
 refuses 1 bad.npy apply --config good.json --input bad.npy --output out.npy
 (cat good.npy /dev/zero >bad.npy 2>/dev/null) &
 refuses 1 "bad.npy has more bytes of numbers, its shape and type want 96" apply --config good.json --input bad.npy --output out.npy
+(head -c 162 good.npy >bad.npy) &
+refuses 1 "bad.npy has 95 bytes of numbers, its shape and type want 96" apply --config good.json --input bad.npy --output out.npy
 (sleep 0.2; cat good.npy >bad.npy) &
 (head -c 10 good.json; sleep 0.2; tail -c +11 good.json) >bad.json &
 does 0 apply --config bad.json --input bad.npy --output out.npy
