@@ -159,7 +159,8 @@ static void write_power(FILE *stream, const struct comparison *comparison, int i
 {
     const struct contrast *contrast = &comparison->contrasts[index];
     const struct measure_description *description = &measure_descriptions[comparison->measures[0]];
-    if (comparison_decide(comparison, contrast) != VERDICT_NO_DIFFERENCE || isnan(contrast->detectable))
+    bool shown = comparison_decide(comparison, contrast) != VERDICT_NO_DIFFERENCE;
+    if (shown || isnan(contrast->detectable) || comparison->max_pairs) /* the power is that of one t test */
         return;
     fprintf(stream, "with the spread of %s and %s, %d pairs show a difference of %.*f %s four times in five",
             comparison->arms[contrast->arm].name, comparison->arms[contrast->baseline].name,

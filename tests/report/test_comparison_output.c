@@ -546,6 +546,36 @@ static void check_notes(void)
     collection_free(&collection);
 }
 
+/* After eight of at most twelve pairs: with a difference, and without one. */
+static void check_sequential(void)
+{
+    static const char *const wanted[] = {"no difference shown between roper and rope: -0.0014 nats per token "
+                                         "of validation loss, 95% interval [| "
+                                         "contains zero, 8 pairs of at most 12, looked at after each\nseeds "
+                                         "are added one at a time, at most 12: ",
+                                         "roper better than rope by 0.3014 nats per token of validation "
+                                         "loss: 95% interval [|], 8 pairs of at most 12, "
+                                         "looked at after each\nseeds are added one at a time, at most 12: "};
+    for (int shown = 0; shown < 2; shown++) {
+        struct made_run each[16];
+        for (int i = 0; i < 16; i++) {
+            double apart = i % 2 ? -0.3 * shown + (i % 4 == 1 ? 0.01 : -0.01) - 0.0002 * i + 0.0002 : 0;
+            each[i] =
+                (struct made_run){i % 2 ? "roper" : "rope", i / 2, 1 + 0.01 * (i / 2) + apart, 0, 0, 0, 0};
+        }
+        struct collection collection;
+        char *text;
+        rotary_error error;
+        check_about("a sequential comparison, %d", shown);
+        made_collection(&collection, each, 16, NULL, (struct comparison_request){.max_pairs = 12});
+        CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
+        CHECK_WORDS(text, wanted[shown]);
+        CHECK(strstr(text, "four times in five") == NULL);
+        free(text);
+        collection_free(&collection);
+    }
+}
+
 int main(void)
 {
     struct collection collection;
@@ -558,5 +588,6 @@ int main(void)
     collection_free(&collection);
     check_long_names();
     check_notes();
+    check_sequential();
     return check_report();
 }
