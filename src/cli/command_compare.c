@@ -73,7 +73,7 @@ static rotary_status plan(const struct invocation *invocation, struct compare_pl
     plan->folder = options->out ? options->out : plan->default_folder;
     rotary_status status = read_jobs(options->jobs, &plan->jobs, error);
     if (status == ROTARY_OK)
-        status = design_create(&plan->design, &options->design, &request, error);
+        status = design_create(&plan->design, &options->design, &request, plan->folder, error);
     if (status != ROTARY_OK)
         return status;
     status = plan_backend(&invocation->common, plan->design.config.train.precision, &plan->backend, error);

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "study/comparison.h"
+#include "study/comparison_file.h"
 #include "study/power.h"
 
 #include <ctype.h>
@@ -84,12 +85,11 @@ static rotary_status add_axes(struct arms *arms, const char *option, const struc
 }
 
 static rotary_status make_arms(struct comparison_design *design, const struct design_options *options,
-                               const struct plan_request *request, rotary_error *error)
+                               const struct plan_request *request, const char *folder, rotary_error *error)
 {
-    const char *positions = options->positions    ? options->positions
-                            : options->vary.count ? NULL
-                                                  : "rope,roper";
     design->keep_arms = !options->positions && !options->vary.count;
+    bool usual = design->keep_arms && !comparison_file_exists(folder);
+    const char *positions = usual ? "rope,roper" : options->positions;
     rotary_status status = arms_create(&design->arms, error);
     if (status == ROTARY_OK && positions)
         status = arms_vary(
@@ -226,14 +226,14 @@ static rotary_status check_design(const struct comparison_design *design, const 
 }
 
 rotary_status design_create(struct comparison_design *design, const struct design_options *options,
-                            const struct plan_request *request, rotary_error *error)
+                            const struct plan_request *request, const char *folder, rotary_error *error)
 {
     *design = (struct comparison_design){0};
     rotary_status status = plan_draft(request, &design->config, error);
     if (status == ROTARY_OK && options->problems.given)
         design->config.task.problems = options->problems.value;
     if (status == ROTARY_OK)
-        status = make_arms(design, options, request, error);
+        status = make_arms(design, options, request, folder, error);
     if (status == ROTARY_OK)
         status = make_seeds(design, options, request, error);
     if (status == ROTARY_OK)

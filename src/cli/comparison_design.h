@@ -27,10 +27,12 @@ struct comparison_design {
     struct sweep sweep;         /* without candidates there is none */
 };
 
-/* request: of the configuration, without a position. Every arm is checked, with the last seed. */
+/* request: of the configuration, without a position. folder: where the comparison is, or will be. Every arm
+ * is checked, with the last seed. */
 ROTARY_CHECKED rotary_status design_create(struct comparison_design *design,
                                            const struct design_options *options,
-                                           const struct plan_request *request, rotary_error *error);
+                                           const struct plan_request *request, const char *folder,
+                                           rotary_error *error);
 /* One sentence about the seeds that exact match needs; false for comparisons of which there is none to say.
  */
 enum { DESIGN_POWER_BYTES = 256 };

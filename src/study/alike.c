@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/file.h"
+#include "train/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ enum { MAX_DIFFERENCES = 8 }; /* that are worth reading */
 
 static bool may_differ(const char *key)
 {
-    static const char *const keys[] = {"format", "seed", "log_every", "checkpoint_every"};
+    static const char *const keys[] = {"format",           "seed",         "log_every",
+                                       "checkpoint_every", RUN_VOCABULARY, RUN_SPECIAL_TOKENS};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;

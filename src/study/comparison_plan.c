@@ -147,6 +147,9 @@ static rotary_status merge_arms(struct comparison_plan *plan, rotary_error *erro
     const struct comparison_plan_call *call = plan->call;
     const struct comparison_file *file = &plan->file;
     bool keep = call->keep_arms && file->object;
+    if (!keep && !call->arms->items[0].name[0])
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "there is nothing to compare: wanted arms that set a key");
     rotary_status status = file->object && !keep ? check_keys(plan, error) : ROTARY_OK;
     for (int i = 0; status == ROTARY_OK && i < file->arm_count; i++) {
         const struct file_arm *arm = &file->arms[i];

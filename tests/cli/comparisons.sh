@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# What can be compared and with which seeds, and what a report says of runs that are not alike.
+. "$(dirname "$0")/support.sh"
+small="$tiny_prefix --set prefix_substring=8 --steps 2"
+
+# Values of any key; a rerun changes no byte, whatever it leaves out.
+# shellcheck disable=SC2086
+{
+    does 0 compare prefix $small --vary value_fraction=0,1 --vary norm=layer_norm,rms_norm --set position=roper --seeds 4,7-8 --out keys --json
+    has arms.0.name '"value_fraction=0.0,norm=layer_norm"'
+    has arms.1.name '"value_fraction=0.0,norm=rms_norm"'
+    has arms.2.name '"value_fraction=1.0,norm=layer_norm"'
+    has arms.3.runs.2.seed 8
+    has contrasts.2.baseline '"value_fraction=0.0,norm=layer_norm"'
+    has unlike null
+    "$json_get" contrasts.3 <out 2>/dev/null && complain "all pairs are compared unasked"
+    "$json_get" config.position <keys/compare.json | grep -qx '"roper"' || complain "the arms have another position"
+    fingerprint keys >kept
+    does 0 compare prefix $small --set position=roper --out keys --all-pairs --json
+    has contrasts.5.arm '"value_fraction=1.0,norm=rms_norm"'
+    fingerprint keys | grep -v report.html >again
+    grep -v report.html kept | cmp -s - again || complain "a rerun of a finished comparison changes it"
+    refuses 1 "keys/compare.json compares values of value_fraction, norm" compare prefix $small --out keys --positions rope,roper
+}
+
+# Of two problems or more, and with an own measure.
+# shellcheck disable=SC2086
+does 0 compare index $tiny --steps 2 --runs 1 --problems 7 --out seven --json
+has problems 7
+grep -q "1 seeds find" err && complain "the power of a single seed"
+# shellcheck disable=SC2086
+does 0 compare index $tiny --steps 2 --runs 2 --out two
+grep -q "with the spread of results/index-quick, 2 seeds find a difference of 10 points of exact match .* times in 100; 80 times takes 23 seeds" err ||
+    complain "compare does not say how many seeds exact match needs"
+# shellcheck disable=SC2086
+does 0 compare index $tiny --set primary_measure=validation_loss --steps 2 --runs 2 --out loss
+grep -q "seeds find" err && complain "the power of exact match where the loss decides"
+
+# Until there is a verdict, and with values chosen for each arm.
+# shellcheck disable=SC2086
+{
+    does 0 compare prefix $small --steps 6 --vary learning_rate=1e-9,1e-2 --until 10 --out until --json
+    has max_pairs 10
+    has contrasts.0.verdict '"better"'
+    does 0 compare prefix $small --runs 1 --sweep learning_rate=1e-9,1e-2 --sweep-runs 1 --out swept
+    [ "$(head -n 2 out | grep -c "^rope.* at learning_rate=0.01, the best by validation_loss: .*; the largest learning_rate tried")" = 2 ] ||
+        complain "compare does not say which values it chose"
+    [ -s swept/sweep/rope,learning_rate=1e-9-1000001/metrics.jsonl ] || complain "the runs of a sweep are elsewhere"
+    [ -e swept/sweep/rope,learning_rate=1e-9-1000002 ] && complain "more runs of the sweep than asked for"
+    grep -q '"learning_rate": 0.01,' swept/roper-1/config.json || complain "the runs do not have the chosen values"
+    does 0 report swept
+    [ "$(grep -c "the best by validation_loss" out)" = 2 ] || complain "a report does not say which values were chosen"
+}
+
+# What is wrong with such options.
+refuses 2 "--until and --runs are given" compare prefix --until 9 --runs 3
+refuses 2 "--seeds and --runs are given" compare prefix --seeds 1 --runs 3
+refuses 2 "--seeds and --seed are given" compare prefix --seeds 1 --seed 3
+for seeds in 1,1 3-1 -1 1- 1,,2 x 1.5 1-1001 9007199254740992 99999999999999999999 ''; do
+    refuses 2 "--seeds is \"$seeds\", wanted whole numbers" compare prefix "--seeds=$seeds"
+done
+refuses 2 "--sweep-runs needs --sweep" compare prefix --sweep-runs 3
+refuses 2 "position is compared: wanted another key for the sweep" compare prefix --sweep position=rope,none
+refuses 2 "seed cannot be varied" compare prefix --sweep seed=1,2
+refuses 2 '--vary is "norm", wanted key=value,value,...' compare prefix --vary norm
+refuses 2 '--set sets "norm", which the comparison varies; wanted --vary norm=rms_norm' compare prefix --vary norm=layer_norm --set norm=rms_norm
+refuses 2 "position is varied already" compare prefix --positions rope --vary position=none
+refuses 2 "are the same configuration" compare prefix --vary intermediate_size=0,512
+
+# Runs that are not alike.
+# shellcheck disable=SC2086
+{
+    does 0 train prefix $small --seed 1 --out rope-1
+    does 0 train prefix $small --seed 1 --position none --out none-1
+    does 0 train prefix $small --seed 1 --set rope_theta=99 --out other-1
+}
+does 0 report rope-1 none-1 --json --out page.html
+has contrasts.0.seeds.0 1
+does 0 report rope-1 none-1 other-1 --out page.html
+head -n 1 out | grep -q "the runs differ in rope_theta (1e4 in rope-1, 99.0 in other-1)" || complain "the first line does not say what differs"
+does 0 report rope-1 none-1 other-1 --json --out page.html
+has contrasts.0.seeds '[]'
+does 0 report rope-1 other-1 --vary rope_theta --json --out page.html
+has contrasts.0.arm '"rope_theta=99.0"'
+has contrasts.0.seeds.0 1
+has unlike null
+
+# A run that was trained beforehand is taken over, unless it is another.
+# shellcheck disable=SC2086
+{
+    does 0 train prefix $small --seed 1 --out before/rope-1
+    does 0 compare prefix $small --runs 1 --out before
+    grep -q "^rope, seed 1 (1 of 2): finished before" err || complain "a run trained beforehand is not taken over"
+    does 0 train prefix $small --set rope_theta=99 --seed 1 --out beforehand/rope-1
+    refuses 1 "rope_theta is 99.0 in beforehand/rope-1" compare prefix $small --runs 1 --out beforehand
+    [ -e beforehand/compare.json ] && complain "a comparison that was refused has begun"
+}
+finish
