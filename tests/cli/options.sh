@@ -185,11 +185,12 @@ compares_otherwise "$base" "--problems 9" "--problems 7"
 compares_otherwise "$base" "--vary rope_theta=9,99" "--vary rope_theta=9,98"
 compares_otherwise "$base" "--sweep learning_rate=1e-3" "--sweep learning_rate=2e-3"
 compares_otherwise "$tiny --steps 2 --runs 2 --positions none,rope,roper" "--all-pairs"
+three=c$runs
 elsewhere compare --until --sweep-runs # comparisons.sh
 elsewhere compare --out --threads --json --jobs # runs.sh, signals.sh, tests/study/test_compare.c
 
-# The last comparison, and two runs that differ in one key.
-report="report c$runs --json --out here.html"
+# The comparison of three, and two runs that differ in one key.
+report="report $three --json --out here.html"
 # shellcheck disable=SC2086
 does 0 train index $tiny --steps 2 --set rope_theta=9 --out theta
 # shellcheck disable=SC2086
@@ -201,7 +202,7 @@ if [ ! -s here.html ] || [ -e run/report.html ]; then complain "report --out wri
 elsewhere report --out
 differs --all-pairs "$report" "$report --all-pairs"
 changes "report run --out here.html" "--json"
-changes "report run --out here.html" "--csv"
+changes "report $three --out here.html" "--csv runs" "--csv arms"
 
 # ---- the oracle ----
 
