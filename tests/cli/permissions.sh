@@ -53,11 +53,15 @@ refuses 1 "cannot open blind/good.json: Permission denied" frequencies --config 
 refuses 1 "cannot open blind/good.npy: Permission denied" apply --config good.json --input blind/good.npy --output out.npy
 
 # shellcheck disable=SC2086
-for command in "train index" "compare index --runs 1"; do
-    refuses 1 "cannot write to the folder closed: Permission denied" $command $tiny --steps 2 --out closed
-    refuses 1 "cannot make the folder closed/below: Permission denied" $command $tiny --steps 2 --out closed/below
-    refuses 1 "cannot make the folder fixed/below: Permission denied" $command $tiny --steps 2 --out fixed/below
-done
+{
+    refuses 1 "cannot write to the folder closed: Permission denied" train index $tiny --steps 2 --out closed
+    refuses 1 "cannot make the folder closed/below: Permission denied" train index $tiny --steps 2 --out closed/below
+    refuses 1 "closed/compare.json: Permission denied" compare index $tiny --steps 2 --runs 1 --out closed
+    refuses 1 "closed/below/compare.json: Permission denied" compare index $tiny --steps 2 --runs 1 --out closed/below
+    for command in "train index" "compare index --runs 1"; do
+        refuses 1 "cannot make the folder fixed/below: Permission denied" $command $tiny --steps 2 --out fixed/below
+    done
+}
 refuses 1 "cannot write to the folder fixed: Permission denied" train index --resume --steps 3 --out fixed
 refuses 1 "cannot create fixed/report.html.partial: Permission denied" report fixed
 refuses 1 "cannot create closed/page.html.partial: Permission denied" report good --out closed/page.html
