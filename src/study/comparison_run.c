@@ -42,9 +42,9 @@ static struct run_list_call train_call_of(const struct compare_call *call)
 }
 
 /* Trains every arm with the seeds from `first` on. compare.json is written first, after the runs that are
- * there were found to be those of the plan. */
+ * there were found to be those of the plan. jobs: as `chosen` of run_list_call. */
 static rotary_status train_seeds(const struct compare_call *call, struct comparison_plan *plan, int first,
-                                 rotary_error *error)
+                                 int *jobs, rotary_error *error)
 {
     struct run_list list;
     rotary_status status = run_list_create(&list, call->plan.folder, &plan->arms, plan->configs,
@@ -53,6 +53,7 @@ static rotary_status train_seeds(const struct compare_call *call, struct compari
         return status;
     struct run_list_call train = train_call_of(call);
     train.list = &list;
+    train.chosen = jobs;
     train.before = first * plan->arms.count;
     train.total = (plan->max_seeds ? plan->max_seeds : plan->seed_count) * plan->arms.count;
     status = run_list_check(&list, call->backend, error);
@@ -88,14 +89,20 @@ static rotary_status train_until(const struct compare_call *call, struct compari
                                  rotary_error *error)
 {
     bool decided = false;
-    rotary_status status = train_seeds(call, plan, 0, error);
+    int jobs = 0;
+    struct compare_call each = *call; /* is measured and estimated once, not for every seed */
+    rotary_status status = train_seeds(&each, plan, 0, &jobs, error);
     if (status == ROTARY_OK)
         status = is_decided(call, &decided, error);
     while (status == ROTARY_OK && !decided && plan->seed_count < plan->max_seeds) {
+        if (jobs) {
+            each.jobs = jobs < plan->arms.count ? jobs : plan->arms.count;
+            each.estimated = NULL;
+        }
         comparison_plan_add_seed(plan);
         status = description_add_seed(plan, error);
         if (status == ROTARY_OK)
-            status = train_seeds(call, plan, plan->seed_count - 1, error);
+            status = train_seeds(&each, plan, plan->seed_count - 1, &jobs, error);
         if (status == ROTARY_OK)
             status = is_decided(call, &decided, error);
     }
@@ -160,7 +167,7 @@ static rotary_status train_plan(const struct compare_call *call, struct comparis
     json_decref(chosen);
     if (status != ROTARY_OK)
         return status;
-    status = plan->max_seeds ? train_until(call, plan, error) : train_seeds(call, plan, 0, error);
+    status = plan->max_seeds ? train_until(call, plan, error) : train_seeds(call, plan, 0, NULL, error);
     return status == ROTARY_OK ? record_look(call, plan, error) : status;
 }
 

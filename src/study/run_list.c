@@ -150,6 +150,8 @@ static rotary_status choose_jobs(const struct run_list_call *call, int *jobs, ro
     if (status != ROTARY_OK)
         return status;
     *jobs = estimate.estimate.jobs;
+    if (call->chosen)
+        *call->chosen = *jobs;
     if (call->estimated)
         call->estimated(call->argument, &estimate);
     return ROTARY_OK;

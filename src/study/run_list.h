@@ -63,6 +63,7 @@ struct run_list_call {
     const struct backend *backend;
     int jobs; /* runs side by side, which share the backend's threads; 0: one. RUN_LIST_AUTO: as many as take
                  the least time (study/estimate.h). No more than there is room for */
+    int *chosen; /* receives the number of jobs where it was measured. May be NULL */
     /* Called before the first step, unless all runs are finished. May be NULL. */
     void (*estimated)(void *argument, const struct run_list_estimate *estimate);
     /* Called after every step of every run, once at a time, but with several jobs from their threads. May be

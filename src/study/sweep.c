@@ -66,24 +66,29 @@ static rotary_status append_tried(struct arms *tried, const struct arm *arm, con
     return arms_append(tried, name, json_deep_copy(arm->set), json_deep_copy(candidate->set), error);
 }
 
-rotary_status sweep_check_arms(const struct sweep *sweep, const struct arms *arms,
-                               const struct run_config *config, rotary_error *error)
+/* Every arm that has nothing chosen yet, with every candidate. */
+static rotary_status list_tried(struct arms *tried, const struct arms *arms, const struct sweep *sweep,
+                                rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
-    for (int i = 0; status == ROTARY_OK && i < arms->count; i++) {
-        struct arms tried = {0};
-        for (int j = 0; status == ROTARY_OK && j < sweep->candidates.count; j++)
-            status = append_tried(&tried, &arms->items[i], &sweep->candidates.items[j], error);
-        struct run_config *configs = NULL;
-        if (status == ROTARY_OK)
-            status = arms_configs(&tried, config, SWEEP_SEED, &configs, error);
-        free(configs);
-        arms_free(&tried);
-    }
+    for (int i = 0; i < arms->count; i++)
+        for (int j = 0; status == ROTARY_OK && !arms->items[i].chosen && j < sweep->candidates.count; j++)
+            status = append_tried(tried, &arms->items[i], &sweep->candidates.items[j], error);
     return status;
 }
 
-/* ---- one arm ---- */
+rotary_status sweep_check_arms(const struct sweep *sweep, const struct arms *arms,
+                               const struct run_config *config, rotary_error *error)
+{
+    struct arms tried = {0};
+    struct run_config *configs = NULL;
+    rotary_status status = list_tried(&tried, arms, sweep, error);
+    if (status == ROTARY_OK && tried.count)
+        status = arms_configs(&tried, config, SWEEP_SEED, &configs, error);
+    free(configs);
+    arms_free(&tried);
+    return status;
+}
 
 static rotary_status train_tried(const struct sweep_call *call, const struct arms *tried, const char *folder,
                                  rotary_error *error)
@@ -102,7 +107,7 @@ static rotary_status train_tried(const struct sweep_call *call, const struct arm
     if (status == ROTARY_OK) {
         struct run_list_call train = call->train;
         train.list = &list;
-        train.total = train.total ? train.total : list.count;
+        train.total = list.count;
         status = run_list_train(&train, error);
     }
     run_list_free(&list);
@@ -110,16 +115,17 @@ static rotary_status train_tried(const struct sweep_call *call, const struct arm
     return status;
 }
 
-/* Reads the runs of every candidate. The caller destroys *comparison and frees the records. */
-static rotary_status read_tried(const struct sweep_call *call, const struct arms *tried, const char *folder,
+/* Reads the runs of one arm's candidates, which begin at `tried`. The caller destroys *comparison and frees
+ * the records. */
+static rotary_status read_tried(const struct sweep_call *call, const struct arm *tried, const char *folder,
                                 struct record *records, struct comparison **comparison, rotary_error *error)
 {
-    int runs = call->sweep->runs;
+    int runs = call->sweep->runs, candidates = call->sweep->candidates.count;
     const char *names[MAX_ARMS];
     rotary_status status = ROTARY_OK;
-    for (int i = 0; status == ROTARY_OK && i < tried->count * runs; i++) {
+    for (int i = 0; status == ROTARY_OK && i < candidates * runs; i++) {
         char name[RUN_NAME_BYTES], path[FILE_PATH_BYTES];
-        names[i / runs] = tried->items[i / runs].name;
+        names[i / runs] = tried[i / runs].name;
         snprintf(name, sizeof name, "%s-%d", names[i / runs], SWEEP_SEED + i % runs);
         status = file_path(path, folder, name, error);
         if (status == ROTARY_OK)
@@ -134,26 +140,26 @@ static rotary_status read_tried(const struct sweep_call *call, const struct arms
     if (status != ROTARY_OK)
         return status;
     const struct comparison_request request = {
-        .records = records, .record_count = tried->count * runs, .arms = names, .arm_count = tried->count};
+        .records = records, .record_count = candidates * runs, .arms = names, .arm_count = candidates};
     return comparison_create(comparison, &request, error);
 }
 
 /* Adds the scores of an arm and returns the index of its best candidate; -1 if all have runs that diverged.
  */
-static int score(const struct comparison *comparison, const struct arms *tried, const char *arm,
+static int score(const struct comparison *comparison, const struct arm *tried, const char *arm,
                  json_t *scores)
 {
     enum measure measure = comparison->measures[0];
     bool higher = measure_descriptions[measure].better == HIGHER_IS_BETTER;
     int best = -1;
     double best_mean = 0;
-    for (int i = 0; i < tried->count; i++) {
+    for (int i = 0; i < comparison->arm_count; i++) {
         double mean = comparison->arms[i].statistics[measure].mean;
         int diverged = comparison->arms[i].diverged_count;
         bool scored = diverged == 0 && isfinite(mean);
-        json_array_append_new(
-            scores, json_pack("{s:s, s:O, s:o, s:i}", "arm", arm, "set", tried->items[i].chosen, "mean",
-                              scored ? json_real(mean) : json_null(), "diverged", diverged));
+        json_array_append_new(scores,
+                              json_pack("{s:s, s:O, s:o, s:i}", "arm", arm, "set", tried[i].chosen, "mean",
+                                        scored ? json_real(mean) : json_null(), "diverged", diverged));
         if (scored && (best < 0 || (higher ? mean > best_mean : mean < best_mean))) {
             best = i;
             best_mean = mean;
@@ -162,35 +168,48 @@ static int score(const struct comparison *comparison, const struct arms *tried, 
     return best;
 }
 
-static rotary_status choose(struct arm *arm, const struct sweep_call *call, const char *folder,
-                            json_t *record, rotary_error *error)
+static rotary_status choose(struct arm *arm, const struct sweep_call *call, const struct arm *tried,
+                            const char *folder, json_t *record, rotary_error *error)
 {
-    struct arms tried = {0};
     struct comparison *comparison = NULL;
-    rotary_status status = ROTARY_OK;
-    for (int i = 0; status == ROTARY_OK && i < call->sweep->candidates.count; i++)
-        status = append_tried(&tried, arm, &call->sweep->candidates.items[i], error);
-    size_t count = (size_t)tried.count * (size_t)call->sweep->runs;
+    size_t count = (size_t)call->sweep->candidates.count * (size_t)call->sweep->runs;
     struct record *records = calloc(count + 1, sizeof *records);
-    if (status == ROTARY_OK && !records)
-        status = no_memory(error);
-    if (status == ROTARY_OK)
-        status = train_tried(call, &tried, folder, error);
-    if (status == ROTARY_OK)
-        status = read_tried(call, &tried, folder, records, &comparison, error);
+    if (!records)
+        return no_memory(error);
+    rotary_status status = read_tried(call, tried, folder, records, &comparison, error);
     if (status == ROTARY_OK) {
-        int best = score(comparison, &tried, arm->name, json_object_get(record, "scores"));
+        int best = score(comparison, tried, arm->name, json_object_get(record, "scores"));
         json_object_set_new(record, "measure", json_string(measure_names[comparison->measures[0]]));
         if (best >= 0)
-            arm->chosen = json_deep_copy(tried.items[best].chosen);
+            arm->chosen = json_deep_copy(tried[best].chosen);
         else
             status = rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                  "%s diverged with every value of the sweep: wanted others", arm->name);
     }
     comparison_destroy(comparison);
-    for (size_t i = 0; records && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         record_free(&records[i]);
     free(records);
+    return status;
+}
+
+static rotary_status choose_all(struct arms *arms, const struct sweep_call *call, json_t *record,
+                                rotary_error *error)
+{
+    char folder[FILE_PATH_BYTES];
+    struct arms tried = {0};
+    rotary_status status = file_path(folder, call->folder, "sweep", error);
+    if (status == ROTARY_OK)
+        status = list_tried(&tried, arms, call->sweep, error);
+    if (status == ROTARY_OK && tried.count)
+        status = train_tried(call, &tried, folder, error);
+    const struct arm *next = tried.items;
+    for (int i = 0; status == ROTARY_OK && i < arms->count; i++) {
+        if (arms->items[i].chosen)
+            continue;
+        status = choose(&arms->items[i], call, next, folder, record, error);
+        next += call->sweep->candidates.count;
+    }
     arms_free(&tried);
     return status;
 }
@@ -198,26 +217,12 @@ static rotary_status choose(struct arm *arm, const struct sweep_call *call, cons
 rotary_status sweep_choose(struct arms *arms, const struct sweep_call *call, json_t **record,
                            rotary_error *error)
 {
-    char folder[FILE_PATH_BYTES];
-    rotary_status status = file_path(folder, call->folder, "sweep", error);
-    if (status != ROTARY_OK)
-        return status;
     json_t *made = call->before ? json_deep_copy(call->before)
                                 : json_pack("{s:o, s:o, s:[]}", "candidates", candidates_json(call->sweep),
                                             "seeds", seeds_json(call->sweep), "scores");
     if (!made)
         return no_memory(error);
-    struct sweep_call each = *call;
-    int left = 0, runs = call->sweep->candidates.count * call->sweep->runs;
-    for (int i = 0; i < arms->count; i++)
-        left += !arms->items[i].chosen;
-    each.train.total = left * runs;
-    for (int i = 0; status == ROTARY_OK && i < arms->count; i++) {
-        if (arms->items[i].chosen)
-            continue;
-        status = choose(&arms->items[i], &each, folder, made, error);
-        each.train.before += runs;
-    }
+    rotary_status status = choose_all(arms, call, made, error);
     if (status == ROTARY_OK)
         *record = made;
     else

@@ -24,7 +24,7 @@
 
 enum { SWEEP_SEED = 1000001, SWEEP_MAX_RUNS = 1000 }; /* a comparison's own seeds are below SWEEP_SEED */
 
-struct sweep {
+struct sweep {              /* at most MAX_ARMS arms with their candidates */
     struct arms candidates; /* each sets the keys of the sweep, which no arm of the comparison varies */
     int runs;               /* of each arm and candidate: 1 to SWEEP_MAX_RUNS */
 };
@@ -40,7 +40,7 @@ struct sweep_call {
 /* Checks that the folder's sweep, if it has one, has the same candidates and seeds. */
 ROTARY_CHECKED rotary_status sweep_check(const struct sweep *sweep, const json_t *before, const char *path,
                                          rotary_error *error);
-/* Checks the configuration of every arm with every candidate. */
+/* Checks the configurations of arms that have nothing chosen, with every candidate. */
 ROTARY_CHECKED rotary_status sweep_check_arms(const struct sweep *sweep, const struct arms *arms,
                                               const struct run_config *config, rotary_error *error);
 /* Sets `chosen` of every arm that has none: a choice is never made anew. Trains what is not finished. *record

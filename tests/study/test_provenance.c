@@ -47,31 +47,42 @@ static struct arms arms_of(const char *key, const char *values)
     return arms;
 }
 
-/* Counts the runs that were trained. */
+struct counts {
+    int trained, estimates;
+};
+
 static void count_runs(void *argument, const struct run_progress *progress)
 {
-    *(int *)argument += progress->train && progress->train->step == progress->train->steps;
+    struct counts *counts = argument;
+    counts->trained += progress->train && progress->train->step == progress->train->steps;
 }
 
-static struct compare_call call_of(const struct comparison_plan_call *plan, int *trained)
+static void count_estimates(void *argument, const struct run_list_estimate *estimate)
 {
-    *trained = 0;
+    struct counts *counts = argument;
+    CHECK(estimate->work.runs > 0);
+    counts->estimates++;
+}
+
+static struct compare_call call_of(const struct comparison_plan_call *plan, struct counts *counts)
+{
+    *counts = (struct counts){0};
     return (struct compare_call){
-        .plan = *plan, .backend = &backend, .progress = count_runs, .argument = trained};
+        .plan = *plan, .backend = &backend, .progress = count_runs, .argument = counts};
 }
 
 /* Returns how many runs were trained; words: of the refusal, NULL for none. */
 static int compared(const struct comparison_plan_call *plan, const char *words)
 {
-    int trained;
+    struct counts counts;
     rotary_error error = {0};
-    struct compare_call call = call_of(plan, &trained);
+    struct compare_call call = call_of(plan, &counts);
     rotary_status status = compare(&call, &error);
     if (!CHECK_INT(status, words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK))
         printf("    %s\n", error.message);
     if (words)
         CHECK_WORDS(error.message, words);
-    return trained;
+    return counts.trained;
 }
 
 static json_t *description_of(const char *place)
@@ -202,9 +213,9 @@ static void check_trained_beforehand(const char *place)
     plan.seeds = seeds + 1;
     plan.seed_count = 3;
     atomic_bool interrupted = true;
-    int trained;
+    struct counts counts;
     rotary_error error = {0};
-    struct compare_call call = call_of(&plan, &trained);
+    struct compare_call call = call_of(&plan, &counts);
     call.interrupted = &interrupted;
     CHECK_INT(compare(&call, &error), ROTARY_INTERRUPTED);
     check_part(place, "seeds", "[3,9,4,5]");
@@ -334,23 +345,30 @@ static void check_until(const char *place)
     check_about("no verdict: every seed is trained, one at a time");
     struct arms same = arms_of("value_fraction", "0,1"); /* of an encoding that does not rotate values */
     plan.arms = &same;
-    plan.seed_count = 7;
+    plan.seed_count = 8;
     plan.folder = scratch_path("same");
     config.train.steps = 1;
     config.model.position = POSITION_ROPER;
     config.model.num_hidden_layers = 1;
     config.train.learning_rate = 0;
-    CHECK_INT(compared(&plan, NULL), 14);
+    struct counts counts;
+    rotary_error error = {0};
+    struct compare_call call = call_of(&plan, &counts);
+    call.jobs = RUN_LIST_AUTO;
+    call.estimated = count_estimates;
+    CHECK_INT(compare(&call, &error), ROTARY_OK);
+    CHECK_INT(counts.trained, 14 + 2);
+    CHECK_INT(counts.estimates, 1); /* not for every seed */
     collection = synthetic_read(plan.folder);
-    CHECK_INT(collection.file.seed_count, 7);
+    CHECK_INT(collection.file.seed_count, 8);
     collection_free(&collection);
     plan.until = false;
-    plan.seed_count = 8;
-    plan.seeds = (const int64_t[]){1, 2, 3, 4, 5, 6, 7, 88};
+    plan.seed_count = 9;
+    plan.seeds = (const int64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 88};
     CHECK_INT(compared(&plan, NULL), 2);
     collection = synthetic_read(plan.folder);
     CHECK_INT(collection.comparison->max_pairs, 0); /* more than the rule allowed */
-    CHECK_INT(comparison_seen_before(collection.comparison), 7);
+    CHECK_INT(comparison_seen_before(collection.comparison), 8);
     collection_free(&collection);
 
     check_about("a comparison that began with fixed seeds");
