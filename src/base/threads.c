@@ -3,9 +3,9 @@
  * A calling thread has a team: its workers are created when a loop first asks for them and end with the
  * thread that calls. A waiting worker spins for some microseconds, then sleeps.
  *
- * A loop calls the workers it has items for, and takes items itself. When no item is left it takes back the
- * calls that no worker has answered. So it waits for those workers alone that took an item: a worker whose
- * processor another program holds delays nobody.
+ * A loop calls the workers it has items for, and takes items itself. When no item is left it waits for those
+ * that were called. Where there are more threads than processors it takes back the calls that no worker has
+ * answered. docs/development/tuning.md has the reason for both.
  */
 #include "base/threads.h"
 
@@ -46,6 +46,7 @@ struct team {
     int64_t count;
     bool busy;
     int size, most; /* workers there are, and may be */
+    int processors;
     struct worker *workers[ROTARY_MAX_THREADS];
 };
 
@@ -200,7 +201,7 @@ static struct team *find_team(int workers)
         struct team *team = aligned_alloc(CACHE_LINE, sizeof *team);
         if (!team)
             return NULL;
-        *team = (struct team){.most = ROTARY_MAX_THREADS};
+        *team = (struct team){.most = ROTARY_MAX_THREADS, .processors = rotary_processors()};
         own_team = team;
         if (has_ending)
             pthread_setspecific(ending, team);
@@ -213,16 +214,27 @@ static struct team *find_team(int workers)
     return own_team;
 }
 
+/* Waits until a worker that was called is done. One that has not begun gets this thread's processor if it
+ * needs one; the impatient call it back instead. */
+static void wait_for(struct worker *worker, bool patient)
+{
+    for (int i = 0; patient && atomic_load_explicit(&worker->state, memory_order_acquire) == CALLED; i++)
+        if (i < SPINS)
+            pause_briefly();
+        else
+            sched_yield();
+    int called = CALLED;
+    if (!atomic_compare_exchange_strong(&worker->state, &called, IDLE))
+        (void)wait_while(worker, WORKING, AWAITED);
+}
+
 static void run_team(struct team *team, int workers)
 {
     for (int i = 0; i < workers; i++)
         change(team->workers[i], CALLED, ASLEEP);
     take_items(team, 0);
-    for (int i = 0; i < workers; i++) {
-        int called = CALLED;
-        if (!atomic_compare_exchange_strong(&team->workers[i]->state, &called, IDLE))
-            (void)wait_while(team->workers[i], WORKING, AWAITED);
-    }
+    for (int i = 0; i < workers; i++)
+        wait_for(team->workers[i], workers < team->processors);
 }
 
 void rotary_parallel_for(int threads, int64_t count, rotary_work *work, void *argument)
