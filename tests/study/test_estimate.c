@@ -6,6 +6,7 @@
 #include "train/runs.h"
 
 #include "study/estimate.h"
+#include "study/jobs.h"
 #include "train/trainer.h"
 
 /* Rounds of jobs: five runs by two are three rounds. */
@@ -36,6 +37,33 @@ static void test_choice(void)
     /* Four rounds of 3 beat three rounds of 4 where 16 threads are shared. */
     const struct estimate_times rounds[] = {{1, 1, 0}, {3, 1.1, 0}, {4, 1.6, 0}, {10, 4.6, 0}};
     CHECK_INT(estimate_choose(rounds, 4, &(struct estimate_work){10, 10, 0}), 1);
+}
+
+/* What docs/performance.md says of ten runs on more threads than there were to measure: a step takes 0.05 +
+ * 0.95 / t of its time on one thread, which fits one and two. */
+static int choose_on(int threads, double *seconds)
+{
+    const struct estimate_work work = {.runs = 10, .steps = 100};
+    struct estimate_times rows[ESTIMATE_ROWS];
+    int candidates[ESTIMATE_ROWS], count = estimate_candidates(candidates, 10, threads < 10 ? threads : 10);
+    for (int i = 0; i < count; i++) {
+        int share = jobs_threads(threads, candidates[i], candidates[i] - 1); /* the slowest job's */
+        rows[i] = (struct estimate_times){.jobs = candidates[i], .step = 0.05 + 0.95 / share};
+    }
+    int chosen = estimate_choose(rows, count, &work);
+    *seconds = estimate_seconds(&rows[chosen], &work) / estimate_seconds(&rows[0], &work);
+    return rows[chosen].jobs;
+}
+
+static void test_more_threads(void)
+{
+    double share;
+    CHECK_INT(choose_on(2, &share), 2);
+    CHECK_NEAR(share, 0.95, 0.01);
+    CHECK_INT(choose_on(16, &share), 5);
+    CHECK_NEAR(share, 0.67, 0.01);
+    CHECK_INT(choose_on(64, &share), 10);
+    CHECK_NEAR(share, 0.32, 0.01);
 }
 
 static void check_candidates(int runs, int limit, int count, const int *wanted)
@@ -107,6 +135,7 @@ int main(void)
 {
     test_seconds();
     test_choice();
+    test_more_threads();
     test_candidates();
     test_limit();
     test_measurement();
