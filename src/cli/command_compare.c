@@ -11,6 +11,7 @@
 #include "file/file.h"
 #include "report/report.h"
 #include "study/comparison_run.h"
+#include "study/sweep_text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "file/file.h"
 #include "report/comparison_table.h"
 #include "report/report.h"
-#include "study/sweep.h"
+#include "study/sweep_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

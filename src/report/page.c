@@ -4,8 +4,10 @@
 #include "report/charts.h"
 #include "report/html.h"
 #include "report/svg.h"
+#include "study/sweep_text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* More letters do not fit a heading. */
@@ -305,6 +307,23 @@ static void write_reading(FILE *stream, const struct collection *collection)
     }
 }
 
+/* Which values a sweep chose for each arm. */
+static void write_choices(FILE *stream, const struct collection *collection)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *lines = open_memstream(&text, &bytes);
+    if (!lines)
+        return;
+    sweep_write(lines, collection->description);
+    if (fclose(lines) == 0 && text[0]) {
+        fputs("<p>Chosen for each arm, on seeds of its own:</p>\n<pre>", stream);
+        html_text(stream, text);
+        fputs("</pre>\n", stream);
+    }
+    free(text);
+}
+
 static void write_making(FILE *stream, const struct collection *collection)
 {
     const json_t *commands = json_object_get(collection->description, "commands");
@@ -314,6 +333,7 @@ static void write_making(FILE *stream, const struct collection *collection)
         html_text(stream, json_string_value(json_object_get(json_array_get(commands, i), "command")));
         fputs("</pre>\n", stream);
     }
+    write_choices(stream, collection);
     page_configuration(stream, collection);
     fputs("<ul class=\"note\">\n", stream);
     write_reading(stream, collection);

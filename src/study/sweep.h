@@ -20,8 +20,6 @@
 
 #include "study/run_list.h"
 
-#include <stdio.h>
-
 enum { SWEEP_SEED = 1000001, SWEEP_MAX_RUNS = 1000 }; /* a comparison's own seeds are below SWEEP_SEED */
 
 struct sweep {              /* at most MAX_ARMS arms with their candidates */
@@ -47,9 +45,5 @@ ROTARY_CHECKED rotary_status sweep_check_arms(const struct sweep *sweep, const s
  * becomes the folder's "sweep", which the caller releases. */
 ROTARY_CHECKED rotary_status sweep_choose(struct arms *arms, const struct sweep_call *call, json_t **record,
                                           rotary_error *error);
-
-/* Writes what was chosen, a line for each arm: "rope at learning_rate=0.003, the best by validation_loss: 1.2
- * (learning_rate=0.001: 1.4, ...)". description: compare.json; without a sweep nothing is written. */
-void sweep_write(FILE *stream, const json_t *description);
 
 #endif

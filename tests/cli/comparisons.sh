@@ -50,6 +50,7 @@ grep -q "seeds find" err && complain "the power of exact match where the loss de
     grep -q '"learning_rate": 0.01,' swept/roper-1/config.json || complain "the runs do not have the chosen values"
     does 0 report swept
     [ "$(grep -c "the best by validation_loss" out)" = 2 ] || complain "a report does not say which values were chosen"
+    grep -q "roper at learning_rate=0.01, the best by validation_loss" swept/report.html || complain "the page does not say it"
 }
 
 # What is wrong with such options.

@@ -12,6 +12,7 @@
 #include "layer/encoding.h"
 #include "study/comparison_run.h"
 #include "study/sequential.h"
+#include "study/sweep_text.h"
 
 #include <math.h>
 #include <stdio.h>
