@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 enum {
-    SPINS = 1000, /* pauses before a thread sleeps: some 40 microseconds */
+    SPINS = 1000,    /* pauses before a thread sleeps: some 40 microseconds */
+    YIELDS = 100000, /* of a caller to workers that have not begun: more than the time of another program */
     CACHE_LINE = 64
 };
 
@@ -215,10 +216,12 @@ static struct team *find_team(int workers)
 }
 
 /* Waits until a worker that was called is done. One that has not begun gets this thread's processor if it
- * needs one; the impatient call it back instead. */
+ * needs one; the impatient call it back instead. In the end so do all: a worker of a lower priority than this
+ * thread may never begin. */
 static void wait_for(struct worker *worker, bool patient)
 {
-    for (int i = 0; patient && atomic_load_explicit(&worker->state, memory_order_acquire) == CALLED; i++)
+    int waits = patient ? SPINS + YIELDS : 0;
+    for (int i = 0; i < waits && atomic_load_explicit(&worker->state, memory_order_acquire) == CALLED; i++)
         if (i < SPINS)
             pause_briefly();
         else
