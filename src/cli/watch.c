@@ -10,6 +10,7 @@ struct watched_run {
     char label[LABEL_BYTES];
     int64_t step, steps;
     double seconds_left;
+    double seconds; /* of a whole run, as this one or the job's last goes */
 };
 
 void watch_start(struct watch *watch, int asked, int runs)
@@ -63,23 +64,24 @@ void watch_estimate(void *argument, const struct run_list_estimate *estimate)
         watch->busy = calloc((size_t)e->jobs, sizeof *watch->busy);
 }
 
-/* Of all runs: those that wait take as long as those that are trained. */
+/* Of all runs: those that wait take as long as those that are trained or were. */
 static double seconds_left(const struct watch *watch)
 {
-    double left = 0, longest = 0, per_run = 0;
-    int busy = 0;
+    double left = 0, longest = 0, seconds = 0;
+    int busy = 0, known = 0;
     for (int i = 0; i < watch->jobs; i++) {
         const struct watched_run *run = &watch->busy[i];
-        if (!run->busy || run->step >= run->steps)
+        known += run->seconds > 0;
+        seconds += run->seconds;
+        if (!run->busy)
             continue;
         busy++;
         left += run->seconds_left;
         longest = run->seconds_left > longest ? run->seconds_left : longest;
-        per_run += run->seconds_left * (double)run->steps / (double)(run->steps - run->step);
     }
     int waiting = watch->runs - watch->done - busy;
-    if (busy > 0 && waiting > 0)
-        left += waiting * per_run / busy;
+    if (known > 0 && waiting > 0)
+        left += waiting * seconds / known;
     left /= watch->jobs;
     return left > longest ? left : longest;
 }
@@ -106,6 +108,8 @@ static void watch_one_of_many(struct watch *watch, const struct run_progress *no
     run->steps = now->train->steps;
     run->seconds_left = now->train->seconds_left;
     run->busy = run->step < run->steps;
+    if (run->busy)
+        run->seconds = run->seconds_left * (double)run->steps / (double)(run->steps - run->step);
     char line[WATCH_LINE_BYTES];
     watch_line(watch, line);
     progress_step_of_many(&watch->progress, run->label, now->train, line);

@@ -65,13 +65,16 @@ struct measurement {
     bool evaluates;
 };
 
-static rotary_status measure_steps(struct trainer *trainer, double *seconds, rotary_error *error)
+static rotary_status measure_steps(struct trainer *trainer, const atomic_bool *stop, double *seconds,
+                                   rotary_error *error)
 {
     struct trainer_step taken;
     int64_t step = 1;
     rotary_status status = trainer_step(trainer, step, &taken, error); /* allocates, and touches its memory */
     double begin = rotary_clock(), elapsed = 0;
     while (status == ROTARY_OK && step <= MAX_STEPS && (step <= MIN_STEPS || elapsed < min_seconds)) {
+        if (atomic_load(stop))
+            return rotary_fail(error, ROTARY_INTERRUPTED, "interrupted before the first step");
         status = trainer_step(trainer, ++step, &taken, error);
         elapsed = rotary_clock() - begin;
     }
@@ -109,7 +112,7 @@ static rotary_status measure_one(void *argument, const struct jobs_item *item, r
     rotary_status status = trainer_create(&trainer, &config, &measurement->backends[item->job], error);
     if (status != ROTARY_OK)
         return status;
-    status = measure_steps(&trainer, &times->step, error);
+    status = measure_steps(&trainer, item->stop, &times->step, error);
     if (status == ROTARY_OK && measurement->evaluates)
         status = measure_evaluation(&trainer, item->stop, &times->evaluation, error);
     trainer_destroy(&trainer);
