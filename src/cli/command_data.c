@@ -77,7 +77,8 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
     if (status == ROTARY_OK)
         status = plan_draft(&request, &plan->config, error);
     if (status == ROTARY_OK)
-        status = run_config_check(&plan->config, error);
+        status = options->run ? run_config_check_recorded(&plan->config, error)
+                              : run_config_check(&plan->config, error);
     if (status != ROTARY_OK)
         return status;
     int used = snprintf(plan->label, LABEL_BYTES, "%s, seed %lld, %s", request.task,

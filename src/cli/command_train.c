@@ -79,7 +79,8 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
             rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder", plan->folder);
     }
     if (status == ROTARY_OK)
-        status = run_config_check(&plan->config, error);
+        status = options->resume ? run_config_check_recorded(&plan->config, error)
+                                 : run_config_check(&plan->config, error);
     if (status == ROTARY_OK)
         status = plan_check_used(request.assignments, &plan->config, 1, error);
     if (status == ROTARY_OK)

@@ -195,7 +195,7 @@ static rotary_status check_training(const struct run_config *config, rotary_erro
     return ROTARY_OK;
 }
 
-rotary_status run_config_check(struct run_config *config, rotary_error *error)
+rotary_status run_config_check_recorded(struct run_config *config, rotary_error *error)
 {
     static const char where[] = "the configuration";
     struct run_config checked = *config;
@@ -210,6 +210,15 @@ rotary_status run_config_check(struct run_config *config, rotary_error *error)
         status = decoder_config_check(&checked.model, error);
     if (status == ROTARY_OK)
         status = check_training(&checked, error);
+    if (status == ROTARY_OK)
+        *config = checked;
+    return status;
+}
+
+rotary_status run_config_check(struct run_config *config, rotary_error *error)
+{
+    struct run_config checked = *config;
+    rotary_status status = run_config_check_recorded(&checked, error);
     if (status == ROTARY_OK)
         status = contradictions_check(&checked.model, error);
     if (status == ROTARY_OK)
@@ -317,7 +326,7 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     if (status == ROTARY_OK)
         status = run_config_from_json(&read, object, path, error);
     if (status == ROTARY_OK)
-        status = run_config_check(&read, error);
+        status = run_config_check_recorded(&read, error);
     if (status == ROTARY_OK)
         status = vocabulary_check(vocabulary, &read.task, path, error);
     json_decref(vocabulary);

@@ -273,6 +273,20 @@ static void test_other_vocabulary(void)
     free(text);
 }
 
+/* A new run may not contradict itself; one that an earlier version trained so is read, and may resume. */
+static void test_earlier_contradiction(void)
+{
+    const char *folder = new_folder("contradiction");
+    struct run_config config, read;
+    tiny_config(&config);
+    set_option(&config, "no_rope_layers=[0]");
+    CHECK_INT(run_config_check(&config, NULL), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(run_config_check_recorded(&config, NULL), ROTARY_OK);
+    CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+    CHECK_INT(run_read_config(folder, &read, NULL), ROTARY_OK);
+    CHECK_TEXT(read.model.no_rope_layers, "[0]");
+}
+
 int main(void)
 {
     test_derived();
@@ -282,5 +296,6 @@ int main(void)
     test_same();
     test_vocabulary();
     test_other_vocabulary();
+    test_earlier_contradiction();
     return check_report();
 }
