@@ -42,14 +42,14 @@ const struct setting design_options[DESIGN_ROWS] = {
 /* ---- arms ---- */
 
 /* Refuses --set of a key whose values are compared. */
-static rotary_status check_assignments(const struct arms *arms, const char *what,
+static rotary_status check_assignments(const json_t *keys, const char *what,
                                        const struct option_list *assignments, rotary_error *error)
 {
     for (int i = 0; i < assignments->count; i++) {
         const char *text = assignments->items[i], *equals = strchr(text, '=');
         const char *key;
         json_t *value;
-        json_object_foreach (arms->items[0].set, key, value) {
+        json_object_foreach ((json_t *)(uintptr_t)keys, key, value) {
             if (!equals || strlen(key) != (size_t)(equals - text) || strncmp(key, text, strlen(key)) != 0)
                 continue;
             bool position = strcmp(key, "position") == 0;
@@ -84,21 +84,40 @@ static rotary_status add_axes(struct arms *arms, const char *option, const struc
     return status;
 }
 
+/* Those of the folder's comparison, with what they chose by a sweep. */
+static rotary_status copy_arms(struct arms *arms, const struct comparison_file *file, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    for (int i = 0; status == ROTARY_OK && i < file->arm_count; i++) {
+        const struct file_arm *arm = &file->arms[i];
+        status = arms_append(arms, arm->name, json_deep_copy(arm->set),
+                             arm->chosen ? json_deep_copy(arm->chosen) : NULL, error);
+    }
+    return status;
+}
+
 static rotary_status make_arms(struct comparison_design *design, const struct design_options *options,
-                               const struct plan_request *request, const char *folder, rotary_error *error)
+                               const struct plan_request *request, const struct comparison_file *file,
+                               rotary_error *error)
 {
     design->keep_arms = !options->positions && !options->vary.count;
-    bool usual = design->keep_arms && !comparison_file_exists(folder);
-    const char *positions = usual ? "rope,roper" : options->positions;
-    rotary_status status = arms_create(&design->arms, error);
-    if (status == ROTARY_OK && positions)
-        status = arms_vary(
-            &design->arms,
-            &(struct arm_axis){.option = "--positions", .key = "position", .values = positions}, error);
+    const char *positions = design->keep_arms ? "rope,roper" : options->positions;
+    rotary_status status;
+    if (design->keep_arms && file->object) {
+        status = copy_arms(&design->arms, file, error);
+    } else {
+        status = arms_create(&design->arms, error);
+        if (status == ROTARY_OK && positions)
+            status = arms_vary(
+                &design->arms,
+                &(struct arm_axis){.option = "--positions", .key = "position", .values = positions}, error);
+        if (status == ROTARY_OK)
+            status = add_axes(&design->arms, "--vary", &options->vary, error);
+    }
     if (status == ROTARY_OK)
-        status = add_axes(&design->arms, "--vary", &options->vary, error);
-    if (status == ROTARY_OK)
-        status = check_assignments(&design->arms, "varies", request->assignments, error);
+        status = check_assignments(design->arms.items[0].set, "varies", request->assignments, error);
+    if (status == ROTARY_OK && design->arms.items[0].chosen)
+        status = check_assignments(design->arms.items[0].chosen, "sweeps", request->assignments, error);
     return status;
 }
 
@@ -114,13 +133,19 @@ static rotary_status make_sweep(struct comparison_design *design, const struct d
     if (status == ROTARY_OK)
         status = add_axes(&design->sweep.candidates, "--sweep", &options->sweep, error);
     if (status == ROTARY_OK)
-        status = check_assignments(&design->sweep.candidates, "sweeps", request->assignments, error);
+        status =
+            check_assignments(design->sweep.candidates.items[0].set, "sweeps", request->assignments, error);
     if (status == ROTARY_OK)
         status = sweep_check_arms(&design->sweep, &design->arms, &design->config, error);
     return status;
 }
 
 /* ---- seeds ---- */
+
+static rotary_status no_memory_for_seeds(rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
+}
 
 static rotary_status fail_seeds(const char *text, rotary_error *error)
 {
@@ -175,10 +200,26 @@ static rotary_status read_seeds(struct comparison_design *design, const char *te
     }
 }
 
-static rotary_status make_seeds(struct comparison_design *design, const struct design_options *options,
-                                const struct plan_request *request, rotary_error *error)
+/* The folder's own; all that there may be, where it goes on until a verdict. */
+static rotary_status copy_seeds(struct comparison_design *design, const struct comparison_file *file,
+                                rotary_error *error)
 {
-    bool seed_given = request->common->seed.given;
+    const json_t *until = json_object_get(file->object, "until");
+    int64_t most = json_integer_value(json_object_get(until, "max_seeds")),
+            first = json_integer_value(json_object_get(until, "first_seed"));
+    design->until = until != NULL;
+    design->seed_count = until ? (int)most : file->seed_count;
+    design->seeds = calloc((size_t)design->seed_count, sizeof *design->seeds);
+    if (!design->seeds)
+        return no_memory_for_seeds(error);
+    for (int i = 0; i < design->seed_count; i++)
+        design->seeds[i] = until ? first + i : file->seeds[i];
+    return ROTARY_OK;
+}
+
+static rotary_status check_seed_options(const struct design_options *options, bool seed_given,
+                                        rotary_error *error)
+{
     const char *other = options->runs.given ? "--runs" : options->until.given ? "--until" : "--seed";
     if (options->seeds && (options->runs.given || options->until.given || seed_given))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -187,11 +228,24 @@ static rotary_status make_seeds(struct comparison_design *design, const struct d
     if (options->until.given && options->runs.given)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "--until and --runs are given: wanted one, as --until ends with the verdict");
+    return ROTARY_OK;
+}
+
+static rotary_status make_seeds(struct comparison_design *design, const struct design_options *options,
+                                const struct plan_request *request, const struct comparison_file *file,
+                                rotary_error *error)
+{
+    bool seed_given = request->common->seed.given;
+    rotary_status status = check_seed_options(options, seed_given, error);
+    if (status != ROTARY_OK)
+        return status;
     design->keep_seeds = !options->seeds && !options->runs.given && !seed_given && !options->until.given;
+    if (design->keep_seeds && file->object)
+        return copy_seeds(design, file, error);
     design->until = options->until.given;
     design->seeds = calloc(MAX_SEEDS, sizeof *design->seeds);
     if (!design->seeds)
-        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for seeds");
+        return no_memory_for_seeds(error);
     if (options->seeds)
         return read_seeds(design, options->seeds, error);
     int runs = strcmp(request->preset, "quick") == 0 ? RUNS_QUICK : RUNS_OTHER;
@@ -225,21 +279,32 @@ static rotary_status check_design(const struct comparison_design *design, const 
     return status;
 }
 
-rotary_status design_create(struct comparison_design *design, const struct design_options *options,
-                            const struct plan_request *request, const char *folder, rotary_error *error)
+static rotary_status make_design(struct comparison_design *design, const struct design_options *options,
+                                 const struct plan_request *request, const struct comparison_file *file,
+                                 rotary_error *error)
 {
-    *design = (struct comparison_design){0};
     rotary_status status = plan_draft(request, &design->config, error);
     if (status == ROTARY_OK && options->problems.given)
         design->config.task.problems = options->problems.value;
     if (status == ROTARY_OK)
-        status = make_arms(design, options, request, folder, error);
+        status = make_arms(design, options, request, file, error);
     if (status == ROTARY_OK)
-        status = make_seeds(design, options, request, error);
+        status = make_seeds(design, options, request, file, error);
     if (status == ROTARY_OK)
         status = make_sweep(design, options, request, error);
+    return status == ROTARY_OK ? check_design(design, &options->vary, request, error) : status;
+}
+
+rotary_status design_create(struct comparison_design *design, const struct design_options *options,
+                            const struct plan_request *request, const char *folder, rotary_error *error)
+{
+    *design = (struct comparison_design){0};
+    struct comparison_file file = {0};
+    rotary_status status =
+        comparison_file_exists(folder) ? comparison_file_read(&file, folder, error) : ROTARY_OK;
     if (status == ROTARY_OK)
-        status = check_design(design, &options->vary, request, error);
+        status = make_design(design, options, request, &file, error);
+    comparison_file_free(&file);
     if (status != ROTARY_OK)
         design_free(design);
     return status;

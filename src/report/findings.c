@@ -10,6 +10,8 @@
 
 const char *arm_heading(const struct comparison *comparison)
 {
+    if (comparison->unlike)
+        return "arm";
     return strcmp(comparison->varied, "position") == 0 ? "encoding" : comparison->varied;
 }
 

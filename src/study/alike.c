@@ -83,8 +83,8 @@ static bool has_text(const json_t *list, const char *text)
     return false;
 }
 
-/* Adds the first run that differs in the key from the first of all. */
-static void compare_key(struct differences *differences, const struct record *records, int count,
+/* Adds the first run that differs in the key from the first of all. Returns whether there is one. */
+static bool compare_key(struct differences *differences, const struct record *records, int count,
                         const char *key)
 {
     const json_t *first = json_object_get(records[0].config, key);
@@ -92,13 +92,14 @@ static void compare_key(struct differences *differences, const struct record *re
         const json_t *value = json_object_get(records[i].config, key);
         if ((first || value) && !json_equal(first, value)) {
             add(differences, key, first, records[0].folder, value, records[i].folder);
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 rotary_status alike_runs(char **text, const struct record *records, int count, const json_t *keys,
-                         rotary_error *error)
+                         json_t *found, rotary_error *error)
 {
     struct differences differences;
     rotary_status status = begin(&differences, error);
@@ -110,8 +111,8 @@ rotary_status alike_runs(char **text, const struct record *records, int count, c
     const char *key;
     json_t *value;
     json_object_foreach (all, key, value)
-        if (!may_differ(key) && !has_text(keys, key))
-            compare_key(&differences, records, count, key);
+        if (!may_differ(key) && !has_text(keys, key) && compare_key(&differences, records, count, key))
+            json_array_append_new(found, json_string(key));
     json_decref(all);
     return end(&differences, text, error);
 }

@@ -15,9 +15,9 @@
 
 /* What plain runs differ in, except in `keys`, which are compared: an array of their names. *text becomes a
  * sentence without its full stop, with keys, values and folders, which the caller frees; NULL if the runs are
- * alike. */
+ * alike. The keys that they differ in are appended to `found`. */
 ROTARY_CHECKED rotary_status alike_runs(char **text, const struct record *records, int count,
-                                        const json_t *keys, rotary_error *error);
+                                        const json_t *keys, json_t *found, rotary_error *error);
 
 /* What the runs of a comparison differ in from its compare.json, in the same way. arms: the arm of each run.
  * A run with fewer steps is unfinished, not different. A key that one of them lacks, as another version wrote

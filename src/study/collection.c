@@ -163,10 +163,24 @@ static rotary_status read_comparison(struct collection *collection, const char *
 
 /* ---- plain runs ---- */
 
+static rotary_status add_key(json_t *keys, const char *text, size_t length, rotary_error *error)
+{
+    json_t *key = json_stringn(text, length);
+    bool seed = key && strcmp(json_string_value(key), "seed") == 0, again = false;
+    for (size_t i = 0; i < json_array_size(keys); i++)
+        again = again || json_equal(json_array_get(keys, i), key);
+    if (!seed && !again)
+        return json_array_append_new(keys, key) == 0 ? ROTARY_OK : no_memory(error);
+    json_decref(key);
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--vary names %.*s%s", (int)length, text,
+                       seed ? ", by which runs are paired: wanted another key" : " twice");
+}
+
 /* *keys: "norm,position" as an array of texts, which the caller releases. Sets collection->varied. */
 static rotary_status split_keys(struct collection *collection, const char *vary, json_t **keys,
                                 rotary_error *error)
 {
+    rotary_status status;
     *keys = json_array();
     collection->varied = calloc(2 * strlen(vary) + 1, 1);
     if (!*keys || !collection->varied)
@@ -176,11 +190,13 @@ static rotary_status split_keys(struct collection *collection, const char *vary,
         if (length == 0)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "--vary is \"%.80s\", wanted keys with commas between them", vary);
-        json_array_append_new(*keys, json_stringn(next, length));
         strncat(collection->varied, next, length);
+        status = add_key(*keys, next, length, error);
+        if (status != ROTARY_OK)
+            return status;
         next += length;
         if (*next == 0)
-            return json_array_size(*keys) ? ROTARY_OK : no_memory(error);
+            return ROTARY_OK;
         strcat(collection->varied, ", ");
     }
 }
@@ -199,6 +215,20 @@ static rotary_status name_arm(struct record *record, const json_t *keys, rotary_
                                "%s: its values of --vary are too long to name it by", record->folder);
     }
     return rename_arm(record, name, error);
+}
+
+/* Runs that are not alike have the keys that they differ in in their names, too, so that none shares an arm
+ * with one that it does not compare with. Where that makes too long a name, it is the folder. */
+static rotary_status name_apart(struct record *record, const json_t *found, rotary_error *error)
+{
+    char name[ARM_NAME_BYTES];
+    bool fits = snprintf(name, sizeof name, "%s", record->arm) < (int)sizeof name;
+    for (size_t i = 0; fits && i < json_array_size(found); i++) {
+        const char *key = json_string_value(json_array_get(found, i));
+        const json_t *value = json_object_get(record->config, key);
+        fits = !value || arm_name_add(name, key, value);
+    }
+    return rename_arm(record, fits ? name : record->folder, error);
 }
 
 static rotary_status read_folders(struct collection *collection, const char *const *folders, int count,
@@ -222,6 +252,23 @@ static rotary_status read_folders(struct collection *collection, const char *con
     return status;
 }
 
+static rotary_status name_arms(struct collection *collection, const json_t *keys, bool varied,
+                               rotary_error *error)
+{
+    struct record *records = collection->records;
+    int count = collection->record_count;
+    json_t *found = json_array();
+    rotary_status status = found ? ROTARY_OK : no_memory(error);
+    for (int i = 0; varied && status == ROTARY_OK && i < count; i++)
+        status = name_arm(&records[i], keys, error);
+    if (status == ROTARY_OK)
+        status = alike_runs(&collection->unlike, records, count, keys, found, error);
+    for (int i = 0; status == ROTARY_OK && collection->unlike && i < count; i++)
+        status = name_apart(&records[i], found, error);
+    json_decref(found);
+    return status;
+}
+
 static rotary_status read_plain_runs(struct collection *collection, const char *const *folders, int count,
                                      const struct collection_options *options, rotary_error *error)
 {
@@ -229,10 +276,8 @@ static rotary_status read_plain_runs(struct collection *collection, const char *
     rotary_status status = read_folders(collection, folders, count, error);
     if (status == ROTARY_OK)
         status = split_keys(collection, options->vary ? options->vary : "position", &keys, error);
-    for (int i = 0; options->vary && status == ROTARY_OK && i < count; i++)
-        status = name_arm(&collection->records[i], keys, error);
     if (status == ROTARY_OK)
-        status = alike_runs(&collection->unlike, collection->records, count, keys, error);
+        status = name_arms(collection, keys, options->vary != NULL, error);
     json_decref(keys);
     return status == ROTARY_OK ? compare_records(collection, options, error) : status;
 }

@@ -51,6 +51,17 @@ grep -q "seeds find" err && complain "the power of exact match where the loss de
     does 0 report swept
     [ "$(grep -c "the best by validation_loss" out)" = 2 ] || complain "a report does not say which values were chosen"
     grep -q "roper at learning_rate=0.01, the best by validation_loss" swept/report.html || complain "the page does not say it"
+    refuses 2 '--set sets "learning_rate", which the comparison sweeps' compare prefix $small --set learning_rate=7 --out swept
+}
+
+# Called again, the arms and seeds are those of the folder.
+# shellcheck disable=SC2086
+{
+    does 0 compare prefix $small --set value_fraction=0.5 --runs 1 --out recalled
+    does 0 compare prefix $small --set value_fraction=0.5 --out recalled
+    refuses 2 '--set sets "position", which the comparison varies' compare prefix $small --set position=none --out recalled
+    does 0 compare index $tiny --steps 2 --out two
+    grep -q ", 2 seeds find a difference" err || complain "the power of other seeds than the folder's"
 }
 
 # What is wrong with such options.

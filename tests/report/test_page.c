@@ -633,10 +633,19 @@ static void check_warnings(void)
     CHECK_WORDS(
         page, "Not alike: dropout is 0.1 in &lt;one&gt;.|the results of 3 seeds had been seen when more were "
               "added|no verdict on roper and rope: their runs differ in more than what is compared|"
-              "<th>norm, value_fraction</th>");
+              "<th>arm</th>");
     CHECK(strstr(page, "Not alike") < strstr(page, "no verdict on roper"));
     CHECK(strstr(page, "alike but for") == NULL && strstr(page, "Paired differences") == NULL &&
           strstr(page, "encoding") == NULL);
+    free(page);
+    collection_free(&collection);
+
+    check_about("runs that are alike");
+    made_collection(&collection, made_example, MADE_EXAMPLE, NULL,
+                    (struct comparison_request){.varied = "norm, value_fraction"});
+    page = page_of(&collection);
+    CHECK_WORDS(page,
+                "alike but for their norm, value_fraction and their seed|<th>norm, value_fraction</th>");
     free(page);
     collection_free(&collection);
 }

@@ -60,7 +60,11 @@ static void check_alike(const char *what, const char *const words[3])
     check_about("%s", what);
     struct collection collection = read_by(NULL, false);
     const struct comparison *comparison = collection.comparison;
-    CHECK_INT(comparison->arms[1].run_count, 3); /* shown, whatever they differ in */
+    int runs = 0; /* shown, whatever they differ in */
+    for (int i = 0; i < comparison->arm_count; i++)
+        runs += comparison->arms[i].run_count;
+    CHECK_INT(runs, RUNS);
+    CHECK_INT(words[0] ? comparison->arm_count > 2 : comparison->arm_count == 2, 1);
     CHECK_INT(comparison->contrasts[0].pair_count, words[0] ? 0 : 3);
     CHECK((comparison->unlike == NULL) == (words[0] == NULL));
     for (int i = 0; i < 3 && words[i] && comparison->unlike; i++)
@@ -136,17 +140,36 @@ static void check_vary(const char *place)
     set(0, "seed", json_integer(2));
     collection = read_by("norm", false); /* dropout is not declared */
     CHECK_WORDS(collection.unlike ? collection.unlike : "", "dropout (0.0 in ");
-    CHECK_INT(collection.comparison->arms[0].run_count, 5);
+    CHECK_TEXT(collection.comparison->arms[0].name, "norm=layer_norm,dropout=0.0"); /* one configuration */
+    CHECK_INT(collection.comparison->arms[0].run_count, 3);
+    collection_free(&collection);
+
+    check_about("runs that differ in too much for a name");
+    char text[300];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    set(0, "hidden_act", json_string(text));
+    collection = read_by("norm", false);
+    CHECK_TEXT(collection.comparison->arms[0].name, folders[0]);
+    CHECK_INT(collection.comparison->arms[0].run_count, 1);
     collection_free(&collection);
 
     check_about("keys that are none");
-    static const char *const wrong[] = {"nrom", "norm,", ",norm", "", "norm,,dropout"};
+    static const char *const wrong[] = {"nrom", "norm,", ",norm", "", "norm,,dropout", "norm,dropout,norm",
+                                        "seed"};
+    static const char *const words[] = {"has no key \"nrom\"",
+                                        "wanted keys with commas between them",
+                                        "commas between them",
+                                        "commas between them",
+                                        "commas between them",
+                                        "--vary names norm twice",
+                                        "--vary names seed, by which runs are paired"};
     rotary_error error = {0};
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct collection_options options = {.vary = wrong[i]};
         CHECK_INT(collection_read_with(&collection, folders, RUNS, &options, &error),
                   ROTARY_INVALID_ARGUMENT);
-        CHECK_WORDS(error.message, i ? "wanted keys with commas between them" : "has no key \"nrom\"");
+        CHECK_WORDS(error.message, words[i]);
     }
     CHECK_INT(
         collection_read_with(&collection, &place, 1, &(struct collection_options){.vary = "norm"}, &error),
