@@ -434,6 +434,42 @@ static void check_refused(const char *finished)
     CHECK_INT(observed.calls, 0);
 }
 
+/* Steps so slow that a failure elsewhere is seen between them. */
+static void slow_step(void *argument, const struct run_progress *progress)
+{
+    struct side_by_side *noted = argument;
+    const struct timespec pause = {.tv_nsec = 100000000};
+    noted->steps[progress->job] += progress->train != NULL;
+    nanosleep(&pause, NULL);
+}
+
+/* A run that fails stops the one beside it, which is saved; none other begins. */
+static void check_failing_job(const char *finished, const char *place)
+{
+    struct run_config config = small_config();
+    struct observed unused;
+    struct side_by_side noted = {.stop_step = 0};
+    struct backend two;
+    CHECK_INT(backend_create(&two, 2, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK);
+    struct compare_call call = call_of(&config, place, &unused);
+    call.backend = &two;
+    call.jobs = 2;
+    call.progress = slow_step;
+    call.argument = &noted;
+    synthetic_write(place, "roper-5", "no folder");
+    check_about("one of two jobs fails");
+    check_status(&call, ROTARY_IO_ERROR, "roper-5 is a file, wanted a folder");
+    CHECK(noted.steps[0] + noted.steps[1] < 6);
+    CHECK(has_file(synthetic_path(place, "rope-5"), "model.safetensors") || noted.steps[0] == 0);
+    CHECK(!has_file(synthetic_path(place, "rope-6"), "config.json"));
+    check_about("the failure is mended");
+    CHECK_INT(remove(synthetic_path(place, "roper-5")), 0);
+    check_status(&call, ROTARY_OK, "");
+    CHECK(same_runs(finished, place));
+    backend_destroy(&two);
+    check_about("%s", "");
+}
+
 int main(void)
 {
     rotary_error error = {0};
@@ -444,6 +480,7 @@ int main(void)
     check_finished(finished);
     check_interrupted(finished, scratch_path("interrupted"));
     check_jobs(finished, scratch_path("jobs"));
+    check_failing_job(finished, scratch_path("failing"));
     check_shared(scratch_path("shared"));
     check_longer(scratch_path("longer"));
     check_refused(finished);

@@ -8,7 +8,10 @@
 #include "base/fail.h"
 #include "study/jobs.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { ITEMS = 20, JOBS = 4 };
 
@@ -62,6 +65,19 @@ static rotary_status run(void *argument, const struct jobs_item *item, rotary_er
     atomic_fetch_sub(&world->running, 1);
     atomic_fetch_sub(&world->busy[item->job], 1);
     return status;
+}
+
+/* The linker puts this where jobs.c calls pthread_create. */
+static atomic_int creatable = 1000;
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*begin)(void *),
+                          void *argument)
+{
+    if (atomic_fetch_sub(&creatable, 1) <= 0)
+        return EAGAIN;
+    return __real_pthread_create(thread, attributes, begin, argument);
 }
 
 static struct world quiet_world(void)
@@ -141,6 +157,23 @@ static void test_interruption(void)
     check_about("%s", "");
 }
 
+/* The system has threads for fewer jobs, or for none: they do all that is to be done. */
+static void test_few_threads(void)
+{
+    for (int threads = 0; threads < JOBS; threads++) {
+        check_about("%d threads", threads);
+        struct world world = quiet_world();
+        world.together = threads;
+        atomic_store(&creatable, threads);
+        CHECK_INT(run_in(&world, JOBS, NULL), ROTARY_OK);
+        CHECK_INT(atomic_load(&world.begins), ITEMS);
+        CHECK_INT(atomic_load(&world.most), threads > 0 ? threads : 1);
+        CHECK(!atomic_load(&world.wrong));
+    }
+    atomic_store(&creatable, 1000);
+    check_about("%s", "");
+}
+
 static void test_shares(void)
 {
     static const int wanted[][3] = {{3, 2, 2}, {2, 2, 2}, {1, 1, 1}}, threads[] = {7, 6, 2};
@@ -151,9 +184,11 @@ static void test_shares(void)
 
 int main(void)
 {
+    alarm(100); /* jobs that are waited for in vain would be a test that never ends */
     test_all_items();
     test_failure();
     test_interruption();
+    test_few_threads();
     test_shares();
     return check_report();
 }
