@@ -111,7 +111,7 @@ static rotary_status print_result(const struct invocation *invocation, const cha
         sweep_write(stdout, collection.description);
     if (status == ROTARY_OK)
         status = invocation->common.json
-                     ? result_print_comparison_json(collection.comparison, folder, page, error)
+                     ? result_print_comparison_json(&collection, folder, page, error)
                      : result_print_comparison(collection.comparison, page, error);
     collection_free(&collection);
     return status;

@@ -47,7 +47,7 @@ static rotary_status print_result(const struct invocation *invocation, const str
 {
     const struct report_options *options = invocation->options;
     if (invocation->common.json)
-        return result_print_comparison_json(collection->comparison, NULL, page, error);
+        return result_print_comparison_json(collection, NULL, page, error);
     if (options->csv.given)
         return print_csv(collection, (enum csv_table)options->csv.value, error);
     sweep_write(stdout, collection->description);

@@ -86,13 +86,29 @@ rotary_status result_print_comparison(const struct comparison *comparison, const
     return ROTARY_OK;
 }
 
-rotary_status result_print_comparison_json(const struct comparison *comparison, const char *folder,
+/* compare.json's "sweep" and, of each arm, what is "chosen" for it; null without a sweep. */
+static json_t *sweep_json(const json_t *description)
+{
+    json_t *sweep = json_copy(json_object_get(description, "sweep")), *chosen = json_object();
+    const json_t *arms = json_object_get(description, "arms");
+    for (size_t i = 0; i < json_array_size(arms); i++) {
+        const json_t *arm = json_array_get(arms, i);
+        const char *name = json_string_value(json_object_get(arm, "name"));
+        json_object_set(chosen, name ? name : "", json_object_get(arm, "chosen"));
+    }
+    json_object_set(sweep, "chosen", chosen);
+    json_decref(chosen);
+    return sweep ? sweep : json_null();
+}
+
+rotary_status result_print_comparison_json(const struct collection *collection, const char *folder,
                                            const char *page, rotary_error *error)
 {
     json_t *object;
-    rotary_status status = comparison_json(comparison, &object, error);
+    rotary_status status = comparison_json(collection->comparison, &object, error);
     if (status != ROTARY_OK)
         return status;
+    json_object_set_new(object, "sweep", sweep_json(collection->description));
     if (folder)
         json_object_set_new(object, "folder", json_string(folder));
     json_object_set_new(object, "report", json_string(page));

@@ -7,6 +7,7 @@
 
 #include "oracle/tensor.h"
 #include "report/comparison_table.h"
+#include "study/collection.h"
 #include "train/evaluation.h"
 
 /* Prints `object` and a line feed, and releases it. ROTARY_OUT_OF_MEMORY if it is NULL, which json_pack also
@@ -20,11 +21,11 @@ json_t *result_evaluation_json(const struct evaluation *evaluation);
  * correct". */
 void result_print_evaluation(const struct evaluation *evaluation);
 
-/* A comparison with the path of its page: its verdicts and tables, or everything as JSON, with its folder
- * unless that is NULL. */
+/* A comparison with the path of its page: its verdicts and tables, or everything as JSON, with what a sweep
+ * chose, and with its folder unless that is NULL. */
 ROTARY_CHECKED rotary_status result_print_comparison(const struct comparison *comparison, const char *page,
                                                      rotary_error *error);
-ROTARY_CHECKED rotary_status result_print_comparison_json(const struct comparison *comparison,
+ROTARY_CHECKED rotary_status result_print_comparison_json(const struct collection *collection,
                                                           const char *folder, const char *page,
                                                           rotary_error *error);
 

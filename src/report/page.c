@@ -69,7 +69,10 @@ static void write_lede(FILE *stream, const struct collection *collection)
     if (collection->planned != 1 && !comparison->unlike) {
         fputs(", alike but for their ", stream);
         html_text(stream, strcmp(comparison->varied, "position") ? comparison->varied : "position encoding");
-        fputs(" and their seed", stream);
+        fputs(json_object_get(collection->description, "sweep")
+                  ? ", what a sweep chose for each, and their seed"
+                  : " and their seed",
+              stream);
     }
     if (collection->planned != 1)
         fputc('.', stream);
@@ -81,7 +84,7 @@ static void write_lede(FILE *stream, const struct collection *collection)
 
 static void write_progress(FILE *stream, const struct collection *collection)
 {
-    int finished = collection->record_count - collection->comparison->unfinished;
+    int finished = collection->planned - collection->comparison->unfinished;
     if (finished == collection->planned)
         return;
     fprintf(

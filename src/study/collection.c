@@ -121,6 +121,7 @@ static rotary_status compare_records(struct collection *collection, const struct
     const struct comparison_request request = {
         .records = collection->records,
         .record_count = collection->record_count,
+        .planned = collection->planned,
         .arms = names,
         .arm_count = file->arm_count,
         .all_pairs = options->all_pairs,

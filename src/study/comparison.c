@@ -241,6 +241,20 @@ static rotary_status correct_contrasts(struct comparison *comparison, rotary_err
     return ROTARY_OK;
 }
 
+/* The primary measure's differences in the order in which their runs were planned, which is that of the
+ * records: seeds that were added by hand are looked at last, whichever they are. The caller frees them. */
+static double *order_by_plan(const struct contrast *contrast, enum measure primary)
+{
+    double *ordered = malloc(((size_t)contrast->pair_count + 1) * sizeof *ordered);
+    for (int i = 0; ordered && i < contrast->pair_count; i++) {
+        int place = 0;
+        for (int j = 0; j < contrast->pair_count; j++)
+            place += contrast->pairs[j].arm < contrast->pairs[i].arm;
+        ordered[place] = contrast->differences[primary][i];
+    }
+    return ordered;
+}
+
 /* The interval that may be looked at after every seed, at the level of Bonferroni's correction. */
 static rotary_status set_sequential(struct contrast *contrast, const struct comparison *comparison,
                                     rotary_error *error)
@@ -248,24 +262,27 @@ static rotary_status set_sequential(struct contrast *contrast, const struct comp
     enum measure primary = comparison->measures[0];
     struct paired_difference *difference = &contrast->difference[primary];
     struct sequential_interval interval = {(double)NAN, (double)NAN};
-    struct sequential_call call = {.differences = contrast->differences[primary],
+    double *ordered = order_by_plan(contrast, primary);
+    if (!ordered)
+        return no_memory(error);
+    struct sequential_call call = {.differences = ordered,
                                    .count = contrast->pair_count,
                                    .max_count = comparison->max_pairs,
                                    .alpha = comparison_alpha / comparison->contrast_count};
+    rotary_status status = ROTARY_OK;
     if (isfinite(difference->mean)) {
         int look = 0;
-        rotary_status status = sequential_test(&look, &call, error);
+        status = sequential_test(&look, &call, error);
         if (look > 0) /* seeds that were added for other arms do not take the verdict back */
             call.count = look;
         if (status == ROTARY_OK)
             status = sequential_interval(&interval, &call, error);
-        if (status != ROTARY_OK)
-            return status;
     }
+    free(ordered);
     difference->level = 1 - call.alpha;
     difference->low = interval.low;
     difference->high = interval.high;
-    return ROTARY_OK;
+    return status;
 }
 
 /* The intervals of the primary measure, and what its spread allows. */
@@ -342,6 +359,8 @@ static rotary_status fill(struct comparison *comparison, const struct comparison
                                                   comparison->has_problems, comparison->measures);
     for (int i = 0; i < request->arm_count; i++)
         comparison->arms[comparison->arm_count++].name = request->arms[i];
+    if (request->planned > request->record_count)
+        comparison->unfinished = request->planned - request->record_count;
     for (int i = 0; i < request->record_count; i++) {
         comparison->unfinished += !record_finished(&records[i]);
         comparison->diverged += records[i].diverged > 0;

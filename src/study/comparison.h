@@ -77,13 +77,15 @@ struct comparison {
     bool has_problems;
     int64_t problems; /* of an evaluation */
     int64_t steps;    /* of a run; the maximum where they differ */
-    int unfinished;   /* records of unfinished runs */
+    int unfinished;   /* runs that are not finished, begun or not */
     int diverged;     /* records of runs that diverged */
 };
 
 struct comparison_request {
     const struct record *records; /* of one task; they live as long as the comparison, as do all texts */
     int record_count;
+    int planned; /* runs that there are to be; those without a record are unfinished. Fewer than there are
+                    records: these are all */
     const char *const *arms; /* names in their order, the baseline first; NULL: in order of appearance */
     int arm_count;
     bool all_pairs;

@@ -48,6 +48,8 @@ grep -q "seeds find" err && complain "the power of exact match where the loss de
     [ -s swept/sweep/rope,learning_rate=1e-9-1000001/metrics.jsonl ] || complain "the runs of a sweep are elsewhere"
     [ -e swept/sweep/rope,learning_rate=1e-9-1000002 ] && complain "more runs of the sweep than asked for"
     grep -q '"learning_rate": 0.01,' swept/roper-1/config.json || complain "the runs do not have the chosen values"
+    does 0 report swept --json
+    has sweep.chosen.roper.learning_rate 0.01
     does 0 report swept
     [ "$(grep -c "the best by validation_loss" out)" = 2 ] || complain "a report does not say which values were chosen"
     grep -q "roper at learning_rate=0.01, the best by validation_loss" swept/report.html || complain "the page does not say it"

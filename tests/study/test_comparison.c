@@ -264,7 +264,17 @@ static void check_later_pairs(void)
     CHECK_INT(sequential_interval(&last, &call, &error), ROTARY_OK);
     CHECK(last.high > 0);
     CHECK_INT(comparison_decide(collection.comparison, contrast), VERDICT_BETTER);
-    CHECK(contrast->difference[MEASURE_VALIDATION_LOSS].high < 0);
+    double high = contrast->difference[MEASURE_VALIDATION_LOSS].high;
+    CHECK(high < 0);
+    collection_free(&collection);
+
+    check_about("pairs that were added later have smaller seeds");
+    for (int i = 0; i < 2 * PASSED; i++)
+        runs[i].seed += TAKEN;
+    made_collection(&collection, runs, 2 * TAKEN, NULL, (struct comparison_request){.max_pairs = 20});
+    contrast = &collection.comparison->contrasts[0];
+    CHECK_INT(contrast->pairs[0].seed, PASSED);
+    CHECK_NEAR(contrast->difference[MEASURE_VALIDATION_LOSS].high, high, 0);
     collection_free(&collection);
 }
 

@@ -234,7 +234,7 @@ static void check_unfinished(const char *folder)
     struct collection collection = synthetic_read(folder);
     CHECK_INT(collection.record_count, 4);
     CHECK_INT(collection.planned, 6);
-    CHECK_INT(collection.comparison->unfinished, 1);
+    CHECK_INT(collection.comparison->unfinished, 3);
     CHECK_INT(collection.comparison->arms[0].run_count, 2);
     CHECK_INT(collection.comparison->arms[1].run_count, 1);
     CHECK_INT(collection.comparison->contrasts[0].difference[MEASURE_EXACT_MATCH].count, 1);
