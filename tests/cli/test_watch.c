@@ -3,8 +3,12 @@
  * The line about runs that are trained side by side.
  */
 #include "support/check.h"
+#include "support/scratch.h"
 
 #include "cli/watch.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* Two jobs of a list of five runs report a step. */
 static void report(struct watch *watch, int run, int job, int64_t step, int done)
@@ -26,6 +30,52 @@ static void check_line(const struct watch *watch, const char *wanted)
     char line[WATCH_LINE_BYTES];
     watch_line(watch, line);
     CHECK_TEXT(line, wanted);
+}
+
+static void check_printed(FILE *printed, const char *wanted)
+{
+    char line[512] = "";
+    CHECK(fgets(line, sizeof line, printed) != NULL);
+    line[strcspn(line, "\n")] = 0;
+    CHECK_TEXT(line, wanted);
+}
+
+/* What is printed before the first step, about one job, several, and fewer than were asked for. */
+static void test_estimate(void)
+{
+    const char *path = scratch_path("stderr");
+    struct run_list_estimate estimate = {.work = {.runs = 5, .steps = 100},
+                                         .estimate = {.jobs = 2, .seconds = 250, .run_bytes = 40 << 20},
+                                         .threads = 5};
+    struct watch watch;
+    if (!CHECK(freopen(path, "w", stderr) != NULL))
+        return;
+    watch_start(&watch, 7, 5);
+    watch_estimate(&watch, &estimate);
+    estimate.estimate.jobs = 5;
+    watch.asked = 5;
+    watch_estimate(&watch, &estimate);
+    watch_end(&watch);
+    watch_start(&watch, RUN_LIST_AUTO, 1);
+    estimate.work.runs = estimate.estimate.jobs = 1;
+    estimate.estimate.run_bytes = (size_t)3 << 30;
+    watch_estimate(&watch, &estimate);
+    watch_end(&watch);
+    fflush(stderr);
+    FILE *printed = fopen(path, "r");
+    if (!CHECK(printed != NULL))
+        return;
+    check_printed(printed,
+                  "2 jobs instead of 7: at most one for each of 5 runs, for each of 5 threads, and for "
+                  "40 MiB of memory");
+    check_printed(printed,
+                  "5 runs of 100 steps to train, 2 at a time with 2 threads each: about 4m10s, 40 MiB "
+                  "of memory each, 80 MiB together");
+    check_printed(printed,
+                  "5 runs of 100 steps to train, 5 at a time with 1 thread each: about 4m10s, 40 MiB "
+                  "of memory each, 200 MiB together");
+    check_printed(printed, "1 run of 100 steps to train: about 4m10s, 3.0 GiB of memory");
+    fclose(printed);
 }
 
 /* A run takes 100 seconds. */
@@ -55,6 +105,7 @@ static void test_line(void)
 
 int main(void)
 {
+    test_estimate();
     test_line();
     return check_report();
 }

@@ -180,6 +180,14 @@ static void test_shares(void)
     for (int i = 0; i < 3; i++)
         for (int job = 0; job < 3; job++)
             CHECK_INT(jobs_threads(threads[i], 3, job), wanted[i][job]);
+    struct backend all, *shares;
+    CHECK_INT(backend_create(&all, 5, ROTARY_ISA_AUTO, PRECISION_F32, NULL), ROTARY_OK);
+    CHECK_INT(jobs_backends_create(&shares, &all, 2, NULL), ROTARY_OK);
+    CHECK_INT(shares[0].threads, 3);
+    CHECK_INT(shares[1].threads, 2);
+    CHECK(shares[0].isa == all.isa && shares[1].storage == all.storage);
+    jobs_backends_destroy(shares, 2);
+    backend_destroy(&all);
 }
 
 int main(void)
