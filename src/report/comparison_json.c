@@ -139,14 +139,14 @@ rotary_status comparison_json(const struct comparison *comparison, json_t **obje
         append(&contrasts, contrast_json(comparison, i, findings.verdicts.items[i]));
     for (int i = 0; i < comparison->measure_count; i++)
         append(&measures, json_string(measure_names[comparison->measures[i]]));
-    json_t *made =
-        json_pack("{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "varied",
-                  comparison->varied, "primary_measure", measure_names[comparison->measures[0]], "measures",
-                  measures, "unlike", comparison->unlike, "problems", (json_int_t)comparison->problems,
-                  "steps", (json_int_t)comparison->steps, "unfinished", comparison->unfinished, "seen_before",
-                  comparison_seen_before(comparison), "max_pairs", comparison->max_pairs, "verdicts",
-                  texts_json(&findings.verdicts), "notes", texts_json(&findings.notes), "arms", arms,
-                  "contrasts", contrasts);
+    json_t *made = json_pack(
+        "{s:s, s:s, s:o, s:s?, s:I, s:I, s:i, s:i, s:I, s:i, s:o, s:o, s:o, s:o}", "varied",
+        comparison->varied, "primary_measure", measure_names[comparison->measures[0]], "measures", measures,
+        "unlike", comparison->unlike, "problems", (json_int_t)comparison->problems, "steps",
+        (json_int_t)comparison->steps, "unfinished", comparison->unfinished, "seen_before",
+        comparison_seen_before(comparison), "seen_steps", (json_int_t)comparison_seen_steps(comparison),
+        "max_pairs", comparison->max_pairs, "verdicts", texts_json(&findings.verdicts), "notes",
+        texts_json(&findings.notes), "arms", arms, "contrasts", contrasts);
     findings_free(&findings);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY,

@@ -146,6 +146,18 @@ static void write_looks(FILE *stream, const struct comparison *comparison, int i
                 seen, seen == 1 ? "" : "s");
 }
 
+static void write_steps(FILE *stream, const struct comparison *comparison, int index)
+{
+    (void)index;
+    int64_t steps = comparison_seen_steps(comparison);
+    if (steps)
+        fprintf(
+            stream,
+            "the results after %lld steps had been seen when the runs went on: going on until a difference "
+            "shows finds one too often, and the intervals do not allow for it",
+            (long long)steps);
+}
+
 static void write_sequential(FILE *stream, const struct comparison *comparison, int index)
 {
     (void)index;
@@ -225,6 +237,8 @@ rotary_status findings_create(struct findings *findings, const struct comparison
         status = add_sentences(&findings->powers, comparison, write_power, contrasts, false, error);
     if (status == ROTARY_OK)
         status = add_sentences(notes, comparison, write_looks, 1, true, error);
+    if (status == ROTARY_OK)
+        status = add_sentences(notes, comparison, write_steps, 1, true, error);
     if (status == ROTARY_OK)
         status = add_sentences(notes, comparison, write_sequential, 1, true, error);
     if (status == ROTARY_OK)

@@ -98,13 +98,17 @@ static rotary_status read_looks(struct collection *collection, rotary_error *err
 {
     const json_t *looks = json_object_get(collection->description, "looks");
     size_t count = json_array_size(looks);
-    collection->looks = malloc(sizeof *collection->looks + count * sizeof(int));
+    collection->looks = malloc(sizeof *collection->looks + count * (sizeof(int64_t) + sizeof(int)));
     if (!collection->looks)
         return no_memory(error);
-    int *seeds = (int *)(collection->looks + 1);
-    for (size_t i = 0; i < count; i++)
-        seeds[i] = (int)json_array_size(json_object_get(json_array_get(looks, i), "seeds"));
-    *collection->looks = (struct looks){.seeds = seeds, .count = (int)count};
+    int64_t *steps = (int64_t *)(collection->looks + 1);
+    int *seeds = (int *)(steps + count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *look = json_array_get(looks, i);
+        seeds[i] = (int)json_array_size(json_object_get(look, "seeds"));
+        steps[i] = json_integer_value(json_object_get(look, "steps"));
+    }
+    *collection->looks = (struct looks){.seeds = seeds, .steps = steps, .count = (int)count};
     return ROTARY_OK;
 }
 

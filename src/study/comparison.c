@@ -321,6 +321,15 @@ int comparison_seen_before(const struct comparison *comparison)
     return 0;
 }
 
+int64_t comparison_seen_steps(const struct comparison *comparison)
+{
+    const struct looks *looks = comparison->looks;
+    for (int i = 0; looks && looks->steps && i < looks->count; i++)
+        if (looks->steps[i] < comparison->steps)
+            return looks->steps[i];
+    return 0;
+}
+
 enum verdict comparison_decide(const struct comparison *comparison, const struct contrast *contrast)
 {
     enum measure primary = comparison->measures[0];

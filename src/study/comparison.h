@@ -53,10 +53,11 @@ struct contrast {
     int censored;      /* pairs of which a run, or both, never had 90% exact match */
 };
 
-/* The results may have been seen before there were as many runs as now. Who goes on until a difference shows
- * finds one too often, unless the test allows for it (sequential.h). */
+/* The results may have been seen before there were as many runs as now, or as many steps. Who goes on until a
+ * difference shows finds one too often, unless the test allows for it (sequential.h). */
 struct looks {
-    const int *seeds; /* of each time that results were shown, in order: seeds of every arm then */
+    const int *seeds;     /* of each time that results were shown, in order: seeds of every arm then */
+    const int64_t *steps; /* and steps of a run. NULL: those of now */
     int count;
 };
 
@@ -105,6 +106,8 @@ void comparison_destroy(struct comparison *comparison);
 
 /* The number of seeds at the first look that saw fewer than are finished now; 0 if there was none. */
 int comparison_seen_before(const struct comparison *comparison);
+/* The same for steps. */
+int64_t comparison_seen_steps(const struct comparison *comparison);
 /* What the primary measure shows. */
 enum verdict comparison_decide(const struct comparison *comparison, const struct contrast *contrast);
 

@@ -179,6 +179,10 @@ static void check_request(void)
     CHECK_INT(comparison_seen_before(collection.comparison), 3);
     looks.seeds = (const int[]){6, 6, 6}; /* one of six diverged */
     CHECK_INT(comparison_seen_before(collection.comparison), 0);
+    CHECK_INT(comparison_seen_steps(collection.comparison), 0);
+    const int64_t steps = collection.comparison->steps;
+    looks.steps = (const int64_t[]){steps, steps - 1, steps};
+    CHECK_INT(comparison_seen_steps(collection.comparison), steps - 1);
     collection_free(&collection);
 }
 
