@@ -73,6 +73,8 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
                            "--step with --split %s, which is the same at every step: leave it out",
                            data_split_names[plan->request.split]);
     rotary_status status = options->run ? read_run(options, &recorded, error) : ROTARY_OK;
+    if (status == ROTARY_OK && options->output)
+        status = folder_refuse_any(options->output, error);
     request.base = options->run ? &recorded : NULL;
     if (status == ROTARY_OK)
         status = plan_draft(&request, &plan->config, error);

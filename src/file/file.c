@@ -28,6 +28,8 @@ static rotary_status fail_system(rotary_error *error, const char *doing, const c
 
 rotary_status file_path(char path[FILE_PATH_BYTES], const char *folder, const char *name, rotary_error *error)
 {
+    if (folder[0] == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the name of a folder is empty");
     int length = snprintf(path, FILE_PATH_BYTES, "%s/%s", folder, name);
     if (length < 0 || length >= FILE_PATH_BYTES)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -171,6 +173,8 @@ rotary_status file_write_parts(const char *path, const struct file_part *parts, 
 rotary_status file_replace_parts(const char *path, const struct file_part *parts, int count,
                                  rotary_error *error)
 {
+    if (path[0] == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "the name of the file to write is empty");
     struct stat about;
     char real[PATH_MAX];
     bool link = lstat(path, &about) == 0 && S_ISLNK(about.st_mode);

@@ -34,7 +34,7 @@ ROTARY_CHECKED rotary_status collection_read(struct collection *collection, cons
 void collection_free(struct collection *collection);
 
 /* Whether a page may be written to `path`: ROTARY_INVALID_ARGUMENT if that would replace a file of the
- * `count` folders that the collection was read from, or of its runs. */
+ * `count` folders that the collection was read from, or of any run. */
 ROTARY_CHECKED rotary_status collection_check_output(const struct collection *collection,
                                                      const char *const *folders, int count, const char *path,
                                                      rotary_error *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * That a page does not replace what it was made from.
+ * That a page does not replace what it was made from, nor a file of another run.
  */
 #include "file/file.h"
 #include "study/collection.h"
@@ -19,5 +19,5 @@ rotary_status collection_check_output(const struct collection *collection, const
     }
     for (int i = 0; status == ROTARY_OK && i < collection->record_count; i++)
         status = folder_refuse_output(collection->records[i].folder, path, error);
-    return status;
+    return status == ROTARY_OK ? folder_refuse_any(path, error) : status;
 }

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -44,6 +46,18 @@ rotary_status folder_refuse_output(const char *folder, const char *path, rotary_
             return status;
     }
     return ROTARY_OK;
+}
+
+rotary_status folder_refuse_any(const char *path, rotary_error *error)
+{
+    char folder[PATH_MAX];
+    if (!realpath(path, folder)) /* not there, so it replaces nothing */
+        return ROTARY_OK;
+    *strrchr(folder, '/') = 0; /* a regular file is in a folder; the root of the file system is a folder */
+    enum folder_state state;
+    rotary_status status = folder[0] ? folder_inspect(folder, &state, error) : ROTARY_OK;
+    return status == ROTARY_OK && folder[0] && state == FOLDER_RUN ? folder_refuse_output(folder, path, error)
+                                                                   : status;
 }
 
 rotary_status folder_lock(const char *folder, int *lock, rotary_error *error)

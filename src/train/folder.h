@@ -31,6 +31,8 @@ ROTARY_CHECKED rotary_status folder_inspect(const char *folder, enum folder_stat
 /* ROTARY_INVALID_ARGUMENT if `path`, by whatever name or link, is one of the files of the run in the folder:
  * no output replaces them. */
 ROTARY_CHECKED rotary_status folder_refuse_output(const char *folder, const char *path, rotary_error *error);
+/* The same for the run, if any, in whose folder `path` is, links followed. */
+ROTARY_CHECKED rotary_status folder_refuse_any(const char *path, rotary_error *error);
 
 /* Locks the folder against training by other processes, until folder_unlock or the end of this process,
  * killed or not. On a file system without locks it does nothing. */

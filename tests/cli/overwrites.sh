@@ -96,7 +96,14 @@ refuses 1 "both/report.html would replace both/rope-1/config.json" report both
 # shellcheck disable=SC2086
 does 1 compare index $tiny --steps 1 --runs 1 --out both
 grep -q "both/report.html would replace both/rope-1/config.json" err || complain "compare replaces a run's file"
-fingerprint run | cmp -s - kept || complain "a run is changed by its page"
+# Nor a file of a run that it does not show, under whatever name.
+ln -s run elsewhere
+ln -sf ../run/config.json both/link.html
+for output in elsewhere/metrics.jsonl both/link.html; do
+    refuses 1 "would replace" report both --out $output
+    refuses 2 "would replace" data index --output $output
+done
+fingerprint run | cmp -s - kept || complain "a run is changed by a page"
 does 0 report run --out page.html
 cp page.html before
 does 0 report run --out page.html

@@ -72,6 +72,8 @@ refuses 2 'value_fraction' compare index --positions none,roper --set value_frac
 refuses 2 'value_fraction is 0.5, which does nothing with position none' compare index --positions none,rope \
     --set value_fraction=0.5
 refuses 2 'value_fraction is 0.5, which does nothing with position rope' compare index --vary value_fraction=1,0.5
+refuses 1 "the name of a folder is empty" evaluate ""
+refuses 1 "the name of the file to write is empty" data index --output ""
 
 # Nothing was made of any of it.
 [ -z "$(find . -mindepth 1 -not -name out -not -name err)" ] || complain "something was left behind: $(ls)"
