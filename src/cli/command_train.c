@@ -53,6 +53,13 @@ static rotary_status find_run(const char *folder, struct run_config *recorded, r
     return status == ROTARY_OK ? run_read_config(folder, recorded, error) : status;
 }
 
+static rotary_status check_new(const struct option_list *assignments, struct run_config *config,
+                               rotary_error *error)
+{
+    rotary_status status = run_config_check(config, error);
+    return status == ROTARY_OK ? plan_check_used(assignments, config, 1, error) : status;
+}
+
 /* A resumed run keeps its configuration but for the options given. */
 static rotary_status plan(const struct invocation *invocation, struct train_plan *plan, rotary_error *error)
 {
@@ -78,11 +85,10 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
         status =
             rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder", plan->folder);
     }
-    if (status == ROTARY_OK)
-        status = options->resume ? run_config_check_recorded(&plan->config, error)
-                                 : run_config_check(&plan->config, error);
-    if (status == ROTARY_OK)
-        status = plan_check_used(request.assignments, &plan->config, 1, error);
+    if (status == ROTARY_OK && options->resume) /* train() refuses other keys than the four of a plan */
+        status = run_config_check_recorded(&plan->config, error);
+    else if (status == ROTARY_OK)
+        status = check_new(request.assignments, &plan->config, error);
     if (status == ROTARY_OK)
         status = plan_say_schedules(&request, &plan->config, 1, error);
     if (status == ROTARY_OK)

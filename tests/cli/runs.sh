@@ -150,6 +150,12 @@ refuses 2 "--csv and --json are both given" report both --csv runs --json
 # shellcheck disable=SC2086
 does 0 compare index $tiny --set head_dim=9 --positions none,learned --runs 1 --steps 1 --out odd
 
+# A key that does nothing in one run of a comparison is no matter when that run alone is resumed.
+# shellcheck disable=SC2086
+does 0 compare index $tiny --set value_fraction=0.5 --runs 1 --steps 1 --out half
+does 0 train index --resume --out half/rope-1 --set value_fraction=0.5 --steps 2
+refuses 1 "value_fraction is 0.5 in half/rope-1" train index --resume --out half/rope-1 --set value_fraction=0.25
+
 # A run does not go into a comparison's folder, which could then not be resumed.
 # shellcheck disable=SC2086
 refuses 1 "both holds a comparison" train index $tiny --steps 1 --out both

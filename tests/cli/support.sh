@@ -11,7 +11,6 @@ cd "$scratch" || exit 1
 failures=0
 # What a developer has set for himself is no part of a test.
 unset ROTARY_ISA
-# Many tests run at once: threads that wait shall not take a processor from those that work.
 export LC_ALL=C
 
 complain() {
