@@ -173,8 +173,8 @@ const struct command command_compare = {
         "command resumes a comparison that was stopped, and may add seeds, arms or steps. Without "
         "--positions and --vary, --runs and --seeds, it has the arms and seeds of its folder. Runs trained "
         "beforehand in DIR/ARM-SEED are taken over.",
-    .example = "rotary compare index --positions rope,roper --runs 5\n"
-               "trains ten small models to index substrings and shows whether rotating the values helped",
+    .example = "rotary compare prefix --positions rope,roper --runs 5\n"
+               "trains ten small models to copy by prefix and shows whether rotating the values helped",
     .shared = {{configuration_options, 2, MEMBER(configuration)},
                {steps_option, 1, MEMBER(steps)},
                {design_options, DESIGN_ROWS, MEMBER(design)}},
