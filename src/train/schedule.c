@@ -44,8 +44,7 @@ bool schedule_remark(const struct schedule *schedule, int64_t usual, char text[S
     if (steps > 0 && schedule->warmup > steps) {
         snprintf(text, SCHEDULE_REMARK_BYTES,
                  "the warm-up takes %lld steps and the run has %lld: the learning rate ends at %.4g, and "
-                 "would rise "
-                 "to %.4g",
+                 "would rise to %.4g",
                  (long long)schedule->warmup, (long long)steps, schedule_rate(schedule, steps),
                  schedule_rate(schedule, schedule->warmup));
         return true;
