@@ -2,14 +2,6 @@
 # Inputs that never end, are huge, or are no files: refused in one line that names them, in seconds and in little memory.
 . "$(dirname "$0")/support.sh"
 
-# npy FILE SHAPE BYTES: zeros in f32.
-npy() {
-    rm -f "$1"
-    header="{'descr': '<f4', 'fortran_order': False, 'shape': $2}"
-    # shellcheck disable=SC2059 # octal escapes are made
-    printf "\\223NUMPY\\001\\000\\$(printf %03o ${#header})\\000$header" >"$1"
-    truncate -s $((10 + ${#header} + $3)) "$1"
-}
 npy good.npy '(3, 8)' 96
 npy table.npy '(3, 4)' 48
 npy heads.npy '(3, 1, 8)' 96

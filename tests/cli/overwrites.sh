@@ -2,13 +2,6 @@
 # No result replaces what it is made from, by whatever name.
 . "$(dirname "$0")/support.sh"
 
-# npy FILE SHAPE BYTES: zeros in f32.
-npy() {
-    header="{'descr': '<f4', 'fortran_order': False, 'shape': $2}"
-    # shellcheck disable=SC2059 # octal escapes are made
-    printf "\\223NUMPY\\001\\000\\$(printf %03o ${#header})\\000$header" >"$1"
-    truncate -s $((10 + ${#header} + $3)) "$1"
-}
 mkdir in
 for name in query key value past_key past_value mask positions cos sin out.npy.partial config; do
     npy in/$name.npy '(3, 1, 8)' 96

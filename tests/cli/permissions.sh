@@ -2,12 +2,6 @@
 # Folders and files that may not be read or written: one line names the place and the reason. Nothing stops root, so that
 # root runs the program as nobody.
 . "$(dirname "$0")/support.sh"
-npy() {
-    header="{'descr': '<f4', 'fortran_order': False, 'shape': $2}"
-    # shellcheck disable=SC2059 # octal escapes are made
-    printf "\\223NUMPY\\001\\000\\$(printf %03o ${#header})\\000$header" >"$1"
-    truncate -s $((10 + ${#header} + $3)) "$1"
-}
 program=$rotary
 as_nobody() {
     setpriv --reuid=65534 --regid=65534 --clear-groups "$program" "$@"

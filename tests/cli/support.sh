@@ -76,6 +76,15 @@ tiny_prefix="--set hidden_size=16 --set num_attention_heads=2 --set num_key_valu
  --set log_every=1 --set warmup_steps=1"
 tiny="$tiny_prefix --set problems=4"
 
+# npy FILE SHAPE BYTES: zeros in f32.
+npy() {
+    rm -f "$1"
+    header="{'descr': '<f4', 'fortran_order': False, 'shape': $2}"
+    # shellcheck disable=SC2059 # octal escapes are made
+    printf "\\223NUMPY\\001\\000\\$(printf %03o ${#header})\\000$header" >"$1"
+    truncate -s $((10 + ${#header} + $3)) "$1"
+}
+
 finish() {
     [ $failures = 0 ] && echo "all as it should be"
     [ $failures = 0 ]
