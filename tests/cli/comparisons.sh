@@ -42,6 +42,12 @@ grep -q "seeds find" err && complain "the power of exact match where the loss de
     does 0 compare prefix $small --steps 6 --vary learning_rate=1e-9,1e-2 --until 10 --out until --json
     has max_pairs 10
     has contrasts.0.verdict '"better"'
+    does 0 compare prefix $small --steps 6 --vary learning_rate=1e-9,1.0000001e-9,1e-2 --until 8 --out three --json
+    has contrasts.1.verdict '"better"'
+    has contrasts.1.pairs 8 # the other contrast has no verdict yet
+    does 0 compare prefix $small --out usual --json
+    has contrasts.0.seeds.4 5
+    has contrasts.0.pairs 5
     does 0 compare prefix $small --runs 1 --sweep learning_rate=1e-9,1e-2 --sweep-runs 1 --out swept
     [ "$(head -n 2 out | grep -c "^rope.* at learning_rate=0.01, the best by validation_loss: .*; the largest learning_rate tried")" = 2 ] ||
         complain "compare does not say which values it chose"

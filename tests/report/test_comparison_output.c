@@ -531,6 +531,10 @@ static void check_notes(void)
              "4 pairs show a difference of %.0f steps to 90%% exact match four times in five",
              contrast->detectable);
     CHECK_WORDS(text, wanted);
+    snprintf(wanted, sizeof wanted, " four times in five; one of %.0f takes about %d\n",
+             fabs(contrast->difference[MEASURE_STEPS_TO_90].mean), contrast->needed_pairs);
+    CHECK(contrast->needed_pairs != contrast->pair_count);
+    CHECK_WORDS(text, wanted);
     snprintf(wanted, sizeof wanted, "; in %d of them a run never had 90%%", contrast->censored);
     CHECK_WORDS(text, wanted);
     free(text);
