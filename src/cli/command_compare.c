@@ -110,9 +110,8 @@ static rotary_status print_result(const struct invocation *invocation, const cha
     if (status == ROTARY_OK && !invocation->common.json)
         sweep_write(stdout, collection.description);
     if (status == ROTARY_OK)
-        status = invocation->common.json
-                     ? result_print_comparison_json(&collection, folder, page, error)
-                     : result_print_comparison(collection.comparison, page, error);
+        status = invocation->common.json ? result_print_comparison_json(&collection, folder, page, error)
+                                         : result_print_comparison(collection.comparison, page, error);
     collection_free(&collection);
     return status;
 }

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The largest models have some 90,000 tensors in 12 million bytes. The reference implementation takes 100 million; a text
- * of so many may take fifty times its bytes in memory. */
+/* The largest models have some 90,000 tensors in 12 million bytes. The reference implementation takes 100
+ * million; a text of so many may take fifty times its bytes in memory. */
 static const uint64_t max_header_bytes = 16 << 20;
 
 struct safetensors {

@@ -48,7 +48,8 @@ static void check_incomplete(const char *folder)
     check_about("roper-2 unfinished");
     synthetic_stop(folder, 2, 310, false);
     scratch_remove(synthetic_path(folder, "roper-3"));
-    check_says(folder, "too few runs to tell roper from rope: | over 1 pair\n2 unfinished runs not counted\n");
+    check_says(folder,
+               "too few runs to tell roper from rope: | over 1 pair\n2 unfinished runs not counted\n");
 
     check_about("roper-2 diverged");
     synthetic_stop(folder, 2, 510, true);
