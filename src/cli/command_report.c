@@ -15,8 +15,8 @@
 
 struct report_options {
     const char *out, *vary;
-    struct option_integer csv;
-    bool all_pairs;
+    struct option_integer rows; /* enum csv_table */
+    bool all_pairs, csv;
 };
 
 #define MEMBER(member) offsetof(struct report_options, member)
@@ -27,9 +27,20 @@ static const struct setting report_table[] = {
      .help = "compare every arm with every other, not only with the first"},
     {"--out", SETTING_TEXT, MEMBER(out), .metavar = "FILE",
      .help = "where to write the page (default: report.html in the first folder)"},
-    {"--csv", SETTING_CHOICE, MEMBER(csv), .metavar = "TABLE", .choices = csv_table_names,
-     .help = "print comma-separated values instead, a row for each of: runs, arms, contrasts or pairs"},
+    {"--csv", SETTING_BOOLEAN, MEMBER(csv), .help = "print comma-separated values instead"},
+    {"--rows", SETTING_CHOICE, MEMBER(rows), .metavar = "NAME", .choices = csv_table_names,
+     .help = "what a row of --csv is: runs, arms, contrasts or pairs (default: runs)"},
 };
+
+static rotary_status check_options(const struct invocation *invocation, rotary_error *error)
+{
+    const struct report_options *options = invocation->options;
+    if (options->csv && invocation->common.json)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--csv and --json are both given: wanted one");
+    if (options->rows.given && !options->csv)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "--rows needs --csv");
+    return ROTARY_OK;
+}
 
 static rotary_status print_csv(const struct collection *collection, enum csv_table table, rotary_error *error)
 {
@@ -48,8 +59,8 @@ static rotary_status print_result(const struct invocation *invocation, const str
     const struct report_options *options = invocation->options;
     if (invocation->common.json)
         return result_print_comparison_json(collection, NULL, page, error);
-    if (options->csv.given)
-        return print_csv(collection, (enum csv_table)options->csv.value, error);
+    if (options->csv)
+        return print_csv(collection, (enum csv_table)options->rows.value, error);
     sweep_write(stdout, collection->description);
     return result_print_comparison(collection->comparison, page, error);
 }
@@ -62,10 +73,8 @@ static enum exit_status run(const struct invocation *invocation)
     char in_folder[FILE_PATH_BYTES];
     const char *page = options->out ? options->out : in_folder;
     struct collection collection;
-    if (options->csv.given && invocation->common.json) {
-        (void)rotary_fail(&error, ROTARY_INVALID_ARGUMENT, "--csv and --json are both given: wanted one");
+    if (check_options(invocation, &error) != ROTARY_OK)
         return command_refuse(invocation, &error);
-    }
     const struct collection_options how = {.vary = options->vary, .all_pairs = options->all_pairs};
     rotary_status status = collection_read_with(&collection, folders->items, folders->count, &how, &error);
     if (status != ROTARY_OK)

@@ -375,7 +375,7 @@ rotary_status settings_assign(const struct settings *settings, int count, const 
     char *key = strndup(assignment, (size_t)(equals - assignment));
     if (!key)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "--set: no memory");
-    void *member;
+    void *member = NULL;
     const struct setting *setting = settings_find(settings, count, key, strlen(key), &member);
     rotary_status status = ROTARY_OK;
     if (!setting)

@@ -171,7 +171,7 @@ static rotary_status create_patterns(struct patterns *patterns, const struct seq
 
 rotary_status sequential_test(int *look, const struct sequential_call *call, rotary_error *error)
 {
-    struct patterns patterns;
+    struct patterns patterns = {0};
     rotary_status status = create_patterns(&patterns, call, error);
     if (status != ROTARY_OK)
         return status;
@@ -208,7 +208,7 @@ static double find_end(struct patterns *patterns, const struct sequential_call *
 rotary_status sequential_interval(struct sequential_interval *interval, const struct sequential_call *call,
                                   rotary_error *error)
 {
-    struct patterns patterns;
+    struct patterns patterns = {0};
     rotary_status status = create_patterns(&patterns, call, error);
     if (status != ROTARY_OK)
         return status;

@@ -202,7 +202,8 @@ if [ ! -s here.html ] || [ -e run/report.html ]; then complain "report --out wri
 elsewhere report --out
 differs --all-pairs "$report" "$report --all-pairs"
 changes "report run --out here.html" "--json"
-changes "report $three --out here.html" "--csv runs" "--csv arms"
+changes "report $three --out here.html" "--csv"
+changes "report $three --out here.html --csv" "--rows arms" "--rows pairs"
 
 # ---- the oracle ----
 

@@ -141,11 +141,12 @@ cmp -s out said || complain "report and compare say different things"
 does 0 report both --json
 has report '"both/report.html"'
 has primary_measure '"exact_match"'
-does 0 report both --csv runs
+does 0 report both --csv
 [ "$(wc -l <out)" = 7 ] || complain "wanted a head and six runs"
-does 0 report both --csv pairs --all-pairs
+does 0 report both --csv --rows pairs --all-pairs
 [ "$(wc -l <out)" = 19 ] || complain "wanted a head and two pairs of three contrasts by three measures"
-refuses 2 "--csv and --json are both given" report both --csv runs --json
+refuses 2 "--csv and --json are both given" report both --csv --json
+refuses 2 "--rows needs --csv" report both --rows pairs
 # What only a rotation could not do is no matter where none is named.
 # shellcheck disable=SC2086
 does 0 compare index $tiny --set head_dim=9 --positions none,learned --runs 1 --steps 1 --out odd
