@@ -4,7 +4,6 @@
 #include "report/charts.h"
 #include "report/html.h"
 #include "report/svg.h"
-#include "study/sweep_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -310,25 +309,18 @@ static void write_reading(FILE *stream, const struct collection *collection)
     }
 }
 
-/* Which values a sweep chose for each arm. */
-static void write_choices(FILE *stream, const struct collection *collection)
+static void write_choices(FILE *stream, const char *choices)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *lines = open_memstream(&text, &bytes);
-    if (!lines)
+    if (!choices[0])
         return;
-    sweep_write(lines, collection->description);
-    if (fclose(lines) == 0 && text[0]) {
-        fputs("<p>Chosen for each arm, on seeds of its own:</p>\n<pre>", stream);
-        html_text(stream, text);
-        fputs("</pre>\n", stream);
-    }
-    free(text);
+    fputs("<p>Chosen for each arm, on seeds of its own:</p>\n<pre>", stream);
+    html_text(stream, choices);
+    fputs("</pre>\n", stream);
 }
 
-static void write_making(FILE *stream, const struct collection *collection)
+static void write_making(FILE *stream, const struct page *page)
 {
+    const struct collection *collection = page->collection;
     const json_t *commands = json_object_get(collection->description, "commands");
     fputs("<h2>How the runs were made</h2>\n", stream);
     for (size_t i = 0; i < json_array_size(commands); i++) {
@@ -336,7 +328,7 @@ static void write_making(FILE *stream, const struct collection *collection)
         html_text(stream, json_string_value(json_object_get(json_array_get(commands, i), "command")));
         fputs("</pre>\n", stream);
     }
-    write_choices(stream, collection);
+    write_choices(stream, page->choices);
     page_configuration(stream, collection);
     fputs("<ul class=\"note\">\n", stream);
     write_reading(stream, collection);
@@ -362,7 +354,7 @@ void page_write(FILE *stream, const struct page *page)
         write_charts(stream, page);
     write_numbers(stream, collection);
     page_samples(stream, collection);
-    write_making(stream, collection);
+    write_making(stream, page);
     fputs("<footer class=\"note\">Made by rotary from the records of the runs. This page loads nothing from "
           "elsewhere.</footer>\n"
           "</main>\n"

@@ -14,6 +14,7 @@ struct page {
     const struct collection *collection;
     struct series exact_match, validation, training;
     struct findings findings;
+    char *choices; /* what a sweep chose for each arm, in lines; empty without a sweep */
 };
 
 /* Errors of writing are those of the stream (ferror). */

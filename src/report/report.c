@@ -3,18 +3,37 @@
 
 #include "file/print.h"
 #include "report/page.h"
+#include "study/sweep_text.h"
+
+#include <stdlib.h>
 
 static void free_page(struct page *page)
 {
     findings_free(&page->findings);
+    free(page->choices);
     series_free(&page->exact_match);
     series_free(&page->validation);
     series_free(&page->training);
 }
 
+static rotary_status describe_sweep(struct page *page, rotary_error *error)
+{
+    struct print print;
+    rotary_status status = print_begin(&print, error);
+    if (status != ROTARY_OK)
+        return status;
+    sweep_write(print.stream, page->collection->description);
+    status = print_end(&print, error);
+    if (status == ROTARY_OK)
+        page->choices = print.text;
+    return status;
+}
+
 static rotary_status fill_page(struct page *page, rotary_error *error)
 {
     rotary_status status = findings_create(&page->findings, page->collection->comparison, error);
+    if (status == ROTARY_OK)
+        status = describe_sweep(page, error);
     if (status == ROTARY_OK)
         status = series_create(&page->exact_match, page->collection, SERIES_EXACT_MATCH, error);
     if (status == ROTARY_OK)
