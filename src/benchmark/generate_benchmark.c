@@ -44,12 +44,12 @@ static rotary_status create_buffers(struct buffers *buffers, int64_t problems, i
     return ROTARY_OK;
 }
 
-static rotary_status run_generation(struct generate_benchmark *result, struct decoder *decoder,
+static rotary_status run_generation(struct generate_benchmark *result, struct transformer *transformer,
                                     const struct backend *backend, rotary_error *error)
 {
     struct buffers buffers = {.arena = {0}};
     rotary_status status = create_buffers(&buffers, result->problems, result->tokens,
-                                          decoder_configuration(decoder)->vocab_size, error);
+                                          transformer_configuration(transformer)->vocab_size, error);
     if (status == ROTARY_OK) {
         struct generate_config generation = {.max_new_tokens = 1, .stop = -1};
         struct generate_call call = {.count = 1,
@@ -59,7 +59,7 @@ static rotary_status run_generation(struct generate_benchmark *result, struct de
                                      .generated = buffers.counts};
         /* The first token packs the weights: that is part of the start. */
         double begin = rotary_clock();
-        status = generate(decoder, &generation, &call, error);
+        status = generate(transformer, &generation, &call, error);
         result->startup_seconds += rotary_clock() - begin;
         call.count = result->problems;
         generation.max_new_tokens = result->tokens;
@@ -67,7 +67,7 @@ static rotary_status run_generation(struct generate_benchmark *result, struct de
             *backend->profile = (struct profile){0};
         begin = rotary_clock();
         if (status == ROTARY_OK)
-            status = generate(decoder, &generation, &call, error);
+            status = generate(transformer, &generation, &call, error);
         result->seconds = rotary_clock() - begin;
     }
     rotary_arena_free(&buffers.arena);
@@ -84,16 +84,17 @@ rotary_status benchmark_generate(struct generate_benchmark *benchmark, const str
                            "the model has %lld positions, wanted more than the %lld tokens to generate",
                            (long long)positions, (long long)result.tokens);
     double begin = rotary_clock();
-    struct decoder *decoder = NULL;
-    struct decoder_limits limits = {.batch = config->train.batch_size, .time = config->task.sequence_length};
-    rotary_status status =
-        decoder_create(&decoder, backend, &config->model, limits, (uint64_t)config->train.seed, error);
+    struct transformer *transformer = NULL;
+    struct transformer_limits limits = {.batch = config->train.batch_size,
+                                        .time = config->task.sequence_length};
+    rotary_status status = transformer_create(&transformer, backend, &config->model, limits,
+                                              (uint64_t)config->train.seed, error);
     if (status == ROTARY_OK) {
         result.startup_seconds = rotary_clock() - begin;
-        result.parameters = (double)parameters_total(decoder_parameters(decoder));
-        status = run_generation(&result, decoder, backend, error);
+        result.parameters = (double)parameters_total(transformer_parameters(transformer));
+        status = run_generation(&result, transformer, backend, error);
     }
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
     /* The query that gives token n attends to n keys. */
     result.operations = (double)(result.problems * result.tokens) *
                         (2.0 * operations_matmul_parameters(&config->model) +

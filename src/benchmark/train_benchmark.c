@@ -8,7 +8,7 @@
 
 double benchmark_train_operations(const struct run_config *config)
 {
-    const struct decoder_config *model = &config->model;
+    const struct transformer_config *model = &config->model;
     double time = (double)config->task.sequence_length,
            tokens = time * (double)(config->train.batch_size * config->train.gradient_accumulation_steps);
     return tokens * (6.0 * operations_matmul_parameters(model) +
@@ -45,7 +45,7 @@ static rotary_status start(struct training *training, struct train_benchmark_mod
     model->tokens = (double)(model->config->task.sequence_length * train->batch_size *
                              train->gradient_accumulation_steps);
     model->operations = benchmark_train_operations(model->config);
-    model->parameters = (double)parameters_total(decoder_parameters(training->trainer.decoder));
+    model->parameters = (double)parameters_total(transformer_parameters(training->trainer.transformer));
     if (model->profile)
         *model->profile = (struct profile){0};
     return ROTARY_OK;

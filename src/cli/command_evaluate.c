@@ -75,7 +75,7 @@ static rotary_status evaluate(const struct invocation *invocation, const struct 
                                                                         : model->config.task.problems,
                                     .validation_sequences = model->config.train.validation_sequences,
                                     .temperature = (float)options->temperature.value};
-    rotary_status status = evaluation_run(model->task, model->decoder, &how, evaluation, error);
+    rotary_status status = evaluation_run(model->task, model->transformer, &how, evaluation, error);
     return status == ROTARY_OK ? print_result(invocation, model, how.seed, evaluation, error) : status;
 }
 

@@ -141,7 +141,7 @@ static rotary_status continue_prompt(const struct invocation *invocation, const 
                                        .lengths = &text->length,
                                        .outputs = &text->generated,
                                        .generated = &generated};
-    rotary_status status = generate(model->decoder, &config, &call, error);
+    rotary_status status = generate(model->transformer, &config, &call, error);
     if (status == ROTARY_OK)
         status = decode_continuation(task_tokenizer(model->task), text, generated, error);
     return status == ROTARY_OK ? print_result(invocation, text, generated, error) : status;

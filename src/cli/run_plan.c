@@ -235,7 +235,7 @@ rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
         return status;
     }
     model->config = trained.config;
-    model->decoder = trained.decoder;
+    model->transformer = trained.transformer;
     model->task = trained.task;
     model->step = trained.step;
     return ROTARY_OK;
@@ -243,7 +243,7 @@ rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
 
 void plan_unload(struct loaded_model *model)
 {
-    decoder_destroy(model->decoder);
+    transformer_destroy(model->transformer);
     task_destroy(model->task);
     backend_destroy(&model->backend);
 }

@@ -49,7 +49,7 @@ ROTARY_CHECKED rotary_status plan_backend(const struct common_options *common, i
 struct loaded_model {
     struct run_config config;
     struct backend backend;
-    struct decoder *decoder;
+    struct transformer *transformer;
     struct task *task;
     int64_t step; /* steps done; 0: the weights are the initial ones */
 };

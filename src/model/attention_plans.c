@@ -30,7 +30,7 @@ static bool is_rotated_plan(int index)
 
 /* A list of the configuration, which must have an entry for each layer; NULL: there is none. The caller frees
  * it. */
-static rotary_status read_list(const struct decoder_config *config, const char *key, const char *text,
+static rotary_status read_list(const struct transformer_config *config, const char *key, const char *text,
                                json_t **list, rotary_error *error)
 {
     *list = NULL;
@@ -76,7 +76,7 @@ static rotary_status read_rotated(const json_t *entry, size_t layer, bool *rotat
 }
 
 /* The plan of each layer, [num_hidden_layers], from its lists, either of which may be NULL. */
-static rotary_status assign_plans(const struct decoder_config *config, const json_t *types,
+static rotary_status assign_plans(const struct transformer_config *config, const json_t *types,
                                   const json_t *rotated, int *plan_of_layer, rotary_error *error)
 {
     enum layer_type all = config->sliding_window > 0 ? LAYER_SLIDING : LAYER_FULL;
@@ -93,7 +93,7 @@ static rotary_status assign_plans(const struct decoder_config *config, const jso
     return status;
 }
 
-static rotary_status check_window(const struct decoder_config *config, const int *plan_of_layer,
+static rotary_status check_window(const struct transformer_config *config, const int *plan_of_layer,
                                   rotary_error *error)
 {
     int64_t sliding = 0;
@@ -110,7 +110,7 @@ static rotary_status check_window(const struct decoder_config *config, const int
 }
 
 /* The plan of each layer; the caller frees *plan_of_layer, [num_hidden_layers]. */
-static rotary_status read_layers(const struct decoder_config *config, int **plan_of_layer,
+static rotary_status read_layers(const struct transformer_config *config, int **plan_of_layer,
                                  rotary_error *error)
 {
     json_t *types = NULL, *rotated = NULL;
@@ -137,7 +137,7 @@ static rotary_status read_layers(const struct decoder_config *config, int **plan
 /* ---- plans ---- */
 
 /* What the plan of this index rotates. */
-static rotary_status read_rotation(const struct decoder_config *config, int index,
+static rotary_status read_rotation(const struct transformer_config *config, int index,
                                    struct rotation_config *rotation, rotary_error *error)
 {
     *rotation = (struct rotation_config){0};
@@ -149,7 +149,7 @@ static rotary_status read_rotation(const struct decoder_config *config, int inde
 /* What every plan of a model has in common. */
 struct plan_request {
     const struct backend *backend;
-    const struct decoder_config *config;
+    const struct transformer_config *config;
     bool causal;
     int64_t table_positions;
 };
@@ -157,7 +157,7 @@ struct plan_request {
 static rotary_status create_plan(struct position_attention *plan, const struct plan_request *request,
                                  int index, rotary_error *error)
 {
-    const struct decoder_config *config = request->config;
+    const struct transformer_config *config = request->config;
     struct rotation_config rotation;
     rotary_status status = read_rotation(config, index, &rotation, error);
     if (status != ROTARY_OK)
@@ -189,7 +189,7 @@ static rotary_status create_plans(struct attention_plans *plans, const struct pl
     return status;
 }
 
-static struct distance_bias_config bias_config_of(const struct decoder_config *config, bool causal,
+static struct distance_bias_config bias_config_of(const struct transformer_config *config, bool causal,
                                                   int64_t positions)
 {
     return (struct distance_bias_config){.position = (enum position)config->position,
@@ -199,7 +199,7 @@ static struct distance_bias_config bias_config_of(const struct decoder_config *c
 }
 
 rotary_status attention_plans_create(struct attention_plans *plans, const struct backend *backend,
-                                     const struct decoder_config *config, bool causal,
+                                     const struct transformer_config *config, bool causal,
                                      int64_t table_positions, rotary_error *error)
 {
     int *plan_of_layer;
@@ -233,8 +233,8 @@ void attention_plans_destroy(struct attention_plans *plans)
     *plans = (struct attention_plans){0};
 }
 
-double attention_plans_table_bytes(const struct attention_plans *plans, const struct decoder_config *config,
-                                   bool causal)
+double attention_plans_table_bytes(const struct attention_plans *plans,
+                                   const struct transformer_config *config, bool causal)
 {
     int64_t pairs = 0, positions = config->max_position_embeddings;
     for (int i = 0; i < MAX_ATTENTION_PLANS; i++) {
@@ -261,7 +261,7 @@ static rotary_status check_rope(const rotary_rope_config *config, rotary_error *
     return status;
 }
 
-static rotary_status check_rotation(const struct decoder_config *config, int index, rotary_error *error)
+static rotary_status check_rotation(const struct transformer_config *config, int index, rotary_error *error)
 {
     struct rotation_config rotation;
     rotary_status status = read_rotation(config, index, &rotation, error);
@@ -275,7 +275,7 @@ static rotary_status check_rotation(const struct decoder_config *config, int ind
     return status;
 }
 
-rotary_status attention_plans_check(const struct decoder_config *config, rotary_error *error)
+rotary_status attention_plans_check(const struct transformer_config *config, rotary_error *error)
 {
     int *plan_of_layer;
     rotary_status status = read_layers(config, &plan_of_layer, error);

@@ -8,7 +8,7 @@
 
 #include "layer/distance_bias.h"
 #include "layer/position.h"
-#include "model/decoder_config.h"
+#include "model/transformer_config.h"
 
 /* Two layer types, each with and without rotation. */
 enum { MAX_ATTENTION_PLANS = 4 };
@@ -20,20 +20,21 @@ struct attention_plans {
     struct distance_bias distance_bias; /* of all layers; empty where the encoding has none */
 };
 
-/* The plans of a configuration that decoder_config_check accepted. Their tables of cosines and sines, and the
- * bias by distance, are for table_positions positions; 0: they have no memory. */
+/* The plans of a configuration that transformer_config_check accepted. Their tables of cosines and sines, and
+ * the bias by distance, are for table_positions positions; 0: they have no memory. */
 ROTARY_CHECKED rotary_status attention_plans_create(struct attention_plans *plans,
                                                     const struct backend *backend,
-                                                    const struct decoder_config *config, bool causal,
+                                                    const struct transformer_config *config, bool causal,
                                                     int64_t table_positions, rotary_error *error);
 void attention_plans_destroy(struct attention_plans *plans);
 
 /* Checks layer_types, no_rope_layers, sliding_window and the rotation of every layer, as for
  * attention_plans_create. head_dim, num_key_value_heads and max_position_embeddings are set. */
-ROTARY_CHECKED rotary_status attention_plans_check(const struct decoder_config *config, rotary_error *error);
+ROTARY_CHECKED rotary_status attention_plans_check(const struct transformer_config *config,
+                                                   rotary_error *error);
 
 /* Bytes of the tables with all positions of the configuration, whatever number they were made with. */
-double attention_plans_table_bytes(const struct attention_plans *plans, const struct decoder_config *config,
-                                   bool causal);
+double attention_plans_table_bytes(const struct attention_plans *plans,
+                                   const struct transformer_config *config, bool causal);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "model/attention_plans.h"
 
-rotary_status decoder_config_check(struct decoder_config *config, rotary_error *error)
+rotary_status transformer_config_check(struct transformer_config *config, rotary_error *error)
 {
     if (config->vocab_size < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
@@ -22,13 +22,13 @@ rotary_status decoder_config_check(struct decoder_config *config, rotary_error *
                 "the heads divide, or set head_dim",
                 (long long)config->hidden_size, (long long)config->num_attention_heads);
         int64_t head_dim = config->hidden_size / config->num_attention_heads;
-        if (head_dim > DECODER_MAX_HEAD_DIM)
+        if (head_dim > TRANSFORMER_MAX_HEAD_DIM)
             return rotary_fail(
                 error, ROTARY_INVALID_ARGUMENT,
                 "hidden_size %lld over num_attention_heads %lld makes heads of %lld channels: wanted at most "
                 "%d; choose more heads, or set head_dim",
                 (long long)config->hidden_size, (long long)config->num_attention_heads, (long long)head_dim,
-                DECODER_MAX_HEAD_DIM);
+                TRANSFORMER_MAX_HEAD_DIM);
         config->head_dim = head_dim;
     }
     if (config->num_key_value_heads == 0)

@@ -5,10 +5,10 @@
 #ifndef ROTARY_MODEL_CONFIG_CHECK_H
 #define ROTARY_MODEL_CONFIG_CHECK_H
 
-#include "model/decoder_config.h"
+#include "model/transformer_config.h"
 
 /* Checks that the members agree (heads divide width, rotary dimensions are even, ...) and replaces head_dim,
  * num_key_value_heads and intermediate_size of 0 by the values that follow from the others. */
-ROTARY_CHECKED rotary_status decoder_config_check(struct decoder_config *config, rotary_error *error);
+ROTARY_CHECKED rotary_status transformer_config_check(struct transformer_config *config, rotary_error *error);
 
 #endif

@@ -12,7 +12,7 @@
 /* ---- the rotation ---- */
 
 /* A fraction of a head that is above 0 and rotates no channel. */
-static rotary_status check_fraction(const struct decoder_config *model, const char *key, double fraction,
+static rotary_status check_fraction(const struct transformer_config *model, const char *key, double fraction,
                                     rotary_error *error)
 {
     long long head_dim = (long long)model->head_dim;
@@ -52,8 +52,8 @@ static rotary_status check_pair(const struct pair *pair, const char *within, con
 }
 
 /* Refuses two values of one thing: rope_theta 5 beside {"rope_theta": 7}. */
-static rotary_status check_twice(const struct decoder_config *model, const char *within, const json_t *object,
-                                 rotary_error *error)
+static rotary_status check_twice(const struct transformer_config *model, const char *within,
+                                 const json_t *object, rotary_error *error)
 {
     json_t *settings =
         json_pack("{s:f, s:f, s:s, s:f}", "rope_theta", model->rope_theta, "partial_rotary_factor",
@@ -61,8 +61,8 @@ static rotary_status check_twice(const struct decoder_config *model, const char 
                   "rope_local_base_freq", model->rope_local_base_freq);
     if (!settings)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to check the rotation of a model");
-    struct decoder_config usual;
-    decoder_config_default(&usual);
+    struct transformer_config usual;
+    transformer_config_default(&usual);
     const struct pair pairs[] = {
         {"rope_theta", model->rope_theta != usual.rope_theta, json_object_get(settings, "rope_theta")},
         {"partial_rotary_factor", model->partial_rotary_factor != usual.partial_rotary_factor,
@@ -114,8 +114,8 @@ static rotary_status check_scaling(const char *within, const json_t *parameters,
 }
 
 /* Checks rope_scaling or rope_parameters, whose value is `text`. */
-static rotary_status check_object(const struct decoder_config *model, const char *within, const char *text,
-                                  rotary_error *error)
+static rotary_status check_object(const struct transformer_config *model, const char *within,
+                                  const char *text, rotary_error *error)
 {
     json_t *object = settings_json(text);
     if (!object)
@@ -135,7 +135,7 @@ static rotary_status check_object(const struct decoder_config *model, const char
 /* ---- layers ---- */
 
 /* Whether any layer rotates. Lists have an entry for each layer, as attention_plans_check has found. */
-static bool rotates(const struct decoder_config *model, const json_t *flags, const json_t *types,
+static bool rotates(const struct transformer_config *model, const json_t *flags, const json_t *types,
                     const json_t *parameters)
 {
     for (int64_t layer = 0; layer < model->num_hidden_layers; layer++) {
@@ -150,7 +150,7 @@ static bool rotates(const struct decoder_config *model, const json_t *flags, con
     return false;
 }
 
-static rotary_status check_layers(const struct decoder_config *model, rotary_error *error)
+static rotary_status check_layers(const struct transformer_config *model, rotary_error *error)
 {
     json_t *flags = settings_json(model->no_rope_layers), *types = settings_json(model->layer_types);
     json_t *parameters = settings_json(model->rope_parameters);
@@ -166,7 +166,7 @@ static rotary_status check_layers(const struct decoder_config *model, rotary_err
                      position_names[model->position]);
 }
 
-static rotary_status check_rotation(const struct decoder_config *model, bool rotates_value,
+static rotary_status check_rotation(const struct transformer_config *model, bool rotates_value,
                                     rotary_error *error)
 {
     rotary_status status =
@@ -180,7 +180,7 @@ static rotary_status check_rotation(const struct decoder_config *model, bool rot
     return status == ROTARY_OK ? check_layers(model, error) : status;
 }
 
-static rotary_status check_window(const struct decoder_config *model, rotary_error *error)
+static rotary_status check_window(const struct transformer_config *model, rotary_error *error)
 {
     if (model->sliding_window == 0 || model->layer_types[0] == 0 ||
         strstr(model->layer_types, "\"sliding_attention\""))
@@ -191,7 +191,7 @@ static rotary_status check_window(const struct decoder_config *model, rotary_err
                        (long long)model->sliding_window);
 }
 
-rotary_status contradictions_check(const struct decoder_config *model, rotary_error *error)
+rotary_status contradictions_check(const struct transformer_config *model, rotary_error *error)
 {
     const struct position_encoding *encoding = position_encoding((enum position)model->position);
     rotary_status status = ROTARY_OK;

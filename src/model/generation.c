@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prompts are decoded in groups. Sequences of a group advance by different lengths: a decoder call has the
- * rest of every prompt, or as much of it as fits, and one token of every sequence beyond its prompt. A
+ * Prompts are decoded in groups. Sequences of a group advance by different lengths: a transformer call has
+ * the rest of every prompt, or as much of it as fits, and one token of every sequence beyond its prompt. A
  * finished sequence leaves: the last unfinished one takes its place in the KV cache, so that unfinished ones
  * come first. Longer prompts come before shorter ones, so that neighbours have equally many new tokens.
  */
@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "base/integer.h"
 #include "base/random.h"
-#include "model/decoder_parts.h"
+#include "model/transformer_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,21 +20,21 @@
 /* A prompt and what was generated from it. */
 struct sequence {
     int64_t prompt;          /* its index in the call */
-    int64_t length, decoded; /* tokens; those of them that the decoder has read */
+    int64_t length, decoded; /* tokens; those of them that the transformer has read */
     int32_t *tokens;         /* [capacity] */
 };
 
 struct group {
-    struct decoder *decoder;
+    struct transformer *transformer;
     const struct generate_config *config;
     const struct generate_call *call;
-    struct decoder_cache *cache; /* NULL: without a cache */
+    struct transformer_cache *cache; /* NULL: without a cache */
     int64_t count, unfinished;
     int64_t capacity; /* positions: longest prompt + max_new_tokens */
     struct rotary_arena arena;
     struct sequence *sequences; /* [count]: the unfinished ones come first */
     int32_t *tokens;            /* [count, capacity] */
-    /* Of one decoder call. */
+    /* Of one transformer call. */
     int32_t *inputs; /* [unfinished, time] */
     int64_t *counts; /* [unfinished] */
     float *logits;   /* [unfinished, vocabulary], or [unfinished, time, vocabulary] without a cache */
@@ -66,7 +66,7 @@ static int32_t sample(const float *logits, int64_t count, double temperature, do
 
 static int32_t next_token(const struct group *group, const struct sequence *sequence, const float *logits)
 {
-    int64_t vocabulary = group->decoder->config.vocab_size;
+    int64_t vocabulary = group->transformer->config.vocab_size;
     if (group->config->temperature <= 0.0f)
         return argmax(logits, vocabulary);
     struct rotary_random_key key = {
@@ -99,7 +99,7 @@ static rotary_status leave(struct group *group, int64_t index, rotary_error *err
     group->sequences[index] = group->sequences[last];
     if (!group->cache)
         return ROTARY_OK;
-    return decoder_cache_copy(group->decoder, group->cache, index, last, error);
+    return transformer_cache_copy(group->transformer, group->cache, index, last, error);
 }
 
 /* Removes the finished sequences, from the last on: so a sequence that takes another's place is unfinished.
@@ -113,11 +113,11 @@ static rotary_status leave_all(struct group *group, rotary_error *error)
     return status;
 }
 
-/* Runs the tokens that the decoder has not read yet, at most `chunk` of each sequence, and appends a token to
- * every sequence of which it has then read all. */
+/* Runs the tokens that the transformer has not read yet, at most `chunk` of each sequence, and appends a
+ * token to every sequence of which it has then read all. */
 static rotary_status advance(struct group *group, rotary_error *error)
 {
-    int64_t chunk = decoder_rows(group->decoder->limits) / group->count, time = 0;
+    int64_t chunk = transformer_rows(group->transformer->limits) / group->count, time = 0;
     for (int64_t i = 0; i < group->unfinished; i++) {
         const struct sequence *sequence = &group->sequences[i];
         group->counts[i] = min_i64(sequence->length - sequence->decoded, chunk);
@@ -129,16 +129,16 @@ static rotary_status advance(struct group *group, rotary_error *error)
                (size_t)group->counts[i] * sizeof *group->inputs);
         sequence->decoded += group->counts[i];
     }
-    const struct decoder_decode_call call = {.batch = group->unfinished,
-                                             .time = time,
-                                             .tokens = group->inputs,
-                                             .counts = group->counts,
-                                             .logits = group->logits};
-    rotary_status status = decoder_decode(group->decoder, group->cache, &call, error);
+    const struct transformer_decode_call call = {.batch = group->unfinished,
+                                                 .time = time,
+                                                 .tokens = group->inputs,
+                                                 .counts = group->counts,
+                                                 .logits = group->logits};
+    rotary_status status = transformer_decode(group->transformer, group->cache, &call, error);
     for (int64_t i = 0; status == ROTARY_OK && i < group->unfinished; i++) {
         struct sequence *sequence = &group->sequences[i];
         if (sequence->decoded == sequence->length)
-            append(group, sequence, group->logits + i * group->decoder->config.vocab_size);
+            append(group, sequence, group->logits + i * group->transformer->config.vocab_size);
     }
     return status;
 }
@@ -147,13 +147,13 @@ static rotary_status advance(struct group *group, rotary_error *error)
  */
 static rotary_status advance_without_cache(struct group *group, rotary_error *error)
 {
-    int64_t time = 0, vocabulary = group->decoder->config.vocab_size;
+    int64_t time = 0, vocabulary = group->transformer->config.vocab_size;
     for (int64_t i = 0; i < group->unfinished; i++)
         time = max_i64(time, group->sequences[i].length);
     for (int64_t i = 0; i < group->unfinished; i++)
         memcpy(group->inputs + i * time, group->sequences[i].tokens, (size_t)time * sizeof *group->inputs);
     const struct token_sequences input = {.batch = group->unfinished, .time = time, .tokens = group->inputs};
-    rotary_status status = decoder_logits(group->decoder, &input, group->logits, error);
+    rotary_status status = transformer_logits(group->transformer, &input, group->logits, error);
     for (int64_t i = 0; status == ROTARY_OK && i < group->unfinished; i++) {
         struct sequence *sequence = &group->sequences[i];
         append(group, sequence, group->logits + (i * time + sequence->length - 1) * vocabulary);
@@ -175,7 +175,7 @@ static void carve(struct group *group)
     group->inputs = rotary_arena_push(arena, count * group->capacity, sizeof *group->inputs);
     group->counts = rotary_arena_push(arena, count, sizeof *group->counts);
     group->logits = rotary_arena_push(arena, count * positions,
-                                      (size_t)group->decoder->config.vocab_size * sizeof *group->logits);
+                                      (size_t)group->transformer->config.vocab_size * sizeof *group->logits);
 }
 
 static int compare_sequences(const void *left, const void *right)
@@ -213,7 +213,7 @@ static rotary_status create(struct group *group, int64_t first, rotary_error *er
     write_prompts(group, first);
     if (group->config->without_cache)
         return ROTARY_OK;
-    return decoder_cache_create(&group->cache, group->decoder, group->count, group->capacity, error);
+    return transformer_cache_create(&group->cache, group->transformer, group->count, group->capacity, error);
 }
 
 static rotary_status run_group(struct group *group, int64_t first, rotary_error *error)
@@ -227,12 +227,12 @@ static rotary_status run_group(struct group *group, int64_t first, rotary_error 
         if (status == ROTARY_OK && is_interrupted(group))
             status = rotary_fail(error, ROTARY_INTERRUPTED, "interrupted while generating");
     }
-    decoder_cache_destroy(group->cache);
+    transformer_cache_destroy(group->cache);
     rotary_arena_free(&group->arena);
     return status;
 }
 
-rotary_status generate(struct decoder *decoder, const struct generate_config *config,
+rotary_status generate(struct transformer *transformer, const struct generate_config *config,
                        const struct generate_call *call, rotary_error *error)
 {
     if (config->max_new_tokens < 1)
@@ -242,11 +242,12 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
         if (call->lengths[i] < 1)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                                "prompt %lld is empty: wanted at least 1 token", (long long)i);
-    /* With a cache, a sequence takes one row of the decoder's batch; without, `time` rows. */
-    int64_t group_size = config->without_cache ? decoder->limits.batch : decoder_rows(decoder->limits);
+    /* With a cache, a sequence takes one row of the transformer's batch; without, `time` rows. */
+    int64_t group_size =
+        config->without_cache ? transformer->limits.batch : transformer_rows(transformer->limits);
     rotary_status status = ROTARY_OK;
     for (int64_t first = 0; status == ROTARY_OK && first < call->count; first += group_size) {
-        struct group group = {.decoder = decoder,
+        struct group group = {.transformer = transformer,
                               .config = config,
                               .call = call,
                               .count = min_i64(call->count - first, group_size)};

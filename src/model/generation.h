@@ -5,7 +5,7 @@
 #ifndef ROTARY_MODEL_GENERATION_H
 #define ROTARY_MODEL_GENERATION_H
 
-#include "model/decoder.h"
+#include "model/transformer.h"
 
 #include <stdatomic.h>
 
@@ -29,7 +29,7 @@ struct generate_call {
 };
 
 /* Generates from every prompt of the call. Argmax takes the first of equal logits. */
-ROTARY_CHECKED rotary_status generate(struct decoder *decoder, const struct generate_config *config,
+ROTARY_CHECKED rotary_status generate(struct transformer *transformer, const struct generate_config *config,
                                       const struct generate_call *call, rotary_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 #include "layer/encoding.h"
 
 /* The configuration's keys as the object that the reader of rotations reads; the caller frees it. */
-static rotary_status make_object(const struct decoder_config *config, bool query_key, json_t **object,
+static rotary_status make_object(const struct transformer_config *config, bool query_key, json_t **object,
                                  rotary_error *error)
 {
     json_t *made =
@@ -32,8 +32,8 @@ static bool is_unrotated(const json_t *object, const char *layer_type)
 }
 
 /* The rotation of values has the frequencies of queries and keys, on its own share of a head. */
-static rotary_status derive_value_rope(const struct decoder_config *config, struct rotation_config *rotation,
-                                       rotary_error *error)
+static rotary_status derive_value_rope(const struct transformer_config *config,
+                                       struct rotation_config *rotation, rotary_error *error)
 {
     const rotary_rope_config *rope = &rotation->rope.plan;
     rotary_rope_config *value = &rotation->value_rope;
@@ -64,7 +64,7 @@ static rotary_status derive_value_rope(const struct decoder_config *config, stru
     return ROTARY_OK;
 }
 
-static rotary_status read_rotation(const struct decoder_config *config, const json_t *object,
+static rotary_status read_rotation(const struct transformer_config *config, const json_t *object,
                                    const char *layer_type, struct rotation_config *rotation,
                                    rotary_error *error)
 {
@@ -82,7 +82,7 @@ static rotary_status read_rotation(const struct decoder_config *config, const js
     return status;
 }
 
-rotary_status rotation_config_read(const struct decoder_config *config, const char *layer_type,
+rotary_status rotation_config_read(const struct transformer_config *config, const char *layer_type,
                                    struct rotation_config *rotation, rotary_error *error)
 {
     const struct position_encoding *encoding = position_encoding((enum position)config->position);

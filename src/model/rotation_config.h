@@ -7,7 +7,7 @@
 #define ROTARY_MODEL_ROTATION_CONFIG_H
 
 #include "file/rope_config.h"
-#include "model/decoder_config.h"
+#include "model/transformer_config.h"
 
 struct rotation_config {
     struct rope_config rope; /* of queries and keys; value_rope shares its lists */
@@ -21,8 +21,9 @@ struct rotation_config {
  * Nothing is rotated where the encoding does not, where rope_parameters has null for the layer type, and
  * where the fraction of a head is less than a channel. ROTARY_INVALID_ARGUMENT if the keys are wrong.
  * rotation_config_free frees what a success allocated. */
-ROTARY_CHECKED rotary_status rotation_config_read(const struct decoder_config *config, const char *layer_type,
-                                                  struct rotation_config *rotation, rotary_error *error);
+ROTARY_CHECKED rotary_status rotation_config_read(const struct transformer_config *config,
+                                                  const char *layer_type, struct rotation_config *rotation,
+                                                  rotary_error *error);
 void rotation_config_free(struct rotation_config *rotation);
 
 #endif

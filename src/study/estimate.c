@@ -97,7 +97,7 @@ static rotary_status measure_evaluation(const struct trainer *trainer, const ato
         .interrupted = stop,
     };
     struct evaluation evaluation = {.sample_count = 0};
-    rotary_status status = evaluation_run(trainer->task, trainer->decoder, &how, &evaluation, error);
+    rotary_status status = evaluation_run(trainer->task, trainer->transformer, &how, &evaluation, error);
     *seconds = evaluation.seconds / part;
     return status;
 }

@@ -63,7 +63,7 @@ static void score_problems(const struct task *task, const struct workspace *work
     }
 }
 
-static rotary_status solve_problems(const struct task *task, struct decoder *decoder,
+static rotary_status solve_problems(const struct task *task, struct transformer *transformer,
                                     const struct evaluation_config *config, struct workspace *workspace,
                                     struct evaluation *evaluation, rotary_error *error)
 {
@@ -90,7 +90,7 @@ static rotary_status solve_problems(const struct task *task, struct decoder *dec
                                        .outputs = workspace->outputs,
                                        .generated = workspace->generated,
                                        .interrupted = config->interrupted};
-    rotary_status status = generate(decoder, &generation, &call, error);
+    rotary_status status = generate(transformer, &generation, &call, error);
     if (status == ROTARY_OK)
         score_problems(task, workspace, evaluation);
     return status;
@@ -107,7 +107,7 @@ static struct batch validation_batch(uint64_t seed, int64_t first, int64_t rows,
     return task_batch_view(&workspace->batch, 0, rows);
 }
 
-static rotary_status validation_loss(struct decoder *decoder, const struct evaluation_config *config,
+static rotary_status validation_loss(struct transformer *transformer, const struct evaluation_config *config,
                                      const struct workspace *workspace, struct evaluation *evaluation,
                                      rotary_error *error)
 {
@@ -118,9 +118,9 @@ static rotary_status validation_loss(struct decoder *decoder, const struct evalu
         int64_t rest = config->validation_sequences - first,
                 rows = rest < workspace->batch_sequences ? rest : workspace->batch_sequences;
         const struct batch filled = validation_batch(config->seed, first, rows, workspace);
-        const struct decoder_call call = {.batch = &filled};
+        const struct transformer_call call = {.batch = &filled};
         struct loss_sums loss = {0};
-        rotary_status status = decoder_run(decoder, &call, &loss, error);
+        rotary_status status = transformer_run(transformer, &call, &loss, error);
         if (status != ROTARY_OK)
             return status;
         sums.total += loss.total;
@@ -137,13 +137,13 @@ static rotary_status validation_loss(struct decoder *decoder, const struct evalu
     return ROTARY_OK;
 }
 
-rotary_status evaluation_run(const struct task *task, struct decoder *decoder,
+rotary_status evaluation_run(const struct task *task, struct transformer *transformer,
                              const struct evaluation_config *config, struct evaluation *evaluation,
                              rotary_error *error)
 {
     double start = rotary_clock();
     struct evaluation result = {.samples = evaluation->samples};
-    int64_t max = decoder_max_batch(decoder);
+    int64_t max = transformer_max_batch(transformer);
     struct workspace workspace = {
         .batch_sequences = config->validation_sequences < max ? config->validation_sequences : max};
     if (task_has_problems(task)) {
@@ -159,9 +159,9 @@ rotary_status evaluation_run(const struct task *task, struct decoder *decoder,
     carve(&workspace, task, result.problems);
 
     if (result.problems > 0)
-        status = solve_problems(task, decoder, config, &workspace, &result, error);
+        status = solve_problems(task, transformer, config, &workspace, &result, error);
     if (status == ROTARY_OK)
-        status = validation_loss(decoder, config, &workspace, &result, error);
+        status = validation_loss(transformer, config, &workspace, &result, error);
     rotary_arena_free(&workspace.arena);
     if (status == ROTARY_OK) {
         result.seconds = rotary_clock() - start;

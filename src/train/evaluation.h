@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Evaluating a decoder on a task: exact matches of the completions it generates with a KV cache, and the
+ * Evaluating a transformer on a task: exact matches of the completions it generates with a KV cache, and the
  * validation loss.
  */
 #ifndef ROTARY_TRAIN_EVALUATION_H
 #define ROTARY_TRAIN_EVALUATION_H
 
-#include "model/decoder.h"
+#include "model/transformer.h"
 #include "task/task.h"
 
 #include <stdatomic.h>
@@ -33,9 +33,9 @@ struct evaluation_config {
     float temperature;              /* 0: greedy */
     const atomic_bool *interrupted; /* once true, the evaluation ends with ROTARY_INTERRUPTED; may be NULL */
 };
-/* Evaluates a decoder: exact matches of the completions it generates with a KV cache, and the validation
+/* Evaluates a transformer: exact matches of the completions it generates with a KV cache, and the validation
  * loss. The first evaluation->sample_count problems are recorded in evaluation->samples. */
-ROTARY_CHECKED rotary_status evaluation_run(const struct task *task, struct decoder *decoder,
+ROTARY_CHECKED rotary_status evaluation_run(const struct task *task, struct transformer *transformer,
                                             const struct evaluation_config *config,
                                             struct evaluation *evaluation, rotary_error *error);
 

@@ -11,20 +11,20 @@ static rotary_status create_model(const struct train_load_call *call, struct tra
 {
     const struct backend *backend = call->backend;
     const struct run_config *config = &model->config;
-    struct decoder_limits limits = call->limits;
+    struct transformer_limits limits = call->limits;
     size_t bytes;
-    rotary_status status = decoder_bytes(backend, &config->model, limits, &bytes, error);
+    rotary_status status = transformer_bytes(backend, &config->model, limits, &bytes, error);
     if (status == ROTARY_OK)
         status = memory_check(bytes, "the model", error);
     if (status == ROTARY_OK)
-        status = decoder_create(&model->decoder, backend, &config->model, limits,
-                                (uint64_t)config->train.seed, error);
+        status = transformer_create(&model->transformer, backend, &config->model, limits,
+                                    (uint64_t)config->train.seed, error);
     if (status != ROTARY_OK)
         return status;
-    status = checkpoint_load_model(call->folder, call->checkpoint, config, decoder_parameters(model->decoder),
-                                   &model->step, error);
+    status = checkpoint_load_model(call->folder, call->checkpoint, config,
+                                   transformer_parameters(model->transformer), &model->step, error);
     if (status != ROTARY_OK)
-        decoder_destroy(model->decoder);
+        transformer_destroy(model->transformer);
     return status;
 }
 

@@ -19,7 +19,7 @@ const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 #define MEMBER(member) offsetof(struct train_config, member)
 enum { MAX_BATCH = 1 << 20 };
 #define MAX_STEP    4294967295.0       /* random keys of data and dropout have a 32-bit step */
-#define MAX_TOKENS  2147483647.0       /* of a batch, as decoder_create wants */
+#define MAX_TOKENS  2147483647.0       /* of a batch, as transformer_create wants */
 #define MAX_SEED    9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
 #define MAX_BETA    0.9999999          /* below 1 in f32 */
 #define MIN_EPSILON 1e-20              /* of epsilon: not 0 in f32 */
@@ -91,14 +91,14 @@ void run_config_default(struct run_config *config)
 {
     *config = (struct run_config){0};
     task_config_default(&config->task);
-    decoder_config_default(&config->model);
+    transformer_config_default(&config->model);
     train_config_default(&config->train);
 }
 
 void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS])
 {
     task_settings(&config->task, settings);
-    settings[TASK_SETTINGS] = decoder_settings(&config->model);
+    settings[TASK_SETTINGS] = transformer_settings(&config->model);
     settings[TASK_SETTINGS + 1] =
         (struct settings){train_table, sizeof train_table / sizeof train_table[0], &config->train};
 }
@@ -158,7 +158,7 @@ static rotary_status fit_model_to_task(struct run_config *config, rotary_error *
     status = check_measure(config, has_problems, error);
     if (status != ROTARY_OK)
         return status;
-    struct decoder_config *model = &config->model;
+    struct transformer_config *model = &config->model;
     if (model->vocab_size == 0)
         model->vocab_size = tokens;
     if (model->vocab_size != tokens)
@@ -207,7 +207,7 @@ rotary_status run_config_check_recorded(struct run_config *config, rotary_error 
     if (status == ROTARY_OK)
         status = settings_check(settings, RUN_SETTINGS, where, error);
     if (status == ROTARY_OK)
-        status = decoder_config_check(&checked.model, error);
+        status = transformer_config_check(&checked.model, error);
     if (status == ROTARY_OK)
         status = check_training(&checked, error);
     if (status == ROTARY_OK)

@@ -26,7 +26,7 @@
 #ifndef ROTARY_TRAIN_RUN_H
 #define ROTARY_TRAIN_RUN_H
 
-#include "model/decoder.h"
+#include "model/transformer.h"
 #include "task/task.h"
 
 struct train_config {
@@ -46,7 +46,7 @@ struct train_config {
 
 struct run_config {
     struct task_config task;
-    struct decoder_config model;
+    struct transformer_config model;
     struct train_config train;
 };
 
@@ -58,7 +58,7 @@ enum { RUN_SETTINGS = TASK_SETTINGS + 2 };
 void run_settings(struct run_config *config, struct settings settings[RUN_SETTINGS]);
 /* Checks everything that can be checked before memory is allocated: ranges, the task, the model, and that
  * they fit together. Fills in vocab_size and max_position_embeddings where they are 0, and what
- * decoder_config_check fills in. A second check changes nothing. */
+ * transformer_config_check fills in. A second check changes nothing. */
 ROTARY_CHECKED rotary_status run_config_check(struct run_config *config, rotary_error *error);
 /* The same for a run that there is already: keys that contradict each other are accepted, since an earlier
  * version of the program may have trained with them, and what they compute has not changed. */

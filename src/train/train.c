@@ -190,8 +190,9 @@ static rotary_status save(struct session *session, rotary_error *error)
 {
     rotary_status status = metrics_sync(&session->metrics, error);
     if (status == ROTARY_OK)
-        status = checkpoint_write(session->call->folder, &session->config,
-                                  decoder_parameters(session->trainer.decoder), &session->state, error);
+        status =
+            checkpoint_write(session->call->folder, &session->config,
+                             transformer_parameters(session->trainer.transformer), &session->state, error);
     if (status == ROTARY_OK)
         session->saved_step = session->state.step;
     return status;
@@ -205,8 +206,9 @@ static rotary_status keep_best(struct session *session, double loss, rotary_erro
     if (!(loss < session->best.loss))
         return ROTARY_OK;
     const struct checkpoint_best best = {.step = session->state.step, .loss = loss};
-    rotary_status status = checkpoint_write_best(session->call->folder, &session->config,
-                                                 decoder_parameters(session->trainer.decoder), &best, error);
+    rotary_status status =
+        checkpoint_write_best(session->call->folder, &session->config,
+                              transformer_parameters(session->trainer.transformer), &best, error);
     if (status == ROTARY_OK)
         session->best = best;
     return status;
@@ -226,7 +228,7 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
     if (profile)
         profile->paused = true;
     rotary_status status =
-        evaluation_run(session->trainer.task, session->trainer.decoder, &how, evaluation, error);
+        evaluation_run(session->trainer.task, session->trainer.transformer, &how, evaluation, error);
     if (profile)
         profile->paused = false;
     if (status != ROTARY_OK)
@@ -419,7 +421,7 @@ static rotary_status set_up(struct session *session, const struct checkpoint *ch
 {
     rotary_status status = trainer_create(&session->trainer, &session->config, session->call->backend, error);
     if (status == ROTARY_OK && checkpoint->model)
-        status = checkpoint_load(checkpoint, decoder_parameters(session->trainer.decoder), error);
+        status = checkpoint_load(checkpoint, transformer_parameters(session->trainer.transformer), error);
     return status;
 }
 

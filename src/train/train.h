@@ -62,18 +62,18 @@ struct train_result {
 ROTARY_CHECKED rotary_status train(const struct train_call *call, struct train_result *result,
                                    rotary_error *error);
 
-/* A trained model; the caller destroys decoder and task. */
+/* A trained model; the caller destroys transformer and task. */
 struct trained_model {
     struct run_config config;
-    struct decoder *decoder;
+    struct transformer *transformer;
     struct task *task;
     int64_t step; /* steps done; 0: the weights are the initial ones */
 };
 struct train_load_call {
     const char *folder;
     enum checkpoint_kind checkpoint;
-    const struct backend *backend; /* borrowed by the model */
-    struct decoder_limits limits;  /* the largest batch it will compute */
+    const struct backend *backend;    /* borrowed by the model */
+    struct transformer_limits limits; /* the largest batch it will compute */
 };
 /* Loads a folder's trained model for inference. */
 ROTARY_CHECKED rotary_status train_load(const struct train_load_call *call, struct trained_model *model,

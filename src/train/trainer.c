@@ -34,9 +34,10 @@ static void plan_updates(struct trainer *trainer)
     };
 }
 
-static struct decoder_limits trainer_limits(const struct run_config *config)
+static struct transformer_limits trainer_limits(const struct run_config *config)
 {
-    return (struct decoder_limits){config->train.batch_size, config->task.sequence_length, .training = true};
+    return (struct transformer_limits){config->train.batch_size, config->task.sequence_length,
+                                       .training = true};
 }
 
 static void carve_batch(struct trainer *trainer)
@@ -54,7 +55,7 @@ static rotary_status count_bytes(struct trainer *trainer, size_t *bytes, rotary_
     if (status != ROTARY_OK)
         return status;
     carve_batch(trainer);
-    status = decoder_bytes(trainer->backend, &config->model, trainer_limits(config), bytes, error);
+    status = transformer_bytes(trainer->backend, &config->model, trainer_limits(config), bytes, error);
     if (status == ROTARY_OK && __builtin_add_overflow(*bytes, trainer->arena.used, bytes))
         *bytes = SIZE_MAX;
     return status;
@@ -81,8 +82,8 @@ static rotary_status create_model(struct trainer *trainer, rotary_error *error)
     if (status != ROTARY_OK)
         return status;
     carve_batch(trainer);
-    return decoder_create(&trainer->decoder, trainer->backend, &config->model, trainer_limits(config),
-                          (uint64_t)config->train.seed, error);
+    return transformer_create(&trainer->transformer, trainer->backend, &config->model, trainer_limits(config),
+                              (uint64_t)config->train.seed, error);
 }
 
 rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
@@ -98,7 +99,7 @@ rotary_status trainer_create(struct trainer *trainer, const struct run_config *c
 
 void trainer_destroy(struct trainer *trainer)
 {
-    decoder_destroy(trainer->decoder);
+    transformer_destroy(trainer->transformer);
     task_destroy(trainer->task);
     rotary_arena_free(&trainer->arena);
     *trainer = (struct trainer){0};
@@ -130,14 +131,14 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, rotary_e
     for (int64_t micro = 0; status == ROTARY_OK && micro < train->gradient_accumulation_steps; micro++) {
         const struct batch batch =
             task_batch_view(&trainer->batch, micro * train->batch_size, train->batch_size);
-        const struct decoder_call call = {
+        const struct transformer_call call = {
             .batch = &batch,
             .backward = true,
             .gradient_scale = (float)(1.0 / (double)targets),
             .seed = (uint64_t)train->seed,
             .micro_step = (uint32_t)((step - 1) * train->gradient_accumulation_steps + micro),
         };
-        status = decoder_run(trainer->decoder, &call, NULL, error);
+        status = transformer_run(trainer->transformer, &call, NULL, error);
     }
     return status;
 }
@@ -146,7 +147,7 @@ rotary_status trainer_step(struct trainer *trainer, int64_t step, struct trainer
                            rotary_error *error)
 {
     *result = (struct trainer_step){.learning_rate = schedule_rate(&trainer->schedule, step)};
-    struct parameters *parameters = decoder_parameters(trainer->decoder);
+    struct parameters *parameters = transformer_parameters(trainer->transformer);
     rotary_status status = parameters_clear_statistics(parameters, error);
     if (status == ROTARY_OK)
         status = run_batches(trainer, step, error);

@@ -14,7 +14,7 @@ struct trainer {
     const struct run_config *config; /* borrowed, checked */
     const struct backend *backend;   /* borrowed */
     struct task *task;
-    struct decoder *decoder;
+    struct transformer *transformer;
     struct task_batch batch; /* of all micro-batches of a step, one after another */
     struct schedule schedule;
     struct optimizer optimizer;

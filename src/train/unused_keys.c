@@ -38,7 +38,7 @@ static bool is_not_normal(const struct run_config *config)
 /* A window that no sequence fills, of layers that differ from others in nothing else. */
 static bool has_wide_window(const struct run_config *config)
 {
-    const struct decoder_config *model = &config->model;
+    const struct transformer_config *model = &config->model;
     return model->sliding_window >= model->max_position_embeddings && model->rope_local_base_freq == 0 &&
            model->layer_types[0] == 0 && model->rope_parameters[0] == 0;
 }

@@ -139,7 +139,7 @@ static void test_operations(void)
 {
     struct run_config config;
     run_config_default(&config);
-    struct decoder_config *model = &config.model;
+    struct transformer_config *model = &config.model;
     model->hidden_size = 4;
     model->num_hidden_layers = 2;
     model->num_attention_heads = model->num_key_value_heads = 2;

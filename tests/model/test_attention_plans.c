@@ -6,8 +6,8 @@
 #include "support/check.h"
 
 #include "backend/reference_backend.h"
-#include "model/decoder_parts.h"
 #include "model/rotation_config.h"
+#include "model/transformer_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 
 enum { LAYERS = 4, HEAD_DIM = 8, VOCABULARY = 11, TIME = 12 };
 
-static struct decoder_config configuration(const char *settings)
+static struct transformer_config configuration(const char *settings)
 {
-    struct decoder_config config;
-    decoder_config_default(&config);
+    struct transformer_config config;
+    transformer_config_default(&config);
     config.vocab_size = VOCABULARY;
     config.hidden_size = 32;
     config.num_hidden_layers = LAYERS;
@@ -28,7 +28,7 @@ static struct decoder_config configuration(const char *settings)
     config.initializer_range = 0.5;
     config.initialisation = 1;
     json_t *object = json_loads(settings, 0, NULL);
-    struct settings table = decoder_settings(&config);
+    struct settings table = transformer_settings(&config);
     rotary_error error = {0};
     if (!CHECK(object) || !CHECK_INT(settings_read(&table, 1, object, "test", &error), ROTARY_OK))
         printf("%s: %s\n", settings, error.message);
@@ -36,16 +36,16 @@ static struct decoder_config configuration(const char *settings)
     return config;
 }
 
-static struct decoder *create(const struct backend *backend, const struct decoder_config *config)
+static struct transformer *create(const struct backend *backend, const struct transformer_config *config)
 {
-    struct decoder *decoder = NULL;
+    struct transformer *transformer = NULL;
     rotary_error error = {0};
-    const struct decoder_limits limits = {.batch = 2, .time = TIME};
-    if (!CHECK_INT(decoder_create(&decoder, backend, config, limits, 5, &error), ROTARY_OK)) {
+    const struct transformer_limits limits = {.batch = 2, .time = TIME};
+    if (!CHECK_INT(transformer_create(&transformer, backend, config, limits, 5, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
         exit(1);
     }
-    return decoder;
+    return transformer;
 }
 
 /* ---- rotations ---- */
@@ -117,20 +117,20 @@ static void test_rotations(const struct backend *backend)
         snprintf(file, sizeof file, "{" FILE_SIZES ", %s}", rotations[i]);
         snprintf(settings, sizeof settings, "{\"position\": \"roper\", %s}", rotations[i]);
         check_about("%s", rotations[i]);
-        struct decoder_config config = configuration(settings);
+        struct transformer_config config = configuration(settings);
         if (strstr(rotations[i], "partial_rotary_factor"))
             config.value_fraction = 0.5;
-        struct decoder *decoder = create(backend, &config);
+        struct transformer *transformer = create(backend, &config);
         rotary_rope *wanted = rope_of_file(file, NULL);
-        const struct position_attention *plan = &decoder->plans.plans[1];
+        const struct position_attention *plan = &transformer->plans.plans[1];
         for (int64_t layer = 0; layer < LAYERS; layer++)
-            CHECK(decoder->plans.of_layer[layer] == plan->attention);
+            CHECK(transformer->plans.of_layer[layer] == plan->attention);
         check_same_rope(plan->rope, wanted);
         CHECK(same_frequencies(plan->value_rope, wanted));
         CHECK(!same_frequencies(plan->rope, plain) ||
               rotary_rope_attention_factor(plan->rope) > 1.4); /* only the ninth has those of no scaling */
         rotary_rope_destroy(wanted);
-        decoder_destroy(decoder);
+        transformer_destroy(transformer);
     }
     rotary_rope_destroy(plain);
     check_about("%s", "");
@@ -139,25 +139,25 @@ static void test_rotations(const struct backend *backend)
 /* By the formula: base^(-2i / d), divided by a linear factor. */
 static void test_formula(const struct backend *backend)
 {
-    struct decoder_config config =
+    struct transformer_config config =
         configuration("{\"rope_theta\": 500.0, \"partial_rotary_factor\": 0.75, \"rope_scaling\": "
                       "{\"rope_type\": \"linear\", \"factor\": 4}}");
-    struct decoder *decoder = create(backend, &config);
-    const rotary_rope *rope = decoder->plans.plans[1].rope;
+    struct transformer *transformer = create(backend, &config);
+    const rotary_rope *rope = transformer->plans.plans[1].rope;
     CHECK_INT(rotary_rope_pairs(rope), 3);
     for (int pair = 0; pair < 3; pair++)
         CHECK_NEAR(rotary_rope_inverse_frequencies(rope)[pair], pow(500.0, -2.0 * pair / 6.0) / 4, 1e-15);
-    CHECK(!decoder->plans.plans[1].value_rope);
-    decoder_destroy(decoder);
+    CHECK(!transformer->plans.plans[1].value_rope);
+    transformer_destroy(transformer);
 }
 
 /* A head without channels to rotate may have an odd number of them. */
 static void test_no_channel(const struct backend *backend)
 {
-    struct decoder_config config = configuration("{\"head_dim\": 33, \"partial_rotary_factor\": 0}");
-    struct decoder *decoder = create(backend, &config);
-    CHECK(decoder->plans.plans[1].attention && !decoder->plans.plans[1].rope);
-    decoder_destroy(decoder);
+    struct transformer_config config = configuration("{\"head_dim\": 33, \"partial_rotary_factor\": 0}");
+    struct transformer *transformer = create(backend, &config);
+    CHECK(transformer->plans.plans[1].attention && !transformer->plans.plans[1].rope);
+    transformer_destroy(transformer);
 }
 
 /* A product that rounding leaves below an even number is that number, in the rotations of values too. */
@@ -180,9 +180,9 @@ static const char gemma[] =
 
 static void test_layers(const struct backend *backend)
 {
-    struct decoder_config config = configuration(gemma);
-    struct decoder *decoder = create(backend, &config);
-    const struct attention_plans *plans = &decoder->plans;
+    struct transformer_config config = configuration(gemma);
+    struct transformer *transformer = create(backend, &config);
+    const struct attention_plans *plans = &transformer->plans;
     CHECK(plans->of_layer[0] == plans->of_layer[2]);
     for (int layer = 1; layer < LAYERS; layer++)
         CHECK(plans->of_layer[layer] != plans->of_layer[(layer + 1) % LAYERS]);
@@ -205,39 +205,39 @@ static void test_layers(const struct backend *backend)
     CHECK_NEAR(attention_plans_table_bytes(plans, &config, true), 64.0 * 2 * (4 + 4) * sizeof(float), 0);
     rotary_rope_destroy(full);
     rotary_rope_destroy(local);
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 
     config = configuration("{\"rope_parameters\": {\"full_attention\": null, \"sliding_attention\": "
                            "{\"rope_theta\": 100}}, \"sliding_window\": 3, \"layer_types\": "
                            "[\"full_attention\", \"sliding_attention\", \"full_attention\", "
                            "\"sliding_attention\"]}");
-    decoder = create(backend, &config);
-    CHECK(!decoder->plans.plans[1].rope && decoder->plans.plans[1].attention);
-    CHECK_NEAR(rotary_rope_inverse_frequencies(decoder->plans.plans[3].rope)[1], pow(100, -0.25), 1e-15);
-    decoder_destroy(decoder);
+    transformer = create(backend, &config);
+    CHECK(!transformer->plans.plans[1].rope && transformer->plans.plans[1].attention);
+    CHECK_NEAR(rotary_rope_inverse_frequencies(transformer->plans.plans[3].rope)[1], pow(100, -0.25), 1e-15);
+    transformer_destroy(transformer);
 }
 
 static const int32_t tokens[2 * TIME] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8,
                                          9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4};
 
-static void run(struct decoder *decoder, const int32_t *input, float logits[2 * TIME * VOCABULARY])
+static void run(struct transformer *transformer, const int32_t *input, float logits[2 * TIME * VOCABULARY])
 {
     rotary_error error = {0};
     const struct token_sequences sequences = {.batch = 2, .time = TIME, .tokens = input};
-    CHECK_INT(decoder_logits(decoder, &sequences, logits, &error), ROTARY_OK);
+    CHECK_INT(transformer_logits(transformer, &sequences, logits, &error), ROTARY_OK);
 }
 
 /* With one layer and a window of 3, logits depend on the last 3 tokens. */
 static void test_window(const struct backend *backend)
 {
-    struct decoder_config config = configuration("{\"num_hidden_layers\": 1, \"sliding_window\": 3}");
-    struct decoder *decoder = create(backend, &config);
+    struct transformer_config config = configuration("{\"num_hidden_layers\": 1, \"sliding_window\": 3}");
+    struct transformer *transformer = create(backend, &config);
     static float logits[2][2 * TIME * VOCABULARY];
     int32_t changed[2 * TIME];
     memcpy(changed, tokens, sizeof changed);
     changed[4] = 0;
-    run(decoder, tokens, logits[0]);
-    run(decoder, changed, logits[1]);
+    run(transformer, tokens, logits[0]);
+    run(transformer, changed, logits[1]);
     for (int t = 0; t < TIME; t++) {
         bool same =
             memcmp(logits[0] + t * VOCABULARY, logits[1] + t * VOCABULARY, VOCABULARY * sizeof(float)) == 0;
@@ -245,7 +245,7 @@ static void test_window(const struct backend *backend)
         CHECK_INT(same, t < 4 || t >= 7);
     }
     check_about("%s", "");
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 }
 
 /* Layers that do not rotate are those of the encoding none. */
@@ -256,10 +256,10 @@ static void test_no_rope(const struct backend *backend)
                                            "{\"position\": \"roper\", \"no_rope_layers\": [0, 0, 0, 0]}",
                                            "{\"position\": \"roper\", \"no_rope_layers\": [0, 1, 0, 0]}"};
     for (int i = 0; i < 3; i++) {
-        struct decoder_config config = configuration(settings[i]);
-        struct decoder *decoder = create(backend, &config);
-        run(decoder, tokens, logits[i]);
-        decoder_destroy(decoder);
+        struct transformer_config config = configuration(settings[i]);
+        struct transformer *transformer = create(backend, &config);
+        run(transformer, tokens, logits[i]);
+        transformer_destroy(transformer);
     }
     CHECK(memcmp(logits[0], logits[1], sizeof logits[0]) == 0);
     CHECK(memcmp(logits[0], logits[2], sizeof logits[0]) != 0);
@@ -277,10 +277,10 @@ static void test_softmax_factor(const struct backend *backend)
                  "{\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4, %s%s, "
                  "\"original_max_position_embeddings\": 16}}",
                  i == 0 ? "\"attention_factor\": 1, " : "", keys[i]);
-        struct decoder_config config = configuration(settings);
-        struct decoder *decoder = create(backend, &config);
-        run(decoder, tokens, logits[i]);
-        decoder_destroy(decoder);
+        struct transformer_config config = configuration(settings);
+        struct transformer *transformer = create(backend, &config);
+        run(transformer, tokens, logits[i]);
+        transformer_destroy(transformer);
     }
     double change = 0;
     for (int i = 0; i < 2 * TIME * VOCABULARY; i++) {
@@ -294,19 +294,19 @@ static void test_softmax_factor(const struct backend *backend)
 /* Decoding token by token gives the logits of the forward pass. */
 static void test_decode(const struct backend *backend, const char *settings)
 {
-    struct decoder_config config = configuration(settings);
-    struct decoder *decoder = create(backend, &config);
+    struct transformer_config config = configuration(settings);
+    struct transformer *transformer = create(backend, &config);
     static float logits[2 * TIME * VOCABULARY];
-    run(decoder, tokens, logits);
-    struct decoder_cache *cache = NULL;
+    run(transformer, tokens, logits);
+    struct transformer_cache *cache = NULL;
     rotary_error error = {0};
-    CHECK_INT(decoder_cache_create(&cache, decoder, 2, TIME, &error), ROTARY_OK);
+    CHECK_INT(transformer_cache_create(&cache, transformer, 2, TIME, &error), ROTARY_OK);
     double max = 0;
     for (int t = 0; t < TIME; t++) {
         float last[2 * VOCABULARY];
         int32_t next[2] = {tokens[t], tokens[TIME + t]};
-        const struct decoder_decode_call call = {.time = 1, .tokens = next, .logits = last};
-        CHECK_INT(decoder_decode(decoder, cache, &call, &error), ROTARY_OK);
+        const struct transformer_decode_call call = {.time = 1, .tokens = next, .logits = last};
+        CHECK_INT(transformer_decode(transformer, cache, &call, &error), ROTARY_OK);
         for (int i = 0; i < 2 * VOCABULARY; i++) {
             double wanted = (double)logits[(i / VOCABULARY * TIME + t) * VOCABULARY + i % VOCABULARY];
             max = fmax(max, fabs(wanted));
@@ -316,8 +316,8 @@ static void test_decode(const struct backend *backend, const char *settings)
     }
     CHECK(max > 0.1);
     check_about("%s", "");
-    decoder_cache_destroy(cache);
-    decoder_destroy(decoder);
+    transformer_cache_destroy(cache);
+    transformer_destroy(transformer);
 }
 
 /* ---- refusals ---- */
@@ -360,10 +360,10 @@ static void test_refusals(void)
          "the configuration has no layer type \"full_attention\", wanted one of sliding_attention"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct decoder_config config = configuration(wrong[i].settings);
+        struct transformer_config config = configuration(wrong[i].settings);
         rotary_error error = {0};
         check_about("%s", wrong[i].settings);
-        CHECK_INT(decoder_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+        CHECK_INT(transformer_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
         if (!CHECK(strstr(error.message, wrong[i].message)))
             printf("%s\n", error.message);
     }

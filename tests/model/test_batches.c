@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Batches of a decoder: padded sequences with lengths, packed sequences and positions of tokens against runs
- * of single sequences, loss and gradients; what a decoder refuses.
+ * Batches of a transformer: padded sequences with lengths, packed sequences and positions of tokens against
+ * runs of single sequences, loss and gradients; what a transformer refuses.
  */
 #include "backend/every_backend.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
 #include "layer/encoding.h"
-#include "model/decoder_parts.h"
+#include "model/transformer_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,10 +19,10 @@ enum { VOCABULARY = 11, SEQUENCES = 3, TIME = 9, ROWS = SEQUENCES * TIME };
 static const int32_t lengths[SEQUENCES] = {4, 9, 1}, starts[SEQUENCES + 1] = {0, 4, 13, 14};
 enum { TOKENS = 14 };
 
-static struct decoder *create(const struct backend *backend, enum position position)
+static struct transformer *create(const struct backend *backend, enum position position)
 {
-    struct decoder_config config;
-    decoder_config_default(&config);
+    struct transformer_config config;
+    transformer_config_default(&config);
     config.vocab_size = VOCABULARY;
     config.hidden_size = 32;
     config.num_hidden_layers = 2;
@@ -30,15 +30,15 @@ static struct decoder *create(const struct backend *backend, enum position posit
     config.max_position_embeddings = 40;
     config.position = (int)position;
     config.hidden_act = ACTIVATION_GELU;
-    const struct decoder_limits limits = {
+    const struct transformer_limits limits = {
         .batch = SEQUENCES, .time = TIME, .training = true, .packed = true, .positions = true};
-    struct decoder *decoder = NULL;
+    struct transformer *transformer = NULL;
     rotary_error error = {0};
-    if (!CHECK_INT(decoder_create(&decoder, backend, &config, limits, 4, &error), ROTARY_OK)) {
+    if (!CHECK_INT(transformer_create(&transformer, backend, &config, limits, 4, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
         exit(1);
     }
-    return decoder;
+    return transformer;
 }
 
 /* Token and target of token t of a sequence. */
@@ -53,17 +53,17 @@ static int32_t target(int64_t sequence, int64_t t)
 }
 
 /* Loss and, by adding to the gradients, backward pass. */
-static double run(struct decoder *decoder, const struct batch *batch)
+static double run(struct transformer *transformer, const struct batch *batch)
 {
-    const struct decoder_call call = {.batch = batch, .backward = true, .gradient_scale = 0.25f};
+    const struct transformer_call call = {.batch = batch, .backward = true, .gradient_scale = 0.25f};
     struct loss_sums loss = {0};
     rotary_error error = {0};
-    if (!CHECK_INT(decoder_run(decoder, &call, &loss, &error), ROTARY_OK))
+    if (!CHECK_INT(transformer_run(transformer, &call, &loss, &error), ROTARY_OK))
         printf("%s\n", error.message);
     return loss.total;
 }
 
-static double run_separately(struct decoder *decoder)
+static double run_separately(struct transformer *transformer)
 {
     double total = 0.0;
     for (int64_t s = 0; s < SEQUENCES; s++) {
@@ -74,13 +74,13 @@ static double run_separately(struct decoder *decoder)
         }
         const struct batch batch = {.input = {.batch = 1, .time = lengths[s], .tokens = tokens},
                                     .classes = targets};
-        total += run(decoder, &batch);
+        total += run(transformer, &batch);
     }
     return total;
 }
 
 /* Padding has tokens, which must change nothing. */
-static double run_padded(struct decoder *decoder, bool with_lengths)
+static double run_padded(struct transformer *transformer, bool with_lengths)
 {
     int32_t tokens[ROWS], targets[ROWS];
     for (int64_t row = 0; row < ROWS; row++) {
@@ -93,11 +93,11 @@ static double run_padded(struct decoder *decoder, bool with_lengths)
                                           .tokens = tokens,
                                           .lengths = with_lengths ? lengths : NULL},
                                 .classes = targets};
-    return run(decoder, &batch);
+    return run(transformer, &batch);
 }
 
 /* `shift`: all positions are given, and begin there; below 0: they are not. */
-static double run_packed(struct decoder *decoder, int32_t shift)
+static double run_packed(struct transformer *transformer, int32_t shift)
 {
     int32_t tokens[TOKENS], targets[TOKENS], positions[TOKENS];
     for (int64_t s = 0; s < SEQUENCES; s++)
@@ -113,14 +113,14 @@ static double run_packed(struct decoder *decoder, int32_t shift)
                                           .sequences = SEQUENCES,
                                           .positions = shift < 0 ? NULL : positions},
                                 .classes = targets};
-    return run(decoder, &batch);
+    return run(transformer, &batch);
 }
 
 /* Takes the gradients and sets them to zero. */
-static float *take_gradients(struct decoder *decoder)
+static float *take_gradients(struct transformer *transformer)
 {
     rotary_error error = {0};
-    struct parameters *parameters = decoder_parameters(decoder);
+    struct parameters *parameters = transformer_parameters(transformer);
     float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
     CHECK_INT(parameters->backend->operations->clear(parameters->backend, parameters->gradients,
                                                      (size_t)parameters->elements * sizeof(float), &error),
@@ -129,10 +129,10 @@ static float *take_gradients(struct decoder *decoder)
 }
 
 /* Compares with the norm of all gradients as the measure, and frees `got`. */
-static void compare(const struct decoder *decoder, float *got, const float *wanted, double bound)
+static void compare(const struct transformer *transformer, float *got, const float *wanted, double bound)
 {
     double difference = 0.0, norm = 0.0;
-    for (int64_t i = 0; i < decoder->parameters.elements; i++) {
+    for (int64_t i = 0; i < transformer->parameters.elements; i++) {
         difference += ((double)got[i] - (double)wanted[i]) * ((double)got[i] - (double)wanted[i]);
         norm += (double)wanted[i] * (double)wanted[i];
     }
@@ -142,14 +142,14 @@ static void compare(const struct decoder *decoder, float *got, const float *want
 }
 
 /* RoPE's scores depend on distances alone; absolute positions are rows of a table. */
-static void test_shift(struct decoder *decoder, const float *wanted, double separate, double bound)
+static void test_shift(struct transformer *transformer, const float *wanted, double separate, double bound)
 {
-    enum position position = (enum position)decoder->config.position;
-    double shifted = run_packed(decoder, 17);
-    float *gradients = take_gradients(decoder);
+    enum position position = (enum position)transformer->config.position;
+    double shifted = run_packed(transformer, 17);
+    float *gradients = take_gradients(transformer);
     if (position_encoding(position)->embedding == EMBEDDING_POSITION_NONE) {
         CHECK_NEAR(shifted, separate, 10.0 * bound * separate);
-        compare(decoder, gradients, wanted, 10.0 * bound);
+        compare(transformer, gradients, wanted, 10.0 * bound);
         return;
     }
     CHECK(fabs(shifted - separate) > 1e-3 * separate);
@@ -160,33 +160,33 @@ static void test_batches(const struct backend *backend)
 {
     double bound = backend->storage == ROTARY_F32 ? 2e-6 : 2e-2;
     for (int position = 0; position < POSITIONS; position++) {
-        struct decoder *decoder = create(backend, (enum position)position);
+        struct transformer *transformer = create(backend, (enum position)position);
         check_about("%s, %s", backend_about(backend), position_names[position]);
-        double separate = run_separately(decoder);
-        float *wanted = take_gradients(decoder);
+        double separate = run_separately(transformer);
+        float *wanted = take_gradients(transformer);
         for (int with_lengths = 0; with_lengths < 2; with_lengths++) {
-            CHECK_NEAR(run_padded(decoder, with_lengths), separate, bound * separate);
-            compare(decoder, take_gradients(decoder), wanted, bound);
+            CHECK_NEAR(run_padded(transformer, with_lengths), separate, bound * separate);
+            compare(transformer, take_gradients(transformer), wanted, bound);
         }
-        double packed = run_packed(decoder, -1);
+        double packed = run_packed(transformer, -1);
         CHECK_NEAR(packed, separate, bound * separate);
-        float *gradients = take_gradients(decoder);
-        CHECK_NEAR(run_packed(decoder, 0), packed, 0.0);
-        compare(decoder, take_gradients(decoder), gradients, 0.0);
-        compare(decoder, gradients, wanted, bound);
-        test_shift(decoder, wanted, separate, bound);
+        float *gradients = take_gradients(transformer);
+        CHECK_NEAR(run_packed(transformer, 0), packed, 0.0);
+        compare(transformer, take_gradients(transformer), gradients, 0.0);
+        compare(transformer, gradients, wanted, bound);
+        test_shift(transformer, wanted, separate, bound);
         free(wanted);
-        decoder_destroy(decoder);
+        transformer_destroy(transformer);
     }
     check_about("%s", "");
 }
 
-static void refuse(struct decoder *decoder, const struct batch *batch, const char *message)
+static void refuse(struct transformer *transformer, const struct batch *batch, const char *message)
 {
-    const struct decoder_call call = {.batch = batch};
+    const struct transformer_call call = {.batch = batch};
     struct loss_sums loss = {0};
     rotary_error error = {0};
-    CHECK(decoder_run(decoder, &call, &loss, &error) != ROTARY_OK);
+    CHECK(transformer_run(transformer, &call, &loss, &error) != ROTARY_OK);
     check_about("%s", error.message);
     CHECK(strstr(error.message, message));
     check_about("%s", "");
@@ -197,57 +197,57 @@ static void test_refusals(void)
     rotary_error error = {0};
     struct backend backend;
     CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK);
-    struct decoder *decoder = create(&backend, POSITION_LEARNED);
+    struct transformer *transformer = create(&backend, POSITION_LEARNED);
     const int32_t tokens[ROWS] = {0}, far[ROWS] = {39, 40}, negative[ROWS] = {0, -1},
                   long_lengths[SEQUENCES] = {4, 10, 1}, unordered[] = {0, 5, 4, TOKENS}, late[] = {1, TOKENS};
     const struct batch good = {.input = {.batch = SEQUENCES, .time = TIME, .tokens = tokens},
                                .classes = tokens};
     struct batch bad = good;
     bad.input.segments = tokens;
-    refuse(decoder, &bad, "a decoder does not read them");
+    refuse(transformer, &bad, "a transformer does not read them");
     bad = good;
     bad.source = good.input;
-    refuse(decoder, &bad, "a batch with a source");
+    refuse(transformer, &bad, "a batch with a source");
     bad = good;
     bad.values = (const float[]){0.0f};
-    refuse(decoder, &bad, "a batch with real targets");
+    refuse(transformer, &bad, "a batch with real targets");
     bad = good;
     bad.classes = NULL;
-    refuse(decoder, &bad, "a batch with no classes");
+    refuse(transformer, &bad, "a batch with no classes");
     int32_t targets[ROWS] = {[ROWS - 1] = BATCH_IGNORED - 1};
     bad.classes = targets;
-    refuse(decoder, &bad, "target 26 is -2: wanted 0 ... 10, the vocabulary, or -1");
+    refuse(transformer, &bad, "target 26 is -2: wanted 0 ... 10, the vocabulary, or -1");
     targets[ROWS - 1] = VOCABULARY;
-    refuse(decoder, &bad, "target 26 is 11: wanted 0 ... 10, the vocabulary, or -1");
+    refuse(transformer, &bad, "target 26 is 11: wanted 0 ... 10, the vocabulary, or -1");
     bad = good;
     bad.input.tokens = negative;
-    refuse(decoder, &bad, "token 1 is -1");
+    refuse(transformer, &bad, "token 1 is -1");
     bad = good;
     bad.input.lengths = long_lengths;
-    refuse(decoder, &bad, "the length of sequence 1 is 10: wanted 0 to 9");
+    refuse(transformer, &bad, "the length of sequence 1 is 10: wanted 0 to 9");
     bad = good;
     bad.input.positions = far;
-    refuse(decoder, &bad, "position 40: the model has positions 0 ... 39");
+    refuse(transformer, &bad, "position 40: the model has positions 0 ... 39");
     bad.input.positions = negative;
-    refuse(decoder, &bad, "the position of token 1 is -1");
+    refuse(transformer, &bad, "the position of token 1 is -1");
     bad = (struct batch){.input = {.batch = 1, .time = TOKENS, .tokens = tokens, .starts = unordered},
                          .classes = tokens};
     bad.input.sequences = 3;
-    refuse(decoder, &bad, "packed sequence 1 starts at 5 and ends at 4");
+    refuse(transformer, &bad, "packed sequence 1 starts at 5 and ends at 4");
     bad.input.starts = late;
     bad.input.sequences = 1;
-    refuse(decoder, &bad, "from 0 to 14, the number of tokens");
+    refuse(transformer, &bad, "from 0 to 14, the number of tokens");
     bad.input.starts = starts;
     bad.input.sequences = SEQUENCES;
     bad.input.lengths = lengths;
-    refuse(decoder, &bad, "packed sequences with lengths");
-    decoder->limits.packed = decoder->limits.positions = false;
+    refuse(transformer, &bad, "packed sequences with lengths");
+    transformer->limits.packed = transformer->limits.positions = false;
     bad.input.lengths = NULL;
-    refuse(decoder, &bad, "the model was not created for them");
+    refuse(transformer, &bad, "the model was not created for them");
     bad = good;
     bad.input.positions = tokens;
-    refuse(decoder, &bad, "the model was not created for them");
-    decoder_destroy(decoder);
+    refuse(transformer, &bad, "the model was not created for them");
+    transformer_destroy(transformer);
     backend_destroy(&backend);
 }
 

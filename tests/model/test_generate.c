@@ -18,11 +18,11 @@
 
 enum { VOCABULARY = 11, PROMPTS = 9, MAX = 20, LONGEST = 25 };
 
-static struct decoder *create(const struct backend *backend, enum position position, int64_t key_value_heads,
-                              int64_t batch)
+static struct transformer *create(const struct backend *backend, enum position position,
+                                  int64_t key_value_heads, int64_t batch)
 {
-    struct decoder_config config;
-    decoder_config_default(&config);
+    struct transformer_config config;
+    transformer_config_default(&config);
     config.vocab_size = VOCABULARY;
     config.hidden_size = 32;
     config.num_hidden_layers = 2;
@@ -32,14 +32,14 @@ static struct decoder *create(const struct backend *backend, enum position posit
     config.position = (int)position;
     config.initializer_range = 0.5; /* far from uniform logits: near ties are rare */
     config.initialisation = 1;
-    struct decoder_limits limits = {.batch = batch, .time = LONGEST + MAX};
-    struct decoder *decoder = NULL;
+    struct transformer_limits limits = {.batch = batch, .time = LONGEST + MAX};
+    struct transformer *transformer = NULL;
     rotary_error error = {0};
-    if (!CHECK_INT(decoder_create(&decoder, backend, &config, limits, 4, &error), ROTARY_OK)) {
+    if (!CHECK_INT(transformer_create(&transformer, backend, &config, limits, 4, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
         exit(1);
     }
-    return decoder;
+    return transformer;
 }
 
 struct prompts {
@@ -62,7 +62,7 @@ static void fill(struct prompts *prompts)
     }
 }
 
-static struct prompts run(struct decoder *decoder, struct generate_config config)
+static struct prompts run(struct transformer *transformer, struct generate_config config)
 {
     struct prompts prompts;
     fill(&prompts);
@@ -72,7 +72,7 @@ static struct prompts run(struct decoder *decoder, struct generate_config config
                                        .lengths = prompts.lengths,
                                        .outputs = prompts.to,
                                        .generated = prompts.generated};
-    if (!CHECK_INT(generate(decoder, &config, &call, &error), ROTARY_OK))
+    if (!CHECK_INT(generate(transformer, &config, &call, &error), ROTARY_OK))
         printf("%s\n", error.message);
     return prompts;
 }
@@ -89,7 +89,7 @@ static void compare(const struct prompts *got, const struct prompts *wanted)
 /* Logits of decoding in chunks equal those of one forward pass, within the bound. */
 static void test_chunks(const struct backend *backend, enum position position, double bound)
 {
-    struct decoder *decoder = create(backend, position, 2, 4);
+    struct transformer *transformer = create(backend, position, 2, 4);
     enum { TIME = 19, BATCH = 3 };
     int32_t tokens[BATCH][TIME];
     struct rotary_random random = {.key = {.seed = 9, .stream = ROTARY_STREAM_TEST}};
@@ -98,17 +98,17 @@ static void test_chunks(const struct backend *backend, enum position position, d
     static float all_logits[BATCH * TIME * VOCABULARY], last[BATCH * VOCABULARY];
     rotary_error error = {0};
     const struct token_sequences input = {.batch = BATCH, .time = TIME, .tokens = tokens[0]};
-    CHECK_INT(decoder_logits(decoder, &input, all_logits, &error), ROTARY_OK);
-    struct decoder_cache *cache = NULL;
-    CHECK_INT(decoder_cache_create(&cache, decoder, BATCH, TIME, &error), ROTARY_OK);
+    CHECK_INT(transformer_logits(transformer, &input, all_logits, &error), ROTARY_OK);
+    struct transformer_cache *cache = NULL;
+    CHECK_INT(transformer_cache_create(&cache, transformer, BATCH, TIME, &error), ROTARY_OK);
     static const int chunks[] = {5, 1, 1, 7, 2, 3};
     int at = 0;
     for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
         int32_t chunk[BATCH * TIME];
         for (int b = 0; b < BATCH; b++)
             memcpy(chunk + b * chunks[c], tokens[b] + at, (size_t)chunks[c] * sizeof *chunk);
-        const struct decoder_decode_call call = {.time = chunks[c], .tokens = chunk, .logits = last};
-        CHECK_INT(decoder_decode(decoder, cache, &call, &error), ROTARY_OK);
+        const struct transformer_decode_call call = {.time = chunks[c], .tokens = chunk, .logits = last};
+        CHECK_INT(transformer_decode(transformer, cache, &call, &error), ROTARY_OK);
         at += chunks[c];
         for (int b = 0; b < BATCH; b++)
             for (int v = 0; v < VOCABULARY; v++)
@@ -116,11 +116,11 @@ static void test_chunks(const struct backend *backend, enum position position, d
                            (double)all_logits[((int64_t)b * TIME + at - 1) * VOCABULARY + v], bound);
     }
     CHECK_INT(at, TIME);
-    const struct decoder_decode_call more = {.time = 1, .tokens = tokens[0], .logits = last};
-    CHECK_INT(decoder_decode(decoder, cache, &more, &error), ROTARY_INVALID_ARGUMENT);
+    const struct transformer_decode_call more = {.time = 1, .tokens = tokens[0], .logits = last};
+    CHECK_INT(transformer_decode(transformer, cache, &more, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "the cache holds 19"));
-    decoder_cache_destroy(cache);
-    decoder_destroy(decoder);
+    transformer_cache_destroy(cache);
+    transformer_destroy(transformer);
 }
 
 /* Sequences that advance by different numbers of tokens, take one another's place, and leave: the logits are
@@ -131,14 +131,14 @@ static void test_ragged(const struct backend *backend, enum position position, d
     /* The new tokens of each call by sequence; after call COPIED, sequence 0 becomes a copy of sequence 2. */
     static const int64_t counts[][BATCH] = {{5, 1, 3}, {0, 7, 2}, {1, 1, 1}, {7, 0, 0}, {2, 6, 4}, {0, 2, 0}};
     enum { CALLS = sizeof counts / sizeof *counts, COPIED = 3 };
-    struct decoder *decoder = create(backend, position, 2, 4);
+    struct transformer *transformer = create(backend, position, 2, 4);
     int32_t tokens[BATCH][TIME];
     struct rotary_random random = {.key = {.seed = 11, .stream = ROTARY_STREAM_TEST}};
     for (int i = 0; i < BATCH * TIME; i++)
         tokens[i / TIME][i % TIME] = (int32_t)rotary_random_below(&random, VOCABULARY);
-    struct decoder_cache *cache = NULL;
+    struct transformer_cache *cache = NULL;
     rotary_error error = {0};
-    CHECK_INT(decoder_cache_create(&cache, decoder, BATCH, TIME, &error), ROTARY_OK);
+    CHECK_INT(transformer_cache_create(&cache, transformer, BATCH, TIME, &error), ROTARY_OK);
     int64_t lengths[BATCH] = {0};
     for (int c = 0; c < CALLS; c++) {
         check_about("call %d", c);
@@ -148,36 +148,36 @@ static void test_ragged(const struct backend *backend, enum position position, d
         int64_t batch = c == CALLS - 1 ? 2 : 0;
         for (int b = 0; b < BATCH; b++)
             memcpy(chunk + b * 7L, tokens[b] + lengths[b], (size_t)counts[c][b] * sizeof *chunk);
-        const struct decoder_decode_call call = {
+        const struct transformer_decode_call call = {
             .batch = batch, .time = 7, .tokens = chunk, .counts = counts[c], .logits = logits};
-        if (!CHECK_INT(decoder_decode(decoder, cache, &call, &error), ROTARY_OK))
+        if (!CHECK_INT(transformer_decode(transformer, cache, &call, &error), ROTARY_OK))
             printf("%s\n", error.message);
         for (int b = 0; b < BATCH; b++) {
             lengths[b] += counts[c][b];
-            CHECK_INT(decoder_cache_length(cache, b), lengths[b]);
+            CHECK_INT(transformer_cache_length(cache, b), lengths[b]);
             if (counts[c][b] == 0)
                 continue;
             static float wanted[TIME * VOCABULARY];
             const struct token_sequences input = {.batch = 1, .time = lengths[b], .tokens = tokens[b]};
-            CHECK_INT(decoder_logits(decoder, &input, wanted, &error), ROTARY_OK);
+            CHECK_INT(transformer_logits(transformer, &input, wanted, &error), ROTARY_OK);
             for (int v = 0; v < VOCABULARY; v++)
                 CHECK_NEAR((double)logits[b * VOCABULARY + v],
                            (double)wanted[(lengths[b] - 1) * VOCABULARY + v], bound);
         }
         if (c != COPIED)
             continue;
-        CHECK_INT(decoder_cache_copy(decoder, cache, 0, 2, &error), ROTARY_OK);
+        CHECK_INT(transformer_cache_copy(transformer, cache, 0, 2, &error), ROTARY_OK);
         memcpy(tokens[0], tokens[2], (size_t)lengths[2] * sizeof **tokens);
         lengths[0] = lengths[2];
     }
     check_about("%s", "");
-    CHECK_INT(decoder_cache_copy(decoder, cache, 3, 0, &error), ROTARY_INVALID_ARGUMENT);
-    CHECK_INT(decoder_cache_copy(decoder, cache, 0, -1, &error), ROTARY_INVALID_ARGUMENT);
-    const struct decoder_decode_call large = {.batch = 4, .time = 1};
-    CHECK_INT(decoder_decode(decoder, cache, &large, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(transformer_cache_copy(transformer, cache, 3, 0, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(transformer_cache_copy(transformer, cache, 0, -1, &error), ROTARY_INVALID_ARGUMENT);
+    const struct transformer_decode_call large = {.batch = 4, .time = 1};
+    CHECK_INT(transformer_decode(transformer, cache, &large, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "a call of 4 sequences of a cache of 3") != NULL);
-    decoder_cache_destroy(cache);
-    decoder_destroy(decoder);
+    transformer_cache_destroy(cache);
+    transformer_destroy(transformer);
 }
 
 /* Prompts generated together give what each gives alone, sampled or not, with a stop token that ends them at
@@ -187,13 +187,13 @@ static void test_together(const struct backend *backend, enum position position,
                           int32_t stop)
 {
     struct backend profiled = *backend;
-    struct decoder *decoder = create(&profiled, position, 2, PROMPTS);
+    struct transformer *transformer = create(&profiled, position, 2, PROMPTS);
     const struct generate_config config = {
         .max_new_tokens = MAX, .stop = stop, .temperature = temperature, .seed = 5};
     static struct profile together, alone;
     together = alone = (struct profile){0};
     profiled.profile = &together;
-    struct prompts got = run(decoder, config), wanted;
+    struct prompts got = run(transformer, config), wanted;
     profiled.profile = &alone;
     fill(&wanted);
     for (int i = 0; i < PROMPTS; i++) {
@@ -212,7 +212,7 @@ static void test_together(const struct backend *backend, enum position position,
                                            .outputs = ignored.to,
                                            .generated = generated};
         rotary_error error = {0};
-        CHECK_INT(generate(decoder, &config, &call, &error), ROTARY_OK);
+        CHECK_INT(generate(transformer, &config, &call, &error), ROTARY_OK);
         wanted.generated[i] = generated[call.count - 1];
         memcpy(wanted.out[i], ignored.out[call.count - 1], sizeof wanted.out[i]);
     }
@@ -230,28 +230,28 @@ static void test_together(const struct backend *backend, enum position position,
                            1e-9 * alone.rows[j].operations);
     }
     check_about("%s", "");
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 }
 
-static void test_sampling(struct decoder *decoder)
+static void test_sampling(struct transformer *transformer)
 {
     struct generate_config config = {.max_new_tokens = MAX, .stop = -1, .temperature = 1.0f, .seed = 7};
-    struct prompts first = run(decoder, config), again = run(decoder, config);
+    struct prompts first = run(transformer, config), again = run(transformer, config);
     compare(&again, &first);
     config.seed = 8;
-    struct prompts other = run(decoder, config);
+    struct prompts other = run(transformer, config);
     CHECK(memcmp(other.out, first.out, sizeof first.out) != 0);
     config.temperature = 1e-4f; /* next to 0: argmax */
-    struct prompts low_temperature = run(decoder, config);
+    struct prompts low_temperature = run(transformer, config);
     config.temperature = 0.0f;
-    struct prompts greedy = run(decoder, config);
+    struct prompts greedy = run(transformer, config);
     compare(&low_temperature, &greedy);
 }
 
 enum { SAMPLED = 64 };
 
 /* From all prompts alike, MAX tokens of nearly uniform logits. */
-static void draw(struct decoder *decoder, uint64_t seed, int32_t tokens[SAMPLED][MAX])
+static void draw(struct transformer *transformer, uint64_t seed, int32_t tokens[SAMPLED][MAX])
 {
     const struct generate_config config = {
         .max_new_tokens = MAX, .stop = -1, .temperature = 1e4f, .seed = seed};
@@ -265,7 +265,7 @@ static void draw(struct decoder *decoder, uint64_t seed, int32_t tokens[SAMPLED]
     }
     const struct generate_call call = {
         .count = SAMPLED, .prompts = prompts, .lengths = lengths, .outputs = outputs, .generated = generated};
-    CHECK_INT(generate(decoder, &config, &call, NULL), ROTARY_OK);
+    CHECK_INT(generate(transformer, &config, &call, NULL), ROTARY_OK);
 }
 
 /* Every prompt and position draws a number of its own: each token is as frequent as the others, and two
@@ -274,10 +274,10 @@ static void draw(struct decoder *decoder, uint64_t seed, int32_t tokens[SAMPLED]
 static void test_independent_samples(const struct backend *backend)
 {
     static int32_t tokens[SAMPLED][MAX], others[SAMPLED][MAX];
-    struct decoder *decoder = create(backend, POSITION_ROPE, 4, SAMPLED);
+    struct transformer *transformer = create(backend, POSITION_ROPE, 4, SAMPLED);
     int counts[VOCABULARY] = {0}, seeds = 0;
-    draw(decoder, 21, tokens);
-    draw(decoder, 21 + (1ull << 40), others);
+    draw(transformer, 21, tokens);
+    draw(transformer, 21 + (1ull << 40), others);
     for (int i = 0; i < SAMPLED; i++)
         for (int t = 0; t < MAX; t++) {
             counts[tokens[i][t]]++;
@@ -304,11 +304,11 @@ static void test_independent_samples(const struct backend *backend)
             CHECK_NEAR(agree, SAMPLED / 11.0, 14);
         }
     check_about("%s", "");
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 }
 
 /* The stop token within a prompt, or at the end of one that takes several calls, does not end it. */
-static void test_stop_in_prompt(struct decoder *large, struct decoder *small)
+static void test_stop_in_prompt(struct transformer *large, struct transformer *small)
 {
     struct generate_config config = {.max_new_tokens = 2};
     for (config.stop = 0; config.stop < VOCABULARY; config.stop++) {
@@ -324,8 +324,8 @@ static void test_encoding(const struct backend *backend, enum position position)
     check_about("%s, %s", backend->operations->name, position_names[position]);
     test_chunks(backend, position, 2e-4);
     test_ragged(backend, position, 2e-4);
-    struct decoder *large = create(backend, position, 2, PROMPTS);
-    struct decoder *small = create(backend, position, 2, 1);
+    struct transformer *large = create(backend, position, 2, PROMPTS);
+    struct transformer *small = create(backend, position, 2, 1);
     struct generate_config config = {.max_new_tokens = MAX, .stop = -1};
     struct prompts cached = run(large, config), few = run(small, config);
     config.without_cache = true;
@@ -355,8 +355,8 @@ static void test_encoding(const struct backend *backend, enum position position)
         test_sampling(large);
     if (position == POSITION_ROPE)
         test_stop_in_prompt(large, small);
-    decoder_destroy(large);
-    decoder_destroy(small);
+    transformer_destroy(large);
+    transformer_destroy(small);
 }
 
 int main(void)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The distribution of every initial parameter of a decoder, by its name, as docs/experiments.md and
+ * The distribution of every initial parameter of a transformer, by its name, as docs/experiments.md and
  * layer/sublayer.h say: Kolmogorov's statistic against the distribution function, mean, variance and fourth
  * moment. Parameters, rows and seeds are independent of one another; encodings share the weights of a seed.
  *
  * Seeds are fixed, so nothing here is random: the bounds are five standard errors, and for Kolmogorov's
  * statistic 2.4, which one draw in 50,000 exceeds.
  */
-#include "model/decoder_parts.h"
+#include "model/transformer_parts.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
@@ -161,10 +161,10 @@ static void check_independence(const struct parameters *parameters, const float 
     }
 }
 
-static struct decoder_config config_of(bool pytorch)
+static struct transformer_config config_of(bool pytorch)
 {
-    struct decoder_config config;
-    decoder_config_default(&config);
+    struct transformer_config config;
+    transformer_config_default(&config);
     config.position = POSITION_LEARNED;
     config.vocab_size = WORDS;
     config.max_position_embeddings = PLACES;
@@ -179,26 +179,26 @@ static struct decoder_config config_of(bool pytorch)
     return config;
 }
 
-static struct decoder *create(const struct backend *backend, const struct decoder_config *config,
-                              uint64_t seed)
+static struct transformer *create(const struct backend *backend, const struct transformer_config *config,
+                                  uint64_t seed)
 {
-    const struct decoder_limits limits = {.batch = 1, .time = 8};
-    struct decoder *decoder = NULL;
+    const struct transformer_limits limits = {.batch = 1, .time = 8};
+    struct transformer *transformer = NULL;
     rotary_error error = {0};
-    if (!CHECK_INT(decoder_create(&decoder, backend, config, limits, seed, &error), ROTARY_OK))
+    if (!CHECK_INT(transformer_create(&transformer, backend, config, limits, seed, &error), ROTARY_OK))
         abort();
-    return decoder;
+    return transformer;
 }
 
 static void test_distributions(const struct backend *backend, bool pytorch)
 {
     for (int variant = 0; variant < 3; variant++) {
-        struct decoder_config config = config_of(pytorch);
+        struct transformer_config config = config_of(pytorch);
         config.hidden_act = variant; /* the last one is gated: up has two matrices side by side */
         config.tie_word_embeddings = variant == 1;
         config.norm_position = variant == 1 ? NORM_POSITION_POST : NORM_POSITION_PRE;
-        struct decoder *decoder = create(backend, &config, 40 + (uint64_t)variant);
-        const struct parameters *parameters = &decoder->parameters;
+        struct transformer *transformer = create(backend, &config, 40 + (uint64_t)variant);
+        const struct parameters *parameters = &transformer->parameters;
         float *values = parameter_copy(parameters, PARAMETER_VALUES);
         for (int i = 0; i < parameters->count; i++) {
             check_about("%s, variant %d", parameters->rows[i].name, variant);
@@ -206,7 +206,7 @@ static void test_distributions(const struct backend *backend, bool pytorch)
         }
         check_independence(parameters, values, pytorch);
         free(values);
-        decoder_destroy(decoder);
+        transformer_destroy(transformer);
     }
     check_about("%s", "");
 }
@@ -216,14 +216,14 @@ static void test_seeds(const struct backend *backend, bool pytorch)
 {
     static const uint64_t seeds[] = {1, 2, 1 + (1ull << 32), 1 + (1ull << 52)};
     enum { SEEDS = sizeof seeds / sizeof *seeds };
-    struct decoder_config config = config_of(pytorch);
-    struct decoder *decoder[SEEDS];
+    struct transformer_config config = config_of(pytorch);
+    struct transformer *transformer[SEEDS];
     float *values[SEEDS];
     for (int s = 0; s < SEEDS; s++) {
-        decoder[s] = create(backend, &config, seeds[s]);
-        values[s] = parameter_copy(&decoder[s]->parameters, PARAMETER_VALUES);
-        for (int i = 0; i < decoder[s]->parameters.count; i++) {
-            const struct parameter *row = &decoder[s]->parameters.rows[i];
+        transformer[s] = create(backend, &config, seeds[s]);
+        values[s] = parameter_copy(&transformer[s]->parameters, PARAMETER_VALUES);
+        for (int i = 0; i < transformer[s]->parameters.count; i++) {
+            const struct parameter *row = &transformer[s]->parameters.rows[i];
             check_about("%s of two seeds", row->name);
             for (int other = 0; other < s && is_random(row->name, pytorch); other++)
                 CHECK_NEAR(correlation(values[s] + row->offset, values[other] + row->offset,
@@ -232,7 +232,7 @@ static void test_seeds(const struct backend *backend, bool pytorch)
         }
     }
     for (int s = 0; s < SEEDS; s++) {
-        decoder_destroy(decoder[s]);
+        transformer_destroy(transformer[s]);
         free(values[s]);
     }
     check_about("%s", "");
@@ -242,12 +242,12 @@ static void test_seeds(const struct backend *backend, bool pytorch)
  */
 static void test_encodings(const struct backend *backend)
 {
-    struct decoder_config config = config_of(true);
-    struct decoder *learned = create(backend, &config, 9);
+    struct transformer_config config = config_of(true);
+    struct transformer *learned = create(backend, &config, 9);
     float *wanted = parameter_copy(&learned->parameters, PARAMETER_VALUES);
     for (config.position = 0; position_names[config.position]; config.position++) {
-        struct decoder *decoder = create(backend, &config, 9);
-        const struct parameters *parameters = &decoder->parameters;
+        struct transformer *transformer = create(backend, &config, 9);
+        const struct parameters *parameters = &transformer->parameters;
         float *values = parameter_copy(parameters, PARAMETER_VALUES);
         for (int i = 0; i < parameters->count; i++) {
             const struct parameter *row = &parameters->rows[i];
@@ -258,11 +258,11 @@ static void test_encodings(const struct backend *backend)
                              (size_t)parameter_elements(row) * sizeof *values) == 0);
         }
         free(values);
-        decoder_destroy(decoder);
+        transformer_destroy(transformer);
     }
     check_about("%s", "");
     free(wanted);
-    decoder_destroy(learned);
+    transformer_destroy(learned);
 }
 
 int main(void)

@@ -285,17 +285,18 @@ static void check_shared(const char *place)
 /* Makes all weights in a run's checkpoint NaN. */
 static void poison(const struct run_config *config, const char *run)
 {
-    struct decoder *decoder;
+    struct transformer *transformer;
     struct checkpoint checkpoint;
     rotary_error error = {0};
-    struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
+    struct transformer_limits limits = {config->train.batch_size, config->task.sequence_length,
+                                        .training = true};
     struct run_config settled = *config;
     settled.train.precision = PRECISION_F32;
     CHECK_INT(run_config_check(&settled, &error), ROTARY_OK);
-    CHECK_INT(decoder_create(&decoder, &backend, &settled.model, limits, 1, &error), ROTARY_OK);
+    CHECK_INT(transformer_create(&transformer, &backend, &settled.model, limits, 1, &error), ROTARY_OK);
     if (!CHECK_INT(checkpoint_open(&checkpoint, run, &settled, &error), ROTARY_OK))
         printf("    %s\n", error.message);
-    struct parameters *parameters = decoder_parameters(decoder);
+    struct parameters *parameters = transformer_parameters(transformer);
     CHECK_INT(checkpoint_load(&checkpoint, parameters, &error), ROTARY_OK);
     struct checkpoint_state state = checkpoint.state;
     checkpoint_close(&checkpoint);
@@ -304,7 +305,7 @@ static void poison(const struct run_config *config, const char *run)
         values[i] = NAN;
     parameter_give(parameters, PARAMETER_VALUES, values);
     CHECK_INT(checkpoint_write(run, &settled, parameters, &state, &error), ROTARY_OK);
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 }
 
 /* A comparison is resumed with more steps and another log_every. One run diverges, the others finish. */

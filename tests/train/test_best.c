@@ -24,17 +24,17 @@
 static double turning_loss;
 
 /* The linker's --wrap redirects the library's calls to this. */
-rotary_status __real_evaluation_run(const struct task *task, struct decoder *decoder,
+rotary_status __real_evaluation_run(const struct task *task, struct transformer *transformer,
                                     const struct evaluation_config *config, struct evaluation *evaluation,
                                     rotary_error *error);
-rotary_status __wrap_evaluation_run(const struct task *task, struct decoder *decoder,
+rotary_status __wrap_evaluation_run(const struct task *task, struct transformer *transformer,
                                     const struct evaluation_config *config, struct evaluation *evaluation,
                                     rotary_error *error);
-rotary_status __wrap_evaluation_run(const struct task *task, struct decoder *decoder,
+rotary_status __wrap_evaluation_run(const struct task *task, struct transformer *transformer,
                                     const struct evaluation_config *config, struct evaluation *evaluation,
                                     rotary_error *error)
 {
-    rotary_status status = __real_evaluation_run(task, decoder, config, evaluation, error);
+    rotary_status status = __real_evaluation_run(task, transformer, config, evaluation, error);
     evaluation->loss = isnan(turning_loss) ? 1.0 : fabs(evaluation->loss - turning_loss);
     return status;
 }
@@ -110,8 +110,8 @@ static double loss_of(const char *folder, enum checkpoint_kind kind, rotary_stat
     struct evaluation evaluation = {0};
     const struct evaluation_config how = {
         .seed = (uint64_t)config.train.seed, .problems = 4, .validation_sequences = 2};
-    CHECK(__wrap_evaluation_run(model.task, model.decoder, &how, &evaluation, NULL) == ROTARY_OK);
-    decoder_destroy(model.decoder);
+    CHECK(__wrap_evaluation_run(model.task, model.transformer, &how, &evaluation, NULL) == ROTARY_OK);
+    transformer_destroy(model.transformer);
     task_destroy(model.task);
     return evaluation.loss;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * evaluation_run: the calls it makes of a decoder, and how it scores the results. The decoder is a stub whose
- * answers and losses are known.
+ * evaluation_run: the calls it makes of a transformer, and how it scores the results. The transformer is a
+ * stub whose answers and losses are known.
  */
 #include "base/fail.h"
 #include "model/generation.h"
@@ -41,10 +41,10 @@ static void stub_answer(int64_t i, const char *prompt, char generated[TASK_TEXT_
     }
 }
 
-rotary_status generate(struct decoder *decoder, const struct generate_config *config,
+rotary_status generate(struct transformer *transformer, const struct generate_config *config,
                        const struct generate_call *call, rotary_error *error)
 {
-    (void)decoder;
+    (void)transformer;
     CHECK(call->interrupted == NULL);
     stub.received = *config;
     if (stub.status != ROTARY_OK)
@@ -66,17 +66,17 @@ rotary_status generate(struct decoder *decoder, const struct generate_config *co
     return ROTARY_OK;
 }
 
-int64_t decoder_max_batch(const struct decoder *decoder)
+int64_t transformer_max_batch(const struct transformer *transformer)
 {
-    (void)decoder;
+    (void)transformer;
     return MAX_BATCH;
 }
 
 /* 2 nats per token in the first sequence, 4 in the next, ...; every fourth token correct. */
-rotary_status decoder_run(struct decoder *decoder, const struct decoder_call *call, struct loss_sums *loss,
-                          rotary_error *error)
+rotary_status transformer_run(struct transformer *transformer, const struct transformer_call *call,
+                              struct loss_sums *loss, rotary_error *error)
 {
-    (void)decoder;
+    (void)transformer;
     (void)error;
     const struct token_sequences *input = &call->batch->input;
     CHECK(!call->backward);
@@ -179,7 +179,7 @@ static void test_without_problems(void)
     task_destroy(task);
 }
 
-/* Errors of the decoder are returned, and the result stays unchanged. */
+/* Errors of the transformer are returned, and the result stays unchanged. */
 static void test_failure(void)
 {
     struct task *task = short_task(TASK_INDEX);

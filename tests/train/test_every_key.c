@@ -136,7 +136,7 @@ static uint64_t steps_of(const struct change *change, bool changed)
         numbers[step][1] = taken.gradient_norm;
         numbers[step][2] = taken.learning_rate;
     }
-    const struct parameters *parameters = decoder_parameters(trainer.decoder);
+    const struct parameters *parameters = transformer_parameters(trainer.transformer);
     float *values = parameter_copy(parameters, PARAMETER_VALUES);
     uint64_t hash = rotary_hash(numbers, sizeof numbers) ^
                     rotary_hash(values, (uint64_t)parameters->elements * sizeof *values);

@@ -42,10 +42,10 @@ static struct {
 #define TURNING_LOSS 3.4 /* between the validation losses at steps 40 and 60 of the tiny run */
 
 /* The linker's --wrap redirects the library's calls to these. */
-rotary_status __real_evaluation_run(const struct task *task, struct decoder *decoder,
+rotary_status __real_evaluation_run(const struct task *task, struct transformer *transformer,
                                     const struct evaluation_config *config, struct evaluation *evaluation,
                                     rotary_error *error);
-rotary_status __wrap_evaluation_run(const struct task *task, struct decoder *decoder,
+rotary_status __wrap_evaluation_run(const struct task *task, struct transformer *transformer,
                                     const struct evaluation_config *config, struct evaluation *evaluation,
                                     rotary_error *error);
 rotary_status __real_file_rename(const char *from, const char *to, rotary_error *error);
@@ -79,11 +79,11 @@ rotary_status __wrap_safetensors_write(const char *path, const struct safetensor
 }
 
 /* A validation loss that falls, then rises: the best checkpoint is not the last. */
-rotary_status __wrap_evaluation_run(const struct task *task, struct decoder *decoder,
+rotary_status __wrap_evaluation_run(const struct task *task, struct transformer *transformer,
                                     const struct evaluation_config *config, struct evaluation *evaluation,
                                     rotary_error *error)
 {
-    rotary_status status = __real_evaluation_run(task, decoder, config, evaluation, error);
+    rotary_status status = __real_evaluation_run(task, transformer, config, evaluation, error);
     evaluation->loss = fabs(evaluation->loss - TURNING_LOSS);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory of a step and an evaluation of the paper's presets: at most 1 GB for prefix and 8 GB for addition,
- * and close to what decoder_bytes estimates.
+ * and close to what transformer_bytes estimates.
  */
 #include "support/check.h"
 #include "support/scratch.h"
@@ -47,9 +47,10 @@ static size_t predicted_bytes(const struct run_config *config)
 {
     struct backend backend;
     CHECK(backend_create(&backend, 0, ROTARY_ISA_AUTO, PRECISION_AUTO, NULL) == ROTARY_OK);
-    struct decoder_limits limits = {config->train.batch_size, config->task.sequence_length, .training = true};
+    struct transformer_limits limits = {config->train.batch_size, config->task.sequence_length,
+                                        .training = true};
     size_t predicted = 0;
-    CHECK(decoder_bytes(&backend, &config->model, limits, &predicted, NULL) == ROTARY_OK);
+    CHECK(transformer_bytes(&backend, &config->model, limits, &predicted, NULL) == ROTARY_OK);
     backend_destroy(&backend);
     return predicted;
 }

@@ -74,13 +74,13 @@ static void train_curve(const struct run_config *config, enum way way, int64_t s
          &error);
     must(trainer_create(&trainer, config, &backend, &error), &error);
     if (way == IN_F32_ROUNDED_ONCE)
-        round_weights(decoder_parameters(trainer.decoder));
+        round_weights(transformer_parameters(trainer.transformer));
     for (int64_t step = 1; step <= steps; step++) {
         struct trainer_step taken;
         must(trainer_step(&trainer, step, &taken, &error), &error);
         loss[step - 1] = taken.loss.total / (double)taken.loss.counted;
         if (way == ALL_IN_BF16)
-            round_weights(decoder_parameters(trainer.decoder));
+            round_weights(transformer_parameters(trainer.transformer));
     }
     trainer_destroy(&trainer);
     backend_destroy(&backend);

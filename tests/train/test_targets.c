@@ -68,7 +68,7 @@ static void test_cuts(void)
     for (int64_t row = 0; row < ROWS; row++)
         targets += (row + 1) % ROWS * (whole.task.sequence_length / ROWS);
     CHECK_INT(wanted.loss.counted, targets);
-    const struct parameters *parameters = decoder_parameters(reference.decoder);
+    const struct parameters *parameters = transformer_parameters(reference.transformer);
     double max = 0;
     for (int64_t i = 0; i < parameters->elements; i++)
         max = fmax(max, fabs((double)parameters->moment1[i]));
@@ -82,7 +82,7 @@ static void test_cuts(void)
         CHECK_INT(got.loss.counted, targets);
         CHECK_NEAR(got.loss.total, wanted.loss.total, 1e-5 * wanted.loss.total);
         CHECK_NEAR(got.gradient_norm, wanted.gradient_norm, 1e-5 * wanted.gradient_norm);
-        const float *moments = decoder_parameters(trainer.decoder)->moment1;
+        const float *moments = transformer_parameters(trainer.transformer)->moment1;
         for (int64_t i = 0; i < parameters->elements; i++)
             CHECK_NEAR((double)moments[i], (double)parameters->moment1[i], 1e-5 * max);
         trainer_destroy(&trainer);

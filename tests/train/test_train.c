@@ -380,21 +380,21 @@ static void test_diverged(void)
     struct run_config config;
     struct backend backend;
     const char *folder = train_ten_steps("diverged", &config, &backend);
-    struct decoder *decoder;
-    const struct decoder_limits limits = {.batch = 2, .time = 48, .training = true};
-    CHECK(decoder_create(&decoder, &backend, &config.model, limits, 1, NULL) == ROTARY_OK);
+    struct transformer *transformer;
+    const struct transformer_limits limits = {.batch = 2, .time = 48, .training = true};
+    CHECK(transformer_create(&transformer, &backend, &config.model, limits, 1, NULL) == ROTARY_OK);
     struct checkpoint checkpoint;
     CHECK(checkpoint_open(&checkpoint, folder, &config, NULL) == ROTARY_OK);
-    CHECK(checkpoint_load(&checkpoint, decoder_parameters(decoder), NULL) == ROTARY_OK);
+    CHECK(checkpoint_load(&checkpoint, transformer_parameters(transformer), NULL) == ROTARY_OK);
     struct checkpoint_state state = checkpoint.state;
     checkpoint_close(&checkpoint);
-    struct parameters *parameters = decoder_parameters(decoder);
+    struct parameters *parameters = transformer_parameters(transformer);
     float *values = parameter_copy(parameters, PARAMETER_VALUES);
     for (int64_t i = 0; i < parameter_elements(parameters->rows); i++)
         values[parameters->rows[0].offset + i] = NAN;
     parameter_give(parameters, PARAMETER_VALUES, values);
-    CHECK(checkpoint_write(folder, &config, decoder_parameters(decoder), &state, NULL) == ROTARY_OK);
-    decoder_destroy(decoder);
+    CHECK(checkpoint_write(folder, &config, transformer_parameters(transformer), &state, NULL) == ROTARY_OK);
+    transformer_destroy(transformer);
     backend_destroy(&backend);
     size_t count;
     char *model = read_file(folder, "model.safetensors", &count);
@@ -486,10 +486,10 @@ static void test_load(void)
     struct evaluation evaluation = {0};
     struct evaluation_config how = {
         .seed = (uint64_t)config.train.seed, .problems = 4, .validation_sequences = 2};
-    CHECK(evaluation_run(model.task, model.decoder, &how, &evaluation, NULL) == ROTARY_OK);
+    CHECK(evaluation_run(model.task, model.transformer, &how, &evaluation, NULL) == ROTARY_OK);
     CHECK_NEAR(evaluation.loss, result.evaluation.loss, 1e-8);
     CHECK_INT(evaluation.correct, result.evaluation.correct);
-    decoder_destroy(model.decoder);
+    transformer_destroy(model.transformer);
     task_destroy(model.task);
 
     CHECK(remove(scratch_path("loaded/model.safetensors")) == 0);

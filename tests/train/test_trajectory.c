@@ -85,7 +85,7 @@ static void check_first_weights(const struct golden_run *golden, const struct ru
 {
     struct trainer trainer;
     CHECK(trainer_create(&trainer, config, backend, NULL) == ROTARY_OK);
-    check_parameters(golden, decoder_parameters(trainer.decoder), false, 1e-6);
+    check_parameters(golden, transformer_parameters(trainer.transformer), false, 1e-6);
     trainer_destroy(&trainer);
 }
 
@@ -182,7 +182,7 @@ static void check_evaluations(const struct golden_run *golden, const struct run_
         .limits = {.batch = config->train.batch_size, .time = config->task.sequence_length}};
     if (!CHECK(train_load(&load, &model, NULL) == ROTARY_OK))
         return;
-    check_parameters(golden, decoder_parameters(model.decoder), true, 2e-5);
+    check_parameters(golden, transformer_parameters(model.transformer), true, 2e-5);
     struct evaluation_sample samples[MAX_PROBLEMS];
     for (int sampled = 0; sampled < 2; sampled++) {
         check_about("%s", sampled ? "sampled" : "greedy");
@@ -191,13 +191,13 @@ static void check_evaluations(const struct golden_run *golden, const struct run_
                                               .validation_sequences = config->train.validation_sequences,
                                               .temperature = sampled ? sampled_temperature : 0.0f};
         struct evaluation evaluation = {.sample_count = MAX_PROBLEMS, .samples = samples};
-        CHECK(evaluation_run(model.task, model.decoder, &how, &evaluation, NULL) == ROTARY_OK);
+        CHECK(evaluation_run(model.task, model.transformer, &how, &evaluation, NULL) == ROTARY_OK);
         double loss =
             sampled ? golden->other_validation_loss : golden->steps[golden->step_count - 1].validation_loss;
         CHECK_NEAR(evaluation.loss, loss, 1e-5 * loss);
         check_texts(sampled ? golden->sampled : golden->greedy, &evaluation, golden->problems);
     }
-    decoder_destroy(model.decoder);
+    transformer_destroy(model.transformer);
     task_destroy(model.task);
 }
 

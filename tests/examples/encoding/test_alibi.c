@@ -7,7 +7,7 @@
 #include "support/check.h"
 
 #include "base/random.h"
-#include "model/decoder_parts.h"
+#include "model/transformer_parts.h"
 #include "support/parameter_copy.h"
 #include "train/optimizer.h"
 
@@ -21,26 +21,26 @@ enum { HEADS = 3, DIM = 8, TIME = 9, BATCH = 2, VOCABULARY = 11, ROWS = BATCH * 
 /* The slopes of 3 heads: those of 2, and the first of 4. */
 static const double slopes[HEADS] = {0x1p-4, 0x1p-8, 0x1p-2};
 
-static struct decoder *create(const struct backend *backend, const char *position)
+static struct transformer *create(const struct backend *backend, const char *position)
 {
-    struct decoder_config config;
-    decoder_config_default(&config);
+    struct transformer_config config;
+    transformer_config_default(&config);
     json_t *object =
         json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f}", "position", position, "vocab_size",
                   VOCABULARY, "hidden_size", HEADS * DIM, "num_hidden_layers", 2, "num_attention_heads",
                   HEADS, "num_key_value_heads", 1, "intermediate_size", 32, "max_position_embeddings", TIME,
                   "initialisation", "normal", "initializer_range", 0.4);
-    struct settings settings = decoder_settings(&config);
-    struct decoder *decoder = NULL;
-    const struct decoder_limits limits = {.batch = BATCH, .time = TIME, .training = true};
+    struct settings settings = transformer_settings(&config);
+    struct transformer *transformer = NULL;
+    const struct transformer_limits limits = {.batch = BATCH, .time = TIME, .training = true};
     rotary_error error = {0};
     if (!CHECK_INT(settings_read(&settings, 1, object, "test", &error), ROTARY_OK) ||
-        !CHECK_INT(decoder_create(&decoder, backend, &config, limits, 5, &error), ROTARY_OK)) {
+        !CHECK_INT(transformer_create(&transformer, backend, &config, limits, 5, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
         exit(1);
     }
     json_decref(object);
-    return decoder;
+    return transformer;
 }
 
 /* The list has one name more, and configurations know it. */
@@ -89,8 +89,8 @@ static void attend(int64_t sequence, int64_t head, int64_t m, double output[DIM]
 /* The plans and the bias of a model compute ALiBi's formula. */
 static void test_formula(const struct backend *backend)
 {
-    struct decoder *decoder = create(backend, "alibi");
-    const struct attention_plans *plans = &decoder->plans;
+    struct transformer *transformer = create(backend, "alibi");
+    const struct attention_plans *plans = &transformer->plans;
     fill_tensors();
     const rotary_attention_shape shape = {.batch = BATCH, .queries = TIME, .keys = TIME};
     void *workspace = NULL;
@@ -115,21 +115,22 @@ static void test_formula(const struct backend *backend)
                 CHECK_NEAR((double)tensors.output[(row * HEADS + head) * DIM + i], wanted[i], 1e-5);
         }
     backend->operations->release(backend, workspace);
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 }
 
 /* ---- models ---- */
 
 static const int32_t tokens[ROWS + 1] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8};
 
-static double run(struct decoder *decoder, bool backward)
+static double run(struct transformer *transformer, bool backward)
 {
     const struct batch batch = {.input = {.batch = BATCH, .time = TIME, .tokens = tokens},
                                 .classes = tokens + 1};
-    const struct decoder_call call = {.batch = &batch, .backward = backward, .gradient_scale = 1.0f / ROWS};
+    const struct transformer_call call = {
+        .batch = &batch, .backward = backward, .gradient_scale = 1.0f / ROWS};
     struct loss_sums loss = {0};
     rotary_error error = {0};
-    if (!CHECK_INT(decoder_run(decoder, &call, &loss, &error), ROTARY_OK))
+    if (!CHECK_INT(transformer_run(transformer, &call, &loss, &error), ROTARY_OK))
         printf("%s\n", error.message);
     return loss.total / ROWS;
 }
@@ -137,11 +138,11 @@ static double run(struct decoder *decoder, bool backward)
 /* Along the gradient the loss rises by the gradient's length. */
 static void test_gradient(const struct backend *backend)
 {
-    struct decoder *decoder = create(backend, "alibi");
-    struct parameters *parameters = decoder_parameters(decoder);
+    struct transformer *transformer = create(backend, "alibi");
+    struct parameters *parameters = transformer_parameters(transformer);
     rotary_error error = {0};
     CHECK_INT(parameters_clear_statistics(parameters, &error), ROTARY_OK);
-    run(decoder, true);
+    run(transformer, true);
     float *values = parameter_copy(parameters, PARAMETER_VALUES),
           *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS),
           *moved = parameter_copy(parameters, PARAMETER_VALUES);
@@ -153,53 +154,53 @@ static void test_gradient(const struct backend *backend)
         for (int64_t i = 0; i < parameters->elements; i++)
             moved[i] = (float)((double)values[i] + (side ? step : -step) * (double)gradients[i] / norm);
         parameter_replace(parameters, PARAMETER_VALUES, moved);
-        losses[side] = run(decoder, false);
+        losses[side] = run(transformer, false);
     }
     CHECK_NEAR((losses[1] - losses[0]) / (2 * step), norm, 2e-3 * norm);
     free(values);
     free(gradients);
     free(moved);
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 }
 
 static void test_training(const struct backend *backend)
 {
-    struct decoder *decoder = create(backend, "alibi"), *none = create(backend, "none");
-    struct parameters *parameters = decoder_parameters(decoder);
+    struct transformer *transformer = create(backend, "alibi"), *none = create(backend, "none");
+    struct parameters *parameters = transformer_parameters(transformer);
     const struct optimizer optimizer = {
         .kind = OPTIMIZER_ADAM, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .max_grad_norm = 1.0};
-    double first = run(decoder, false), last = first;
+    double first = run(transformer, false), last = first;
     CHECK(fabs(first - run(none, false)) > 1e-3); /* from the same weights: only the bias differs */
     for (int64_t step = 1; step <= 40; step++) {
         rotary_error error = {0};
         CHECK_INT(parameters_clear_statistics(parameters, &error), ROTARY_OK);
-        last = run(decoder, true);
+        last = run(transformer, true);
         CHECK_INT(optimizer_step(&optimizer, parameters, step, 1e-2, &error), ROTARY_OK);
     }
     check_about("the loss falls from %g to %g", first, last);
     CHECK(last < 0.5 * first);
     check_about("%s", "");
-    decoder_destroy(none);
-    decoder_destroy(decoder);
+    transformer_destroy(none);
+    transformer_destroy(transformer);
 }
 
 /* Decoding gives the logits of the forward pass, and there is no bias beyond the model's positions. */
 static void test_decode(const struct backend *backend)
 {
-    struct decoder *decoder = create(backend, "alibi");
+    struct transformer *transformer = create(backend, "alibi");
     static float logits[ROWS * VOCABULARY];
     const struct token_sequences input = {.batch = BATCH, .time = TIME, .tokens = tokens};
-    struct decoder_cache *cache = NULL;
+    struct transformer_cache *cache = NULL;
     rotary_error error = {0};
-    CHECK_INT(decoder_logits(decoder, &input, logits, &error), ROTARY_OK);
-    CHECK_INT(decoder_cache_create(&cache, decoder, BATCH, 2 * TIME, &error), ROTARY_OK);
+    CHECK_INT(transformer_logits(transformer, &input, logits, &error), ROTARY_OK);
+    CHECK_INT(transformer_cache_create(&cache, transformer, BATCH, 2 * TIME, &error), ROTARY_OK);
     float last[BATCH * VOCABULARY];
     int32_t next[BATCH] = {0};
-    const struct decoder_decode_call call = {.time = 1, .tokens = next, .logits = last};
+    const struct transformer_decode_call call = {.time = 1, .tokens = next, .logits = last};
     for (int t = 0; t < TIME; t++) {
         for (int b = 0; b < BATCH; b++)
             next[b] = tokens[b * TIME + t];
-        CHECK_INT(decoder_decode(decoder, cache, &call, &error), ROTARY_OK);
+        CHECK_INT(transformer_decode(transformer, cache, &call, &error), ROTARY_OK);
         for (int i = 0; i < BATCH * VOCABULARY; i++) {
             double wanted = (double)logits[(i / VOCABULARY * TIME + t) * VOCABULARY + i % VOCABULARY];
             check_about("token %d", t);
@@ -207,10 +208,10 @@ static void test_decode(const struct backend *backend)
         }
     }
     check_about("%s", "");
-    CHECK_INT(decoder_decode(decoder, cache, &call, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(transformer_decode(transformer, cache, &call, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "position 9: the model has positions 0 ... 8"));
-    decoder_cache_destroy(cache);
-    decoder_destroy(decoder);
+    transformer_cache_destroy(cache);
+    transformer_destroy(transformer);
 }
 
 int main(void)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Complete decoders: losses and gradients against PyTorch's autograd in double precision (tests/golden), on
- * every backend, in f32 and bf16; dropout by finite differences; memory; determinism; refusals.
+ * Complete transformers: losses and gradients against PyTorch's autograd in double precision (tests/golden),
+ * on every backend, in f32 and bf16; dropout by finite differences; memory; determinism; refusals.
  */
 #include "backend/every_backend.h"
 #include "support/check.h"
 #include "support/parameter_copy.h"
 
-#include "model/decoder_parts.h"
+#include "model/transformer_parts.h"
 #include "rope/rope_roles.h"
 
 #include <math.h>
@@ -36,11 +36,11 @@ struct golden_case {
 
 enum { VOCABULARY = 13, BATCH = 3, TIME = 7, ROWS = BATCH * TIME };
 
-static const struct decoder_limits limits = {.batch = BATCH, .time = TIME, .training = true};
+static const struct transformer_limits limits = {.batch = BATCH, .time = TIME, .training = true};
 
-static void configure(struct decoder_config *config, const struct golden_case *golden)
+static void configure(struct transformer_config *config, const struct golden_case *golden)
 {
-    decoder_config_default(config);
+    transformer_config_default(config);
     json_t *object = json_pack(
         "{s:s,s:s,s:s,s:s,s:b,s:b,s:i,s:f,s:f,s:s,s:b,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "position",
         golden->position, "norm_position", golden->norm_position, "norm", golden->norm, "hidden_act",
@@ -52,26 +52,26 @@ static void configure(struct decoder_config *config, const struct golden_case *g
     json_t *others = json_loads(golden->others, 0, NULL);
     CHECK_INT(json_object_update(object, others), 0);
     json_decref(others);
-    struct settings settings = decoder_settings(config);
+    struct settings settings = transformer_settings(config);
     rotary_error error = {0};
     if (!CHECK_INT(settings_read(&settings, 1, object, "test", &error), ROTARY_OK))
         printf("%s\n", error.message);
     json_decref(object);
 }
 
-static struct decoder *create(const struct backend *backend, const struct decoder_config *config,
-                              uint64_t seed)
+static struct transformer *create(const struct backend *backend, const struct transformer_config *config,
+                                  uint64_t seed)
 {
     rotary_error error = {0};
-    struct decoder *decoder = NULL;
-    if (!CHECK_INT(decoder_create(&decoder, backend, config, limits, seed, &error), ROTARY_OK)) {
+    struct transformer *transformer = NULL;
+    if (!CHECK_INT(transformer_create(&transformer, backend, config, limits, seed, &error), ROTARY_OK)) {
         printf("%s\n", error.message);
         exit(1);
     }
-    return decoder;
+    return transformer;
 }
 
-static struct loss_sums run(struct decoder *decoder, struct decoder_call call)
+static struct loss_sums run(struct transformer *transformer, struct transformer_call call)
 {
     int32_t tokens[ROWS], targets[ROWS];
     for (int i = 0; i < ROWS; i++) {
@@ -83,14 +83,14 @@ static struct loss_sums run(struct decoder *decoder, struct decoder_call call)
     call.batch = &batch;
     struct loss_sums loss = {0};
     rotary_error error = {0};
-    if (!CHECK_INT(decoder_run(decoder, &call, &loss, &error), ROTARY_OK))
+    if (!CHECK_INT(transformer_run(transformer, &call, &loss, &error), ROTARY_OK))
         printf("%s\n", error.message);
     return loss;
 }
 
-static void fill_parameters(struct decoder *decoder)
+static void fill_parameters(struct transformer *transformer)
 {
-    struct parameters *parameters = decoder_parameters(decoder);
+    struct parameters *parameters = transformer_parameters(transformer);
     float *values = parameter_copy(parameters, PARAMETER_VALUES);
     for (int row = 0; row < parameters->count; row++) {
         const char *name = parameters->rows[row].name;
@@ -118,13 +118,14 @@ static double bound_of(const struct backend *backend, const char *act)
 
 static void test_golden(const struct backend *backend, const struct golden_case *golden)
 {
-    struct decoder_config config;
+    struct transformer_config config;
     configure(&config, golden);
-    struct decoder *decoder = create(backend, &config, 1);
-    fill_parameters(decoder);
-    struct parameters *parameters = decoder_parameters(decoder);
+    struct transformer *transformer = create(backend, &config, 1);
+    fill_parameters(transformer);
+    struct parameters *parameters = transformer_parameters(transformer);
     CHECK_INT(parameters->count, (int64_t)golden->count);
-    struct loss_sums loss = run(decoder, (struct decoder_call){.backward = true, .gradient_scale = 1.0f});
+    struct loss_sums loss =
+        run(transformer, (struct transformer_call){.backward = true, .gradient_scale = 1.0f});
     double bound = bound_of(backend, golden->act);
     CHECK_NEAR(loss.total, golden->loss, bound * golden->loss * 0.1);
     CHECK_INT(loss.counted, ROWS);
@@ -146,23 +147,24 @@ static void test_golden(const struct backend *backend, const struct golden_case 
     }
     free(gradients);
     check_about("%s", "");
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 }
 
 /* With dropout the loss is a function of the parameters too, as seed and step fix the mask. */
 static void test_dropout(const struct backend *backend, double dropout, double attention_dropout)
 {
     for (int c = 8; c < 10; c++) { /* smooth activations: ReLU's kink would spoil finite differences */
-        struct decoder_config config;
+        struct transformer_config config;
         configure(&config, &cases[c]);
         config.dropout = dropout;
         config.attention_dropout = attention_dropout;
-        struct decoder *decoder = create(backend, &config, 1);
-        fill_parameters(decoder);
-        struct parameters *parameters = decoder_parameters(decoder);
-        struct decoder_call batch = {.backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
+        struct transformer *transformer = create(backend, &config, 1);
+        fill_parameters(transformer);
+        struct parameters *parameters = transformer_parameters(transformer);
+        struct transformer_call batch = {
+            .backward = true, .gradient_scale = 1.0f, .seed = 5, .micro_step = 9};
         double slope = 0.0;
-        struct loss_sums first = run(decoder, batch);
+        struct loss_sums first = run(transformer, batch);
         float *gradients = parameter_copy(parameters, PARAMETER_GRADIENTS);
         for (int64_t i = 0; i < parameters->elements; i++)
             slope += (double)gradients[i] * sin(0.37 * (double)i);
@@ -170,23 +172,23 @@ static void test_dropout(const struct backend *backend, double dropout, double a
         double at[2];
         const double step = 2e-4;
         for (int side = 0; side < 2; side++) {
-            fill_parameters(decoder);
+            fill_parameters(transformer);
             float *values = parameter_copy(parameters, PARAMETER_VALUES);
             for (int64_t i = 0; i < parameters->elements; i++)
                 values[i] += (float)((side ? step : -step) * sin(0.37 * (double)i));
             parameter_give(parameters, PARAMETER_VALUES, values);
-            at[side] = run(decoder, batch).total;
+            at[side] = run(transformer, batch).total;
         }
         double difference = (at[1] - at[0]) / (2.0 * step);
         check_about("%s-norm, dropout %g, of attention weights %g", cases[c].norm_position, dropout,
                     attention_dropout);
         CHECK_NEAR(difference, slope, 1e-2 * (fabs(slope) + 10.0));
-        fill_parameters(decoder);
+        fill_parameters(transformer);
         batch.micro_step = 10;
-        CHECK(run(decoder, batch).total != first.total);
+        CHECK(run(transformer, batch).total != first.total);
         batch.backward = false;
-        CHECK_NEAR(run(decoder, batch).total, cases[c].loss, 1e-4 * cases[c].loss);
-        decoder_destroy(decoder);
+        CHECK_NEAR(run(transformer, batch).total, cases[c].loss, 1e-4 * cases[c].loss);
+        transformer_destroy(transformer);
     }
     check_about("%s", "");
 }
@@ -196,32 +198,32 @@ static void test_dropout(const struct backend *backend, double dropout, double a
 static void test_smaller_batch(const struct backend *backend)
 {
     enum { SEQUENCES = 4, TOKENS = 288, WORDS = 7, LOGITS = SEQUENCES * TOKENS * WORDS };
-    struct decoder_config config;
-    decoder_config_default(&config);
+    struct transformer_config config;
+    transformer_config_default(&config);
     config.vocab_size = WORDS;
     config.hidden_size = 32;
     config.num_hidden_layers = 1;
     config.num_attention_heads = 8;
     config.max_position_embeddings = TOKENS;
-    const struct decoder_limits largest = {.batch = SEQUENCES, .time = TOKENS};
-    struct decoder *decoder = NULL;
+    const struct transformer_limits largest = {.batch = SEQUENCES, .time = TOKENS};
+    struct transformer *transformer = NULL;
     rotary_error error = {0};
-    if (!CHECK_INT(decoder_create(&decoder, backend, &config, largest, 3, &error), ROTARY_OK))
+    if (!CHECK_INT(transformer_create(&transformer, backend, &config, largest, 3, &error), ROTARY_OK))
         return;
     static int32_t words[SEQUENCES * TOKENS];
     static float wanted[LOGITS], got[LOGITS];
     for (int i = 0; i < SEQUENCES * TOKENS; i++)
         words[i] = (i * 5 + i * i / 3) % WORDS;
     struct token_sequences input = {.batch = SEQUENCES, .time = TOKENS, .tokens = words};
-    CHECK_INT(decoder_logits(decoder, &input, wanted, &error), ROTARY_OK);
+    CHECK_INT(transformer_logits(transformer, &input, wanted, &error), ROTARY_OK);
     for (input.batch = 1; input.batch < SEQUENCES; input.batch++) {
-        CHECK_INT(decoder_logits(decoder, &input, got, &error), ROTARY_OK);
+        CHECK_INT(transformer_logits(transformer, &input, got, &error), ROTARY_OK);
         check_about("%d sequences", (int)input.batch);
         for (int64_t i = 0; i < input.batch * TOKENS * WORDS; i++)
             CHECK_NEAR(got[i], wanted[i], 1e-5 * (1.0 + fabs((double)wanted[i])));
     }
     check_about("%s", "");
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 }
 
 static void test_threads(enum precision precision)
@@ -231,30 +233,30 @@ static void test_threads(enum precision precision)
         rotary_error error = {0};
         struct backend backend;
         CHECK_INT(backend_create(&backend, threads, ROTARY_ISA_AUTO, precision, &error), ROTARY_OK);
-        struct decoder_config config;
+        struct transformer_config config;
         configure(&config, &cases[8]);
         config.dropout = config.attention_dropout = 0.1;
-        struct decoder *decoder = create(&backend, &config, 3);
-        struct parameters *parameters = decoder_parameters(decoder);
-        run(decoder, (struct decoder_call){.backward = true, .gradient_scale = 1.0f, .seed = 5});
+        struct transformer *transformer = create(&backend, &config, 3);
+        struct parameters *parameters = transformer_parameters(transformer);
+        run(transformer, (struct transformer_call){.backward = true, .gradient_scale = 1.0f, .seed = 5});
         size_t bytes = (size_t)parameters->elements * sizeof(float);
         float *got = parameter_copy(parameters, PARAMETER_GRADIENTS);
         check_about("%d threads", threads);
         CHECK(!wanted || memcmp(wanted, got, bytes) == 0);
         free(wanted);
         wanted = got;
-        decoder_destroy(decoder);
+        transformer_destroy(transformer);
         backend_destroy(&backend);
     }
     check_about("%s", "");
     free(wanted);
 }
 
-/* decoder_bytes estimates what decoder_create allocates. */
+/* transformer_bytes estimates what transformer_create allocates. */
 static void test_bytes(const struct backend *backend)
 {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct decoder_config config;
+        struct transformer_config config;
         configure(&config, &cases[c]);
         config.hidden_size = 128;
         config.head_dim = 32;
@@ -262,21 +264,22 @@ static void test_bytes(const struct backend *backend)
         config.max_position_embeddings = 50000; /* position tables dominate */
         size_t estimate = 0;
         rotary_error error = {0};
-        CHECK_INT(decoder_bytes(backend, &config, limits, &estimate, &error), ROTARY_OK);
-        struct decoder *decoder = create(backend, &config, 1);
-        double allocated = (double)decoder->parameters.arena.capacity + (double)decoder->arena.capacity +
-                           (double)linear_bytes(decoder->output) + (double)stack_weight_bytes(decoder->stack);
+        CHECK_INT(transformer_bytes(backend, &config, limits, &estimate, &error), ROTARY_OK);
+        struct transformer *transformer = create(backend, &config, 1);
+        double allocated = (double)transformer->parameters.arena.capacity +
+                           (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
+                           (double)stack_weight_bytes(transformer->stack);
         double positions = (double)config.max_position_embeddings;
-        const struct position_attention *plans = decoder->plans.plans;
+        const struct position_attention *plans = transformer->plans.plans;
         for (int i = 0; i < 2 * MAX_ATTENTION_PLANS; i++) {
             const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
             allocated += rope ? positions * (double)rotary_rope_span(rope).dim * sizeof(float) : 0.0;
         }
-        if (decoder->embedding.sinusoids)
+        if (transformer->embedding.sinusoids)
             allocated += positions * (double)config.hidden_size * sizeof(float);
         check_about("%s", cases[c].position);
         CHECK_NEAR((double)estimate, allocated, 0.2 * allocated);
-        decoder_destroy(decoder);
+        transformer_destroy(transformer);
     }
     check_about("%s", "");
 }
@@ -286,12 +289,12 @@ static void test_logit_bytes(const struct backend *backend)
 {
     double estimate = 0;
     for (int i = 0; i < 4; i++) {
-        struct decoder_config config;
+        struct transformer_config config;
         configure(&config, &cases[0]);
         config.vocab_size = i % 2 ? 320 : 64;
-        struct decoder_limits larger = {.batch = i / 2 ? 4 : 1, .time = 256, .training = true};
+        struct transformer_limits larger = {.batch = i / 2 ? 4 : 1, .time = 256, .training = true};
         size_t bytes = 0;
-        CHECK_INT(decoder_bytes(backend, &config, larger, &bytes, NULL), ROTARY_OK);
+        CHECK_INT(transformer_bytes(backend, &config, larger, &bytes, NULL), ROTARY_OK);
         estimate += (i % 2 == i / 2 ? 1 : -1) * (double)bytes;
     }
     double rows = 3 * 256, columns = 256,
@@ -302,19 +305,19 @@ static void test_logit_bytes(const struct backend *backend)
 /* The same seed initialises parameters of the same name and shape equally, whatever the encoding. */
 static void test_same_initialisation(const struct backend *backend)
 {
-    struct decoder_config config[2];
+    struct transformer_config config[2];
     configure(&config[0], &cases[3]);
     configure(&config[1], &cases[6]);
-    struct decoder *rope = create(backend, &config[0], 11), *roper = create(backend, &config[1], 11),
-                   *other = create(backend, &config[0], 12);
+    struct transformer *rope = create(backend, &config[0], 11), *roper = create(backend, &config[1], 11),
+                       *other = create(backend, &config[0], 12);
     CHECK_INT(rope->parameters.elements, roper->parameters.elements);
     CHECK(parameter_same(&rope->parameters, &roper->parameters, PARAMETER_VALUES));
     CHECK(!parameter_same(&rope->parameters, &other->parameters, PARAMETER_VALUES));
-    struct decoder_call batch = {.gradient_scale = 1.0f};
+    struct transformer_call batch = {.gradient_scale = 1.0f};
     CHECK(run(rope, batch).total != run(roper, batch).total);
-    decoder_destroy(rope);
-    decoder_destroy(roper);
-    decoder_destroy(other);
+    transformer_destroy(rope);
+    transformer_destroy(roper);
+    transformer_destroy(other);
 }
 
 /* A fraction of a head below one channel rotates nothing. */
@@ -322,24 +325,24 @@ static void test_small_fractions(const struct backend *backend)
 {
     double losses[2];
     for (int i = 0; i < 2; i++) {
-        struct decoder_config config;
+        struct transformer_config config;
         configure(&config, &cases[6]);
         config.position = i ? POSITION_ROPER : POSITION_NONE;
         config.partial_rotary_factor = config.value_fraction = 0.1; /* of 8 channels */
-        struct decoder *decoder = create(backend, &config, 1);
-        fill_parameters(decoder);
-        losses[i] = run(decoder, (struct decoder_call){.gradient_scale = 1.0f}).total;
-        decoder_destroy(decoder);
+        struct transformer *transformer = create(backend, &config, 1);
+        fill_parameters(transformer);
+        losses[i] = run(transformer, (struct transformer_call){.gradient_scale = 1.0f}).total;
+        transformer_destroy(transformer);
     }
     CHECK_NEAR(losses[1], losses[0], 0.0);
 }
 
-static void refuse(const struct backend *backend, struct decoder_config config, const char *message)
+static void refuse(const struct backend *backend, struct transformer_config config, const char *message)
 {
     rotary_error error = {0};
-    struct decoder *decoder = NULL;
-    CHECK_INT(decoder_create(&decoder, backend, &config, limits, 1, &error), ROTARY_INVALID_ARGUMENT);
-    CHECK(!decoder);
+    struct transformer *transformer = NULL;
+    CHECK_INT(transformer_create(&transformer, backend, &config, limits, 1, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK(!transformer);
     check_about("%s", error.message);
     CHECK(strstr(error.message, message));
     check_about("%s", "");
@@ -347,7 +350,7 @@ static void refuse(const struct backend *backend, struct decoder_config config, 
 
 static void test_refusals(const struct backend *backend)
 {
-    struct decoder_config good, bad;
+    struct transformer_config good, bad;
     configure(&good, &cases[1]);
     bad = good;
     bad.head_dim = 0;
@@ -375,19 +378,19 @@ static void test_refusals(const struct backend *backend)
     bad.vocab_size = 0;
     refuse(backend, bad, "vocab_size is 0");
 
-    struct decoder *decoder = create(backend, &good, 1);
+    struct transformer *transformer = create(backend, &good, 1);
     rotary_error error = {0};
     struct loss_sums loss;
     int32_t tokens[ROWS + TIME] = {0};
     struct batch batch = {.input = {.batch = BATCH + 1, .time = TIME, .tokens = tokens}, .classes = tokens};
-    struct decoder_call call = {.batch = &batch};
-    CHECK_INT(decoder_run(decoder, &call, &loss, &error), ROTARY_INVALID_ARGUMENT);
+    struct transformer_call call = {.batch = &batch};
+    CHECK_INT(transformer_run(transformer, &call, &loss, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "created for at most 3 of 7"));
     batch.input.batch = BATCH;
     tokens[4] = VOCABULARY;
-    CHECK_INT(decoder_run(decoder, &call, &loss, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(transformer_run(transformer, &call, &loss, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "token 4 is 13"));
-    decoder_destroy(decoder);
+    transformer_destroy(transformer);
 }
 
 static void test_goldens(const struct backend *backend)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of a decoder, for the files of this module: an embedding, one causal stack, the output projection
- * and the loss.
+ * The parts of a transformer, for the files of this module: an embedding, one causal stack, the output
+ * projection and the loss.
  */
-#ifndef ROTARY_MODEL_DECODER_PARTS_H
-#define ROTARY_MODEL_DECODER_PARTS_H
+#ifndef ROTARY_MODEL_TRANSFORMER_PARTS_H
+#define ROTARY_MODEL_TRANSFORMER_PARTS_H
 
 #include "layer/embedding.h"
 #include "layer/loss.h"
 #include "model/attention_plans.h"
-#include "model/decoder.h"
 #include "model/stack.h"
+#include "model/transformer.h"
 
-struct decoder {
-    struct decoder_config config;
-    struct decoder_limits limits;
+struct transformer {
+    struct transformer_config config;
+    struct transformer_limits limits;
     const struct backend *backend;
     struct parameters parameters;
     struct rotary_arena arena; /* backend memory: of the activations, and of the tokens of a call */
@@ -31,12 +31,12 @@ struct decoder {
 };
 
 /* The maximum number of rows per call. */
-static inline int64_t decoder_rows(struct decoder_limits limits)
+static inline int64_t transformer_rows(struct transformer_limits limits)
 {
     return limits.batch * limits.time;
 }
 
-struct decoder_cache {
+struct transformer_cache {
     int64_t batch, capacity;
     int32_t *tokens, *positions; /* [rows] of a call, without padding */
     /* On the host: */
@@ -53,10 +53,11 @@ struct decoder_cache {
 };
 
 /* Checks that the tokens are in the vocabulary. */
-ROTARY_CHECKED rotary_status decoder_check_tokens(const struct decoder *decoder, const int32_t *tokens,
-                                                  int64_t count, rotary_error *error);
+ROTARY_CHECKED rotary_status transformer_check_tokens(const struct transformer *transformer,
+                                                      const int32_t *tokens, int64_t count,
+                                                      rotary_error *error);
 /* Checks that the model has position `last`. */
-ROTARY_CHECKED rotary_status decoder_check_position(const struct decoder *decoder, int64_t last,
-                                                    rotary_error *error);
+ROTARY_CHECKED rotary_status transformer_check_position(const struct transformer *transformer, int64_t last,
+                                                        rotary_error *error);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The configuration of a decoder.
+ * The configuration of a transformer.
  */
-#ifndef ROTARY_MODEL_DECODER_CONFIG_H
-#define ROTARY_MODEL_DECODER_CONFIG_H
+#ifndef ROTARY_MODEL_TRANSFORMER_CONFIG_H
+#define ROTARY_MODEL_TRANSFORMER_CONFIG_H
 
 #include "file/settings.h"
 
-enum { DECODER_MAX_HEAD_DIM = 1024 };
+enum { TRANSFORMER_MAX_HEAD_DIM = 1024 };
 
 enum norm_position {
     NORM_POSITION_PRE,    /* of what a sublayer reads (GPT-2) */
@@ -25,8 +25,8 @@ enum parallel_residual {
 /* Whether a projection has a bias. */
 enum projection_bias { PROJECTION_BIAS_AS_BIAS, PROJECTION_BIAS_TRUE, PROJECTION_BIAS_FALSE };
 
-/* Keys are Hugging Face's where it has one; decoder_settings() lists each with its range. */
-struct decoder_config {
+/* Keys are Hugging Face's where it has one; transformer_settings() lists each with its range. */
+struct transformer_config {
     int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim,
         intermediate_size, max_position_embeddings;
     int hidden_act;    /* relu, gelu, swiglu: enum activation */
@@ -51,12 +51,12 @@ struct decoder_config {
     int64_t sliding_window; /* keys that a query of sliding_attention sees; 0: no such layer */
 };
 
-void decoder_config_default(struct decoder_config *config);
+void transformer_config_default(struct transformer_config *config);
 /* The settings table of `config`. */
-struct settings decoder_settings(struct decoder_config *config);
+struct settings transformer_settings(struct transformer_config *config);
 /* Whether a projection has a bias: `choice` is a member of type enum projection_bias. */
-bool decoder_has_bias(const struct decoder_config *config, int choice);
+bool transformer_has_bias(const struct transformer_config *config, int choice);
 /* Whether the feed-forward layer has a gate (swiglu). */
-bool decoder_is_gated(const struct decoder_config *config);
+bool transformer_is_gated(const struct transformer_config *config);
 
 #endif

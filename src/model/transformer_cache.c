@@ -6,25 +6,25 @@
 #include "backend/profile.h"
 #include "base/fail.h"
 #include "base/integer.h"
-#include "model/decoder_parts.h"
+#include "model/transformer_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The maximum of new tokens per sequence and call. */
-static int64_t max_count(const struct decoder *decoder, int64_t batch)
+static int64_t max_count(const struct transformer *transformer, int64_t batch)
 {
-    return decoder_rows(decoder->limits) / batch;
+    return transformer_rows(transformer->limits) / batch;
 }
 
-static void carve(struct decoder_cache *cache, const struct decoder *decoder)
+static void carve(struct transformer_cache *cache, const struct transformer *transformer)
 {
-    stack_cache_carve(&cache->stack, decoder->stack, &cache->arena);
-    int64_t width = decoder->config.hidden_size;
-    rotary_dtype storage = decoder->backend->storage;
+    stack_cache_carve(&cache->stack, transformer->stack, &cache->arena);
+    int64_t width = transformer->config.hidden_size;
+    rotary_dtype storage = transformer->backend->storage;
     void *last = rotary_arena_push(&cache->arena, cache->batch * width, rotary_dtype_size(storage));
     cache->last = matrix_of(last, storage, cache->batch, width);
-    int64_t rows = cache->batch * max_count(decoder, cache->batch);
+    int64_t rows = cache->batch * max_count(transformer, cache->batch);
     cache->tokens = rotary_arena_push(&cache->arena, rows, sizeof *cache->tokens);
     cache->positions = rotary_arena_push(&cache->arena, rows, sizeof *cache->positions);
     struct rotary_arena *host = &cache->host_arena;
@@ -37,40 +37,41 @@ static void carve(struct decoder_cache *cache, const struct decoder *decoder)
     cache->host_positions = rotary_arena_push(host, rows, sizeof *cache->host_positions);
 }
 
-rotary_status decoder_cache_create(struct decoder_cache **cache, const struct decoder *decoder, int64_t batch,
-                                   int64_t capacity, rotary_error *error)
+rotary_status transformer_cache_create(struct transformer_cache **cache,
+                                       const struct transformer *transformer, int64_t batch, int64_t capacity,
+                                       rotary_error *error)
 {
-    if (batch < 1 || batch > decoder_rows(decoder->limits) || capacity < 1)
+    if (batch < 1 || batch > transformer_rows(transformer->limits) || capacity < 1)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "a KV cache for %lld sequences of %lld tokens: the model decodes 1 to %lld sequences at once, of "
             "at least 1 token",
-            (long long)batch, (long long)capacity, (long long)decoder_rows(decoder->limits));
-    struct decoder_cache *made = calloc(1, sizeof *made);
+            (long long)batch, (long long)capacity, (long long)transformer_rows(transformer->limits));
+    struct transformer_cache *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a KV cache");
     made->batch = batch;
     made->capacity = capacity;
-    made->backend = decoder->backend;
+    made->backend = transformer->backend;
     const struct sublayer_cache_shape shape = {
-        .batch = batch, .capacity = capacity, .beams = 1, .count = max_count(decoder, batch)};
-    rotary_status status = stack_cache_create(&made->stack, decoder->stack, shape, error);
+        .batch = batch, .capacity = capacity, .beams = 1, .count = max_count(transformer, batch)};
+    rotary_status status = stack_cache_create(&made->stack, transformer->stack, shape, error);
     if (status == ROTARY_OK) {
-        carve(made, decoder);
+        carve(made, transformer);
         status = backend_arena_allocate(made->backend, &made->arena, "the KV cache", error);
         if (status == ROTARY_OK)
             status = rotary_arena_allocate(&made->host_arena, "the KV cache", error);
     }
     if (status != ROTARY_OK) {
-        decoder_cache_destroy(made);
+        transformer_cache_destroy(made);
         return status;
     }
-    carve(made, decoder);
+    carve(made, transformer);
     *cache = made;
     return ROTARY_OK;
 }
 
-void decoder_cache_destroy(struct decoder_cache *cache)
+void transformer_cache_destroy(struct transformer_cache *cache)
 {
     if (!cache)
         return;
@@ -80,15 +81,16 @@ void decoder_cache_destroy(struct decoder_cache *cache)
     free(cache);
 }
 
-int64_t decoder_cache_length(const struct decoder_cache *cache, int64_t sequence)
+int64_t transformer_cache_length(const struct transformer_cache *cache, int64_t sequence)
 {
     return cache->lengths[sequence];
 }
 
-rotary_status decoder_cache_reorder(struct decoder *decoder, struct decoder_cache *cache,
-                                    const int32_t *source, rotary_error *error)
+rotary_status transformer_cache_reorder(struct transformer *transformer, struct transformer_cache *cache,
+                                        const int32_t *source, rotary_error *error)
 {
-    rotary_status status = stack_cache_reorder(decoder->stack, &cache->stack, cache->lengths, source, error);
+    rotary_status status =
+        stack_cache_reorder(transformer->stack, &cache->stack, cache->lengths, source, error);
     if (status != ROTARY_OK)
         return status;
     memcpy(cache->old_lengths, cache->lengths, (size_t)cache->batch * sizeof *cache->lengths);
@@ -97,8 +99,8 @@ rotary_status decoder_cache_reorder(struct decoder *decoder, struct decoder_cach
     return ROTARY_OK;
 }
 
-static rotary_status check_count(const struct decoder *decoder, const struct decoder_cache *cache,
-                                 const struct decoder_decode_call *call, int64_t b, rotary_error *error)
+static rotary_status check_count(const struct transformer *transformer, const struct transformer_cache *cache,
+                                 const struct transformer_decode_call *call, int64_t b, rotary_error *error)
 {
     int64_t count = cache->counts[b], length = cache->lengths[b];
     if (count < 0 || count > call->time)
@@ -108,28 +110,28 @@ static rotary_status check_count(const struct decoder *decoder, const struct dec
     if (length + count > cache->capacity)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%lld new tokens after %lld: the cache holds %lld",
                            (long long)count, (long long)length, (long long)cache->capacity);
-    rotary_status status = decoder_check_position(decoder, length + count - 1, error);
+    rotary_status status = transformer_check_position(transformer, length + count - 1, error);
     if (status != ROTARY_OK)
         return status;
-    return decoder_check_tokens(decoder, call->tokens + b * call->time, count, error);
+    return transformer_check_tokens(transformer, call->tokens + b * call->time, count, error);
 }
 
 /* Copies the real tokens of the call and adds their number to *rows. */
-static rotary_status read_call(const struct decoder *decoder, struct decoder_cache *cache,
-                               const struct decoder_decode_call *call, int64_t *rows, rotary_error *error)
+static rotary_status read_call(const struct transformer *transformer, struct transformer_cache *cache,
+                               const struct transformer_decode_call *call, int64_t *rows, rotary_error *error)
 {
-    if (call->time < 1 || call->time > max_count(decoder, cache->batch))
+    if (call->time < 1 || call->time > max_count(transformer, cache->batch))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%lld new tokens in each of %lld sequences: the model decodes 1 to %lld at once",
                            (long long)call->time, (long long)cache->batch,
-                           (long long)max_count(decoder, cache->batch));
+                           (long long)max_count(transformer, cache->batch));
     if (call->batch < 1 || call->batch > cache->batch)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "a call of %lld sequences of a cache of %lld: wanted 1 to that many, or 0 for all",
                            (long long)call->batch, (long long)cache->batch);
     for (int64_t b = 0; b < call->batch; b++) {
         cache->counts[b] = call->counts ? call->counts[b] : call->time;
-        rotary_status status = check_count(decoder, cache, call, b, error);
+        rotary_status status = check_count(transformer, cache, call, b, error);
         if (status != ROTARY_OK)
             return status;
         memcpy(cache->host_tokens + *rows, call->tokens + b * call->time,
@@ -147,16 +149,16 @@ static rotary_status read_call(const struct decoder *decoder, struct decoder_cac
     return operations->write(cache->backend, cache->positions, cache->host_positions, bytes, error);
 }
 
-static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, int64_t batch, int64_t rows,
-                         rotary_error *error)
+static rotary_status run(struct transformer *transformer, struct transformer_cache *cache, int64_t batch,
+                         int64_t rows, rotary_error *error)
 {
     const struct embedding_call embedding = {
         .batch = 1, .time = rows, .tokens = cache->tokens, .positions = cache->positions};
-    double begin = profile_begin(decoder->backend->profile);
-    rotary_status status = embedding_forward(&decoder->embedding, &decoder->parameters, &embedding,
-                                             stack_input(decoder->stack), error);
-    profile_end(decoder->backend->profile, begin, "embedding", "forward", 0.0,
-                (double)rows * (double)decoder->config.hidden_size * sizeof(float));
+    double begin = profile_begin(transformer->backend->profile);
+    rotary_status status = embedding_forward(&transformer->embedding, &transformer->parameters, &embedding,
+                                             stack_input(transformer->stack), error);
+    profile_end(transformer->backend->profile, begin, "embedding", "forward", 0.0,
+                (double)rows * (double)transformer->config.hidden_size * sizeof(float));
     if (status != ROTARY_OK)
         return status;
     const struct stack_decode_call call = {.batch = batch,
@@ -164,15 +166,15 @@ static rotary_status run(struct decoder *decoder, struct decoder_cache *cache, i
                                            .counts = cache->counts,
                                            .lengths = cache->lengths,
                                            .cache = &cache->stack};
-    return stack_decode(decoder->stack, &decoder->parameters, &call, error);
+    return stack_decode(transformer->stack, &transformer->parameters, &call, error);
 }
 
 /* The last token of every sequence. With equally many new tokens it is every time-th row; else rows are
  * copied, and a sequence without new tokens gets the row before its place. */
-static rotary_status last_rows(const struct decoder *decoder, const struct decoder_cache *cache,
+static rotary_status last_rows(const struct transformer *transformer, const struct transformer_cache *cache,
                                int64_t batch, int64_t rows, struct matrix *last, rotary_error *error)
 {
-    struct matrix hidden = stack_output(decoder->stack, rows);
+    struct matrix hidden = stack_output(transformer->stack, rows);
     int64_t count = cache->counts[0];
     bool equal = true;
     for (int64_t b = 1; b < batch; b++)
@@ -184,33 +186,33 @@ static rotary_status last_rows(const struct decoder *decoder, const struct decod
     }
     *last = matrix_rows(cache->last, 0, batch);
     const struct backend_copy_rows call = {.out = *last, .in = hidden, .index = cache->ends};
-    return decoder->backend->operations->copy_rows(decoder->backend, &call, error);
+    return transformer->backend->operations->copy_rows(transformer->backend, &call, error);
 }
 
-rotary_status decoder_decode(struct decoder *decoder, struct decoder_cache *cache,
-                             const struct decoder_decode_call *given, rotary_error *error)
+rotary_status transformer_decode(struct transformer *transformer, struct transformer_cache *cache,
+                                 const struct transformer_decode_call *given, rotary_error *error)
 {
-    struct decoder_decode_call call = *given;
+    struct transformer_decode_call call = *given;
     if (call.batch == 0)
         call.batch = cache->batch;
     int64_t rows = 0;
-    rotary_status status = read_call(decoder, cache, &call, &rows, error);
+    rotary_status status = read_call(transformer, cache, &call, &rows, error);
     if (status != ROTARY_OK || rows == 0)
         return status;
-    status = run(decoder, cache, call.batch, rows, error);
+    status = run(transformer, cache, call.batch, rows, error);
     if (status != ROTARY_OK)
         return status;
     for (int64_t b = 0; b < call.batch; b++)
         cache->lengths[b] += cache->counts[b];
     struct matrix last;
-    status = last_rows(decoder, cache, call.batch, rows, &last, error);
+    status = last_rows(transformer, cache, call.batch, rows, &last, error);
     if (status != ROTARY_OK)
         return status;
-    return loss_logits(decoder->loss, &decoder->parameters, last, call.logits, error);
+    return loss_logits(transformer->loss, &transformer->parameters, last, call.logits, error);
 }
 
-rotary_status decoder_cache_copy(struct decoder *decoder, struct decoder_cache *cache, int64_t to,
-                                 int64_t from, rotary_error *error)
+rotary_status transformer_cache_copy(struct transformer *transformer, struct transformer_cache *cache,
+                                     int64_t to, int64_t from, rotary_error *error)
 {
     int64_t last = cache->batch - 1;
     if (to < 0 || to > last || from < 0 || from > last)
@@ -219,5 +221,5 @@ rotary_status decoder_cache_copy(struct decoder *decoder, struct decoder_cache *
                            (long long)to, (long long)from, (long long)last);
     for (int64_t b = 0; b <= last; b++)
         cache->source[b] = (int32_t)(b == to ? from : b);
-    return decoder_cache_reorder(decoder, cache, cache->source, error);
+    return transformer_cache_reorder(transformer, cache, cache->source, error);
 }

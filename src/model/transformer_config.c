@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The configuration of a decoder: defaults, settings table.
+ * The configuration of a transformer: defaults, settings table.
  */
-#include "model/decoder_config.h"
+#include "model/transformer_config.h"
 
 #include "layer/encoding.h"
 
@@ -15,21 +15,21 @@ static const char *const query_key_norms[] = {"none", "head", "all", NULL};
 static const char *const projection_biases[] = {"bias", "true", "false", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", NULL};
 
-void decoder_config_default(struct decoder_config *config)
+void transformer_config_default(struct transformer_config *config)
 {
-    *config = (struct decoder_config){.hidden_size = 128,
-                                      .num_hidden_layers = 3,
-                                      .num_attention_heads = 4,
-                                      .position = POSITION_ROPE,
-                                      .rope_theta = 10000.0,
-                                      .partial_rotary_factor = 1.0,
-                                      .value_fraction = 1.0,
-                                      .norm_epsilon = 1e-5,
-                                      .initializer_range = 0.02,
-                                      .bias = true};
+    *config = (struct transformer_config){.hidden_size = 128,
+                                          .num_hidden_layers = 3,
+                                          .num_attention_heads = 4,
+                                          .position = POSITION_ROPE,
+                                          .rope_theta = 10000.0,
+                                          .partial_rotary_factor = 1.0,
+                                          .value_fraction = 1.0,
+                                          .norm_epsilon = 1e-5,
+                                          .initializer_range = 0.02,
+                                          .bias = true};
 }
 
-#define MEMBER(name) offsetof(struct decoder_config, name)
+#define MEMBER(name) offsetof(struct transformer_config, name)
 
 static const struct setting table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding"},
@@ -41,7 +41,7 @@ static const struct setting table[] = {
      .help = "query heads"},
     {"num_key_value_heads", SETTING_INTEGER, MEMBER(num_key_value_heads), 0, 1024, NULL,
      .help = "key-value heads; 0: num_attention_heads"},
-    {"head_dim", SETTING_INTEGER, MEMBER(head_dim), 0, DECODER_MAX_HEAD_DIM, NULL,
+    {"head_dim", SETTING_INTEGER, MEMBER(head_dim), 0, TRANSFORMER_MAX_HEAD_DIM, NULL,
      .help = "channels per head; 0: hidden_size / num_attention_heads"},
     {"intermediate_size", SETTING_INTEGER, MEMBER(intermediate_size), 0, 1 << 22, NULL,
      .help = "width of the feed-forward layer; 0: 4 hidden_size"},
@@ -104,17 +104,17 @@ static const struct setting table[] = {
      .help = "multiply embeddings by the square root of hidden_size"},
 };
 
-struct settings decoder_settings(struct decoder_config *config)
+struct settings transformer_settings(struct transformer_config *config)
 {
     return (struct settings){table, sizeof table / sizeof *table, config};
 }
 
-bool decoder_has_bias(const struct decoder_config *config, int choice)
+bool transformer_has_bias(const struct transformer_config *config, int choice)
 {
     return choice == PROJECTION_BIAS_AS_BIAS ? config->bias : choice == PROJECTION_BIAS_TRUE;
 }
 
-bool decoder_is_gated(const struct decoder_config *config)
+bool transformer_is_gated(const struct transformer_config *config)
 {
     return config->hidden_act == ACTIVATION_SWIGLU;
 }

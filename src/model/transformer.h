@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A decoder-only transformer: embedding, blocks of attention and feed-forward, output projection; its loss
+ * and gradients; decoding with a KV cache.
+ */
+#ifndef ROTARY_MODEL_TRANSFORMER_H
+#define ROTARY_MODEL_TRANSFORMER_H
+
+#include "backend/backend.h"
+#include "backend/parameters.h"
+#include "base/batch.h"
+#include "layer/loss.h"
+#include "model/config_check.h"
+
+struct transformer;
+
+/* The maximum per call: `batch` sequences of `time` tokens. */
+struct transformer_limits {
+    int64_t batch, time;
+    bool training;  /* false: no gradients, no optimizer moments, no saved activations */
+    bool packed;    /* a batch may instead be packed sequences of up to batch * time tokens together */
+    bool positions; /* a batch may give the position of each token */
+};
+
+/* Bytes that transformer_create would allocate. Allocates next to nothing itself. */
+ROTARY_CHECKED rotary_status transformer_bytes(const struct backend *backend,
+                                               const struct transformer_config *config,
+                                               struct transformer_limits limits, size_t *bytes,
+                                               rotary_error *error);
+/* A transformer with initial weights drawn from `seed`. backend is borrowed. */
+ROTARY_CHECKED rotary_status transformer_create(struct transformer **transformer,
+                                                const struct backend *backend,
+                                                const struct transformer_config *config,
+                                                struct transformer_limits limits, uint64_t seed,
+                                                rotary_error *error);
+void transformer_destroy(struct transformer *transformer);
+
+const struct transformer_config *transformer_configuration(const struct transformer *transformer);
+struct parameters *transformer_parameters(struct transformer *transformer);
+struct transformer_call {
+    /* Input and classes: padded sequences, with or without lengths, or packed ones; with or without
+     * positions. Classes of padding must be BATCH_IGNORED for it not to count. */
+    const struct batch *batch;
+    bool backward;        /* accumulate gradients, with dropout */
+    float gradient_scale; /* of the summed loss: 1 / (targets counted in the step) */
+    uint64_t seed;        /* of dropout */
+    uint32_t micro_step;  /* index of the micro-batch: each has its own dropout mask */
+};
+/* The maximum number of sequences per call. */
+int64_t transformer_max_batch(const struct transformer *transformer);
+
+/* Forward and optionally backward pass. Allocates nothing after the first call of a given shape. */
+ROTARY_CHECKED rotary_status transformer_run(struct transformer *transformer,
+                                             const struct transformer_call *call, struct loss_sums *loss,
+                                             rotary_error *error);
+
+/* Logits of every row, f32 [batch * time, vocab_size], without a cache. */
+ROTARY_CHECKED rotary_status transformer_logits(struct transformer *transformer,
+                                                const struct token_sequences *input, float *logits,
+                                                rotary_error *error);
+
+/* The KV cache of `batch` sequences of up to `capacity` tokens. */
+struct transformer_cache;
+ROTARY_CHECKED rotary_status transformer_cache_create(struct transformer_cache **cache,
+                                                      const struct transformer *transformer, int64_t batch,
+                                                      int64_t capacity, rotary_error *error);
+void transformer_cache_destroy(struct transformer_cache *cache);
+
+/* Tokens of a sequence in the cache. */
+int64_t transformer_cache_length(const struct transformer_cache *cache, int64_t sequence);
+
+/* Makes sequence `to` of the cache a copy of sequence `from`. */
+ROTARY_CHECKED rotary_status transformer_cache_copy(struct transformer *transformer,
+                                                    struct transformer_cache *cache, int64_t to, int64_t from,
+                                                    rotary_error *error);
+
+/* Sequence b of the cache continues what sequence source[b] was before, source [batch]: sources that appear
+ * several times fork, those that do not appear are dropped. */
+ROTARY_CHECKED rotary_status transformer_cache_reorder(struct transformer *transformer,
+                                                       struct transformer_cache *cache, const int32_t *source,
+                                                       rotary_error *error);
+
+/* New tokens: counts[b] of sequence b, at most `time`, which is at most the model's rows / sequences of the
+ * cache. */
+struct transformer_decode_call {
+    int64_t batch; /* the first sequences of the cache; 0: all. The others stay as they are */
+    int64_t time;
+    const int32_t *tokens; /* [batch, time]; those from counts[b] on are not read */
+    const int64_t *counts; /* [batch]; NULL: all are `time` */
+    float *logits;         /* f32 [batch, vocab_size]: of the last new token; undefined where there is none */
+};
+/* Runs the new tokens and appends their keys and values to the cache. Nothing is computed for tokens that are
+ * not there. */
+ROTARY_CHECKED rotary_status transformer_decode(struct transformer *transformer,
+                                                struct transformer_cache *cache,
+                                                const struct transformer_decode_call *call,
+                                                rotary_error *error);
+
+#endif
