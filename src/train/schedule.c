@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-const char *const schedule_names[] = {"constant", "linear", "cosine", "noam", NULL};
+const char *const schedule_names[] = {"constant", "linear", "cosine", "noam", "inverse_square_root", NULL};
 
 static double noam(const struct schedule *schedule, int64_t step)
 {
@@ -30,8 +30,11 @@ double schedule_rate(const struct schedule *schedule, int64_t step)
         return schedule->minimum + range * (1.0 - progress);
     case SCHEDULE_COSINE:
         return schedule->minimum + range * 0.5 * (1.0 + cos(M_PI * progress));
+    case SCHEDULE_INVERSE_SQUARE_ROOT:
+        return schedule->rate * sqrt((double)(schedule->warmup > 0 ? schedule->warmup : 1) / (double)step);
     case SCHEDULE_CONSTANT:
     case SCHEDULE_NOAM:
+    case SCHEDULES:
         break;
     }
     return schedule->rate;

@@ -8,19 +8,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_NOAM };
+enum schedule_kind {
+    SCHEDULE_CONSTANT,
+    SCHEDULE_LINEAR,
+    SCHEDULE_COSINE,
+    SCHEDULE_NOAM,
+    SCHEDULE_INVERSE_SQUARE_ROOT,
+    SCHEDULES
+};
 extern const char *const schedule_names[]; /* NULL-terminated, in the order of schedule_kind */
 
 /* With t the step, w the steps of warm-up, s all steps and p = (t - w) / (s - w):
  *
- *     while t <= w       rate * t / w
- *     constant           rate
- *     linear             minimum + (rate - minimum) * (1 - p)
- *     cosine             minimum + (rate - minimum) * (1 + cos(pi p)) / 2
- *     noam               rate * width^-0.5 * min(t^-0.5, t * w^-1.5)
+ *     while t <= w          rate * t / w
+ *     constant              rate
+ *     linear                minimum + (rate - minimum) * (1 - p)
+ *     cosine                minimum + (rate - minimum) * (1 + cos(pi p)) / 2
+ *     noam                  rate * width^-0.5 * min(t^-0.5, t * w^-1.5)
+ *     inverse_square_root   rate * sqrt(max(w, 1) / t)
  *
  * The cosine is that of Loshchilov and Hutter 2017, without restarts; noam is equation 3 of Vaswani et al.
- * 2017; its warm-up is its own second term. `minimum` applies to linear and cosine alone. */
+ * 2017; its warm-up is its own second term. inverse_square_root has noam's shape, but `rate` is its maximum
+ * whatever the width and the warm-up. `minimum` applies to linear and cosine alone. */
 struct schedule {
     enum schedule_kind kind;
     double rate, minimum;

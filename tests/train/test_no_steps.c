@@ -133,7 +133,7 @@ static void test_metadata(void)
 
 int main(void)
 {
-    for (int schedule = SCHEDULE_CONSTANT; schedule <= SCHEDULE_NOAM; schedule++)
+    for (int schedule = SCHEDULE_CONSTANT; schedule < SCHEDULES; schedule++)
         test_resumed(schedule);
     test_metadata();
     return check_report();

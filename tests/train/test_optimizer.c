@@ -48,6 +48,15 @@ static void test_schedules(void)
                 4);
     schedule.warmup = 0;
     check_rates(&schedule, (const double[][2]){{1, 0.044194173824159216}, {4, 0.022097086912079608}}, 2);
+    /* fairseq's inverse_sqrt: rate 5e-3 after 2000 steps, half of it after four times as many. */
+    schedule = (struct schedule){
+        .kind = SCHEDULE_INVERSE_SQUARE_ROOT, .rate = 5e-3, .minimum = 1e-3, .warmup = 2000, .steps = 3000};
+    check_rates(
+        &schedule,
+        (const double[][2]){{1, 2.5e-6}, {1000, 2.5e-3}, {2000, 5e-3}, {4500, 5e-3 * 2 / 3}, {8000, 2.5e-3}},
+        5);
+    schedule.warmup = 0;
+    check_rates(&schedule, (const double[][2]){{1, 5e-3}, {4, 2.5e-3}}, 2);
     /* Warm-up as long as the run, or longer: the warm-up alone. */
     schedule = (struct schedule){.kind = SCHEDULE_COSINE, .rate = 1.0, .warmup = 8, .steps = 8};
     check_rates(&schedule, (const double[][2]){{4, 0.5}, {8, 1.0}}, 2);
@@ -67,7 +76,7 @@ static void check_remark(const struct schedule *schedule, int64_t usual, const c
 static void test_remarks(void)
 {
     struct schedule schedule = {.rate = 2.0, .minimum = 0.5, .warmup = 4, .steps = 12, .width = 16};
-    for (int kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_NOAM; kind++) {
+    for (int kind = SCHEDULE_CONSTANT; kind < SCHEDULES; kind++) {
         schedule.kind = (enum schedule_kind)kind;
         schedule.steps = 12;
         check_remark(&schedule, 12, "");
