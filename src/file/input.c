@@ -61,27 +61,49 @@ static rotary_status wait_for_writer(struct input *input, bool has_writer, rotar
     return ROTARY_OK;
 }
 
-rotary_status input_read(struct input *input, void *bytes, size_t count, size_t *got, rotary_error *error)
+rotary_status input_open_standard(struct input *input, rotary_error *error)
 {
-    char *next = bytes;
-    rotary_status status = ROTARY_OK;
-    while (count > 0 && status == ROTARY_OK) {
-        ssize_t read_now = read(input->descriptor, next, count);
+    /* A copy, so that closing it leaves the standard input open. */
+    *input = (struct input){
+        .path = "standard input", .descriptor = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), .begun = true};
+    return input->descriptor < 0 ? fail_system(input, "open", error) : ROTARY_OK;
+}
+
+rotary_status input_read_some(struct input *input, void *bytes, size_t count, size_t *got,
+                              rotary_error *error)
+{
+    *got = 0;
+    for (;;) {
+        ssize_t read_now = read(input->descriptor, bytes, count);
         bool waits = read_now < 0 && errno == EAGAIN; /* a writer that has written nothing yet */
         if (read_now > 0) {
-            next += read_now;
-            count -= (size_t)read_now;
+            *got = (size_t)read_now;
             input->begun = true;
-        } else if (waits || (read_now == 0 && input->pipe && !input->begun)) {
-            status = wait_for_writer(input, waits, error);
+            return ROTARY_OK;
+        }
+        if (waits || (read_now == 0 && input->pipe && !input->begun)) {
+            rotary_status status = wait_for_writer(input, waits, error);
+            if (status != ROTARY_OK)
+                return status;
         } else if (read_now == 0) {
-            break;
+            return ROTARY_OK;
         } else if (errno != EINTR) {
-            status = fail_system(input, "read", error);
+            return fail_system(input, "read", error);
         }
     }
-    *got = (size_t)(next - (char *)bytes);
-    return status;
+}
+
+rotary_status input_read(struct input *input, void *bytes, size_t count, size_t *got, rotary_error *error)
+{
+    *got = 0;
+    while (*got < count) {
+        size_t some;
+        rotary_status status = input_read_some(input, (char *)bytes + *got, count - *got, &some, error);
+        if (status != ROTARY_OK || some == 0)
+            return status;
+        *got += some;
+    }
+    return ROTARY_OK;
 }
 
 void input_close(struct input *input)

@@ -17,6 +17,12 @@ struct input {
 
 /* Opens a file or a pipe; anything else (a folder, a device) is ROTARY_IO_ERROR. Never waits. */
 ROTARY_CHECKED rotary_status input_open(struct input *input, const char *path, rotary_error *error);
+/* The standard input: a file, a pipe, a terminal or a socket. */
+ROTARY_CHECKED rotary_status input_open_standard(struct input *input, rotary_error *error);
+/* Reads 1 to `count` bytes, as soon as there are some; *got is 0 only at the end. Waits as input_read does.
+ */
+ROTARY_CHECKED rotary_status input_read_some(struct input *input, void *bytes, size_t count, size_t *got,
+                                             rotary_error *error);
 /* Reads `count` bytes, or fewer at the end; *got is their number. Waits for what is written to a pipe, but
  * not long for somebody to write to it: that is ROTARY_IO_ERROR. */
 ROTARY_CHECKED rotary_status input_read(struct input *input, void *bytes, size_t count, size_t *got,

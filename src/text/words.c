@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/random.h"
 #include "text/tokenizer_type.h"
+#include "text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,39 +115,14 @@ static bool is_special(const char *bytes, int64_t length)
     return false;
 }
 
-/* Bytes of the UTF-8 sequence that `text` begins with (Unicode 15, table 3-7); 0 if it is not one, or a zero
- * byte, which a JSON file does not keep. */
-static int64_t sequence_bytes(const unsigned char *text, int64_t bytes)
-{
-    unsigned char first = text[0];
-    if (first > 0 && first < 0x80)
-        return 1;
-    int64_t length = first >= 0xc2 && first < 0xe0   ? 2
-                     : first >= 0xe0 && first < 0xf0 ? 3
-                     : first >= 0xf0 && first < 0xf5 ? 4
-                                                     : 0;
-    if (length == 0 || length > bytes)
-        return 0;
-    unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-    if (text[1] < low || text[1] > high)
-        return 0;
-    for (int64_t i = 2; i < length; i++)
-        if (text[i] < 0x80 || text[i] > 0xbf)
-            return 0;
-    return length;
-}
-
 static rotary_status check_text(const char *text, int64_t bytes, rotary_error *error)
 {
-    for (int64_t i = 0, step; i < bytes; i += step) {
-        step = sequence_bytes((const unsigned char *)text + i, bytes - i);
-        if (step == 0)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "byte 0x%02x at position %lld of the text is not UTF-8 text",
-                               (unsigned)(unsigned char)text[i], (long long)(i + 1));
-    }
-    return ROTARY_OK;
+    int64_t valid = utf8_valid_bytes(text, bytes);
+    if (valid == bytes)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "byte 0x%02x at position %lld of the text is not UTF-8 text",
+                       (unsigned)(unsigned char)text[valid], (long long)valid + 1);
 }
 
 /* ---- the tokenizer ---- */

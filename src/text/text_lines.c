@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/text_lines.h"
+
+#include "base/fail.h"
+#include "text/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BYTES = 1 << 16, FIRST_LINES = 1 << 10 };
+
+static rotary_status fail_memory(const char *path, rotary_error *error)
+{
+    return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to read %s", path);
+}
+
+/* ---- line by line ---- */
+
+rotary_status text_reader_open(struct text_reader *reader, const char *path, rotary_error *error)
+{
+    *reader = (struct text_reader){.input.descriptor = -1};
+    rotary_status status =
+        path ? input_open(&reader->input, path, error) : input_open_standard(&reader->input, error);
+    if (status != ROTARY_OK)
+        return status;
+    reader->block = malloc(FIRST_BYTES);
+    reader->capacity = FIRST_BYTES;
+    if (reader->block)
+        return ROTARY_OK;
+    text_reader_close(reader);
+    return fail_memory(reader->input.path, error);
+}
+
+void text_reader_close(struct text_reader *reader)
+{
+    input_close(&reader->input);
+    free(reader->block);
+    reader->block = NULL;
+}
+
+/* Makes room behind the bytes that are not yet taken: at least for one, and for the zero behind the last
+ * line. */
+static rotary_status make_room(struct text_reader *reader, rotary_error *error)
+{
+    int64_t kept = reader->end - reader->begin;
+    memmove(reader->block, reader->block + reader->begin, (size_t)kept);
+    reader->begin = 0;
+    reader->end = kept;
+    if (kept <= reader->capacity / 2)
+        return ROTARY_OK;
+    char *larger = realloc(reader->block, (size_t)reader->capacity * 2);
+    if (!larger)
+        return fail_memory(reader->input.path, error);
+    reader->block = larger;
+    reader->capacity *= 2;
+    return ROTARY_OK;
+}
+
+/* Reads on until there is a whole line: *length is that of the line with its end, 0 at the end of the file.
+ */
+static rotary_status find_line(struct text_reader *reader, int64_t *length, rotary_error *error)
+{
+    for (int64_t searched = 0;;) {
+        int64_t there = reader->end - reader->begin;
+        const char *begin = reader->block + reader->begin;
+        const char *newline = memchr(begin + searched, '\n', (size_t)(there - searched));
+        *length = newline ? newline - begin + 1 : there;
+        if (newline)
+            return ROTARY_OK;
+        if (there > TEXT_LINE_BYTES + 5) /* a byte-order mark and "\r\n" included */
+            return ROTARY_OK;
+        searched = there;
+        size_t got;
+        rotary_status status = make_room(reader, error);
+        if (status == ROTARY_OK)
+            status = input_read_some(&reader->input, reader->block + reader->end,
+                                     (size_t)(reader->capacity - reader->end - 1), &got, error);
+        if (status != ROTARY_OK)
+            return status;
+        reader->end += (int64_t)got;
+        if (got == 0)
+            return ROTARY_OK;
+    }
+}
+
+static rotary_status check_line(const struct text_reader *reader, const struct text_line *line,
+                                rotary_error *error)
+{
+    if (line->count > TEXT_LINE_BYTES)
+        return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %lld: it has more than %d bytes, the maximum",
+                           reader->input.path, (long long)reader->number, (int)TEXT_LINE_BYTES);
+    int64_t valid = utf8_valid_bytes(line->bytes, line->count);
+    if (valid < line->count)
+        return rotary_fail(error, ROTARY_BAD_FILE,
+                           "%s, line %lld: byte 0x%02x at position %lld is not UTF-8 text",
+                           reader->input.path, (long long)reader->number,
+                           (unsigned)(unsigned char)line->bytes[valid], (long long)valid + 1);
+    return ROTARY_OK;
+}
+
+rotary_status text_reader_next(struct text_reader *reader, struct text_line *line, rotary_error *error)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    int64_t length;
+    rotary_status status = find_line(reader, &length, error);
+    *line = (struct text_line){NULL, 0};
+    if (status != ROTARY_OK || length == 0)
+        return status;
+    char *begin = reader->block + reader->begin, *end = begin + length;
+    reader->begin += length;
+    if (end[-1] == '\n') {
+        end--;
+        end -= end > begin && end[-1] == '\r';
+    }
+    if (reader->number++ == 0 && end - begin >= 3 && memcmp(begin, mark, 3) == 0)
+        begin += 3;
+    *end = '\0'; /* in place of its end, or in the byte that make_room() keeps free */
+    *line = (struct text_line){begin, end - begin};
+    return check_line(reader, line, error);
+}
+
+/* ---- whole files ---- */
+
+/* Room for `wanted` elements of `size` bytes in a block of *capacity elements, which doubles. False without
+ * memory. */
+static bool grow(void *block, int64_t *capacity, int64_t wanted, size_t size)
+{
+    void *old;
+    memcpy(&old, block, sizeof old);
+    int64_t larger = *capacity;
+    while (larger < wanted)
+        larger *= 2;
+    if (larger == *capacity && old)
+        return true;
+    void *grown = realloc(old, (size_t)larger * size);
+    if (!grown)
+        return false;
+    memcpy(block, &grown, sizeof grown);
+    *capacity = larger;
+    return true;
+}
+
+static rotary_status read_all(struct text_lines *lines, struct text_reader *reader, int64_t max_bytes,
+                              rotary_error *error)
+{
+    int64_t byte_capacity = FIRST_BYTES, line_capacity = FIRST_LINES, used = 0;
+    for (;;) {
+        struct text_line line;
+        rotary_status status = text_reader_next(reader, &line, error);
+        if (status != ROTARY_OK)
+            return status;
+        if (!grow(&lines->bytes, &byte_capacity, used + line.count + 1, 1) ||
+            !grow(&lines->begins, &line_capacity, lines->count + 1, sizeof *lines->begins))
+            return fail_memory(lines->path, error);
+        lines->begins[lines->count] = used;
+        if (!line.bytes)
+            return ROTARY_OK;
+        if (used + line.count + 1 > max_bytes)
+            return rotary_fail(error, ROTARY_BAD_FILE, "%s has more than %lld bytes of lines, the maximum",
+                               lines->path, (long long)max_bytes);
+        memcpy(lines->bytes + used, line.bytes, (size_t)line.count + 1);
+        used += line.count + 1;
+        lines->count++;
+    }
+}
+
+rotary_status text_lines_read(struct text_lines *lines, const char *path, int64_t max_bytes,
+                              rotary_error *error)
+{
+    struct text_reader reader;
+    *lines = (struct text_lines){.path = path};
+    rotary_status status = text_reader_open(&reader, path, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = read_all(lines, &reader, max_bytes, error);
+    text_reader_close(&reader);
+    if (status != ROTARY_OK)
+        text_lines_free(lines);
+    return status;
+}
+
+struct text_line text_lines_at(const struct text_lines *lines, int64_t line)
+{
+    return (struct text_line){lines->bytes + lines->begins[line],
+                              lines->begins[line + 1] - lines->begins[line] - 1};
+}
+
+rotary_status text_lines_check_aligned(const struct text_lines *first, const struct text_lines *second,
+                                       rotary_error *error)
+{
+    if (first->count == second->count)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s has %lld lines and %s %lld, wanted as many in both",
+                       first->path, (long long)first->count, second->path, (long long)second->count);
+}
+
+void text_lines_free(struct text_lines *lines)
+{
+    free(lines->bytes);
+    free(lines->begins);
+    *lines = (struct text_lines){0};
+}
