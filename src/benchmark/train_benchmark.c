@@ -36,7 +36,7 @@ static rotary_status start(struct training *training, struct train_benchmark_mod
 {
     training->backend = *backend;
     training->backend.profile = model->profile;
-    rotary_status status = trainer_create(&training->trainer, model->config, &training->backend, error);
+    rotary_status status = trainer_create(&training->trainer, model->config, NULL, &training->backend, error);
     if (status == ROTARY_OK)
         status = take_step(training, error);
     if (status != ROTARY_OK)

@@ -79,7 +79,7 @@ static rotary_status plan(const struct invocation *invocation, struct data_plan 
     if (status == ROTARY_OK)
         status = plan_draft(&request, &plan->config, error);
     if (status == ROTARY_OK)
-        status = options->run ? run_config_check_recorded(&plan->config, error)
+        status = options->run ? run_config_check_recorded(&plan->config, options->run, error)
                               : run_config_check(&plan->config, error);
     if (status != ROTARY_OK)
         return status;
@@ -227,7 +227,9 @@ static enum exit_status run(const struct invocation *invocation)
         return command_refuse(invocation, &error);
     struct task *task;
     struct data_arrays data;
-    rotary_status status = task_create(&task, &made.config.task, &error);
+    rotary_status status = task_create(
+        &task, &made.config.task,
+        &(struct task_request){.folder = ((const struct data_options *)invocation->options)->run}, &error);
     if (status != ROTARY_OK)
         return command_fail(&error);
     status = data_arrays_create(&data, task, &made.request, &error);

@@ -86,7 +86,7 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
             rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder", plan->folder);
     }
     if (status == ROTARY_OK && options->resume) /* train() refuses other keys than the four of a plan */
-        status = run_config_check_recorded(&plan->config, error);
+        status = run_config_check_recorded(&plan->config, plan->folder, error);
     else if (status == ROTARY_OK)
         status = check_new(request.assignments, &plan->config, error);
     if (status == ROTARY_OK)

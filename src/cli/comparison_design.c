@@ -313,7 +313,8 @@ rotary_status design_create(struct comparison_design *design, const struct desig
 static bool is_of_exact_match(const struct run_config *config)
 {
     struct task *task;
-    if (config->train.primary_measure != MEASURE_AUTO || task_create(&task, &config->task, NULL) != ROTARY_OK)
+    if (config->train.primary_measure != MEASURE_AUTO ||
+        task_create(&task, &config->task, &(struct task_request){.need = TASK_SIZES}, NULL) != ROTARY_OK)
         return config->train.primary_measure == MEASURE_EXACT_MATCH;
     bool has_problems = task_has_problems(task);
     task_destroy(task);

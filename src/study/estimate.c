@@ -109,7 +109,7 @@ static rotary_status measure_one(void *argument, const struct jobs_item *item, r
     struct run_config config = *measurement->call->config;
     config.train.seed = ~config.train.seed & INT32_MAX; /* data that no run has */
     struct trainer trainer;
-    rotary_status status = trainer_create(&trainer, &config, &measurement->backends[item->job], error);
+    rotary_status status = trainer_create(&trainer, &config, NULL, &measurement->backends[item->job], error);
     if (status != ROTARY_OK)
         return status;
     status = measure_steps(&trainer, item->stop, &times->step, error);

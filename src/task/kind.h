@@ -11,11 +11,15 @@
 struct task {
     struct task_config config;
     const struct kind *kind;
+    struct task_request request; /* while it is created */
     /* Set by kind->create. */
-    struct task_shape shape;     /* before: sequence_length tokens, nothing else */
-    struct tokenizer *tokenizer; /* destroyed with the task */
-    int32_t stop;                /* before: -1 */
-    void *data;                  /* the kind's own; before: NULL */
+    struct task_shape shape;               /* before: sequence_length tokens, nothing else */
+    struct tokenizer *tokenizer;           /* destroyed with the task */
+    struct tokenizer *source_tokenizer;    /* of the encoder's side, or NULL; may be `tokenizer` */
+    struct task_vocabulary vocabulary;     /* where it is 0, that of the tokenizers */
+    const char *target_file, *source_file; /* names for task_save, or NULL */
+    int32_t stop;                          /* before: -1 */
+    void *data;                            /* the kind's own; before: NULL */
 };
 
 struct kind {
@@ -26,11 +30,18 @@ struct kind {
     size_t options_bytes;
     const void *defaults;
 
-    /* Sets what is the kind's in `task`, and checks that its settings agree. */
+    /* Sets what is the kind's in `task`, as far as task->request needs it, and checks that its settings
+     * agree.
+     */
     rotary_status (*create)(struct task *task, rotary_error *error);
     /* Frees task->data, also after create() failed; NULL if there is nothing to free. */
     void (*destroy)(struct task *task);
     void (*fill)(const struct task *task, const struct task_place *place, const struct task_row *row);
+
+    /* NULL for a kind without a finite corpus, as are the next two. */
+    int64_t (*examples)(const struct task *task, enum task_split split);
+    struct task_example (*example)(const struct task *task, enum task_split split, int64_t index);
+    struct task_counts (*counts)(const struct task *task, enum task_split split);
 
     /* NULL for a kind without problems, as are the next two. */
     void (*problem)(const struct task *task, uint64_t seed, int64_t index, struct problem *problem);

@@ -56,8 +56,7 @@ int64_t permutation_at(uint64_t seed, uint64_t epoch, int64_t count, int64_t ind
 
 struct corpus_example corpus_training_example(const struct task_place *place, int64_t count)
 {
-    uint64_t row = ((uint64_t)place->step - 1) * (uint64_t)place->rows_per_step + (uint64_t)place->row;
-    struct corpus_example example = {.epoch = row / (uint64_t)count};
-    example.index = permutation_at(place->seed, example.epoch, count, (int64_t)(row % (uint64_t)count));
+    struct corpus_example example = {.epoch = (uint64_t)(place->ordinal / count)};
+    example.index = permutation_at(place->seed, example.epoch, count, place->ordinal % count);
     return example;
 }

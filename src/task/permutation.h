@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order of a finite corpus. Every epoch has a random order of its own, and which example a row of a step
- * is follows from seed, step and row alone. There is no cursor: a run resumed in the middle of an epoch draws
- * the same examples as one that was not interrupted.
+ * The order of a finite corpus. Every epoch has a random order of its own, and which example a row is
+ * follows from the seed and the row's ordinal alone. There is no cursor: a run resumed in the middle of an
+ * epoch draws the same examples as one that was not interrupted.
  */
 #ifndef ROTARY_TASK_PERMUTATION_H
 #define ROTARY_TASK_PERMUTATION_H
@@ -21,9 +21,9 @@ struct corpus_example {
     uint64_t epoch; /* counted from 0 */
     int64_t index;  /* of the example, 0 ... count - 1 */
 };
-/* The example at a place of the training data of a corpus of `count`, at least 1. Rows of all steps are one
- * sequence, which is cut into epochs: every epoch has every example once. Where rows_per_step does not divide
- * count, a step has the last examples of an epoch and the first of the next; none is left out. */
+/* The example at a place of the training data, its seed and ordinal, of a corpus of `count`, at least 1. Rows
+ * of all steps are one sequence, which is cut into epochs: every epoch has every example once. An epoch may
+ * end within a step. */
 struct corpus_example corpus_training_example(const struct task_place *place, int64_t count);
 
 #endif

@@ -2,6 +2,7 @@
 #include "task/task.h"
 
 #include "base/fail.h"
+#include "file/file.h"
 #include "score/exact_match.h"
 #include "task/kind.h"
 
@@ -13,6 +14,8 @@
 const char *const task_names[] = {ROTARY_TASKS(ROTARY_TASK_NAME) NULL};
 
 #define ROTARY_TASK_ROW(NAME, name) &kind_##name,
+const char *const task_split_names[] = {"training", "validation", "test", NULL};
+
 static const struct kind *const kinds[TASK_KINDS] = {ROTARY_TASKS(ROTARY_TASK_ROW)};
 
 #define MEMBER(member) offsetof(struct task_config, member)
@@ -67,7 +70,20 @@ static rotary_status check_size(const struct task *task, rotary_error *error)
     return ROTARY_OK;
 }
 
-rotary_status task_create(struct task **out, const struct task_config *config, rotary_error *error)
+/* The sizes of the vocabularies, where the kind has not set them. */
+static void measure_vocabulary(struct task *task)
+{
+    struct task_vocabulary *vocabulary = &task->vocabulary;
+    if (task->tokenizer)
+        vocabulary->target = tokenizer_size(task->tokenizer);
+    if (task->source_tokenizer)
+        vocabulary->source = tokenizer_size(task->source_tokenizer);
+    if (task->source_tokenizer)
+        vocabulary->shared = task->source_tokenizer == task->tokenizer;
+}
+
+rotary_status task_create(struct task **out, const struct task_config *config,
+                          const struct task_request *request, rotary_error *error)
 {
     struct task *task = malloc(sizeof *task);
     if (!task)
@@ -75,12 +91,15 @@ rotary_status task_create(struct task **out, const struct task_config *config, r
     *task = (struct task){
         .config = *config,
         .kind = kinds[config->task],
+        .request = request ? *request : (struct task_request){0},
         .shape = {.time = config->sequence_length},
         .stop = -1,
     };
     rotary_status status = task->kind->create(task, error);
+    task->request.folder = NULL; /* borrowed */
     if (status == ROTARY_OK)
         status = check_size(task, error);
+    measure_vocabulary(task);
     if (status == ROTARY_OK)
         *out = task;
     else
@@ -94,6 +113,8 @@ void task_destroy(struct task *task)
         return;
     if (task->kind->destroy)
         task->kind->destroy(task);
+    if (task->source_tokenizer != task->tokenizer)
+        tokenizer_destroy(task->source_tokenizer);
     tokenizer_destroy(task->tokenizer);
     free(task);
 }
@@ -106,6 +127,44 @@ const struct task_config *task_configuration(const struct task *task)
 const struct tokenizer *task_tokenizer(const struct task *task)
 {
     return task->tokenizer;
+}
+
+const struct tokenizer *task_source_tokenizer(const struct task *task)
+{
+    return task->source_tokenizer;
+}
+
+struct task_vocabulary task_vocabulary(const struct task *task)
+{
+    return task->vocabulary;
+}
+
+const char *task_target_file(const struct task *task)
+{
+    return task->target_file;
+}
+
+const char *task_source_file(const struct task *task)
+{
+    return task->source_file;
+}
+
+static rotary_status save(const struct tokenizer *tokenizer, const char *folder, const char *name,
+                          rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, folder, name, error);
+    return status == ROTARY_OK ? tokenizer_save(tokenizer, path, error) : status;
+}
+
+rotary_status task_save(const struct task *task, const char *folder, rotary_error *error)
+{
+    if (!task->target_file)
+        return ROTARY_OK;
+    rotary_status status = save(task->tokenizer, folder, task->target_file, error);
+    if (status == ROTARY_OK && !task->vocabulary.shared)
+        status = save(task->source_tokenizer, folder, task->source_file, error);
+    return status;
 }
 
 int32_t task_stop(const struct task *task)
@@ -121,6 +180,21 @@ struct task_shape task_shape(const struct task *task)
 void task_fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
     task->kind->fill(task, place, row);
+}
+
+int64_t task_examples(const struct task *task, enum task_split split)
+{
+    return task->kind->examples ? task->kind->examples(task, split) : 0;
+}
+
+struct task_example task_example(const struct task *task, enum task_split split, int64_t index)
+{
+    return task->kind->example(task, split, index);
+}
+
+struct task_counts task_counts(const struct task *task, enum task_split split)
+{
+    return task->kind->counts ? task->kind->counts(task, split) : (struct task_counts){0};
 }
 
 bool task_has_problems(const struct task *task)

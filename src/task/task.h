@@ -23,7 +23,7 @@ enum task_kind { ROTARY_TASKS(ROTARY_TASK_ENUMERATOR) TASK_KINDS };
 extern const char *const task_names[]; /* NULL-terminated, in the order of task_kind */
 
 /* The settings that one kind of task has for itself: a struct of the type that its file declares. */
-enum { TASK_OPTIONS_BYTES = 1024 };
+enum { TASK_OPTIONS_BYTES = 2048 };
 union task_options {
     unsigned char bytes[TASK_OPTIONS_BYTES];
     double alignment;
@@ -43,12 +43,38 @@ bool task_uses_key(const struct task_config *config, const char *key);
 enum { TASK_SETTINGS = 1 + TASK_KINDS };
 void task_settings(struct task_config *config, struct settings settings[TASK_SETTINGS]);
 
+/* What a task is created for. Each has what the next one has. */
+enum task_need {
+    TASK_DATA,       /* all of it: rows, problems, examples */
+    TASK_TOKENIZERS, /* tokenizers, and sizes */
+    TASK_SIZES,      /* shape, sizes of vocabularies, whether there are problems: no vocabulary is trained */
+};
+/* Where a task's vocabularies come from, for tasks that make them from a corpus. */
+struct task_request {
+    const char *folder; /* task_save saved them there; NULL: they are made from the corpus */
+    enum task_need need;
+};
+/* `request` NULL: all of the task, from its corpus. A file of a corpus that cannot be read, or is not what it
+ * should be, is ROTARY_IO_ERROR or ROTARY_BAD_FILE; the message has the file and the line. */
 ROTARY_CHECKED rotary_status task_create(struct task **task, const struct task_config *config,
-                                         rotary_error *error);
+                                         const struct task_request *request, rotary_error *error);
 void task_destroy(struct task *task);
 const struct task_config *task_configuration(const struct task *task);
-/* How the task's text becomes tokens; owned by the task. */
+/* How the text that the model generates becomes tokens, and that of the encoder's side, NULL if there is
+ * none. Owned by the task. */
 const struct tokenizer *task_tokenizer(const struct task *task);
+const struct tokenizer *task_source_tokenizer(const struct task *task);
+/* Numbers of tokens of the two. */
+struct task_vocabulary {
+    int64_t target, source; /* source 0: there is no encoder's side */
+    bool shared;            /* both are one */
+};
+struct task_vocabulary task_vocabulary(const struct task *task);
+/* The names of the files in which task_save saves the vocabularies, of the target and of the source, which
+ * may be one; NULL: they follow from the configuration alone, and nothing is saved. */
+const char *task_target_file(const struct task *task);
+const char *task_source_file(const struct task *task);
+ROTARY_CHECKED rotary_status task_save(const struct task *task, const char *folder, rotary_error *error);
 /* The token that ends a completion; -1: none does. */
 int32_t task_stop(const struct task *task);
 
@@ -65,9 +91,10 @@ struct task_shape task_shape(const struct task *task);
 struct task_place {
     bool validation; /* row `row` of the validation data; else of training step `step` */
     uint64_t seed;
-    uint32_t step;         /* counted from 1 */
-    int64_t row;           /* counted from 0 */
-    int64_t rows_per_step; /* says where a finite corpus begins again; infinite ones ignore it */
+    uint32_t step;   /* counted from 1 */
+    int64_t row;     /* counted from 0 */
+    int64_t ordinal; /* of the row among those of all steps, counted from 0: where a finite corpus is;
+                      * infinite ones ignore it, and validation does */
 };
 /* The memory of a row. Every element is written. Classes are BATCH_IGNORED where nothing is to be learned.
  * Members that the shape does not have are NULL. */
@@ -79,6 +106,30 @@ struct task_row {
     int32_t *scratch;          /* [scratch] */
 };
 void task_fill(const struct task *task, const struct task_place *place, const struct task_row *row);
+
+/* The examples of a finite corpus, in its own order. */
+enum task_split { TASK_TRAINING, TASK_VALIDATION, TASK_TEST, TASK_SPLITS };
+extern const char *const task_split_names[]; /* NULL-terminated, in the order of task_split */
+struct task_example {
+    const int32_t *source, *target;    /* source ends with its end token; target begins and ends so */
+    int64_t source_count;              /* tokens that the encoder reads; 0: there is none */
+    int64_t target_count;              /* tokens that the decoder reads: target[0 ... target_count - 1]; its
+                                        * classes are target[1 ... target_count] */
+    struct token_text text, reference; /* of source and target, as the corpus has them */
+};
+/* The number of examples of a split; 0: there is none, or it has no end. */
+int64_t task_examples(const struct task *task, enum task_split split);
+/* Example `index` of a split, which lives as long as the task. */
+struct task_example task_example(const struct task *task, enum task_split split, int64_t index);
+/* What became of the lines of a split. */
+struct task_counts {
+    int64_t pairs;    /* in the files */
+    int64_t empty;    /* a side has no text: left out of training, kept elsewhere */
+    int64_t too_long; /* a side has more tokens than a sequence: left out of training, cut elsewhere */
+    int64_t source_tokens, target_tokens; /* of the examples: the sums of their counts */
+    int64_t longest_source, longest_target;
+};
+struct task_counts task_counts(const struct task *task, enum task_split split);
 
 enum { TASK_TEXT_BYTES = 512 };
 struct problem {

@@ -17,8 +17,9 @@
 enum { RUN_FORMAT = 2 }; /* "format" in config.json and in checkpoints; other numbers are refused */
 
 /* Keys of config.json beside "format" and the settings: train/vocabulary.h. */
-#define RUN_VOCABULARY     "vocabulary"
-#define RUN_SPECIAL_TOKENS "special_tokens"
+#define RUN_VOCABULARY        "vocabulary"
+#define RUN_SOURCE_VOCABULARY "source_vocabulary"
+#define RUN_SPECIAL_TOKENS    "special_tokens"
 
 enum folder_state {
     FOLDER_EMPTY,      /* no file of a run, or no folder yet */

@@ -33,7 +33,8 @@ rotary_status train_load(const struct train_load_call *call, struct trained_mode
     struct trained_model loaded;
     rotary_status status = run_read_config(call->folder, &loaded.config, error);
     if (status == ROTARY_OK)
-        status = task_create(&loaded.task, &loaded.config.task, error);
+        status = task_create(&loaded.task, &loaded.config.task,
+                             &(struct task_request){.folder = call->folder, .need = call->need}, error);
     if (status != ROTARY_OK)
         return status;
     status = create_model(call, &loaded, error);

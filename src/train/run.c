@@ -146,13 +146,14 @@ static rotary_status check_measure(const struct run_config *config, bool has_pro
 
 /* Makes vocab_size and max_position_embeddings those of the task, or checks them. (No problem is longer than
  * a sequence: task_create checks that.) */
-static rotary_status fit_model_to_task(struct run_config *config, rotary_error *error)
+static rotary_status fit_model_to_task(struct run_config *config, const char *folder, rotary_error *error)
 {
+    const struct task_request request = {.folder = folder, .need = TASK_SIZES};
     struct task *task;
-    rotary_status status = task_create(&task, &config->task, error);
+    rotary_status status = task_create(&task, &config->task, &request, error);
     if (status != ROTARY_OK)
         return status;
-    int64_t tokens = tokenizer_size(task_tokenizer(task)), positions = config->task.sequence_length;
+    int64_t tokens = task_vocabulary(task).target, positions = config->task.sequence_length;
     bool has_problems = task_has_problems(task);
     task_destroy(task);
     status = check_measure(config, has_problems, error);
@@ -195,7 +196,7 @@ static rotary_status check_training(const struct run_config *config, rotary_erro
     return ROTARY_OK;
 }
 
-rotary_status run_config_check_recorded(struct run_config *config, rotary_error *error)
+rotary_status run_config_check_recorded(struct run_config *config, const char *folder, rotary_error *error)
 {
     static const char where[] = "the configuration";
     struct run_config checked = *config;
@@ -203,7 +204,7 @@ rotary_status run_config_check_recorded(struct run_config *config, rotary_error 
     run_settings(&checked, settings);
     rotary_status status = settings_check(settings, TASK_SETTINGS, where, error);
     if (status == ROTARY_OK)
-        status = fit_model_to_task(&checked, error);
+        status = fit_model_to_task(&checked, folder, error);
     if (status == ROTARY_OK)
         status = settings_check(settings, RUN_SETTINGS, where, error);
     if (status == ROTARY_OK)
@@ -218,7 +219,7 @@ rotary_status run_config_check_recorded(struct run_config *config, rotary_error 
 rotary_status run_config_check(struct run_config *config, rotary_error *error)
 {
     struct run_config checked = *config;
-    rotary_status status = run_config_check_recorded(&checked, error);
+    rotary_status status = run_config_check_recorded(&checked, NULL, error);
     if (status == ROTARY_OK)
         status = contradictions_check(&checked.model, error);
     if (status == ROTARY_OK)
@@ -326,9 +327,9 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     if (status == ROTARY_OK)
         status = run_config_from_json(&read, object, path, error);
     if (status == ROTARY_OK)
-        status = run_config_check_recorded(&read, error);
+        status = run_config_check_recorded(&read, folder, error);
     if (status == ROTARY_OK)
-        status = vocabulary_check(vocabulary, &read.task, path, error);
+        status = vocabulary_check(vocabulary, &read.task, folder, path, error);
     json_decref(vocabulary);
     json_decref(object);
     if (status == ROTARY_OK)
@@ -336,7 +337,8 @@ rotary_status run_read_config(const char *folder, struct run_config *config, rot
     return fail_in_file(path, status, error);
 }
 
-rotary_status run_write_config(const char *folder, const struct run_config *config, rotary_error *error)
+rotary_status run_write_config(const char *folder, const struct run_config *config, const struct task *task,
+                               rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
     rotary_status status = file_path(path, folder, FOLDER_CONFIG, error);
@@ -350,7 +352,10 @@ rotary_status run_write_config(const char *folder, const struct run_config *conf
     if (!object || json_object_update(object, settings) != 0)
         status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to write %s", path);
     else
-        status = vocabulary_write(object, &config->task, error);
+        status = vocabulary_write(object, task, error);
+    if (status == ROTARY_OK)
+        status =
+            task_save(task, folder, error); /* before config.json, which makes the folder that of a run */
     if (status == ROTARY_OK)
         status = file_replace_json(path, object, error);
     json_decref(object);

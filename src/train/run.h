@@ -60,9 +60,11 @@ void run_settings(struct run_config *config, struct settings settings[RUN_SETTIN
  * they fit together. Fills in vocab_size and max_position_embeddings where they are 0, and what
  * transformer_config_check fills in. A second check changes nothing. */
 ROTARY_CHECKED rotary_status run_config_check(struct run_config *config, rotary_error *error);
-/* The same for a run that there is already: keys that contradict each other are accepted, since an earlier
- * version of the program may have trained with them, and what they compute has not changed. */
-ROTARY_CHECKED rotary_status run_config_check_recorded(struct run_config *config, rotary_error *error);
+/* The same for a run that there is already, in `folder`, which has its vocabularies: keys that contradict
+ * each other are accepted, since an earlier version of the program may have trained with them, and what they
+ * compute has not changed. */
+ROTARY_CHECKED rotary_status run_config_check_recorded(struct run_config *config, const char *folder,
+                                                       rotary_error *error);
 
 /* The configuration as one flat object without "format"; the caller owns *object. run_config_from_json reads
  * such an object: absent keys have their defaults; `where` names the object in errors. */
@@ -89,7 +91,8 @@ void run_config_keep_fixed(struct run_config *config);
  * vocabulary that is not the task's. */
 ROTARY_CHECKED rotary_status run_read_config(const char *folder, struct run_config *config,
                                              rotary_error *error);
+/* Writes config.json and the vocabularies of `task`, which is that of the configuration. */
 ROTARY_CHECKED rotary_status run_write_config(const char *folder, const struct run_config *config,
-                                              rotary_error *error);
+                                              const struct task *task, rotary_error *error);
 
 #endif

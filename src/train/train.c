@@ -19,6 +19,7 @@ struct session {
     const struct train_call *call;
     struct run_config config; /* the call's, with `auto` precision resolved */
     int lock;
+    bool resumes;       /* the folder has a run */
     bool writes_config; /* config.json is missing, or its steps or intervals change */
     struct trainer trainer;
     struct evaluation_sample samples[SAMPLES];
@@ -87,6 +88,7 @@ static rotary_status enter_folder(struct session *session, rotary_error *error)
     if (!session->call->resume)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s holds a run already: resume it, or choose another folder", folder);
+    session->resumes = true;
     struct run_config recorded;
     char path[FILE_PATH_BYTES];
     status = run_read_config(folder, &recorded, error);
@@ -419,7 +421,9 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
 /* Allocates everything, before anything in the folder changes. */
 static rotary_status set_up(struct session *session, const struct checkpoint *checkpoint, rotary_error *error)
 {
-    rotary_status status = trainer_create(&session->trainer, &session->config, session->call->backend, error);
+    rotary_status status =
+        trainer_create(&session->trainer, &session->config, session->resumes ? session->call->folder : NULL,
+                       session->call->backend, error);
     if (status == ROTARY_OK && checkpoint->model)
         status = checkpoint_load(checkpoint, transformer_parameters(session->trainer.transformer), error);
     return status;
@@ -440,7 +444,7 @@ static rotary_status begin_and_run(struct session *session, rotary_error *error)
         status = set_up(session, &checkpoint, error);
     checkpoint_close(&checkpoint);
     if (status == ROTARY_OK && session->writes_config)
-        status = run_write_config(folder, &session->config, error);
+        status = run_write_config(folder, &session->config, session->trainer.task, error);
     if (status != ROTARY_OK || finished)
         return status;
     status = metrics_open(&session->metrics, error);

@@ -71,6 +71,7 @@ struct trained_model {
 };
 struct train_load_call {
     const char *folder;
+    enum task_need need; /* of the task */
     enum checkpoint_kind checkpoint;
     const struct backend *backend;    /* borrowed by the model */
     struct transformer_limits limits; /* the largest batch it will compute */

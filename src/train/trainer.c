@@ -48,10 +48,11 @@ static void carve_batch(struct trainer *trainer)
 }
 
 /* Creates the task, and counts the bytes of its batch and of the model. */
-static rotary_status count_bytes(struct trainer *trainer, size_t *bytes, rotary_error *error)
+static rotary_status count_bytes(struct trainer *trainer, const struct task_request *request, size_t *bytes,
+                                 rotary_error *error)
 {
     const struct run_config *config = trainer->config;
-    rotary_status status = task_create(&trainer->task, &config->task, error);
+    rotary_status status = task_create(&trainer->task, &config->task, request, error);
     if (status != ROTARY_OK)
         return status;
     carve_batch(trainer);
@@ -65,16 +66,18 @@ rotary_status trainer_bytes(const struct run_config *config, const struct backen
                             rotary_error *error)
 {
     struct trainer trainer = {.config = config, .backend = backend};
-    rotary_status status = count_bytes(&trainer, bytes, error);
+    const struct task_request request = {.need = TASK_SIZES};
+    rotary_status status = count_bytes(&trainer, &request, bytes, error);
     trainer_destroy(&trainer);
     return status;
 }
 
-static rotary_status create_model(struct trainer *trainer, rotary_error *error)
+static rotary_status create_model(struct trainer *trainer, const char *folder, rotary_error *error)
 {
     const struct run_config *config = trainer->config;
+    const struct task_request request = {.folder = folder};
     size_t bytes;
-    rotary_status status = count_bytes(trainer, &bytes, error);
+    rotary_status status = count_bytes(trainer, &request, &bytes, error);
     if (status == ROTARY_OK)
         status = memory_check(bytes, "training", error);
     if (status == ROTARY_OK)
@@ -86,12 +89,12 @@ static rotary_status create_model(struct trainer *trainer, rotary_error *error)
                               (uint64_t)config->train.seed, error);
 }
 
-rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
+rotary_status trainer_create(struct trainer *trainer, const struct run_config *config, const char *folder,
                              const struct backend *backend, rotary_error *error)
 {
     *trainer = (struct trainer){.config = config, .backend = backend};
     plan_updates(trainer);
-    rotary_status status = create_model(trainer, error);
+    rotary_status status = create_model(trainer, folder, error);
     if (status != ROTARY_OK)
         trainer_destroy(trainer);
     return status;

@@ -21,10 +21,12 @@ struct trainer {
     struct rotary_arena arena;
 };
 
-/* Creates the task, the model with initial weights, and the memory of a step. The message of
+/* Creates the task, the model with initial weights, and the memory of a step. `folder` has the run whose
+ * vocabularies are used; NULL: they are made from the task's corpus, if it has one. The message of
  * ROTARY_OUT_OF_MEMORY has the memory needed and the memory available. */
 ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struct run_config *config,
-                                            const struct backend *backend, rotary_error *error);
+                                            const char *folder, const struct backend *backend,
+                                            rotary_error *error);
 /* The bytes that trainer_create would allocate. Allocates next to nothing itself. */
 ROTARY_CHECKED rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend,
                                            size_t *bytes, rotary_error *error);

@@ -5,7 +5,7 @@
 
 struct task_place training_place(uint64_t seed, int64_t step, int64_t rows)
 {
-    return (struct task_place){.seed = seed, .step = (uint32_t)step, .rows_per_step = rows};
+    return (struct task_place){.seed = seed, .step = (uint32_t)step, .ordinal = (step - 1) * rows};
 }
 
 struct task_place validation_place(uint64_t seed, int64_t row)
@@ -24,6 +24,7 @@ static void fill_row(void *argument, int64_t row, int worker)
     const struct fill_job *job = argument;
     struct task_place place = *job->first;
     place.row += row;
+    place.ordinal += row;
     task_batch_fill(job->batch, row, &place);
 }
 

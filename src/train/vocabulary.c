@@ -39,32 +39,37 @@ static json_t *special_json(const struct task *task)
     return object;
 }
 
-rotary_status vocabulary_write(json_t *object, const struct task_config *config, rotary_error *error)
+static json_t *tokens_json(const struct tokenizer *tokenizer)
 {
-    struct task *task;
-    rotary_status status = task_create(&task, config, error);
-    if (status != ROTARY_OK)
-        return status;
-    const struct tokenizer *tokenizer = task_tokenizer(task);
-    json_t *tokens = json_array(), *special = special_json(task);
+    json_t *tokens = json_array();
     int64_t count = tokenizer_size(tokenizer);
     for (int64_t i = 0; i < count; i++)
         json_array_append_new(tokens, token_json(tokenizer_text(tokenizer, (int32_t)i)));
-    task_destroy(task);
-    bool complete =
-        (int64_t)json_array_size(tokens) == count && json_object_set(object, RUN_VOCABULARY, tokens) == 0;
+    if ((int64_t)json_array_size(tokens) == count)
+        return tokens;
+    json_decref(tokens);
+    return NULL;
+}
+
+rotary_status vocabulary_write(json_t *object, const struct task *task, rotary_error *error)
+{
+    const char *file = task_target_file(task), *source = task_source_file(task);
+    json_t *special = special_json(task);
+    bool complete = json_object_set_new(object, RUN_VOCABULARY,
+                                        file ? json_string(file) : tokens_json(task_tokenizer(task))) == 0;
+    if (complete && source)
+        complete = json_object_set_new(object, RUN_SOURCE_VOCABULARY, json_string(source)) == 0;
     if (complete && json_object_size(special) > 0)
         complete = json_object_set(object, RUN_SPECIAL_TOKENS, special) == 0;
-    json_decref(tokens);
     json_decref(special);
     return complete ? ROTARY_OK : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a vocabulary");
 }
 
 json_t *vocabulary_take(json_t *object)
 {
-    static const char *const keys[] = {RUN_VOCABULARY, RUN_SPECIAL_TOKENS};
+    static const char *const keys[] = {RUN_VOCABULARY, RUN_SOURCE_VOCABULARY, RUN_SPECIAL_TOKENS};
     json_t *taken = json_object();
-    for (int i = 0; taken && i < 2; i++) {
+    for (size_t i = 0; taken && i < sizeof keys / sizeof *keys; i++) {
         json_t *value = json_object_get(object, keys[i]);
         if (value)
             json_object_set(taken, keys[i], value);
@@ -85,13 +90,32 @@ static rotary_status fail_value(const char *path, const char *what, const json_t
     return status;
 }
 
+static bool same_key(const json_t *found, const json_t *wanted, const char *key)
+{
+    const json_t *a = json_object_get(found, key), *b = json_object_get(wanted, key);
+    return a && b ? json_equal(a, b) : a == b;
+}
+
+static rotary_status fail_key(const char *path, const char *key, const json_t *found, const json_t *wanted,
+                              rotary_error *error)
+{
+    char what[64];
+    snprintf(what, sizeof what, "\"%s\"", key);
+    return fail_value(path, what, json_object_get(found, key), json_object_get(wanted, key), error);
+}
+
 /* Both objects differ. */
 static rotary_status fail_difference(const char *path, const json_t *found, const json_t *wanted,
                                      rotary_error *error)
 {
     const json_t *tokens = json_object_get(found, RUN_VOCABULARY),
                  *needed = json_object_get(wanted, RUN_VOCABULARY);
-    if (!json_is_array(tokens) || json_array_size(tokens) != json_array_size(needed))
+    if (!json_is_array(needed) && !json_equal(tokens, needed))
+        return fail_key(path, RUN_VOCABULARY, found, wanted, error);
+    if (!same_key(found, wanted, RUN_SOURCE_VOCABULARY))
+        return fail_key(path, RUN_SOURCE_VOCABULARY, found, wanted, error);
+    if (json_is_array(needed) &&
+        (!json_is_array(tokens) || json_array_size(tokens) != json_array_size(needed)))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s: \"" RUN_VOCABULARY "\" is not a list of %zu tokens, as the task has", path,
                            json_array_size(needed));
@@ -101,19 +125,24 @@ static rotary_status fail_difference(const char *path, const json_t *found, cons
             snprintf(what, sizeof what, "token %zu of \"" RUN_VOCABULARY "\"", i);
             return fail_value(path, what, json_array_get(tokens, i), json_array_get(needed, i), error);
         }
-    return fail_value(path, "\"" RUN_SPECIAL_TOKENS "\"", json_object_get(found, RUN_SPECIAL_TOKENS),
-                      json_object_get(wanted, RUN_SPECIAL_TOKENS), error);
+    return fail_key(path, RUN_SPECIAL_TOKENS, found, wanted, error);
 }
 
-rotary_status vocabulary_check(const json_t *taken, const struct task_config *config, const char *path,
-                               rotary_error *error)
+rotary_status vocabulary_check(const json_t *taken, const struct task_config *config, const char *folder,
+                               const char *path, rotary_error *error)
 {
     if (json_object_size(taken) == 0)
         return ROTARY_OK;
+    struct task *task;
+    rotary_status status =
+        task_create(&task, config, &(struct task_request){.folder = folder, .need = TASK_TOKENIZERS}, error);
+    if (status != ROTARY_OK)
+        return status;
     json_t *wanted = json_object();
-    rotary_status status = vocabulary_write(wanted, config, error);
+    status = vocabulary_write(wanted, task, error);
     if (status == ROTARY_OK && !json_equal(taken, wanted))
         status = fail_difference(path, taken, wanted, error);
     json_decref(wanted);
+    task_destroy(task);
     return status;
 }

@@ -5,6 +5,9 @@
  *
  *     "vocabulary": ["a", "b", ...]        the text of each token, in the order of their ids; a token that is
  *                                          not UTF-8 text, or has a zero byte, is the list of its bytes
+ *                                          of a task that makes its vocabulary from a corpus, the name of the
+ *                                          file in the run's folder that has it (text/tokenizer.h)
+ *     "source_vocabulary": "source.model"  likewise, of what an encoder reads
  *     "special_tokens": {"stop": 45, ...}  ids of padding, unknown, begin, end, and stop, which ends an
  *                                          answer; those that there are, absent if there is none
  */
@@ -13,15 +16,14 @@
 
 #include "task/task.h"
 
-/* Sets both keys of `object`. */
-ROTARY_CHECKED rotary_status vocabulary_write(json_t *object, const struct task_config *config,
-                                              rotary_error *error);
-/* Moves both keys out of `object` into a new object, which the caller owns; NULL without memory. */
+/* Sets the keys of `object`; `task` has its tokenizers. */
+ROTARY_CHECKED rotary_status vocabulary_write(json_t *object, const struct task *task, rotary_error *error);
+/* Moves the keys out of `object` into a new object, which the caller owns; NULL without memory. */
 json_t *vocabulary_take(json_t *object);
-/* Checks that what vocabulary_take() took from an object read from `path` is the task's vocabulary. A folder
- * of an earlier version of this program, without the keys, is allowed. ROTARY_INVALID_ARGUMENT has the first
- * token that is another. */
+/* Checks that what vocabulary_take() took from an object read from `path` is the task's vocabulary, `folder`
+ * being the run's. A folder of an earlier version of this program, without the keys, is allowed.
+ * ROTARY_INVALID_ARGUMENT has the first token that is another. */
 ROTARY_CHECKED rotary_status vocabulary_check(const json_t *taken, const struct task_config *config,
-                                              const char *path, rotary_error *error);
+                                              const char *folder, const char *path, rotary_error *error);
 
 #endif

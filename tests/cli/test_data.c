@@ -74,7 +74,7 @@ static void test_training(const struct run_config *config, const char *folder)
     struct backend backend;
     struct trainer trainer;
     CHECK(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
-    CHECK(trainer_create(&trainer, config, &backend, NULL) == ROTARY_OK);
+    CHECK(trainer_create(&trainer, config, NULL, &backend, NULL) == ROTARY_OK);
     for (int i = 0; i < 2; i++) {
         const char *path = scratch_path("batch.npy"), *const words[WORDS] = {"index",  "--run",  folder,
                                                                              "--step", steps[i], "--output",
@@ -100,7 +100,7 @@ static void test_validation(const struct run_config *config, const char *folder)
     struct npy array = read_array(path, 3, 5, 48);
     int32_t tokens[5 * 48], classes[5 * 48], scratch[64];
     struct task *task;
-    CHECK(task_create(&task, &config->task, NULL) == ROTARY_OK);
+    CHECK(task_create(&task, &config->task, NULL, NULL) == ROTARY_OK);
     for (int row = 0; row < 5; row++) {
         const struct task_place place = {
             .validation = true, .seed = (uint64_t)config->train.seed, .row = row};
@@ -132,7 +132,7 @@ static void test_problems(const struct run_config *config, const char *folder)
                                                                             "9",       "--output", path};
     CHECK_INT(data(words), EXIT_DONE);
     struct task *task;
-    CHECK(task_create(&task, &config->task, NULL) == ROTARY_OK);
+    CHECK(task_create(&task, &config->task, NULL, NULL) == ROTARY_OK);
     int64_t time = task_problem_size(task).prompt;
     struct npy array = read_array(path, 2, 9, time);
     const int32_t *values = array.data;
@@ -152,7 +152,7 @@ int main(void)
     tiny_config(&config);
     config.train.seed = 11;
     const char *folder = new_folder("run");
-    CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+    write_config(folder, &config);
     test_training(&config, folder);
     test_validation(&config, folder);
     test_problems(&config, folder);

@@ -189,10 +189,8 @@ static void test_steps(void)
             uint64_t before = 0;
             check_about("%lld examples, %lld rows per step", (long long)count, (long long)rows);
             for (int64_t done = 0; done < EPOCHS * count; done++) {
-                const struct task_place place = {.seed = 11,
-                                                 .step = (uint32_t)(1 + done / rows),
-                                                 .row = done % rows,
-                                                 .rows_per_step = rows};
+                const struct task_place place = {
+                    .seed = 11, .step = (uint32_t)(1 + done / rows), .row = done % rows, .ordinal = done};
                 struct corpus_example example = corpus_training_example(&place, count);
                 CHECK_INT((int64_t)example.epoch, done / count);
                 CHECK(example.epoch >= before);
@@ -206,7 +204,7 @@ static void test_steps(void)
                     CHECK_INT(seen[epoch][i], 1);
         }
     /* The last step that a configuration may have, with its largest batch. */
-    const struct task_place last = {.step = 4294967295u, .row = (1 << 20) - 1, .rows_per_step = 1 << 20};
+    const struct task_place last = {.ordinal = (4294967295ll << 20) - 1};
     CHECK_INT((int64_t)corpus_training_example(&last, 1).epoch, (4294967295ll << 20) - 1);
     check_about("%s", "");
 }

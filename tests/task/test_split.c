@@ -275,14 +275,14 @@ static void test_refused(void)
     rotary_error error = {0};
     struct task_config config = config_of(TASK_ADDITION);
     config.sequence_length = 200;
-    CHECK_INT(task_create(&task, &config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(task_create(&task, &config, NULL, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "sequence_length 200") && strstr(error.message, "addition"));
     config = config_of(TASK_INDEX);
     config.sequence_length = 43;
-    CHECK_INT(task_create(&task, &config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(task_create(&task, &config, NULL, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "44 tokens") != NULL);
     config.sequence_length = 44;
-    CHECK_INT(task_create(&task, &config, &error), ROTARY_OK);
+    CHECK_INT(task_create(&task, &config, NULL, &error), ROTARY_OK);
     task_destroy(task);
 
     /* Two letters, one random letter per round and copies of all before it: few sequences of 17. */
@@ -292,7 +292,7 @@ static void test_refused(void)
     set_option(&config, "prefix_letters", 2);
     set_option(&config, "prefix_random", 1);
     set_option(&config, "prefix_substring", 100);
-    CHECK_INT(task_create(&task, &config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_INT(task_create(&task, &config, NULL, &error), ROTARY_INVALID_ARGUMENT);
     CHECK(strstr(error.message, "too few different problems") != NULL);
     CHECK(task == NULL);
 }

@@ -26,7 +26,7 @@ static inline struct task *task_of(const struct task_config *config)
 {
     struct task *task = NULL;
     rotary_error error = {0};
-    if (!CHECK_INT(task_create(&task, config, &error), ROTARY_OK))
+    if (!CHECK_INT(task_create(&task, config, NULL, &error), ROTARY_OK))
         fail_with(error.message);
     return task;
 }

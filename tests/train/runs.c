@@ -47,6 +47,19 @@ void tiny_config(struct run_config *config)
         printf("%s\n", error.message);
 }
 
+void write_config(const char *folder, const struct run_config *config)
+{
+    struct task *task;
+    rotary_error error = {0};
+    if (!CHECK(task_create(&task, &config->task, NULL, &error) == ROTARY_OK)) {
+        printf("%s\n", error.message);
+        return;
+    }
+    if (!CHECK(run_write_config(folder, config, task, &error) == ROTARY_OK))
+        printf("%s\n", error.message);
+    task_destroy(task);
+}
+
 bool has_bf16(void)
 {
     struct backend backend;

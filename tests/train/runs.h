@@ -14,6 +14,9 @@ void tiny_config(struct run_config *config);
 /* Sets a key of the configuration: "index_letters=5". */
 void set_option(struct run_config *config, const char *assignment);
 
+/* Writes config.json and vocabularies, as a run does that begins. */
+void write_config(const char *folder, const struct run_config *config);
+
 /* Trains in `folder`, resuming its run; fails the test if the last step is not reached. */
 void train_to_end(const struct run_config *config, int threads, const char *folder);
 

@@ -128,7 +128,7 @@ static uint64_t steps_of(const struct change *change, bool changed)
         return 0;
     }
     double numbers[STEPS][3];
-    CHECK(trainer_create(&trainer, &config, &backend, NULL) == ROTARY_OK);
+    CHECK(trainer_create(&trainer, &config, NULL, &backend, NULL) == ROTARY_OK);
     for (int step = 0; step < STEPS; step++) {
         struct trainer_step taken;
         CHECK(trainer_step(&trainer, step + 1, &taken, NULL) == ROTARY_OK);

@@ -34,7 +34,7 @@ static void check_initial(const char *folder, const struct run_config *config)
     struct backend backend;
     struct trainer trainer;
     CHECK(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, NULL) == ROTARY_OK);
-    CHECK(trainer_create(&trainer, config, &backend, NULL) == ROTARY_OK);
+    CHECK(trainer_create(&trainer, config, NULL, &backend, NULL) == ROTARY_OK);
     const struct parameters *parameters = transformer_parameters(trainer.transformer);
     float *values = parameter_copy(parameters, PARAMETER_VALUES);
     struct safetensors *model = open_model(folder, "model.safetensors"),

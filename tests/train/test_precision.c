@@ -72,7 +72,7 @@ static void train_curve(const struct run_config *config, enum way way, int64_t s
     rotary_error error;
     must(backend_create(&backend, 1, ROTARY_ISA_AUTO, way < IN_BF16 ? PRECISION_F32 : PRECISION_BF16, &error),
          &error);
-    must(trainer_create(&trainer, config, &backend, &error), &error);
+    must(trainer_create(&trainer, config, NULL, &backend, &error), &error);
     if (way == IN_F32_ROUNDED_ONCE)
         round_weights(transformer_parameters(trainer.transformer));
     for (int64_t step = 1; step <= steps; step++) {

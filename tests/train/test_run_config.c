@@ -31,7 +31,7 @@ static void test_derived(void)
     CHECK(run_config_check_same(&again, &config, "DIR", NULL) == ROTARY_OK);
 
     struct task *task;
-    CHECK(task_create(&task, &config.task, NULL) == ROTARY_OK);
+    CHECK(task_create(&task, &config.task, NULL, NULL) == ROTARY_OK);
     CHECK_INT(config.model.vocab_size, tokenizer_size(task_tokenizer(task)));
     task_destroy(task);
 }
@@ -127,7 +127,7 @@ static void test_round_trip(void)
     config.train.schedule = 3;
     config.train.seed = 9007199254740991;
     config.model.dropout = 1.0 / 3.0;
-    CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+    write_config(folder, &config);
     rotary_error error = {0};
     if (!CHECK(run_read_config(folder, &read, &error) == ROTARY_OK))
         printf("%s\n", error.message);
@@ -218,7 +218,7 @@ static void test_vocabulary(void)
         config.model.vocab_size = config.model.max_position_embeddings = 0;
         config.task.task = kinds[i];
         CHECK(run_config_check(&config, NULL) == ROTARY_OK);
-        CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+        write_config(folder, &config);
         size_t count;
         char *text = read_file(folder, "config.json", &count);
         json_t *object = json_loads(text, 0, NULL);
@@ -244,7 +244,7 @@ static void test_other_vocabulary(void)
     const char *folder = new_folder("vocabulary");
     struct run_config config, read;
     tiny_config(&config);
-    CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+    write_config(folder, &config);
     size_t count;
     char *text = read_file(folder, "config.json", &count);
     static const char *const changes[][3] = {
@@ -281,8 +281,8 @@ static void test_earlier_contradiction(void)
     tiny_config(&config);
     set_option(&config, "no_rope_layers=[0]");
     CHECK_INT(run_config_check(&config, NULL), ROTARY_INVALID_ARGUMENT);
-    CHECK_INT(run_config_check_recorded(&config, NULL), ROTARY_OK);
-    CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+    CHECK_INT(run_config_check_recorded(&config, NULL, NULL), ROTARY_OK);
+    write_config(folder, &config);
     CHECK_INT(run_read_config(folder, &read, NULL), ROTARY_OK);
     CHECK_TEXT(read.model.no_rope_layers, "[0]");
 }

@@ -62,7 +62,7 @@ static void test_cuts(void)
 {
     struct run_config whole = config_of(ROWS);
     struct trainer reference;
-    CHECK(trainer_create(&reference, &whole, &backend, NULL) == ROTARY_OK);
+    CHECK(trainer_create(&reference, &whole, NULL, &backend, NULL) == ROTARY_OK);
     struct trainer_step wanted = step_of(&reference, 1);
     int64_t targets = 0;
     for (int64_t row = 0; row < ROWS; row++)
@@ -77,7 +77,7 @@ static void test_cuts(void)
         check_about("micro-batches of %lld", (long long)batch_size);
         struct run_config config = config_of(batch_size);
         struct trainer trainer;
-        CHECK(trainer_create(&trainer, &config, &backend, NULL) == ROTARY_OK);
+        CHECK(trainer_create(&trainer, &config, NULL, &backend, NULL) == ROTARY_OK);
         struct trainer_step got = step_of(&trainer, 1);
         CHECK_INT(got.loss.counted, targets);
         CHECK_NEAR(got.loss.total, wanted.loss.total, 1e-5 * wanted.loss.total);
@@ -95,7 +95,7 @@ static void test_cuts(void)
 static double mean_loss(const struct run_config *config, int64_t from, int64_t to)
 {
     struct trainer trainer;
-    CHECK(trainer_create(&trainer, config, &backend, NULL) == ROTARY_OK);
+    CHECK(trainer_create(&trainer, config, NULL, &backend, NULL) == ROTARY_OK);
     double total = 0;
     int64_t targets = 0;
     for (int64_t step = 1; step <= to; step++) {
@@ -155,7 +155,7 @@ static void test_none(void)
     struct trainer_step result;
     rotary_error error = {0};
     counted = NONE;
-    CHECK(trainer_create(&trainer, &config, &backend, NULL) == ROTARY_OK);
+    CHECK(trainer_create(&trainer, &config, NULL, &backend, NULL) == ROTARY_OK);
     CHECK_INT(trainer_step(&trainer, 3, &result, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_TEXT(error.message, "the 8 sequences of step 3 have no targets: wanted at least one");
     trainer_destroy(&trainer);

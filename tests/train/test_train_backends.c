@@ -42,7 +42,7 @@ static void train_on(const struct backend *backend, const struct run_config *con
 {
     struct trainer trainer;
     rotary_error error = {0};
-    rotary_status status = trainer_create(&trainer, config, backend, &error);
+    rotary_status status = trainer_create(&trainer, config, NULL, backend, &error);
     if (!CHECK_INT(status, ROTARY_OK)) {
         printf("%s\n", error.message);
         return;

@@ -84,7 +84,7 @@ static void check_first_weights(const struct golden_run *golden, const struct ru
                                 const struct backend *backend)
 {
     struct trainer trainer;
-    CHECK(trainer_create(&trainer, config, backend, NULL) == ROTARY_OK);
+    CHECK(trainer_create(&trainer, config, NULL, backend, NULL) == ROTARY_OK);
     check_parameters(golden, transformer_parameters(trainer.transformer), false, 1e-6);
     trainer_destroy(&trainer);
 }

@@ -42,7 +42,7 @@ static void lines_config(struct run_config *config)
 static struct task *task_of(const struct run_config *config)
 {
     struct task *task = NULL;
-    if (!CHECK_INT(task_create(&task, &config->task, NULL), ROTARY_OK))
+    if (!CHECK_INT(task_create(&task, &config->task, NULL, NULL), ROTARY_OK))
         exit(check_report());
     return task;
 }
@@ -95,7 +95,7 @@ static void test_epochs(void)
     static char first[EPOCHS][TRAINED][TIME + 1], line[HELD_OUT][TIME + 1];
     for (int64_t done = 0; done < EPOCHS * TRAINED; done++) {
         const struct task_place place = {
-            .seed = 1, .step = (uint32_t)(1 + done / ROWS), .row = done % ROWS, .rows_per_step = ROWS};
+            .seed = 1, .step = (uint32_t)(1 + done / ROWS), .row = done % ROWS, .ordinal = done};
         const struct row row = row_at(task, &place);
         read_row(task, &row, first[done / TRAINED][done % TRAINED]);
     }
@@ -229,7 +229,7 @@ static void test_vocabulary(void)
     struct run_config config, read;
     lines_config(&config);
     const char *folder = new_folder("vocabulary");
-    CHECK(run_write_config(folder, &config, NULL) == ROTARY_OK);
+    write_config(folder, &config);
     CHECK(run_read_config(folder, &read, NULL) == ROTARY_OK);
     size_t count;
     char *text = read_file(folder, "config.json", &count);
@@ -260,13 +260,15 @@ static void test_steps(void)
     rotary_error error;
     if (!CHECK_INT(backend_create(&backend, 1, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK))
         return;
-    if (CHECK_INT(trainer_create(&trainer, &config, &backend, &error), ROTARY_OK)) {
+    if (CHECK_INT(trainer_create(&trainer, &config, NULL, &backend, &error), ROTARY_OK)) {
         for (uint32_t step = 1; step <= 3; step++) {
             struct trainer_step result;
             CHECK_INT(trainer_step(&trainer, step, &result, &error), ROTARY_OK);
             for (int64_t i = 0; i < ROWS; i++) {
-                const struct task_place place = {
-                    .seed = (uint64_t)config.train.seed, .step = step, .row = i, .rows_per_step = ROWS};
+                const struct task_place place = {.seed = (uint64_t)config.train.seed,
+                                                 .step = step,
+                                                 .row = i,
+                                                 .ordinal = (step - 1) * ROWS + i};
                 const struct row row = row_at(trainer.task, &place);
                 CHECK(memcmp(trainer.batch.tokens + i * TIME, row.tokens, sizeof row.tokens) == 0);
                 CHECK_INT(trainer.batch.lengths[i], row.length);
