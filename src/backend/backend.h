@@ -65,6 +65,8 @@ struct backend_operations {
     rotary_status (*attention_create)(const struct backend *backend, struct attention_plan **plan,
                                       const rotary_attention_config *config, rotary_error *error);
     void (*attention_destroy)(const struct backend *backend, struct attention_plan *plan);
+    /* What the plan was created with, but for the three members. */
+    const rotary_attention_config *(*attention_config)(const struct attention_plan *plan);
     size_t (*attention_forward_bytes)(const struct attention_plan *plan,
                                       const rotary_attention_forward_call *call);
     size_t (*attention_backward_bytes)(const struct attention_plan *plan,

@@ -51,6 +51,7 @@ BACKEND_OPERATIONS(CPU_DECLARE_OPERATION)
 rotary_status cpu_attention_create(const struct backend *backend, struct attention_plan **plan,
                                    const rotary_attention_config *config, rotary_error *error);
 void cpu_attention_destroy(const struct backend *backend, struct attention_plan *plan);
+const rotary_attention_config *cpu_attention_config(const struct attention_plan *plan);
 size_t cpu_attention_forward_bytes(const struct attention_plan *plan,
                                    const rotary_attention_forward_call *call);
 size_t cpu_attention_backward_bytes(const struct attention_plan *plan,

@@ -10,6 +10,7 @@
 
 struct attention_plan {
     rotary_attention *attention;
+    rotary_attention_config config;
 };
 
 rotary_status cpu_attention_create(const struct backend *backend, struct attention_plan **plan,
@@ -18,11 +19,11 @@ rotary_status cpu_attention_create(const struct backend *backend, struct attenti
     struct attention_plan *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a plan of attention");
-    rotary_attention_config own = *config;
-    own.dtype = backend->storage;
-    own.threads = backend->threads;
-    own.isa = backend->isa;
-    rotary_status status = rotary_attention_create(&made->attention, &own, error);
+    made->config = *config;
+    made->config.dtype = backend->storage;
+    made->config.threads = backend->threads;
+    made->config.isa = backend->isa;
+    rotary_status status = rotary_attention_create(&made->attention, &made->config, error);
     if (status == ROTARY_OK)
         *plan = made;
     else
@@ -36,6 +37,11 @@ void cpu_attention_destroy(const struct backend *backend, struct attention_plan 
     if (plan)
         rotary_attention_destroy(plan->attention);
     free(plan);
+}
+
+const rotary_attention_config *cpu_attention_config(const struct attention_plan *plan)
+{
+    return &plan->config;
 }
 
 size_t cpu_attention_forward_bytes(const struct attention_plan *plan,

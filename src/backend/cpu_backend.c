@@ -139,6 +139,7 @@ static const struct backend_operations cpu_operations = {
     .packed_weight_bytes = cpu_packed_weight_bytes,
     .attention_create = cpu_attention_create,
     .attention_destroy = cpu_attention_destroy,
+    .attention_config = cpu_attention_config,
     .attention_forward_bytes = cpu_attention_forward_bytes,
     .attention_backward_bytes = cpu_attention_backward_bytes,
     .attention_decode_bytes = cpu_attention_decode_bytes,

@@ -246,7 +246,6 @@ static rotary_status attend(const struct cross_attention *layer, const struct su
                             rotary_error *error)
 {
     const struct sublayer_config *config = &layer->sublayer.config;
-    const struct backend *backend = layer->sublayer.backend;
     int64_t time = call->tokens.time, source_time = call->source.time, dim = config->head_dim;
     const rotary_attention_forward_call attention = {
         .struct_size = sizeof attention,
@@ -259,9 +258,8 @@ static rotary_status attend(const struct cross_attention *layer, const struct su
         .key_lengths = call->source.lengths,
         .dropout = weights_dropout(call->dropout),
         .workspace = layer->workspace};
-    const struct backend_attention_forward operation = {.plan = config->attention, .call = &attention};
-    double begin = profile_begin(backend->profile);
-    rotary_status status = backend->operations->attention_forward(backend, &operation, error);
+    double begin = profile_begin(layer->sublayer.backend->profile);
+    rotary_status status = sublayer_attend(&layer->sublayer, &attention, call->observer, error);
     record_profile(&layer->sublayer, begin, "forward", &call->tokens, &call->source, 2.0);
     return status;
 }

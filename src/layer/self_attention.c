@@ -290,8 +290,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                                                .query_positions = call->tokens.positions,
                                                .key_positions = call->tokens.positions};
     double begin = profile_begin(sublayer->backend->profile);
-    status = sublayer->backend->operations->attention_forward(
-        sublayer->backend, &(struct backend_attention_forward){config->attention, &attention}, error);
+    status = sublayer_attend(sublayer, &attention, call->observer, error);
     record_profile(sublayer, begin, "forward", &call->tokens, 2.0);
     if (status != ROTARY_OK)
         return status;

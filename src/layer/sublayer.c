@@ -62,6 +62,17 @@ rotary_status sublayer_add_linear(struct linear **linear, const struct backend *
     return linear_create(linear, backend, &made, parameters, error);
 }
 
+rotary_status sublayer_attend(const struct sublayer *sublayer, const rotary_attention_forward_call *call,
+                              const struct attention_observer *observer, rotary_error *error)
+{
+    const struct backend_attention_forward operation = {.plan = sublayer->config.attention, .call = call};
+    const struct backend *backend = sublayer->backend;
+    rotary_status status = backend->operations->attention_forward(backend, &operation, error);
+    if (status != ROTARY_OK || !observer)
+        return status;
+    return observer->see(observer->context, sublayer, &operation, error);
+}
+
 struct matrix sublayer_push(const struct sublayer *sublayer, struct rotary_arena *arena, int64_t columns)
 {
     return sublayer_push_rows(sublayer, arena, sublayer->config.batch * sublayer->config.time, columns);

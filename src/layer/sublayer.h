@@ -76,12 +76,23 @@ static inline int64_t sublayer_rows(const struct sublayer_tokens *tokens)
     return tokens->batch * tokens->time;
 }
 
+struct sublayer;
+
+/* Is shown every call of attention in a forward pass, when it has been made and its tensors are still there:
+ * for those who want more than its output, such as its weights. */
+struct attention_observer {
+    rotary_status (*see)(void *context, const struct sublayer *sublayer,
+                         const struct backend_attention_forward *call, rotary_error *error);
+    void *context;
+};
+
 /* out = sublayer(in). Keeps in the sublayer what the backward pass reads. */
 struct sublayer_forward_call {
     struct sublayer_tokens tokens;
     struct matrix out, in;
     struct sublayer_source source;
-    struct dropout dropout; /* of attention weights; probability 0: none */
+    struct dropout dropout;                    /* of attention weights; probability 0: none */
+    const struct attention_observer *observer; /* NULL: none */
 };
 
 /* d_in from d_out. Adds to the gradients of the parameters. */
@@ -128,8 +139,6 @@ struct sublayer_cache_shape {
     int64_t beams; /* sequences of each source, at least 1; it divides batch */
     int64_t count; /* the maximum of new tokens per sequence and call */
 };
-
-struct sublayer;
 
 struct sublayer_type {
     const char *name;
@@ -196,6 +205,11 @@ ROTARY_CHECKED rotary_status sublayer_add_linear(struct linear **linear, const s
                                                  const struct sublayer_config *config,
                                                  const struct sublayer_linear *shape,
                                                  struct parameters *parameters, rotary_error *error);
+
+/* Makes a call of attention, and shows it to the observer. */
+ROTARY_CHECKED rotary_status sublayer_attend(const struct sublayer *sublayer,
+                                             const rotary_attention_forward_call *call,
+                                             const struct attention_observer *observer, rotary_error *error);
 
 /* [rows of the largest call, columns] of the storage type; 0 columns: no memory. */
 struct matrix sublayer_push_rows(const struct sublayer *sublayer, struct rotary_arena *arena, int64_t rows,

@@ -74,9 +74,10 @@ const float *stack_input_gradient(const struct stack *stack);
 
 struct stack_call {
     struct sublayer_tokens tokens;
-    struct dropout dropout;           /* without its site; of probability 0: none */
-    struct dropout attention_dropout; /* of attention weights, likewise */
-    struct sublayer_source source;    /* for cross-attention */
+    struct dropout dropout;                    /* without its site; of probability 0: none */
+    struct dropout attention_dropout;          /* of attention weights, likewise */
+    struct sublayer_source source;             /* for cross-attention */
+    const struct attention_observer *observer; /* of the forward pass; NULL: none */
     /* Of the backward pass. */
     const float *d_output; /* f32 [rows, width]; NULL: in stack_output_gradient */
     float *d_source;       /* f32 [source rows, width]: added to; NULL: not wanted, or no cross-attention */

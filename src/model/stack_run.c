@@ -142,6 +142,7 @@ static rotary_status run_forward(const struct pass *pass, int64_t k, struct matr
     const struct sublayer_forward_call call = {.tokens = pass->call->tokens,
                                                .source = pass->call->source,
                                                .dropout = at_site(pass, pass->call->attention_dropout, k + 1),
+                                               .observer = pass->call->observer,
                                                .out = out,
                                                .in = in};
     return sublayer->type->forward(sublayer, pass->parameters, &call, pass->error);

@@ -59,6 +59,13 @@ ROTARY_CHECKED rotary_status transformer_logits(struct transformer *transformer,
                                                 const struct token_sequences *input, float *logits,
                                                 rotary_error *error);
 
+struct attention_observer; /* layer/sublayer.h */
+/* A forward pass without dropout, whose calls of attention an observer sees. */
+ROTARY_CHECKED rotary_status transformer_observe(struct transformer *transformer,
+                                                 const struct token_sequences *input,
+                                                 const struct attention_observer *observer,
+                                                 rotary_error *error);
+
 /* The KV cache of `batch` sequences of up to `capacity` tokens. */
 struct transformer_cache;
 ROTARY_CHECKED rotary_status transformer_cache_create(struct transformer_cache **cache,

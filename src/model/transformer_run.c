@@ -247,3 +247,14 @@ rotary_status transformer_logits(struct transformer *transformer, const struct t
     return loss_logits(transformer->loss, &transformer->parameters,
                        stack_output(transformer->stack, pass.rows), logits, error);
 }
+
+rotary_status transformer_observe(struct transformer *transformer, const struct token_sequences *input,
+                                  const struct attention_observer *observer, rotary_error *error)
+{
+    rotary_status status = check_input(transformer, input, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct pass pass = pass_of(transformer, input);
+    pass.stack.observer = observer;
+    return forward(&pass, error);
+}

@@ -100,6 +100,11 @@ void reference_attention_destroy(const struct backend *backend, struct attention
     free(plan);
 }
 
+const rotary_attention_config *reference_attention_config(const struct attention_plan *plan)
+{
+    return &plan->config;
+}
+
 /* A workspace is overwritten with NaN before an operation and after it. */
 static void spoil(const struct backend *backend, void *workspace, size_t bytes)
 {

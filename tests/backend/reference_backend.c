@@ -131,6 +131,7 @@ static const struct backend_operations operations = {
     .packed_weight_bytes = reference_packed_weight_bytes,
     .attention_create = reference_attention_create,
     .attention_destroy = reference_attention_destroy,
+    .attention_config = reference_attention_config,
     .attention_forward_bytes = reference_attention_forward_bytes,
     .attention_backward_bytes = reference_attention_backward_bytes,
     .attention_decode_bytes = reference_attention_decode_bytes,

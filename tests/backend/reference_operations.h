@@ -24,6 +24,7 @@ size_t reference_packed_weight_bytes(const struct backend *backend, const struct
 rotary_status reference_attention_create(const struct backend *backend, struct attention_plan **plan,
                                          const rotary_attention_config *config, rotary_error *error);
 void reference_attention_destroy(const struct backend *backend, struct attention_plan *plan);
+const rotary_attention_config *reference_attention_config(const struct attention_plan *plan);
 /* Operations need no workspace, but ask for some and overwrite it, so that nobody keeps anything there. */
 size_t reference_attention_forward_bytes(const struct attention_plan *plan,
                                          const rotary_attention_forward_call *call);

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/attention_weights.h"
+
+#include "base/fail.h"
+#include "base/half.h"
+#include "base/integer.h"
+#include "layer/sublayer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const attention_kind_names[] = {"encoder", "decoder", "cross", NULL};
+
+/* ---- tensors of a call, on the host ---- */
+
+/* [rows, heads, dim] in f32. */
+struct vectors {
+    float *data;
+    int64_t rows, heads, dim;
+};
+
+static const float *vector(const struct vectors *v, int64_t row, int64_t head)
+{
+    return v->data + (row * v->heads + head) * v->dim;
+}
+
+/* Reads one sequence. v has its sizes; the caller frees v->data. */
+static rotary_status read_vectors(const struct backend *backend, struct vectors *v,
+                                  rotary_attention_const_view view, rotary_error *error)
+{
+    size_t element = rotary_dtype_size(backend->storage), bytes = (size_t)v->dim * element;
+    void *row = malloc(bytes);
+    v->data = malloc((size_t)(v->rows * v->heads * v->dim) * sizeof *v->data);
+    rotary_status status = row && v->data
+                               ? ROTARY_OK
+                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
+    for (int64_t i = 0; status == ROTARY_OK && i < v->rows * v->heads; i++) {
+        int64_t offset = i / v->heads * view.time_stride + i % v->heads * view.head_stride;
+        const char *from = (const char *)view.data + (size_t)offset * element;
+        status = backend->operations->read(backend, row, from, bytes, error);
+        for (int64_t c = 0; status == ROTARY_OK && c < v->dim; c++)
+            v->data[i * v->dim + c] = backend->storage == ROTARY_F32
+                                          ? ((const float *)row)[c]
+                                          : rotary_bf16_to_float(((const uint16_t *)row)[c]);
+    }
+    free(row);
+    return status;
+}
+
+/* A rotation of queries, keys or values, in place. */
+struct rotation {
+    const rotary_rope *rope; /* NULL: none */
+    rotary_direction direction;
+    int64_t first;            /* position of the first row */
+    const int32_t *positions; /* [rows]; NULL: first, first + 1, ... */
+};
+
+enum role { ROLE_QUERY, ROLE_KEY, ROLE_VALUE };
+
+static rotary_status rotate(const struct vectors *v, enum role role, struct rotation rotation,
+                            rotary_error *error)
+{
+    if (!rotation.rope)
+        return ROTARY_OK;
+    int64_t row = v->heads * v->dim;
+    const rotary_rope_tensor tensor = {.heads = v->heads,
+                                       .input = {v->data, ROTARY_F32, v->rows * row, row, v->dim},
+                                       .output = {v->data, ROTARY_F32, v->rows * row, row, v->dim}};
+    rotary_rope_apply_call call = {.struct_size = sizeof call,
+                                   .batch = 1,
+                                   .time = v->rows,
+                                   .direction = rotation.direction,
+                                   .positions = {.offset = rotation.positions ? 0 : rotation.first,
+                                                 .array = rotation.positions,
+                                                 .array_type = ROTARY_POSITION_I32}};
+    *(role == ROLE_QUERY ? &call.query : role == ROLE_KEY ? &call.key : &call.value) = tensor;
+    return rotary_rope_apply(rotation.rope, &call, error);
+}
+
+/* A call of attention for one sequence, on the host: queries, keys and values rotated as its scores want
+ * them, and the output rotated as its sum over values is. */
+struct scene {
+    const rotary_attention_config *config;
+    const rotary_attention_forward_call *call;
+    struct vectors query, key, value, output;
+    float *distance_bias; /* [heads, head stride]; NULL: none */
+    double *scores;       /* [keys], of one query */
+};
+
+static void free_scene(struct scene *scene)
+{
+    free(scene->query.data);
+    free(scene->key.data);
+    free(scene->value.data);
+    free(scene->output.data);
+    free(scene->distance_bias);
+    free(scene->scores);
+}
+
+static rotary_status read_bias(const struct backend *backend, struct scene *scene, rotary_error *error)
+{
+    const rotary_attention_distance_bias *bias = &scene->call->distance_bias;
+    if (!bias->data)
+        return ROTARY_OK;
+    size_t bytes = (size_t)((scene->config->heads - 1) * bias->head_stride + bias->distances) * sizeof(float);
+    scene->distance_bias = malloc(bytes);
+    if (!scene->distance_bias)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
+    return backend->operations->read(backend, scene->distance_bias, bias->data, bytes, error);
+}
+
+static rotary_status read_scene(const struct backend *backend, struct scene *scene, rotary_error *error)
+{
+    const rotary_attention_config *config = scene->config;
+    const rotary_attention_forward_call *call = scene->call;
+    rotary_attention_const_view output = {call->output.data, call->output.batch_stride,
+                                          call->output.time_stride, call->output.head_stride};
+    struct vectors queries = {NULL, call->shape.queries, config->heads, config->head_dim},
+                   keys = {NULL, call->shape.keys, config->key_value_heads, config->head_dim};
+    scene->query = scene->output = queries;
+    scene->key = scene->value = keys;
+    scene->scores = malloc((size_t)keys.rows * sizeof *scene->scores);
+    rotary_status status = scene->scores
+                               ? ROTARY_OK
+                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for attention weights");
+    if (status == ROTARY_OK)
+        status = read_vectors(backend, &scene->query, call->query, error);
+    if (status == ROTARY_OK)
+        status = read_vectors(backend, &scene->key, call->key, error);
+    if (status == ROTARY_OK)
+        status = read_vectors(backend, &scene->value, call->value, error);
+    if (status == ROTARY_OK)
+        status = read_vectors(backend, &scene->output, output, error);
+    return status == ROTARY_OK ? read_bias(backend, scene, error) : status;
+}
+
+static rotary_status rotate_scene(const struct scene *scene, rotary_error *error)
+{
+    const rotary_attention_config *config = scene->config;
+    const rotary_attention_forward_call *call = scene->call;
+    struct rotation query = {config->rope, ROTARY_FORWARD, call->shape.first_query, call->query_positions},
+                    key = {config->rope, ROTARY_FORWARD, call->shape.first_key, call->key_positions};
+    rotary_status status = rotate(&scene->query, ROLE_QUERY, query, error);
+    if (status == ROTARY_OK)
+        status = rotate(&scene->key, ROLE_KEY, key, error);
+    query.rope = key.rope = config->value_rope;
+    if (status == ROTARY_OK)
+        status = rotate(&scene->value, ROLE_VALUE, key, error);
+    return status == ROTARY_OK ? rotate(&scene->output, ROLE_VALUE, query, error) : status;
+}
+
+/* ---- weights ---- */
+
+/* Keys first ... end - 1. */
+struct range {
+    int64_t first, end;
+};
+
+static struct range visible_keys(const struct scene *scene, int64_t query)
+{
+    const rotary_attention_config *config = scene->config;
+    const rotary_attention_forward_call *call = scene->call;
+    struct range keys = {0, call->key_lengths ? call->key_lengths[0] : call->shape.keys};
+    int64_t own = call->shape.first_query + query - call->shape.first_key;
+    if (config->causal)
+        keys.end = min_i64(keys.end, own + 1);
+    if (config->causal && config->window > 0)
+        keys.first = max_i64(0, own + 1 - config->window);
+    keys.end = max_i64(keys.end, keys.first);
+    return keys;
+}
+
+static double score(const struct scene *scene, int64_t head, int64_t m, int64_t n)
+{
+    const rotary_attention_config *config = scene->config;
+    const rotary_attention_forward_call *call = scene->call;
+    const float *q = vector(&scene->query, m, head),
+                *k = vector(&scene->key, n, head / (config->heads / config->key_value_heads));
+    double sum = 0;
+    for (int64_t c = 0; c < config->head_dim; c++)
+        sum += (double)q[c] * (double)k[c];
+    sum *= config->scale != 0.0f ? (double)config->scale : 1.0 / sqrt((double)config->head_dim);
+    if (config->softcap > 0)
+        sum = (double)config->softcap * tanh(sum / (double)config->softcap);
+    if (scene->distance_bias) {
+        const rotary_attention_distance_bias *bias = &call->distance_bias;
+        int64_t distance = call->shape.first_key + n - call->shape.first_query - m - bias->first,
+                entry = max_i64(0, min_i64(distance, bias->distances - 1));
+        sum += (double)scene->distance_bias[head * bias->head_stride + entry];
+    }
+    return sum;
+}
+
+/* A bias of this or less masks a key (rotary_attention_bias). */
+#define MASKED (-1e30)
+
+/* The weights of one query, [keys], which are zero before. */
+static void softmax(const struct scene *scene, int64_t head, int64_t m, float *weights)
+{
+    struct range keys = visible_keys(scene, m);
+    double max = -INFINITY, sum = 0;
+    for (int64_t n = keys.first; n < keys.end; n++) {
+        scene->scores[n] = score(scene, head, m, n);
+        max = fmax(max, scene->scores[n]);
+    }
+    if (max <= MASKED)
+        return;
+    for (int64_t n = keys.first; n < keys.end; n++)
+        sum += exp(scene->scores[n] - max);
+    for (int64_t n = keys.first; n < keys.end; n++)
+        weights[n] = (float)(exp(scene->scores[n] - max) / sum);
+}
+
+/* The larger one; a NaN if there is one. */
+static double worse(double a, double b)
+{
+    return isnan(a) || b <= a ? a : b;
+}
+
+/* The largest difference of attention's output for one query from the sum over values with these weights. */
+static double difference_of(const struct scene *scene, int64_t head, int64_t m, const float *weights)
+{
+    const rotary_attention_config *config = scene->config;
+    int64_t value_head = head / (config->heads / config->key_value_heads);
+    double largest = 0;
+    for (int64_t c = 0; c < config->head_dim; c++) {
+        double sum = 0;
+        for (int64_t n = 0; n < scene->value.rows; n++)
+            sum += (double)weights[n] * (double)vector(&scene->value, n, value_head)[c];
+        largest = worse(largest, fabs(sum - (double)vector(&scene->output, m, head)[c]));
+    }
+    return largest;
+}
+
+static double largest_value(const struct vectors *v)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < v->rows * v->heads * v->dim; i++)
+        largest = fmax(largest, fabs((double)v->data[i]));
+    return largest;
+}
+
+static void softmax_layer(const struct scene *scene, struct attention_weights *to, int64_t layer)
+{
+    double scale = largest_value(&scene->value);
+    for (int64_t m = 0; m < to->queries; m++) {
+        struct range keys = visible_keys(scene, m);
+        to->visible[layer * to->queries + m] = (int32_t)(keys.end - keys.first);
+    }
+    for (int64_t head = 0; head < to->heads; head++)
+        for (int64_t m = 0; m < to->queries; m++) {
+            float *weights = to->weights + ((layer * to->heads + head) * to->queries + m) * to->keys;
+            softmax(scene, head, m, weights);
+            to->difference = worse(to->difference, difference_of(scene, head, m, weights) / scale);
+        }
+}
+
+/* ---- the pass ---- */
+
+/* The weights of a pass, layer by layer as attention is called. */
+struct observation {
+    struct attention_weights *weights; /* [ATTENTION_KINDS] */
+    enum attention_kind self;          /* of the stack's self-attention */
+};
+
+/* Room for one layer more. */
+static rotary_status add_layer(struct attention_weights *weights, const struct scene *scene,
+                               rotary_error *error)
+{
+    const rotary_attention_shape *shape = &scene->call->shape;
+    int64_t heads = scene->config->heads, layer = heads * shape->queries * shape->keys;
+    size_t layers = (size_t)weights->layers + 1;
+    float *grown = realloc(weights->weights, layers * (size_t)layer * sizeof *grown);
+    if (grown)
+        weights->weights = grown;
+    int32_t *visible = realloc(weights->visible, layers * (size_t)shape->queries * sizeof *visible);
+    if (visible)
+        weights->visible = visible;
+    if (!grown || !visible)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the weights of %zu layers", layers);
+    memset(grown + weights->layers * layer, 0, (size_t)layer * sizeof *grown);
+    weights->heads = heads;
+    weights->queries = shape->queries;
+    weights->keys = shape->keys;
+    weights->layers++;
+    return ROTARY_OK;
+}
+
+static rotary_status see(void *context, const struct sublayer *sublayer,
+                         const struct backend_attention_forward *operation, rotary_error *error)
+{
+    const struct observation *observation = context;
+    bool cross = strcmp(sublayer->type->name, "cross_attention") == 0;
+    struct attention_weights *weights = &observation->weights[cross ? ATTENTION_CROSS : observation->self];
+    struct scene scene = {.config = sublayer->backend->operations->attention_config(operation->plan),
+                          .call = operation->call};
+    if (scene.call->shape.batch != 1 || scene.call->packed_sequences.query_starts || scene.call->bias.data ||
+        scene.call->keys_rotated)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "attention with several sequences, a bias or a cache: its weights are made of one "
+                           "sequence without");
+    rotary_status status = read_scene(sublayer->backend, &scene, error);
+    if (status == ROTARY_OK)
+        status = rotate_scene(&scene, error);
+    if (status == ROTARY_OK)
+        status = add_layer(weights, &scene, error);
+    if (status == ROTARY_OK)
+        softmax_layer(&scene, weights, weights->layers - 1);
+    free_scene(&scene);
+    return status;
+}
+
+rotary_status attention_weights_create(struct attention_weights weights[ATTENTION_KINDS],
+                                       struct transformer *transformer,
+                                       const struct attention_weights_call *call, rotary_error *error)
+{
+    struct attention_weights made[ATTENTION_KINDS] = {{0}};
+    struct observation decoder = {made, ATTENTION_DECODER};
+    const struct attention_observer observer = {see, &decoder};
+    const struct token_sequences input = {.batch = 1, .time = call->count, .tokens = call->tokens};
+    if (call->source)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a source: the model has no encoder");
+    rotary_status status = transformer_observe(transformer, &input, &observer, error);
+    if (status == ROTARY_OK)
+        memcpy(weights, made, sizeof made);
+    else
+        attention_weights_free(made);
+    return status;
+}
+
+void attention_weights_free(struct attention_weights weights[ATTENTION_KINDS])
+{
+    for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
+        free(weights[kind].weights);
+        free(weights[kind].visible);
+        weights[kind] = (struct attention_weights){0};
+    }
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The weights of attention: those of the formula, for which attention's own output is the witness.
+ */
+#include "backend/every_backend.h"
+#include "support/check.h"
+
+#include "model/attention_weights.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LAYERS = 3, HEADS = 4, HEAD_DIM = 8, VOCABULARY = 11, TIME = 12, WINDOW = 5 };
+
+static struct transformer *create(const struct backend *backend, const char *settings)
+{
+    struct transformer_config config;
+    transformer_config_default(&config);
+    config.vocab_size = VOCABULARY;
+    config.hidden_size = HEADS * HEAD_DIM;
+    config.num_hidden_layers = LAYERS;
+    config.num_attention_heads = HEADS;
+    config.max_position_embeddings = 64;
+    config.initializer_range = 0.5;
+    config.initialisation = 1;
+    json_t *object = json_loads(settings, 0, NULL);
+    struct settings table = transformer_settings(&config);
+    struct transformer *transformer = NULL;
+    const struct transformer_limits limits = {.batch = 2, .time = TIME};
+    rotary_error error = {0};
+    if (!CHECK(object) || !CHECK_INT(settings_read(&table, 1, object, "test", &error), ROTARY_OK) ||
+        !CHECK_INT(transformer_create(&transformer, backend, &config, limits, 5, &error), ROTARY_OK)) {
+        printf("%s: %s\n", settings, error.message);
+        exit(1);
+    }
+    json_decref(object);
+    return transformer;
+}
+
+static const int32_t tokens[TIME] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+
+/* The number of tokens that a query of a layer sees, of which its own is the last. */
+static int64_t visible_of(int64_t query, int64_t window)
+{
+    return window > 0 && query + 1 > window ? window : query + 1;
+}
+
+static void check_rows(const struct attention_weights *weights, const int64_t *windows)
+{
+    for (int64_t i = 0; i < weights->layers * weights->heads * weights->queries; i++) {
+        const float *row = weights->weights + i * weights->keys;
+        int64_t layer = i / (weights->heads * weights->queries), query = i % weights->queries,
+                visible = visible_of(query, windows[layer]);
+        double sum = 0;
+        bool outside = false;
+        for (int64_t key = 0; key < weights->keys; key++) {
+            sum += (double)row[key];
+            outside |= (key > query || key + visible <= query) && row[key] != 0.0f;
+        }
+        CHECK_NEAR(sum, 1, 1e-6);
+        CHECK(!outside);
+        CHECK_INT(weights->visible[layer * weights->queries + query], visible);
+    }
+}
+
+/* The weights of two layers differ, and so do neighbours in a row. */
+static void check_unlike(const struct attention_weights *weights)
+{
+    const float *first = attention_weights_head(weights, 0, 0),
+                *second = attention_weights_head(weights, 1, 0);
+    double layers = 0, neighbours = 0;
+    for (int64_t i = 1; i < weights->queries * weights->keys; i++) {
+        layers += fabs((double)(first[i] - second[i]));
+        neighbours += fabs((double)(first[i] - first[i - 1]));
+    }
+    CHECK(layers > 0.5);
+    CHECK(neighbours > 0.5);
+}
+
+struct example {
+    const char *settings;
+    int64_t windows[LAYERS];
+};
+
+static const struct example examples[] = {
+    {"{\"position\": \"none\"}", {0}},
+    {"{\"position\": \"learned\"}", {0}},
+    {"{\"position\": \"sinusoidal\"}", {0}},
+    {"{\"position\": \"rope\"}", {0}},
+    {"{\"position\": \"roper\"}", {0}},
+    {"{\"position\": \"rope\", \"num_key_value_heads\": 2, \"pairing\": \"interleaved\"}", {0}},
+    {"{\"position\": \"roper\", \"num_key_value_heads\": 1, \"value_fraction\": 0.5}", {0}},
+    {"{\"position\": \"rope\", \"query_key_norm\": \"head\", \"norm\": \"rms_norm\"}", {0}},
+    {"{\"position\": \"roper\", \"query_key_norm\": \"all\"}", {0}},
+    {"{\"position\": \"rope\", \"sliding_window\": 5}", {WINDOW, WINDOW, WINDOW}},
+    {"{\"position\": \"roper\", \"sliding_window\": 5, \"rope_local_base_freq\": 100, \"layer_types\": "
+     "[\"full_attention\", \"sliding_attention\", \"full_attention\"]}",
+     {0, WINDOW, 0}},
+    {"{\"position\": \"rope\", \"no_rope_layers\": [1, 0, 1]}", {0}},
+    /* Magnitudes of queries and keys, and a factor of the scores. */
+    {"{\"position\": \"rope\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4, "
+     "\"original_max_position_embeddings\": 16, \"mscale\": 0.7, \"mscale_all_dim\": 1.3}}",
+     {0}},
+};
+
+static void test_example(const struct backend *backend, const struct example *example)
+{
+    struct transformer *transformer = create(backend, example->settings);
+    struct attention_weights weights[ATTENTION_KINDS];
+    rotary_error error = {0};
+    check_about("%s, %s", example->settings, backend_about(backend));
+    const struct attention_weights_call call = {.tokens = tokens, .count = TIME};
+    if (CHECK_INT(attention_weights_create(weights, transformer, &call, &error), ROTARY_OK)) {
+        const struct attention_weights *decoder = &weights[ATTENTION_DECODER];
+        CHECK_INT(weights[ATTENTION_ENCODER].layers, 0);
+        CHECK_INT(weights[ATTENTION_CROSS].layers, 0);
+        CHECK_INT(decoder->layers, LAYERS);
+        CHECK_INT(decoder->heads, HEADS);
+        CHECK_INT(decoder->queries, TIME);
+        CHECK_INT(decoder->keys, TIME);
+        check_rows(decoder, example->windows);
+        check_unlike(decoder);
+        CHECK(decoder->difference > 0);
+        CHECK_NEAR(decoder->difference, 0, backend->storage == ROTARY_F32 ? 4e-6 : 1.5e-2);
+        attention_weights_free(weights);
+        CHECK(!weights[ATTENTION_DECODER].weights);
+    } else {
+        printf("%s\n", error.message);
+    }
+    transformer_destroy(transformer);
+}
+
+static void test_examples(const struct backend *backend)
+{
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        test_example(backend, &examples[i]);
+}
+
+static void test_refusals(const struct backend *backend)
+{
+    struct transformer *transformer = create(backend, "{\"position\": \"rope\"}");
+    struct attention_weights weights[ATTENTION_KINDS];
+    rotary_error error = {0};
+    check_about("refusals, %s", backend_about(backend));
+    const struct attention_weights_call longer = {.tokens = tokens, .count = TIME + 1},
+                                        source = {.tokens = tokens,
+                                                  .count = TIME,
+                                                  .source = tokens,
+                                                  .source_count = TIME};
+    CHECK_INT(attention_weights_create(weights, transformer, &longer, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "13 tokens|at most 2 of 12");
+    CHECK_INT(attention_weights_create(weights, transformer, &source, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, "source|no encoder");
+    transformer_destroy(transformer);
+}
+
+int main(void)
+{
+    on_every_backend(test_examples);
+    on_every_backend(test_refusals);
+    return check_report();
+}
