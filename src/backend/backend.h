@@ -73,6 +73,7 @@ struct backend_operations {
                                        const rotary_attention_backward_call *call);
     size_t (*attention_decode_bytes)(const struct attention_plan *plan, int64_t batch, int64_t queries,
                                      int64_t capacity);
+    size_t (*attention_append_bytes)(const struct attention_plan *plan, int64_t batch, int64_t tokens);
     size_t (*attention_reorder_bytes)(const struct attention_plan *plan, int64_t batch);
 
 #define BACKEND_MEMBER(name)                                                                                 \

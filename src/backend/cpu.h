@@ -58,6 +58,7 @@ size_t cpu_attention_backward_bytes(const struct attention_plan *plan,
                                     const rotary_attention_backward_call *call);
 size_t cpu_attention_decode_bytes(const struct attention_plan *plan, int64_t batch, int64_t queries,
                                   int64_t capacity);
+size_t cpu_attention_append_bytes(const struct attention_plan *plan, int64_t batch, int64_t tokens);
 size_t cpu_attention_reorder_bytes(const struct attention_plan *plan, int64_t batch);
 
 #endif

@@ -62,6 +62,11 @@ size_t cpu_attention_decode_bytes(const struct attention_plan *plan, int64_t bat
     return rotary_attention_decode_bytes(plan->attention, batch, queries, capacity);
 }
 
+size_t cpu_attention_append_bytes(const struct attention_plan *plan, int64_t batch, int64_t tokens)
+{
+    return rotary_attention_append_bytes(plan->attention, batch, tokens);
+}
+
 size_t cpu_attention_reorder_bytes(const struct attention_plan *plan, int64_t batch)
 {
     return rotary_attention_reorder_bytes(plan->attention, batch);
@@ -86,6 +91,13 @@ rotary_status cpu_attention_decode(const struct backend *backend, const struct b
 {
     (void)backend;
     return rotary_attention_decode(call->plan->attention, call->call, error);
+}
+
+rotary_status cpu_attention_append(const struct backend *backend, const struct backend_attention_append *call,
+                                   rotary_error *error)
+{
+    (void)backend;
+    return rotary_attention_append(call->plan->attention, call->call, error);
 }
 
 rotary_status cpu_attention_reorder(const struct backend *backend,

@@ -143,6 +143,7 @@ static const struct backend_operations cpu_operations = {
     .attention_forward_bytes = cpu_attention_forward_bytes,
     .attention_backward_bytes = cpu_attention_backward_bytes,
     .attention_decode_bytes = cpu_attention_decode_bytes,
+    .attention_append_bytes = cpu_attention_append_bytes,
     .attention_reorder_bytes = cpu_attention_reorder_bytes,
 #define CPU_OPERATION(name) .name = cpu_##name,
     BACKEND_OPERATIONS(CPU_OPERATION)

@@ -277,6 +277,11 @@ struct backend_attention_decode {
     const rotary_attention_decode_call *call;
 };
 
+struct backend_attention_append {
+    const struct attention_plan *plan;
+    const rotary_attention_append_call *call;
+};
+
 struct backend_attention_reorder {
     const struct attention_plan *plan;
     const rotary_attention_reorder_call *call;

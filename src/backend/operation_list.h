@@ -31,6 +31,7 @@
     OPERATION(update)                                                                                        \
     OPERATION(attention_forward)                                                                             \
     OPERATION(attention_backward)                                                                            \
+    OPERATION(attention_append)                                                                              \
     OPERATION(attention_reorder)                                                                             \
     OPERATION(attention_decode)
 

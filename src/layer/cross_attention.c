@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Multi-head cross-attention as a sublayer (Vaswani et al. 2017, 3.2.3): queries from the residual stream,
- * keys and values from an encoder's output. Its plan is neither causal nor rotated.
+ * keys and values from an encoder's output. Its plan is not causal. Where it rotates, queries rotate by their
+ * places among the tokens and keys by theirs in the source.
  *
  * The projections give queries, [rows, heads head_dim], and keys and values side by side, [source rows,
  * 2 key_value_heads head_dim].
  */
 #include "backend/profile.h"
 #include "base/fail.h"
+#include "base/integer.h"
 #include "layer/attention_views.h"
+#include "layer/attention_workspace.h"
 #include "layer/query_key_norm.h"
 
 #include <stdlib.h>
@@ -24,6 +27,7 @@ struct cross_attention {
     /* Scratch. */
     struct matrix d_queries, d_keys_values, d_context, d_source;
     void *workspace;
+    size_t workspace_bytes;
 };
 
 static struct cross_attention *of(struct sublayer *sublayer)
@@ -133,26 +137,12 @@ static void carve_saved(struct sublayer *sublayer, struct rotary_arena *arena)
     projection_norm_carve(&layer->key_norm, arena, source_rows(config));
 }
 
-static rotary_attention_shape max_shape(const struct sublayer_config *config)
-{
-    return (rotary_attention_shape){
-        .batch = config->batch, .queries = config->time, .keys = config->source_time};
-}
-
 static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
 {
     struct cross_attention *layer = of(sublayer);
     const struct sublayer_config *config = &sublayer->config;
-    const struct backend_operations *operations = sublayer->backend->operations;
-    const rotary_attention_forward_call forward = {.struct_size = sizeof forward, .shape = max_shape(config)};
-    const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
-                                                     .shape = max_shape(config)};
-    size_t bytes = operations->attention_forward_bytes(config->attention, &forward);
-    if (config->training) {
-        size_t needed = operations->attention_backward_bytes(config->attention, &backward);
-        bytes = needed > bytes ? needed : bytes;
-    }
-    layer->workspace = rotary_arena_push(arena, (int64_t)bytes, 1);
+    layer->workspace_bytes = attention_max_workspace_bytes(sublayer, config->time, config->source_time);
+    layer->workspace = rotary_arena_push(arena, (int64_t)layer->workspace_bytes, 1);
     if (!config->training)
         return;
     layer->d_queries = sublayer_push(sublayer, arena, query_columns(config));
@@ -197,8 +187,8 @@ static rotary_status project_keys(const struct cross_attention *layer, const str
                                    keys_of(&layer->sublayer.config, projected), error);
 }
 
-/* Operations: in a matmul, a query has head_dim channels and source_time keys. Bytes: all inputs and outputs.
- */
+/* Operations: in a matmul, a query has head_dim channels and the keys of its source. Bytes: all inputs and
+ * outputs. */
 static void record_profile(const struct sublayer *sublayer, double begin, const char *what,
                            const struct sublayer_tokens *tokens, const struct sublayer_source *source,
                            double matmuls)
@@ -206,26 +196,56 @@ static void record_profile(const struct sublayer *sublayer, double begin, const 
     const struct sublayer_config *config = &sublayer->config;
     double rows = (double)sublayer_rows(tokens),
            elements = 2.0 * (rows * (double)query_columns(config) +
-                             (double)source->rows.rows * (double)key_columns(config));
+                             (double)source->rows.rows * (double)key_columns(config)),
+           keys = (double)source->time / (double)(source->starts ? source->sequences : 1);
     profile_end(sublayer->backend->profile, begin, "cross_attention", what,
-                2.0 * matmuls * rows * (double)(query_columns(config) * source->time),
+                2.0 * matmuls * rows * (double)query_columns(config) * keys,
                 elements * (matmuls > 2.0 ? 2.0 : 1.0) *
                     (double)rotary_dtype_size(sublayer->backend->storage));
 }
 
-static rotary_status check_source(const struct sublayer_config *config, const struct sublayer_tokens *tokens,
+static struct attention_extent extent_of(const struct sublayer_tokens *tokens,
+                                         const struct sublayer_source *source)
+{
+    return (struct attention_extent){
+        .shape = {.batch = tokens->batch, .queries = tokens->time, .keys = source->time},
+        .packed_sequences = {
+            .query_starts = tokens->starts, .key_starts = source->starts, .sequences = tokens->sequences}};
+}
+
+/* A packed source may have sequences longer than source_time: it is bounded by its rows. */
+static rotary_status check_packed(const struct cross_attention *layer, const struct sublayer_tokens *tokens,
                                   const struct sublayer_source *source, rotary_error *error)
 {
-    if (tokens->starts)
-        return rotary_fail(error, ROTARY_UNSUPPORTED,
-                           "cross-attention of packed sequences: wanted a batch of padded ones");
+    const struct sublayer_config *config = &layer->sublayer.config;
+    if (!tokens->starts || !source->starts || tokens->sequences != source->sequences)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "cross-attention of %lld packed sequences got %lld packed sequences of a source: "
+                           "wanted as many of both, or neither packed",
+                           (long long)(tokens->starts ? tokens->sequences : 0),
+                           (long long)(source->starts ? source->sequences : 0));
+    const struct attention_extent extent = extent_of(tokens, source);
+    if (source->rows.rows > source_rows(config) ||
+        attention_workspace_bytes(&layer->sublayer, &extent) > layer->workspace_bytes)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld packed sequences of %lld tokens and a source of %lld: the model was created "
+                           "for fewer tokens, or not for packed sequences",
+                           (long long)tokens->sequences, (long long)tokens->time, (long long)source->time);
+    return ROTARY_OK;
+}
+
+static rotary_status check_source(const struct cross_attention *layer, const struct sublayer_tokens *tokens,
+                                  const struct sublayer_source *source, rotary_error *error)
+{
+    const struct sublayer_config *config = &layer->sublayer.config;
+    bool packed = tokens->starts || source->starts;
     if (!source->rows.data || source->rows.rows != tokens->batch * source->time)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "cross-attention of %lld sequences got %lld source rows, %lld per sequence: wanted "
             "an encoder's output of as many sequences",
             (long long)tokens->batch, (long long)source->rows.rows, (long long)source->time);
-    if (tokens->batch > config->batch || source->time > config->source_time ||
+    if (tokens->batch > config->batch || (!packed && source->time > config->source_time) ||
         source->rows.columns != config->source_width)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "cross-attention got a source of %lld sequences of %lld tokens of width %lld: "
@@ -233,13 +253,10 @@ static rotary_status check_source(const struct sublayer_config *config, const st
                            (long long)tokens->batch, (long long)source->time, (long long)source->rows.columns,
                            (long long)config->batch, (long long)config->source_time,
                            (long long)config->source_width);
-    return ROTARY_OK;
-}
-
-static rotary_attention_shape shape_of(const struct sublayer_tokens *tokens,
-                                       const struct sublayer_source *source)
-{
-    return (rotary_attention_shape){.batch = tokens->batch, .queries = tokens->time, .keys = source->time};
+    if ((tokens->positions || source->positions) && !config->positions)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "positions of tokens or of their source: the model was not created for them");
+    return packed ? check_packed(layer, tokens, source, error) : ROTARY_OK;
 }
 
 static rotary_status attend(const struct cross_attention *layer, const struct sublayer_forward_call *call,
@@ -247,15 +264,19 @@ static rotary_status attend(const struct cross_attention *layer, const struct su
 {
     const struct sublayer_config *config = &layer->sublayer.config;
     int64_t time = call->tokens.time, source_time = call->source.time, dim = config->head_dim;
+    const struct attention_extent extent = extent_of(&call->tokens, &call->source);
     const rotary_attention_forward_call attention = {
         .struct_size = sizeof attention,
-        .shape = shape_of(&call->tokens, &call->source),
+        .shape = extent.shape,
+        .packed_sequences = extent.packed_sequences,
         .query = const_view(heads_of(layer->queries, time, 0, dim)),
         .key = const_view(heads_of(layer->keys, source_time, 0, dim)),
         .value = const_view(heads_of(values_of(config, layer->projected_keys_values), source_time, 0, dim)),
         .output = heads_of(layer->context, time, 0, dim),
         .log_sum_exp = layer->log_sum_exp,
         .key_lengths = call->source.lengths,
+        .query_positions = call->tokens.positions,
+        .key_positions = call->source.positions,
         .dropout = weights_dropout(call->dropout),
         .workspace = layer->workspace};
     double begin = profile_begin(layer->sublayer.backend->profile);
@@ -268,7 +289,7 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
                              const struct sublayer_forward_call *call, rotary_error *error)
 {
     const struct cross_attention *layer = of(sublayer);
-    rotary_status status = check_source(&sublayer->config, &call->tokens, &call->source, error);
+    rotary_status status = check_source(layer, &call->tokens, &call->source, error);
     if (status == ROTARY_OK)
         status = project_queries(layer, parameters, call->in, error);
     if (status == ROTARY_OK)
@@ -291,9 +312,11 @@ static rotary_status attend_backward(const struct cross_attention *layer,
     int64_t time = call->tokens.time, source_time = call->source.time, dim = config->head_dim;
     struct matrix d_keys = keys_of(config, layer->d_keys_values),
                   d_values = values_of(config, layer->d_keys_values);
+    const struct attention_extent extent = extent_of(&call->tokens, &call->source);
     const rotary_attention_backward_call attention = {
         .struct_size = sizeof attention,
-        .shape = shape_of(&call->tokens, &call->source),
+        .shape = extent.shape,
+        .packed_sequences = extent.packed_sequences,
         .query = const_view(heads_of(layer->queries, time, 0, dim)),
         .key = const_view(heads_of(layer->keys, source_time, 0, dim)),
         .value = const_view(heads_of(values_of(config, layer->projected_keys_values), source_time, 0, dim)),
@@ -304,6 +327,8 @@ static rotary_status attend_backward(const struct cross_attention *layer,
         .key_gradient = heads_of(d_keys, source_time, 0, dim),
         .value_gradient = heads_of(d_values, source_time, 0, dim),
         .key_lengths = call->source.lengths,
+        .query_positions = call->tokens.positions,
+        .key_positions = call->source.positions,
         .dropout = weights_dropout(call->dropout),
         .workspace = layer->workspace};
     const struct backend_attention_backward operation = {.plan = config->attention, .call = &attention};
@@ -373,7 +398,7 @@ static int64_t sources_of(const struct sublayer_cache_shape *shape)
     return shape->batch / shape->beams;
 }
 
-/* [sources, source_time, keys | values] in `key`. */
+/* [sources, source_time, keys | values] in `key`, as attention reads them: keys are rotated. */
 static struct sublayer_cache carve_cache(const struct sublayer *sublayer, struct rotary_arena *arena,
                                          struct sublayer_cache_shape shape)
 {
@@ -390,32 +415,103 @@ static struct matrix cached(const struct sublayer *sublayer, const struct sublay
                      2 * key_columns(&sublayer->config));
 }
 
+/* Sources first ... first + sources - 1 of a call, which have `time` rows each, from `row` on. */
+struct source_rows {
+    int64_t first, sources, row, time;
+};
+
 static size_t cache_bytes(const struct sublayer *sublayer, struct sublayer_cache_shape shape)
 {
     const struct backend_operations *operations = sublayer->backend->operations;
     const struct attention_plan *plan = sublayer->config.attention;
-    size_t decode = operations->attention_decode_bytes(plan, sources_of(&shape), shape.count * shape.beams,
-                                                       sublayer->config.source_time),
-           reorder = operations->attention_reorder_bytes(plan, sources_of(&shape));
-    return decode > reorder ? decode : reorder;
+    int64_t sources = sources_of(&shape), source_time = sublayer->config.source_time;
+    const size_t bytes[] = {
+        operations->attention_decode_bytes(plan, sources, shape.count * shape.beams, source_time),
+        operations->attention_append_bytes(plan, sources, source_time),
+        operations->attention_reorder_bytes(plan, sources)};
+    size_t most = 0;
+    for (int i = 0; i < 3; i++)
+        most = bytes[i] > most ? bytes[i] : most;
+    return most;
 }
 
+/* Keys, or values from channel key_columns on, of sources first ... first + count - 1. */
+static rotary_attention_view cache_view(const struct sublayer *sublayer, const struct sublayer_cache *cache,
+                                        int64_t first, int64_t count, bool values)
+{
+    const struct sublayer_config *config = &sublayer->config;
+    struct matrix all = cached(sublayer, cache, first + count),
+                  rows = matrix_rows(all, first * cache->capacity, count * cache->capacity);
+    return heads_of(values ? values_of(config, rows) : keys_of(config, rows), cache->capacity, 0,
+                    config->head_dim);
+}
+
+/* Copies the keys and values of `count` sources of `time` projected rows each, from `row` on, to the cache:
+ * rotated, where the plan rotates. */
+static rotary_status append(const struct cross_attention *layer,
+                            const struct sublayer_cache_source_call *call, const struct source_rows *rows,
+                            rotary_error *error)
+{
+    const struct sublayer *sublayer = &layer->sublayer;
+    const struct sublayer_config *config = &sublayer->config;
+    int64_t dim = config->head_dim, all = rows->sources * rows->time;
+    struct matrix keys = matrix_rows(layer->keys, rows->row, all),
+                  values = matrix_rows(values_of(config, layer->projected_keys_values), rows->row, all);
+    const int32_t *positions = call->source.positions;
+    const rotary_attention_append_call append = {
+        .struct_size = sizeof append,
+        .batch = rows->sources,
+        .tokens = rows->time,
+        .capacity = call->cache.capacity,
+        .lengths = call->empty_lengths,
+        .key = const_view(heads_of(keys, rows->time, 0, dim)),
+        .value = const_view(heads_of(values, rows->time, 0, dim)),
+        .key_cache = cache_view(sublayer, &call->cache, rows->first, rows->sources, false),
+        .value_cache = cache_view(sublayer, &call->cache, rows->first, rows->sources, true),
+        .positions = positions ? positions + rows->row : NULL,
+        .workspace = call->workspace};
+    const struct backend_attention_append operation = {.plan = config->attention, .call = &append};
+    return sublayer->backend->operations->attention_append(sublayer->backend, &operation, error);
+}
+
+static rotary_status check_cached_source(const struct sublayer *sublayer,
+                                         const struct sublayer_cache_source_call *call, rotary_error *error)
+{
+    const struct sublayer_source *source = &call->source;
+    int64_t longest = source->starts ? 0 : source->time;
+    for (int64_t s = 0; source->starts && s < call->sources; s++)
+        longest = max_i64(longest, source->starts[s + 1] - source->starts[s]);
+    if (longest > call->cache.capacity || source->rows.rows > source_rows(&sublayer->config))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a source of %lld rows, at most %lld per sequence: the cache has %lld per "
+                           "sequence, and the model was created for %lld rows",
+                           (long long)source->rows.rows, (long long)longest, (long long)call->cache.capacity,
+                           (long long)source_rows(&sublayer->config));
+    return ROTARY_OK;
+}
+
+/* Neighbouring sources of equal length are one call. */
 static rotary_status cache_source(struct sublayer *sublayer, const struct parameters *parameters,
-                                  const struct sublayer_source *source, const struct sublayer_cache *cache,
-                                  rotary_error *error)
+                                  const struct sublayer_cache_source_call *call, rotary_error *error)
 {
     const struct cross_attention *layer = of(sublayer);
-    struct matrix keys_values = cached(sublayer, cache, source->rows.rows / cache->capacity);
-    if (source->time != cache->capacity || source->rows.rows != keys_values.rows)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "a source of %lld rows, %lld per sequence: the cache has %lld per sequence",
-                           (long long)source->rows.rows, (long long)source->time, (long long)cache->capacity);
-    rotary_status status =
-        linear_forward(layer->key_value, parameters, keys_values, source->rows, MATMUL_EPILOGUE_NONE, error);
-    if (status != ROTARY_OK || !layer->has_norms)
-        return status;
-    struct matrix keys = keys_of(&sublayer->config, keys_values);
-    return projection_norm_forward(&layer->key_norm, parameters, keys, keys, error);
+    const int32_t *starts = call->source.starts;
+    rotary_status status = check_cached_source(sublayer, call, error);
+    if (status == ROTARY_OK)
+        status = project_keys(layer, parameters, call->source.rows, error);
+    struct source_rows rows = {.sources = call->sources, .time = call->source.time};
+    for (; status == ROTARY_OK && rows.first < call->sources; rows.first += rows.sources) {
+        if (starts) {
+            rows.row = starts[rows.first];
+            rows.time = starts[rows.first + 1] - rows.row;
+            rows.sources = 1;
+            while (rows.first + rows.sources < call->sources &&
+                   starts[rows.first + rows.sources + 1] - starts[rows.first + rows.sources] == rows.time)
+                rows.sources++;
+        }
+        status = append(layer, call, &rows, error);
+    }
+    return status;
 }
 
 /* Sources first ... first + sources - 1, which have equally many queries: rows from `row` on. */
@@ -429,17 +525,6 @@ static int64_t queries_of(const struct sublayer_decode_call *call, int64_t sourc
     for (int64_t b = source * call->beams; b < (source + 1) * call->beams; b++)
         queries += call->counts[b];
     return queries;
-}
-
-/* Keys, or values from channel key_columns on, of sources first ... first + count - 1. */
-static rotary_attention_view cache_view(const struct sublayer *sublayer, const struct sublayer_cache *cache,
-                                        int64_t first, int64_t count, bool values)
-{
-    const struct sublayer_config *config = &sublayer->config;
-    struct matrix all = cached(sublayer, cache, first + count),
-                  rows = matrix_rows(all, first * cache->capacity, count * cache->capacity);
-    return heads_of(values ? values_of(config, rows) : keys_of(config, rows), cache->capacity, 0,
-                    config->head_dim);
 }
 
 static rotary_status decode_attend(const struct cross_attention *layer,
@@ -459,6 +544,7 @@ static rotary_status decode_attend(const struct cross_attention *layer,
         .key_cache = cache_view(sublayer, &call->cache, run->first, run->sources, false),
         .value_cache = cache_view(sublayer, &call->cache, run->first, run->sources, true),
         .output = heads_of(matrix_rows(layer->context, run->row, rows), run->queries, 0, dim),
+        .positions = call->positions + run->row,
         .workspace = call->workspace};
     const struct backend_attention_decode operation = {.plan = sublayer->config.attention,
                                                        .call = &attention};

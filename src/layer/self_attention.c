@@ -9,8 +9,8 @@
  */
 #include "backend/profile.h"
 #include "base/fail.h"
-#include "base/integer.h"
 #include "layer/attention_views.h"
+#include "layer/attention_workspace.h"
 #include "layer/query_key_norm.h"
 
 #include <stdlib.h>
@@ -106,61 +106,11 @@ static void carve_saved(struct sublayer *sublayer, struct rotary_arena *arena)
     layer->log_sum_exp = rotary_arena_push(arena, rows * config->heads, sizeof(float));
 }
 
-static size_t larger(size_t a, size_t b)
+static struct attention_extent extent_of(const struct sublayer_tokens *tokens)
 {
-    return a > b ? a : b;
-}
-
-static rotary_attention_shape shape_of(const struct sublayer_tokens *tokens)
-{
-    return (rotary_attention_shape){.batch = tokens->batch, .queries = tokens->time, .keys = tokens->time};
-}
-
-static rotary_attention_packed_sequences packed_of(const struct sublayer_tokens *tokens)
-{
-    return (rotary_attention_packed_sequences){.query_starts = tokens->starts,
-                                               .sequences = tokens->sequences};
-}
-
-static size_t workspace_bytes(const struct sublayer *sublayer, const struct sublayer_tokens *tokens)
-{
-    const struct sublayer_config *config = &sublayer->config;
-    const struct backend_operations *operations = sublayer->backend->operations;
-    static const int32_t any = 0; /* positions are not read here: only whether there are some counts */
-    const int32_t *positions = config->positions ? &any : NULL;
-    const rotary_attention_forward_call forward = {.struct_size = sizeof forward,
-                                                   .shape = shape_of(tokens),
-                                                   .packed_sequences = packed_of(tokens),
-                                                   .distance_bias = config->distance_bias,
-                                                   .query_positions = positions,
-                                                   .key_positions = positions};
-    const rotary_attention_backward_call backward = {.struct_size = sizeof backward,
-                                                     .shape = shape_of(tokens),
-                                                     .packed_sequences = packed_of(tokens),
-                                                     .distance_bias = config->distance_bias,
-                                                     .query_positions = positions,
-                                                     .key_positions = positions};
-    size_t bytes = operations->attention_forward_bytes(config->attention, &forward);
-    if (config->training)
-        bytes = larger(bytes, operations->attention_backward_bytes(config->attention, &backward));
-    return bytes;
-}
-
-/* The workspace of every call that the configuration allows. Packed sequences need as much as the longest of
- * them, and short ones run side by side: so lengths from 1 to all rows are tried, doubling. */
-static size_t max_workspace_bytes(const struct sublayer *sublayer)
-{
-    const struct sublayer_config *config = &sublayer->config;
-    const struct sublayer_tokens padded = {.batch = config->batch, .time = config->time};
-    size_t bytes = workspace_bytes(sublayer, &padded);
-    int64_t rows = sublayer_rows(&padded);
-    for (int64_t length = 1; config->packed && length < 2 * rows; length *= 2) {
-        int32_t starts[2] = {0, (int32_t)min_i64(length, rows)};
-        const struct sublayer_tokens packed = {
-            .batch = 1, .time = starts[1], .starts = starts, .sequences = 1};
-        bytes = larger(bytes, workspace_bytes(sublayer, &packed));
-    }
-    return bytes;
+    return (struct attention_extent){
+        .shape = {.batch = tokens->batch, .queries = tokens->time, .keys = tokens->time},
+        .packed_sequences = {.query_starts = tokens->starts, .sequences = tokens->sequences}};
 }
 
 static rotary_status check_workspace(const struct self_attention *layer, const struct sublayer_tokens *tokens,
@@ -169,7 +119,8 @@ static rotary_status check_workspace(const struct self_attention *layer, const s
     if (tokens->positions && !layer->sublayer.config.positions)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "positions of tokens: the model was not created for them");
-    if (tokens->starts && workspace_bytes(&layer->sublayer, tokens) > layer->workspace_bytes)
+    const struct attention_extent extent = extent_of(tokens);
+    if (tokens->starts && attention_workspace_bytes(&layer->sublayer, &extent) > layer->workspace_bytes)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%lld packed sequences of %lld tokens: the model was created for fewer tokens, or "
                            "not for packed sequences",
@@ -180,7 +131,8 @@ static rotary_status check_workspace(const struct self_attention *layer, const s
 static void carve_scratch(struct sublayer *sublayer, struct rotary_arena *arena)
 {
     struct self_attention *layer = of(sublayer);
-    layer->workspace_bytes = max_workspace_bytes(sublayer);
+    layer->workspace_bytes =
+        attention_max_workspace_bytes(sublayer, sublayer->config.time, sublayer->config.time);
     layer->workspace = rotary_arena_push(arena, (int64_t)layer->workspace_bytes, 1);
     if (!sublayer->config.training)
         return;
@@ -274,16 +226,17 @@ static rotary_status forward(struct sublayer *sublayer, const struct parameters 
         status = project(layer, parameters, call->in, error);
     if (status != ROTARY_OK)
         return status;
+    const struct attention_extent extent = extent_of(&call->tokens);
     struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time);
     rotary_attention_forward_call attention = {.struct_size = sizeof attention,
-                                               .shape = shape_of(&call->tokens),
+                                               .shape = extent.shape,
                                                .query = const_view(heads.query),
                                                .key = const_view(heads.key),
                                                .value = const_view(heads.value),
                                                .output = heads_of(context, time, 0, config->head_dim),
                                                .log_sum_exp = layer->log_sum_exp,
                                                .workspace = layer->workspace,
-                                               .packed_sequences = packed_of(&call->tokens),
+                                               .packed_sequences = extent.packed_sequences,
                                                .distance_bias = config->distance_bias,
                                                .dropout = weights_dropout(call->dropout),
                                                .key_lengths = call->tokens.lengths,
@@ -308,10 +261,11 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     rotary_status status = linear_backward(layer->output, parameters, d_context, call->d_out, context, error);
     if (status != ROTARY_OK)
         return status;
+    const struct attention_extent extent = extent_of(&call->tokens);
     struct query_key_value heads = split_heads(config, layer->query_key, layer->qkv, time),
                            d_heads = split_heads(config, d_qkv, d_qkv, time);
     rotary_attention_backward_call attention = {.struct_size = sizeof attention,
-                                                .shape = shape_of(&call->tokens),
+                                                .shape = extent.shape,
                                                 .query = const_view(heads.query),
                                                 .key = const_view(heads.key),
                                                 .value = const_view(heads.value),
@@ -323,7 +277,7 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
                                                 .key_gradient = d_heads.key,
                                                 .value_gradient = d_heads.value,
                                                 .workspace = layer->workspace,
-                                                .packed_sequences = packed_of(&call->tokens),
+                                                .packed_sequences = extent.packed_sequences,
                                                 .distance_bias = config->distance_bias,
                                                 .dropout = weights_dropout(call->dropout),
                                                 .key_lengths = call->tokens.lengths,
@@ -484,8 +438,9 @@ static size_t cache_bytes(const struct sublayer *sublayer, struct sublayer_cache
 {
     const struct backend_operations *operations = sublayer->backend->operations;
     const struct attention_plan *plan = sublayer->config.attention;
-    return larger(operations->attention_decode_bytes(plan, shape.batch, shape.count, shape.capacity),
-                  operations->attention_reorder_bytes(plan, shape.batch));
+    size_t decode = operations->attention_decode_bytes(plan, shape.batch, shape.count, shape.capacity),
+           reorder = operations->attention_reorder_bytes(plan, shape.batch);
+    return decode > reorder ? decode : reorder;
 }
 
 const struct sublayer_type self_attention_sublayer = {.name = "self_attention",

@@ -64,11 +64,16 @@ struct sublayer_tokens {
     const int32_t *positions; /* [batch, time], for rotations; NULL: 0, 1, 2, ... in every sequence */
 };
 
-/* An encoder's output: `time` rows of each sequence of the call, of which the first lengths[b] are real. */
+/* An encoder's output: `time` rows of each sequence of the call, of which the first lengths[b] are real. It
+ * is packed where the tokens are: `time` then counts all rows, of which starts[s] ... starts[s + 1] - 1
+ * belong to packed sequence s. Arrays are the caller's. */
 struct sublayer_source {
     struct matrix rows; /* [batch * time, source width] of the storage type; data NULL: none */
     int64_t time;
-    const int64_t *lengths; /* [batch]; NULL: all */
+    const int64_t *lengths;   /* [batch]; NULL: all */
+    const int32_t *starts;    /* [sequences + 1]; NULL: not packed */
+    int64_t sequences;        /* packed ones; 0 without starts */
+    const int32_t *positions; /* [rows], for rotations; NULL: 0, 1, 2, ... in every sequence */
 };
 
 static inline int64_t sublayer_rows(const struct sublayer_tokens *tokens)
@@ -116,6 +121,7 @@ struct sublayer_cache {
 struct sublayer_decode_call {
     int64_t batch;
     const int64_t *counts, *lengths; /* [batch] */
+    const int32_t *positions;        /* [sum of counts], of the new tokens, on the host */
     struct matrix out, in;           /* [sum of counts, width] */
     int64_t beams;                   /* sequences of each source, which follow one another */
     const int64_t *source_lengths;   /* [batch / beams] */
@@ -130,6 +136,16 @@ struct sublayer_reorder_call {
     const int64_t *lengths, *source_lengths; /* before: [batch], [batch / beams] */
     const int32_t *source;                   /* [batch] */
     const int32_t *source_of_source;         /* [batch / beams]: source[b] / beams */
+    struct sublayer_cache cache;
+    void *workspace; /* cache_bytes */
+};
+
+/* Keys and values of a source, which is as long as the cache or shorter, and has as many sequences as the
+ * cache has sources or fewer. They are for sources 0, 1, 2, ... of the cache. */
+struct sublayer_cache_source_call {
+    struct sublayer_source source;
+    int64_t sources;              /* sequences of the source */
+    const int64_t *empty_lengths; /* [sources], all 0, on the host */
     struct sublayer_cache cache;
     void *workspace; /* cache_bytes */
 };
@@ -172,8 +188,7 @@ struct sublayer_type {
     size_t (*cache_bytes)(const struct sublayer *sublayer, struct sublayer_cache_shape shape);
     /* Fills the cache of a sublayer that reads a source, before the first decode; NULL for other types. */
     rotary_status (*cache_source)(struct sublayer *sublayer, const struct parameters *parameters,
-                                  const struct sublayer_source *source, const struct sublayer_cache *cache,
-                                  rotary_error *error);
+                                  const struct sublayer_cache_source_call *call, rotary_error *error);
 };
 
 /* The first member of each type's struct. */

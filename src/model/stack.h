@@ -103,7 +103,8 @@ void stack_cache_destroy(struct stack_cache *cache);
 void stack_cache_carve(struct stack_cache *cache, const struct stack *stack, struct rotary_arena *arena);
 
 /* Gives the sublayers that read a source its keys and values, before the first stack_decode. The source has
- * batch / beams sequences. */
+ * at most batch / beams sequences, padded or packed, of at most the stack's source_time tokens each. With
+ * fewer, only the first sequences of the cache decode. */
 ROTARY_CHECKED rotary_status stack_cache_source(struct stack *stack, const struct parameters *parameters,
                                                 struct stack_cache *cache,
                                                 const struct sublayer_source *source, rotary_error *error);
@@ -119,6 +120,7 @@ ROTARY_CHECKED rotary_status stack_cache_reorder(struct stack *stack, struct sta
 struct stack_decode_call {
     int64_t batch, rows;             /* rows: the sum of counts */
     const int64_t *counts, *lengths; /* [batch] */
+    const int32_t *positions;        /* [rows], of the new tokens, on the host */
     const struct stack_cache *cache;
 };
 ROTARY_CHECKED rotary_status stack_decode(struct stack *stack, const struct parameters *parameters,

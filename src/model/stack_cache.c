@@ -53,25 +53,44 @@ void stack_cache_carve(struct stack_cache *cache, const struct stack *stack, str
     cache->workspace = rotary_arena_push(arena, (int64_t)workspace, 1);
 }
 
+/* The tokens of sequence s. */
+static int64_t length_of(const struct sublayer_source *source, int64_t s)
+{
+    if (source->starts)
+        return source->starts[s + 1] - source->starts[s];
+    return source->lengths ? source->lengths[s] : source->time;
+}
+
 rotary_status stack_cache_source(struct stack *stack, const struct parameters *parameters,
                                  struct stack_cache *cache, const struct sublayer_source *source,
                                  rotary_error *error)
 {
     rotary_status status = ROTARY_OK;
-    int64_t sources = cache->shape.batch / cache->shape.beams;
-    if (source->time < 1 || source->rows.rows != sources * source->time)
+    int64_t most = cache->shape.batch / cache->shape.beams, sources = source->sequences;
+    if (!source->starts)
+        sources = source->time > 0 ? source->rows.rows / source->time : 0;
+    bool whole =
+        source->starts ? source->rows.rows == source->time : source->rows.rows == sources * source->time;
+    if (sources < 1 || sources > most || !whole)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
-            "a source of %lld rows, %lld per sequence: wanted %lld sequences, one for each %lld "
-            "in the cache",
-            (long long)source->rows.rows, (long long)source->time, (long long)sources,
+            "a source of %lld rows, %lld sequences of %lld: wanted 1 to %lld sequences, one for "
+            "each %lld in the cache",
+            (long long)source->rows.rows, (long long)sources, (long long)source->time, (long long)most,
             (long long)cache->shape.beams);
-    for (int64_t s = 0; s < sources; s++)
-        cache->source_lengths[s] = source->lengths ? source->lengths[s] : source->time;
+    for (int64_t s = 0; s < most; s++) {
+        cache->source_lengths[s] = s < sources ? length_of(source, s) : 0;
+        cache->old_source_lengths[s] = 0;
+    }
+    struct sublayer_cache_source_call call = {.source = *source,
+                                              .sources = sources,
+                                              .empty_lengths = cache->old_source_lengths,
+                                              .workspace = cache->workspace};
     for (int64_t k = 0; status == ROTARY_OK && k < stack->count; k++) {
         struct sublayer *sublayer = stack->sublayers[k].sublayer;
+        call.cache = cache->sublayers[k];
         if (sublayer->type->cache_source)
-            status = sublayer->type->cache_source(sublayer, parameters, source, &cache->sublayers[k], error);
+            status = sublayer->type->cache_source(sublayer, parameters, &call, error);
     }
     return status;
 }

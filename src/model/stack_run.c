@@ -168,6 +168,7 @@ static rotary_status run_decode(const struct pass *pass, int64_t k, struct matri
     const struct sublayer_decode_call call = {.batch = decode->batch,
                                               .counts = decode->counts,
                                               .lengths = decode->lengths,
+                                              .positions = decode->positions,
                                               .beams = decode->cache->shape.beams,
                                               .source_lengths = decode->cache->source_lengths,
                                               .out = out,

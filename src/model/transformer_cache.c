@@ -165,6 +165,7 @@ static rotary_status run(struct transformer *transformer, struct transformer_cac
                                            .rows = rows,
                                            .counts = cache->counts,
                                            .lengths = cache->lengths,
+                                           .positions = cache->host_positions,
                                            .cache = &cache->stack};
     return stack_decode(transformer->stack, &transformer->parameters, &call, error);
 }

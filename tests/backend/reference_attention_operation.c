@@ -135,6 +135,11 @@ size_t reference_attention_decode_bytes(const struct attention_plan *plan, int64
     return (size_t)(batch * plan->config.heads * (queries + capacity)) * sizeof(double);
 }
 
+size_t reference_attention_append_bytes(const struct attention_plan *plan, int64_t batch, int64_t tokens)
+{
+    return (size_t)(batch * tokens * plan->config.key_value_heads) * sizeof(double);
+}
+
 static void check_view(const struct backend *backend, const struct attention_plan *plan,
                        rotary_attention_const_view view, const int64_t shape[3], const char *what)
 {
@@ -388,17 +393,22 @@ static void decode_head(const struct attention_plan *plan, const rotary_attentio
     reference_head_free(&head);
 }
 
-static void attention_decode(const struct attention_plan *plan, const rotary_attention_decode_call *call)
+static void append_all(const struct attention_plan *plan, const rotary_attention_decode_call *call)
 {
-    for (int64_t entry = 0; entry < call->batch; entry++) {
+    for (int64_t entry = 0; entry < call->batch; entry++)
         for (int64_t h = 0; call->key.data && h < plan->config.key_value_heads; h++) {
             struct rows rows = new_tokens(call, entry, h);
             append(plan, call, call->key_cache, call->key, rows, &plan->rotation);
             append(plan, call, call->value_cache, call->value, rows, &plan->value_rotation);
         }
+}
+
+static void attention_decode(const struct attention_plan *plan, const rotary_attention_decode_call *call)
+{
+    append_all(plan, call);
+    for (int64_t entry = 0; entry < call->batch; entry++)
         for (int64_t h = 0; h < plan->config.heads; h++)
             decode_head(plan, call, entry, h);
-    }
 }
 
 /* ---- the operations ---- */
@@ -468,26 +478,55 @@ rotary_status reference_attention_backward(const struct backend *backend,
     return ROTARY_OK;
 }
 
+/* Of new keys and values, and of the caches. */
+static void check_new_keys(const struct backend *backend, const struct attention_plan *plan,
+                           const rotary_attention_decode_call *call)
+{
+    const int64_t keys[] = {call->batch, call->queries, plan->config.key_value_heads},
+                  cached_keys[] = {call->batch, call->capacity, plan->config.key_value_heads};
+    check_view(backend, plan, call->key, keys, "keys");
+    check_view(backend, plan, call->value, keys, "values");
+    check_view(backend, plan, readable(call->key_cache), cached_keys, "cache of keys");
+    check_view(backend, plan, readable(call->value_cache), cached_keys, "cache of values");
+    reference_check_host(backend, call->lengths, "lengths of the caches");
+    reference_check_host(backend, call->positions, "positions of new tokens");
+}
+
 rotary_status reference_attention_decode(const struct backend *backend,
                                          const struct backend_attention_decode *call, rotary_error *error)
 {
     (void)error;
     const rotary_attention_decode_call *of = call->call;
-    const int64_t queries[] = {of->batch, of->queries, call->plan->config.heads},
-                  keys[] = {of->batch, of->queries, call->plan->config.key_value_heads},
-                  cached_keys[] = {of->batch, of->capacity, call->plan->config.key_value_heads};
+    const int64_t queries[] = {of->batch, of->queries, call->plan->config.heads};
     size_t bytes = reference_attention_decode_bytes(call->plan, of->batch, of->queries, of->capacity);
     check_view(backend, call->plan, of->query, queries, "queries");
-    check_view(backend, call->plan, of->key, keys, "keys");
-    check_view(backend, call->plan, of->value, keys, "values");
-    check_view(backend, call->plan, readable(of->key_cache), cached_keys, "cache of keys");
-    check_view(backend, call->plan, readable(of->value_cache), cached_keys, "cache of values");
     check_view(backend, call->plan, readable(of->output), queries, "output of attention");
-    reference_check_host(backend, of->lengths, "lengths of the caches");
-    reference_check_host(backend, of->positions, "positions of new tokens");
+    check_new_keys(backend, call->plan, of);
     check_distance_bias(backend, call->plan, &of->distance_bias);
     spoil(backend, of->workspace, bytes);
     attention_decode(call->plan, of);
+    spoil(backend, of->workspace, bytes);
+    return ROTARY_OK;
+}
+
+rotary_status reference_attention_append(const struct backend *backend,
+                                         const struct backend_attention_append *call, rotary_error *error)
+{
+    (void)error;
+    const rotary_attention_append_call *of = call->call;
+    const rotary_attention_decode_call step = {.batch = of->batch,
+                                               .queries = of->tokens,
+                                               .capacity = of->capacity,
+                                               .lengths = of->lengths,
+                                               .key = of->key,
+                                               .value = of->value,
+                                               .key_cache = of->key_cache,
+                                               .value_cache = of->value_cache,
+                                               .positions = of->positions};
+    size_t bytes = reference_attention_append_bytes(call->plan, of->batch, of->tokens);
+    check_new_keys(backend, call->plan, &step);
+    spoil(backend, of->workspace, bytes);
+    append_all(call->plan, &step);
     spoil(backend, of->workspace, bytes);
     return ROTARY_OK;
 }

@@ -135,6 +135,7 @@ static const struct backend_operations operations = {
     .attention_forward_bytes = reference_attention_forward_bytes,
     .attention_backward_bytes = reference_attention_backward_bytes,
     .attention_decode_bytes = reference_attention_decode_bytes,
+    .attention_append_bytes = reference_attention_append_bytes,
     .attention_reorder_bytes = reference_attention_reorder_bytes,
     BACKEND_OPERATIONS(MEMBER)};
 #undef MEMBER

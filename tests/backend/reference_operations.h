@@ -30,6 +30,7 @@ size_t reference_attention_forward_bytes(const struct attention_plan *plan,
                                          const rotary_attention_forward_call *call);
 size_t reference_attention_backward_bytes(const struct attention_plan *plan,
                                           const rotary_attention_backward_call *call);
+size_t reference_attention_append_bytes(const struct attention_plan *plan, int64_t batch, int64_t tokens);
 size_t reference_attention_reorder_bytes(const struct attention_plan *plan, int64_t batch);
 size_t reference_attention_decode_bytes(const struct attention_plan *plan, int64_t batch, int64_t queries,
                                         int64_t capacity);

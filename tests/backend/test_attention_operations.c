@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attention of the cpu backend against the reference backend: forward, backward and decode, through the table
- * of operations.
+ * Attention of the cpu backend against the reference backend: forward, backward, decode and append, through
+ * the table of operations.
  */
 #include "backend/backend_pair.h"
 #include "base/isa.h"
@@ -285,6 +285,54 @@ static void test_decode(struct pair *pair, const struct plans *plans, const stru
     pair_clear(pair);
 }
 
+/* Keys and values of 7 and 5 tokens of each sequence, without attending. */
+static void append(const struct backend *backend, enum side side, const struct plans *plans,
+                   const struct attention_case *of, const struct tensor *const t[3], int64_t capacity)
+{
+    static const int64_t steps[] = {7, 5};
+    const struct attention_plan *plan = plans->attention[side];
+    void *memory = workspace(backend, backend->operations->attention_append_bytes(plan, BATCH, 7));
+    int64_t lengths[BATCH] = {0, 3}, time = 0;
+    int32_t positions[ROWS];
+    fill_positions(positions);
+    rotary_error error = {0};
+    for (int i = 0; i < 2; i++) {
+        struct matrix qkv = matrix_rows(on(t[0], side), time, ROWS - time);
+        const rotary_attention_append_call call = {.struct_size = sizeof call,
+                                                   .batch = BATCH,
+                                                   .tokens = steps[i],
+                                                   .capacity = capacity,
+                                                   .lengths = lengths,
+                                                   .key = readable(view_of(qkv, TIME, HEADS)),
+                                                   .value = readable(view_of(qkv, TIME, HEADS + SHARED)),
+                                                   .key_cache = view_of(on(t[1], side), capacity, 0),
+                                                   .value_cache = view_of(on(t[2], side), capacity, 0),
+                                                   .positions = of->positions ? positions + time : NULL,
+                                                   .workspace = memory};
+        const struct backend_attention_append operation = {plan, &call};
+        if (!CHECK_INT(backend->operations->attention_append(backend, &operation, &error), ROTARY_OK))
+            printf("%s\n", error.message);
+        for (int b = 0; b < BATCH; b++)
+            lengths[b] += steps[i];
+        time += steps[i];
+    }
+    backend->operations->release(backend, memory);
+}
+
+static void test_append(struct pair *pair, const struct plans *plans, const struct attention_case *of)
+{
+    enum { CAPACITY = 16 };
+    bool bf16 = pair->backends[0].storage == ROTARY_BF16;
+    const struct tensor *t[] = {pair_tensor(pair, pair->backends[0].storage, ROWS, QKV_COLUMNS, 1),
+                                pair_storage(pair, BATCH * CAPACITY, SHARED * DIM),
+                                pair_storage(pair, BATCH * CAPACITY, SHARED * DIM)};
+    for (int side = 0; side < SIDES; side++)
+        append(&pair->backends[side], (enum side)side, plans, of, t, CAPACITY);
+    pair_compare(pair, t[1], bf16 ? 1e-2 : 2e-6, "appended keys");
+    pair_compare(pair, t[2], bf16 ? 1e-2 : 2e-6, "appended values");
+    pair_clear(pair);
+}
+
 static void test_all(rotary_isa isa, rotary_dtype storage)
 {
     struct pair pair;
@@ -301,6 +349,7 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
         test_passes(&pair, &plans, &cases[i]);
         if (!cases[i].packed && !cases[i].lengths)
             test_decode(&pair, &plans, &cases[i]);
+        test_append(&pair, &plans, &cases[i]);
         plans_destroy(&plans, &pair);
     }
     check_about("%s", "");

@@ -4,22 +4,25 @@
 and keys, biases by projection, bidirectional stacks with lengths, packed sequences, and a decoder that attends to an
 encoder.
 
-Writes tests/model/stack_goldens.h. The stacks are written here from the formulas; only the names of the parameters come
+Writes tests/model/stack_goldens.h and, of the stacks with an encoder, stack_source_goldens.h. The stacks are written here from the formulas; only the names of the parameters come
 from the C code. The input is 0.8 sin(0.37 i + 0.011 i^2), and the loss is the sum of 0.5 cos(0.3 i + 0.2) times element i
 of the output, without the rows of padding. Parameters are 0.3 sin(0.7 i + 0.05 i^2 + length of the name), plus 1 for the
 gains of norms.
 
-    python3 tests/golden/make_stack_goldens.py > tests/model/stack_goldens.h
+    python3 tests/golden/make_stack_goldens.py stack > tests/model/stack_goldens.h
+    python3 tests/golden/make_stack_goldens.py source > tests/model/stack_source_goldens.h
 """
 import math
+import sys
 import torch
 
 torch.set_default_dtype(torch.float64)
 WIDTH, HEADS, HEAD_DIM, HIDDEN, LAYERS, BATCH, TIME, SOURCE_TIME = 24, 4, 8, 40, 2, 3, 7, 5
-LENGTHS, SOURCE_LENGTHS, STARTS = (7, 4, 1), (5, 2, 4), (0, 3, 4, 12, 21)
+LENGTHS, SOURCE_LENGTHS = (7, 4, 1), (5, 2, 4)
+STARTS, SOURCE_STARTS = (0, 3, 4, 12, 21), (0, 2, 7, 8, 15)
 SEPARATE, SHARED = "separate", "shared"
 FIELDS = ("name", "wiring", "parallel", "norm", "act", "query_key_norm", "in_bias", "out_bias", "hidden_bias",
-          "key_value_heads", "causal", "rope", "lengths", "packed", "cross")
+          "key_value_heads", "causal", "rope", "lengths", "packed", "cross", "cross_rope")
 CASES = [
     # causal, each wiring; pre-norm and post-norm are in decoder_goldens.h
     ("Gemma: norms before and on outputs", "both", "none", "rms_norm", "swiglu", "head", 0, 0, 0, 2, 1, 1, 0, 0, 0),
@@ -45,6 +48,11 @@ CASES = [
     ("encoder and decoder with lengths", "post", "none", "layer_norm", "gelu", "none", 1, 1, 1, 2, 1, 0, 1, 0, 1),
     ("T5: encoder and decoder, norms before", "pre", "none", "rms_norm", "swiglu", "head", 0, 0, 0, 2, 1, 1, 1, 0, 1),
     ("encoder and decoder, norms on outputs", "output", "none", "rms_norm", "gelu", "all", 1, 0, 1, 4, 1, 0, 1, 0, 1),
+    ("encoder and decoder, packed", "post", "none", "layer_norm", "gelu", "none", 1, 1, 1, 4, 1, 1, 0, 1, 1),
+    ("encoder and decoder, packed, norms of heads", "pre", "none", "rms_norm", "swiglu", "head", 0, 0, 0, 2, 1, 0, 0, 1, 1),
+    ("rotated cross-attention", "post", "none", "layer_norm", "gelu", "none", 1, 1, 1, 2, 1, 1, 1, 0, 1, 1),
+    ("rotated cross-attention, norms of heads", "pre", "none", "rms_norm", "swiglu", "head", 0, 0, 0, 2, 1, 1, 0, 0, 1, 1),
+    ("rotated cross-attention, packed", "pre", "none", "rms_norm", "swiglu", "none", 1, 1, 1, 4, 1, 1, 0, 1, 1, 1),
 ]
 
 
@@ -57,18 +65,19 @@ def rotate(x, positions):
 
 
 class Stack:
-    def __init__(self, case, parameters, prefix, batch, time, lengths, causal):
+    def __init__(self, case, parameters, prefix, batch, time, lengths, starts, causal):
         self.case, self.parameters, self.prefix, self.batch, self.time = case, parameters, prefix, batch, time
         self.positions = torch.arange(time)
+        self.owner = torch.zeros(time)
         allowed = torch.ones(batch, time, time, dtype=torch.bool)
         if causal:
             allowed = allowed.tril()
         if lengths:
             allowed = allowed & (torch.arange(time)[None, None, :] < torch.tensor(lengths)[:, None, None])
         if case["packed"]:
-            owner = torch.bucketize(torch.arange(time), torch.tensor(STARTS[1:]), right=True)
-            allowed = allowed & (owner[:, None] == owner[None, :])
-            self.positions = torch.arange(time) - torch.tensor(STARTS)[owner]
+            self.owner = torch.bucketize(torch.arange(time), torch.tensor(starts[1:]), right=True)
+            allowed = allowed & (self.owner[:, None] == self.owner[None, :])
+            self.positions = torch.arange(time) - torch.tensor(starts)[self.owner]
         self.mask = allowed
 
     def parameter(self, name, *shape):
@@ -120,6 +129,8 @@ class Stack:
         q = self.linear(x, name + ".query", HEADS * HEAD_DIM, self.case["in_bias"])
         k, v = self.linear(self.source, name + ".key_value", 2 * kv, self.case["in_bias"]).split([kv, kv], -1)
         q, k, v = self.heads(q, name + ".query_norm"), self.heads(k, name + ".key_norm"), self.heads(v, None)
+        if self.case["cross_rope"]:
+            q, k = rotate(q, self.positions), rotate(k, self.encoder.positions)
         return self.attend(q, k, v, self.source_mask.expand(-1, self.time, -1), name)
 
     def feed_forward(self, x, name):
@@ -132,14 +143,16 @@ class Stack:
             h = torch.relu(h) if act == "relu" else torch.nn.functional.gelu(h)
         return self.linear(h, name + ".down", WIDTH, bias)
 
-    def run(self, x, source=None, source_lengths=None):
+    def run(self, x, source=None, encoder=None, source_lengths=None):
         wiring, parallel = self.case["wiring"], self.case["parallel"]
         block = [(self.attention, "attention"), (self.feed_forward, "feed_forward")]
         if source is not None:
             block.insert(1, (self.cross_attention, "cross_attention"))
-            self.source = source
-            self.source_mask = (torch.arange(SOURCE_TIME)[None, None, :] <
-                                torch.tensor(source_lengths or (SOURCE_TIME,) * BATCH)[:, None, None])
+            self.source, self.encoder = source, encoder
+            self.source_mask = self.owner[None, :, None] == encoder.owner[None, None, :]
+            if source_lengths:
+                self.source_mask = self.source_mask & (torch.arange(SOURCE_TIME)[None, None, :] <
+                                                       torch.tensor(source_lengths)[:, None, None])
         for layer in range(LAYERS):
             block_input = x
             for index, (sublayer, name) in enumerate(block):
@@ -165,16 +178,17 @@ def signal(batch, time):
 def run(case):
     parameters, inputs = {}, {}
     batch, time = (1, BATCH * TIME) if case["packed"] else (BATCH, TIME)
+    source_time = BATCH * SOURCE_TIME if case["packed"] else SOURCE_TIME
     lengths = LENGTHS if case["lengths"] else None
     source_lengths = SOURCE_LENGTHS if case["lengths"] else None
-    source = None
+    source, encoder = None, None
     if case["cross"]:
-        encoder = Stack(case, parameters, "encoder.", BATCH, SOURCE_TIME, source_lengths, False)
-        inputs["source"] = signal(BATCH, SOURCE_TIME)
+        encoder = Stack(case, parameters, "encoder.", batch, source_time, source_lengths, SOURCE_STARTS, False)
+        inputs["source"] = signal(batch, source_time)
         source = encoder.run(inputs["source"])
-    stack = Stack(case, parameters, "", batch, time, lengths, case["causal"])
+    stack = Stack(case, parameters, "", batch, time, lengths, STARTS, case["causal"])
     inputs["input"] = signal(batch, time)
-    out = stack.run(inputs["input"], source, source_lengths)
+    out = stack.run(inputs["input"], source, encoder, source_lengths)
     i = torch.arange(out.numel(), dtype=torch.float64)
     weight = 0.5 * torch.cos(0.3 * i + 0.2).view(batch, time, WIDTH)
     if lengths:
@@ -188,9 +202,12 @@ def run(case):
 def main():
     print("/* SPDX-License-Identifier: Apache-2.0\n *\n * Made by tests/golden/make_stack_goldens.py: do not edit. Of each "
           "gradient its dot product with\n * cos(0.9 i + 0.5) and its norm.\n */")
-    rows = []
+    rows, group = [], sys.argv[1]
     for number, values in enumerate(CASES):
+        values += (0,) * (len(FIELDS) - len(values))
         case = dict(zip(FIELDS, values))
+        if case["cross"] != (group == "source"):
+            continue
         loss, size, gradients = run(case)
         print(f"static const struct golden_gradient gradients_{number}[] = {{")
         for name, gradient in gradients.items():
@@ -200,7 +217,7 @@ def main():
         texts = ", ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
         rows.append(f"    {{{texts},\n     {loss:.12e}, {size:.12e}, gradients_{number}, "
                     f"sizeof gradients_{number} / sizeof *gradients_{number}}},")
-    print("static const struct golden_case cases[] = {")
+    print(f"static const struct golden_case {group}_cases[] = {{")
     print("\n".join(rows))
     print("};")
 

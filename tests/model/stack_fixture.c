@@ -10,7 +10,8 @@
 #include <string.h>
 
 const int64_t stack_lengths[STACK_BATCH] = {7, 4, 1}, stack_source_lengths[STACK_BATCH] = {5, 2, 4};
-const int32_t stack_starts[STACK_SEQUENCES + 1] = {0, 3, 4, 12, 21};
+const int32_t stack_starts[STACK_SEQUENCES + 1] = {0, 3, 4, 12, 21},
+                                             stack_source_starts[STACK_SEQUENCES + 1] = {0, 2, 7, 8, 15};
 
 static void must(rotary_status status, const rotary_error *error)
 {
@@ -47,7 +48,7 @@ static void create_plans(struct fixture *fixture)
     must(rotary_rope_create(&fixture->rope, &rope, &error), &error);
     fixture->plan = create_plan(fixture, fixture->golden->causal, rotated);
     fixture->encoder_plan = create_plan(fixture, false, rotated);
-    fixture->cross_plan = create_plan(fixture, false, false);
+    fixture->cross_plan = create_plan(fixture, false, fixture->golden->cross_rope);
     for (int i = 0; i < STACK_LAYERS; i++) {
         fixture->plans[i] = fixture->plan;
         fixture->encoder_plans[i] = fixture->encoder_plan;
@@ -153,10 +154,15 @@ void fixture_create(struct fixture *fixture, const struct backend *backend, cons
     carve(fixture);
     fixture_fill(fixture, 0.0);
     fixture->call.tokens = (struct sublayer_tokens){.batch = STACK_BATCH, .time = STACK_TIME};
-    if (golden->packed)
+    fixture->encoder_call.tokens = (struct sublayer_tokens){.batch = STACK_BATCH, .time = STACK_SOURCE_TIME};
+    if (golden->packed) {
         fixture->call.tokens = (struct sublayer_tokens){
             .batch = 1, .time = STACK_ROWS, .starts = stack_starts, .sequences = STACK_SEQUENCES};
-    fixture->encoder_call.tokens = (struct sublayer_tokens){.batch = STACK_BATCH, .time = STACK_SOURCE_TIME};
+        fixture->encoder_call.tokens = (struct sublayer_tokens){.batch = 1,
+                                                                .time = STACK_SOURCE_ROWS,
+                                                                .starts = stack_source_starts,
+                                                                .sequences = STACK_SEQUENCES};
+    }
     if (golden->lengths) {
         fixture->call.tokens.lengths = stack_lengths;
         fixture->encoder_call.tokens.lengths = stack_source_lengths;
@@ -213,12 +219,14 @@ void fixture_forward(struct fixture *fixture)
 {
     rotary_error error;
     if (fixture->encoder) {
+        int64_t rows = sublayer_rows(&fixture->encoder_call.tokens);
         fixture_write_input(fixture, fixture->encoder, 0, STACK_SOURCE_ROWS);
         must(stack_forward(fixture->encoder, &fixture->parameters, &fixture->encoder_call, &error), &error);
-        fixture->call.source =
-            (struct sublayer_source){.rows = stack_output(fixture->encoder, STACK_SOURCE_ROWS),
-                                     .time = STACK_SOURCE_TIME,
-                                     .lengths = fixture->encoder_call.tokens.lengths};
+        fixture->call.source = (struct sublayer_source){.rows = stack_output(fixture->encoder, rows),
+                                                        .time = fixture->encoder_call.tokens.time,
+                                                        .lengths = fixture->encoder_call.tokens.lengths,
+                                                        .starts = fixture->encoder_call.tokens.starts,
+                                                        .sequences = fixture->encoder_call.tokens.sequences};
     }
     fixture_write_input(fixture, fixture->stack, 0, STACK_ROWS);
     must(stack_forward(fixture->stack, &fixture->parameters, &fixture->call, &error), &error);

@@ -15,7 +15,7 @@ struct golden_gradient {
 
 struct golden_case {
     const char *name, *wiring, *parallel, *norm, *act, *query_key_norm;
-    int in_bias, out_bias, hidden_bias, key_value_heads, causal, rope, lengths, packed, cross;
+    int in_bias, out_bias, hidden_bias, key_value_heads, causal, rope, lengths, packed, cross, cross_rope;
     double loss, loss_size; /* the sum, and that of the magnitudes */
     const struct golden_gradient *gradients;
     size_t count;
@@ -35,7 +35,7 @@ enum {
     STACK_SEQUENCES = 4 /* packed */
 };
 extern const int64_t stack_lengths[STACK_BATCH], stack_source_lengths[STACK_BATCH];
-extern const int32_t stack_starts[STACK_SEQUENCES + 1];
+extern const int32_t stack_starts[STACK_SEQUENCES + 1], stack_source_starts[STACK_SEQUENCES + 1];
 
 struct fixture {
     const struct backend *backend;

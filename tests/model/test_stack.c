@@ -16,8 +16,18 @@
 #include <string.h>
 
 #include "stack_goldens.h"
+#include "stack_source_goldens.h"
 
-enum { CASES = sizeof cases / sizeof *cases, ELEMENTS = STACK_ROWS * STACK_WIDTH };
+enum {
+    STACK_CASES = sizeof stack_cases / sizeof *stack_cases,
+    CASES = STACK_CASES + sizeof source_cases / sizeof *source_cases,
+    ELEMENTS = STACK_ROWS * STACK_WIDTH
+};
+
+static const struct golden_case *case_at(size_t c)
+{
+    return c < STACK_CASES ? &stack_cases[c] : &source_cases[c - STACK_CASES];
+}
 
 static void must(rotary_status status, const rotary_error *error)
 {
@@ -125,6 +135,7 @@ struct decoding {
     struct fixture fixture;
     struct stack_cache cache;
     struct rotary_arena arena;
+    int64_t batch; /* sequences that are decoded: the first of the cache */
     int64_t lengths[STACK_BATCH], owner[STACK_BATCH];
     float wanted[ELEMENTS]; /* of a forward pass */
 };
@@ -144,6 +155,7 @@ static void create_cache(struct decoding *decoding, int64_t beams)
     if (fixture->golden->cross)
         must(stack_cache_source(fixture->stack, &fixture->parameters, &decoding->cache, &source, &error),
              &error);
+    decoding->batch = STACK_BATCH;
     for (int64_t b = 0; b < STACK_BATCH; b++)
         decoding->owner[b] = b;
 }
@@ -206,16 +218,19 @@ static void decode_all(struct decoding *decoding, const int32_t *source)
     rotary_error error;
     struct fixture *fixture = &decoding->fixture;
     for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
-        int64_t counts[STACK_BATCH], rows = 0;
-        for (int b = 0; b < STACK_BATCH; b++) {
+        int64_t counts[STACK_BATCH] = {0}, rows = 0;
+        int32_t positions[STACK_ROWS];
+        for (int b = 0; b < decoding->batch; b++) {
             int64_t rest = STACK_TIME - decoding->lengths[b];
             counts[b] = chunks[c][b] < rest ? chunks[c][b] : rest;
-            rows += counts[b];
+            for (int64_t t = 0; t < counts[b]; t++)
+                positions[rows++] = (int32_t)(decoding->lengths[b] + t);
         }
-        const struct stack_decode_call call = {.batch = STACK_BATCH,
+        const struct stack_decode_call call = {.batch = decoding->batch,
                                                .rows = rows,
                                                .counts = counts,
                                                .lengths = decoding->lengths,
+                                               .positions = positions,
                                                .cache = &decoding->cache};
         write_rows(decoding, counts);
         must(stack_decode(fixture->stack, &fixture->parameters, &call, &error), &error);
@@ -247,6 +262,47 @@ static void test_decode(const struct backend *backend, const struct golden_case 
         check_about("%s", "");
         destroy_decoding(&decoding);
     }
+}
+
+/* A source that is shorter than the cache allows, of fewer sequences, padded or packed. `second`: tokens of
+ * its second sequence. */
+static void test_short_source(const struct backend *backend, const struct golden_case *golden, int64_t second,
+                              bool packed)
+{
+    enum { SOURCES = 2, TIME = 4 };
+    rotary_error error;
+    const int64_t lengths[SOURCES] = {TIME, second};
+    const int32_t starts[SOURCES + 1] = {0, TIME, (int32_t)(TIME + second)};
+    static struct decoding decoding;
+    decoding = (struct decoding){0};
+    struct fixture *fixture = &decoding.fixture;
+    fixture_create(fixture, backend, golden, false);
+    fixture->call.tokens = (struct sublayer_tokens){.batch = SOURCES, .time = STACK_TIME};
+    fixture->encoder_call.tokens =
+        (struct sublayer_tokens){.batch = SOURCES, .time = TIME, .lengths = lengths};
+    fixture_forward(fixture);
+    fixture_read_output(fixture, decoding.wanted, SOURCES * STACK_TIME);
+    if (packed) { /* the rows of both sequences follow one another already */
+        int64_t rows = starts[SOURCES];
+        fixture->call.source = (struct sublayer_source){.rows = stack_output(fixture->encoder, rows),
+                                                        .time = rows,
+                                                        .starts = starts,
+                                                        .sequences = SOURCES};
+    }
+    create_cache(&decoding, 1);
+    decoding.batch = SOURCES;
+    check_about("%s, %s source of %d and %lld tokens", golden->name, packed ? "packed" : "padded", TIME,
+                (long long)second);
+    decode_all(&decoding, NULL);
+    const struct sublayer_source good = fixture->call.source;
+    struct sublayer_source bad = good;
+    bad.time += packed ? 1 : 2 * good.rows.rows;
+    CHECK_INT(stack_cache_source(fixture->stack, &fixture->parameters, &decoding.cache, &bad, &error) !=
+                  ROTARY_OK,
+              1);
+    CHECK(strstr(error.message, "wanted 1 to 3 sequences, one for each 1 in the cache"));
+    check_about("%s", "");
+    destroy_decoding(&decoding);
 }
 
 /* All sequences attend to one source, whose keys and values are in the cache once. */
@@ -400,6 +456,34 @@ static void test_sources(const struct backend *backend, const struct golden_case
     fixture_destroy(&fixture);
 }
 
+static void refuse_source(struct fixture *fixture, const struct stack_call *call, const char *message)
+{
+    rotary_error error = {0};
+    CHECK_INT(stack_forward(fixture->stack, &fixture->parameters, call, &error), ROTARY_INVALID_ARGUMENT);
+    check_about("%s", error.message);
+    CHECK(strstr(error.message, message));
+    check_about("%s", "");
+}
+
+/* Sequences of tokens and of a source are packed together or not at all. */
+static void test_packed_sources(const struct backend *backend, const struct golden_case *golden)
+{
+    struct fixture fixture;
+    fixture_create(&fixture, backend, golden, false);
+    fixture_forward(&fixture);
+    const struct stack_call good = fixture.call;
+    struct stack_call call = good;
+    call.source.starts = NULL;
+    refuse_source(&fixture, &call, "4 packed sequences got 0 packed sequences of a source");
+    call = good;
+    call.source.sequences--;
+    refuse_source(&fixture, &call, "4 packed sequences got 3 packed sequences of a source");
+    call = good;
+    call.source.time = ++call.source.rows.rows;
+    refuse_source(&fixture, &call, "a source of 16: the model was created for fewer tokens");
+    fixture_destroy(&fixture);
+}
+
 /* Without the gradient of the source, all others of the stack are as with it. */
 static void test_frozen_encoder(const struct backend *backend, const struct golden_case *golden)
 {
@@ -434,7 +518,7 @@ static void test_frozen_encoder(const struct backend *backend, const struct gold
 static void test_all(const struct backend *backend)
 {
     for (size_t c = 0; c < CASES; c++)
-        test_golden(backend, &cases[c]);
+        test_golden(backend, case_at(c));
 }
 
 static void test_once(const struct backend *backend)
@@ -442,14 +526,20 @@ static void test_once(const struct backend *backend)
     test_refusals(backend);
     test_kept_sums(backend);
     for (size_t c = 0; c < CASES; c++) {
-        const struct golden_case *golden = &cases[c];
+        const struct golden_case *golden = case_at(c);
         test_inference(backend, golden);
         if (golden->causal && !golden->packed)
             test_decode(backend, golden);
-        if (golden->cross) {
+        if (golden->cross)
+            test_frozen_encoder(backend, golden);
+        if (golden->cross && golden->packed)
+            test_packed_sources(backend, golden);
+        if (golden->cross && !golden->packed) {
             test_beams(backend, golden);
             test_sources(backend, golden);
-            test_frozen_encoder(backend, golden);
+            for (int packed = 0; packed < 2; packed++)
+                for (int64_t second = 2; second <= 4; second += 2)
+                    test_short_source(backend, golden, second, packed == 1);
         }
         if ((golden->lengths || golden->packed) && !golden->cross)
             test_separate(backend, golden);
