@@ -1,6 +1,7 @@
 # Builds for 64-bit Arm on another Linux, and runs the tests in user-mode emulation: Debian's gcc-aarch64-linux-gnu and
-# qemu-user. The trainer needs oneDNN and jansson for Arm: -DROTARY_TRAINER=ON -DROTARY_ARM_ROOT=FOLDER, with the packages
-# libdnnl-dev, libdnnl2, libjansson-dev, libjansson4 and libstdc++6 of arm64 unpacked (dpkg -x) in FOLDER.
+# qemu-user. The trainer needs oneDNN, jansson and libunistring for Arm: -DROTARY_TRAINER=ON -DROTARY_ARM_ROOT=FOLDER,
+# with the packages libdnnl-dev, libdnnl2, libjansson-dev, libjansson4, libunistring-dev, libunistring2 and libstdc++6 of
+# arm64 unpacked (dpkg -x) in FOLDER.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -23,6 +23,7 @@ have() {
     qemu-user) command -v qemu-aarch64 || command -v qemu-aarch64-static ;;
     libdnnl-dev) has_header dnnl.h ;;
     libjansson-dev) has_header jansson.h ;;
+    libunistring-dev) has_header unictype.h ;;
     libopenblas0-pthread) ls /usr/lib/*/openblas-pthread/libblas.so.3 ;;
     python3-numpy) python3 -c 'import numpy' || /usr/bin/python3 -c 'import numpy' ;;
     python3-torch) /usr/bin/python3 -c 'import torch' ;;
@@ -75,7 +76,7 @@ install() {
 
 # What every build needs.
 need_build_tools() {
-    install gcc libc6-dev cmake ninja-build libdnnl-dev libjansson-dev
+    install gcc libc6-dev cmake ninja-build libdnnl-dev libjansson-dev libunistring-dev
     [ -z "$missing" ] || die "These are missing and cannot be installed:$missing (names of Debian 12 packages$why). Install them and run this again."
 }
 

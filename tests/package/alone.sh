@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # alone.sh ROOT COMPILER: with ROTARY_TRAINER=OFF the library is built without the program, and needs neither oneDNN
-# nor jansson.
+# nor jansson nor libunistring.
 set -eu
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cmake -S "$1" -B "$scratch/build" -G Ninja -DCMAKE_C_COMPILER="$2" -DCMAKE_C_FLAGS_RELEASE=-O0 -DROTARY_TRAINER=OFF \
     -DROTARY_WERROR=ON >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
-if grep -i -e jansson -e dnnl "$scratch/build/build.ninja" ||
+if grep -i -e jansson -e dnnl -e unistring "$scratch/build/build.ninja" ||
     grep -e ROTARY_JANSSON -e ROTARY_DNNL "$scratch/build/CMakeCache.txt"; then
     echo "the library alone needs these"
     exit 1

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sequences of symbols and how often they occur in one segment and its references: a trie whose edges are in
+ * a hash table. An n-gram is the node that n symbols lead to. The symbols may be characters, or words, which
+ * are nodes of another trie, so that equal numbers always are equal texts.
+ */
+#ifndef ROTARY_SCORE_NGRAMS_H
+#define ROTARY_SCORE_NGRAMS_H
+
+#include <rotary/status.h>
+
+enum { NGRAMS_ROOT = 0 }; /* the empty sequence */
+
+struct ngram {
+    int32_t prefix;                      /* the node of all symbols but the last */
+    uint32_t symbol;                     /* the last */
+    int32_t length;                      /* symbols */
+    int32_t hypothesis, reference, best; /* counts, for whoever counts; 0 at first */
+};
+
+struct ngrams {
+    struct ngram *nodes; /* [count], the root first */
+    int64_t count, capacity;
+    int32_t *slots;                    /* a node, or 0: free */
+    int64_t slot_count, slot_capacity; /* a power of two, or 0 */
+};
+
+/* Empties the trie, which may be all zero, and makes room for `count` calls of ngrams_next. */
+ROTARY_CHECKED rotary_status ngrams_begin(struct ngrams *ngrams, int64_t count, rotary_error *error);
+/* The node of `prefix` followed by `symbol`, which is made if there is none. */
+int32_t ngrams_next(struct ngrams *ngrams, int32_t prefix, uint32_t symbol);
+void ngrams_free(struct ngrams *ngrams);
+
+#endif

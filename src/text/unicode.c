@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text/unicode.h"
+
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unicase.h>
+#include <unictype.h>
+#include <unistr.h>
+#include <unistring/version.h>
+
+int64_t unicode_decode(const char *text, int64_t bytes, uint32_t *points)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < bytes; count++)
+        i += u8_mbtouc(&points[count], (const uint8_t *)text + i, (size_t)(bytes - i));
+    return count;
+}
+
+int64_t unicode_encode(const uint32_t *points, int64_t count, char *text)
+{
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int written = u8_uctomb((uint8_t *)text + bytes, points[i], 4);
+        bytes += written > 0 ? written : u8_uctomb((uint8_t *)text + bytes, UNICODE_REPLACEMENT, 4);
+    }
+    return bytes;
+}
+
+bool unicode_is_space(uint32_t point)
+{
+    if (point < 0x80)
+        return point == ' ' || (point >= 0x09 && point <= 0x0d) || (point >= 0x1c && point <= 0x1f);
+    return point == 0x85 || uc_is_general_category_withtable(point, UC_CATEGORY_MASK_Z);
+}
+
+bool unicode_is_number(uint32_t point)
+{
+    return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_N);
+}
+
+bool unicode_is_punctuation(uint32_t point)
+{
+    return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_P);
+}
+
+bool unicode_is_symbol(uint32_t point)
+{
+    return uc_is_general_category_withtable(point, UC_CATEGORY_MASK_S);
+}
+
+rotary_status unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower, int64_t *lower_count,
+                            rotary_error *error)
+{
+    size_t room = (size_t)count * UNICODE_LOWER_MAX, length = room;
+    *lower_count = 0;
+    if (count == 0)
+        return ROTARY_OK;
+    uint32_t *result = u32_tolower(points, (size_t)count, NULL, NULL, lower, &length);
+    if (!result)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the lower case of %lld characters",
+                           (long long)count);
+    if (result != lower) {
+        for (size_t i = 0; i < length && i < room; i++)
+            lower[i] = result[i];
+        free(result);
+    }
+    *lower_count = (int64_t)length;
+    return ROTARY_OK;
+}
+
+rotary_status unicode_lowercase(const char *text, int64_t bytes, char **lower, int64_t *lower_bytes,
+                                rotary_error *error)
+{
+    size_t room = (size_t)bytes + 1;
+    uint32_t *points = malloc(room * sizeof *points * (1 + UNICODE_LOWER_MAX));
+    char *made = malloc(room * UNICODE_LOWER_MAX * 4);
+    rotary_status status = points && made
+                               ? ROTARY_OK
+                               : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
+                                             "no memory for the lower case of %lld bytes", (long long)bytes);
+    if (status == ROTARY_OK) {
+        int64_t count = unicode_decode(text, bytes, points);
+        status = unicode_lower(points, count, points + room, &count, error);
+        *lower_bytes = status == ROTARY_OK ? unicode_encode(points + room, count, made) : 0;
+    }
+    free(points);
+    if (status != ROTARY_OK) {
+        free(made);
+        return status;
+    }
+    made[*lower_bytes] = 0;
+    *lower = made;
+    return ROTARY_OK;
+}
+
+const char *unicode_library(char text[UNICODE_LIBRARY_BYTES])
+{
+    int version = _libunistring_version;
+    snprintf(text, UNICODE_LIBRARY_BYTES, "%d.%d.%d", version >> 16 & 0xff, version >> 8 & 0xff,
+             version & 0xff);
+    return text;
+}

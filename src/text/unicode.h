@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Properties and case of Unicode's code points, as libunistring has them. Its version decides the version of
+ * Unicode: 1.0 has 14.0, 1.1 has 15.0, 1.3 has 16.0.
+ */
+#ifndef ROTARY_TEXT_UNICODE_H
+#define ROTARY_TEXT_UNICODE_H
+
+#include <rotary/status.h>
+
+enum { UNICODE_REPLACEMENT = 0xfffd };
+
+/* The code points of UTF-8. What is not UTF-8 is UNICODE_REPLACEMENT, one for each longest run of bytes that
+ * begins a sequence, or else for each byte. `points` has room for `bytes`; returns how many there are. */
+int64_t unicode_decode(const char *text, int64_t bytes, uint32_t *points);
+/* The UTF-8 of `count` code points, without a zero byte. `text` has room for 4 bytes each; returns how many
+ * bytes there are. What is no code point is written as UNICODE_REPLACEMENT. */
+int64_t unicode_encode(const uint32_t *points, int64_t count, char *text);
+
+/* Python's str.isspace: white space, by bidirectional class or category. Zero-width spaces are none. */
+bool unicode_is_space(uint32_t point);
+/* The general categories N, P and S. */
+bool unicode_is_number(uint32_t point);
+bool unicode_is_punctuation(uint32_t point);
+bool unicode_is_symbol(uint32_t point);
+
+/* The lower case of `count` code points by Unicode's full mappings, of no language in particular, with the
+ * final sigma (Python's str.lower): `lower` has room for UNICODE_LOWER_MAX * count; *lower_count is how many
+ * there are. */
+enum { UNICODE_LOWER_MAX = 3 };
+ROTARY_CHECKED rotary_status unicode_lower(const uint32_t *points, int64_t count, uint32_t *lower,
+                                           int64_t *lower_count, rotary_error *error);
+/* Likewise of UTF-8: *lower has *lower_bytes bytes and a zero byte after them; the caller frees it. */
+ROTARY_CHECKED rotary_status unicode_lowercase(const char *text, int64_t bytes, char **lower,
+                                               int64_t *lower_bytes, rotary_error *error);
+
+/* The version of libunistring, "1.0.0". */
+enum { UNICODE_LIBRARY_BYTES = 24 };
+const char *unicode_library(char text[UNICODE_LIBRARY_BYTES]);
+
+#endif
