@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const attention_kind_names[] = {"encoder", "decoder", "cross", NULL};
-
 /* ---- tensors of a call, on the host ---- */
 
 /* [rows, heads, dim] in f32. */
