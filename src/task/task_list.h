@@ -11,6 +11,7 @@ struct kind; /* task/kind.h */
 #define ROTARY_TASKS(TASK)                                                                                   \
     TASK(ADDITION, addition)                                                                                 \
     TASK(INDEX, index)                                                                                       \
-    TASK(PREFIX, prefix)
+    TASK(PREFIX, prefix)                                                                                     \
+    TASK(TRANSLATION, translation)
 
 #endif

@@ -102,7 +102,7 @@ static void check_preset(const char *path, const char *task)
 
 int main(void)
 {
-    for (int task = 0; task < TASK_KINDS; task++) {
+    for (int task = 0; task < TASK_TRANSLATION; task++) {
         char pattern[512];
         snprintf(pattern, sizeof pattern, "%s/presets/%s/*.json", getenv("ROTARY_SOURCE_DIR"),
                  task_names[task]);

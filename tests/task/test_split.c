@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Properties of every task: data are a pure function of (seed, step, row), nothing held out occurs in
- * training, and a configuration with too few problems for that is refused.
+ * Properties of every task that makes up its data in characters: data are a pure function of (seed, step,
+ * row), nothing held out occurs in training, and a configuration with too few problems for that is refused.
  */
 #include "task/text.h"
 
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 enum { WORDS = 40000, WORD_BYTES = 48 };
+enum { MADE_UP = TASK_PREFIX + 1 }; /* the tasks that make up their data in characters */
 
 /* A set of short texts. */
 struct words {
@@ -65,8 +66,8 @@ static void mirror(const char *sum, char mirrored[WORD_BYTES])
 /* Configurations with so few problems that nearly all of both splits occur, so that any leak shows. */
 static void test_disjoint(void)
 {
-    struct task_config small[TASK_KINDS] = {config_of(TASK_ADDITION), config_of(TASK_INDEX),
-                                            config_of(TASK_PREFIX)};
+    struct task_config small[MADE_UP] = {config_of(TASK_ADDITION), config_of(TASK_INDEX),
+                                         config_of(TASK_PREFIX)};
     set_option(&small[TASK_ADDITION], "addition_digits", 2);
     set_option(&small[TASK_INDEX], "index_letters", 2);
     small[TASK_PREFIX].sequence_length = 16;
@@ -74,7 +75,7 @@ static void test_disjoint(void)
     set_option(&small[TASK_PREFIX], "prefix_random", 2);
     set_option(&small[TASK_PREFIX], "prefix_substring", 2);
     static char trained_words[WORDS][WORD_BYTES], held_out_words[WORDS][WORD_BYTES];
-    for (int kind = 0; kind < TASK_KINDS; kind++) {
+    for (int kind = 0; kind < MADE_UP; kind++) {
         struct words trained = {.word = trained_words}, held_out = {.word = held_out_words};
         struct task *task = task_of(&small[kind]);
         const int64_t tokens = small[kind].sequence_length + 1;
@@ -145,7 +146,7 @@ static void test_tiny_operands(void)
 
 static void test_pure(void)
 {
-    for (int kind = 0; kind < TASK_KINDS; kind++) {
+    for (int kind = 0; kind < MADE_UP; kind++) {
         struct task_config config = config_of((enum task_kind)kind);
         struct task *task = task_of(&config), *other = task_of(&config);
         char text[TEXT_TOKENS + 1], again[TEXT_TOKENS + 1];
@@ -193,7 +194,7 @@ static void test_distinct(void)
 {
     enum { EACH = 150, PLACES = 4 * EACH, PART = TEXT_TOKENS / 4 };
     static uint64_t parts[4 * PLACES], prompts[2 * EACH];
-    for (int kind = 0; kind < TASK_KINDS; kind++) {
+    for (int kind = 0; kind < MADE_UP; kind++) {
         struct task_config config = config_of((enum task_kind)kind);
         struct task *task = task_of(&config);
         check_about("task %s", task_names[kind]);
@@ -231,10 +232,10 @@ static void test_pinned(void)
 {
     static const struct {
         int64_t trained, held_out;
-    } hashes[TASK_KINDS] = {{-1660580603204249819, 4043536037949188594},
-                            {4120088651489951605, -383797130693625939},
-                            {-6846964814225062047, 1223251363974842202}};
-    for (int kind = 0; kind < TASK_KINDS; kind++) {
+    } hashes[MADE_UP] = {{-1660580603204249819, 4043536037949188594},
+                         {4120088651489951605, -383797130693625939},
+                         {-6846964814225062047, 1223251363974842202}};
+    for (int kind = 0; kind < MADE_UP; kind++) {
         struct task_config config = config_of((enum task_kind)kind);
         struct task *task = task_of(&config);
         char text[TEXT_TOKENS + 1];
@@ -251,7 +252,7 @@ static void test_pinned(void)
 /* A shorter sequence is a prefix of a longer one. */
 static void test_cut(void)
 {
-    for (int kind = 0; kind < TASK_KINDS; kind++) {
+    for (int kind = 0; kind < MADE_UP; kind++) {
         struct task_config config = config_of((enum task_kind)kind);
         struct task *longer = task_of(&config);
         config.sequence_length = 300;

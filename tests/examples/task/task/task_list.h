@@ -11,6 +11,7 @@ struct kind; /* task/kind.h */
     TASK(ADDITION, addition)                                                                                 \
     TASK(INDEX, index)                                                                                       \
     TASK(PREFIX, prefix)                                                                                     \
+    TASK(TRANSLATION, translation)                                                                           \
     TASK(LINES, lines)
 
 #endif

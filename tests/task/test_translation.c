@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The task translation on files: rows, what becomes of empty and of long lines, vocabularies, and what is
+ * wrong with files.
+ */
+#include "support/scratch.h"
+#include "task/permutation.h"
+#include "task/text.h"
+#include "text/text_lines.h"
+
+enum { TIME = 16 };
+
+/* A file of the corpus in the scratch folder. */
+static void write_text(const char *name, const char *text)
+{
+    scratch_write(scratch_path(name), text, strlen(text));
+}
+
+/* Six pairs to train on, of which four are used; two to validate, three to test. */
+static void write_corpus(void)
+{
+    write_text("train.de",
+               "der Hund schläft.\ndie Katze schläft.\n\nder Hund\na b a b a b a b a b a b a b a b\nder "
+               "Hund (groß) ruft: \"Hund!\"\n");
+    write_text(
+        "train.en",
+        "the dog sleeps.\nthe cat sleeps.\nnothing\nthe dog\nthe dog\nthe dog (big) calls: \"dog!\"\n");
+    write_text("val.de", "der Hund bellt.\n\n");
+    write_text("val.en", "the dog barks.\nthe cat\n");
+    write_text("test.de", "die Katze\nder\na b a b a b a b a b a b a b a b a\n");
+    write_text("test.en", "the cat\nthe\na b a b a b a b a b a b a b a b a b\n");
+}
+
+static void set_text(struct task_config *config, const char *key, const char *value)
+{
+    struct settings settings[TASK_SETTINGS];
+    char assignment[4096];
+    rotary_error error = {0};
+    task_settings(config, settings);
+    snprintf(assignment, sizeof assignment, "%s=%s", key, value);
+    if (!CHECK_INT(settings_assign(settings, TASK_SETTINGS, assignment, &error), ROTARY_OK))
+        fail_with(error.message);
+}
+
+static struct task_config corpus_config(void)
+{
+    struct task_config config = config_of(TASK_TRANSLATION);
+    config.sequence_length = TIME;
+    set_text(&config, "translation_data", scratch_folder());
+    set_text(&config, "translation_test", "test");
+    set_option(&config, "translation_min_frequency", 1);
+    return config;
+}
+
+static void check_decoded(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                          const char *wanted)
+{
+    char text[512];
+    tokenizer_decode(tokenizer, tokens, count, text, sizeof text);
+    CHECK_TEXT(text, wanted);
+}
+
+static void check_counts(const struct task *task, enum task_split split, struct task_counts wanted)
+{
+    const struct task_counts got = task_counts(task, split);
+    check_about("%s", task_split_names[split]);
+    CHECK_INT(got.pairs, wanted.pairs);
+    CHECK_INT(got.empty, wanted.empty);
+    CHECK_INT(got.too_long, wanted.too_long);
+    CHECK_INT(got.source_tokens, wanted.source_tokens);
+    CHECK_INT(got.target_tokens, wanted.target_tokens);
+    CHECK_INT(got.longest_source, wanted.longest_source);
+    CHECK_INT(got.longest_target, wanted.longest_target);
+    check_about("%s", "");
+}
+
+/* Examples begin and end as they should, and marks are words of their own. */
+static void test_examples(void)
+{
+    const struct task_config config = corpus_config();
+    struct task *task = task_of(&config);
+    const struct tokenizer *target = task_tokenizer(task), *source = task_source_tokenizer(task);
+    const struct special_tokens special = tokenizer_special(target), read = tokenizer_special(source);
+    CHECK(source != target && !task_vocabulary(task).shared && !task_has_problems(task));
+    CHECK_INT(task_vocabulary(task).target, tokenizer_size(target));
+    CHECK_INT(task_vocabulary(task).source, tokenizer_size(source));
+    CHECK_INT(tokenizer_size(source),
+              4 + 15); /* the words of all lines of training, also of those left out */
+    CHECK_INT(task_examples(task, TASK_TRAINING), 4);
+    CHECK_INT(task_examples(task, TASK_VALIDATION), 2);
+    CHECK_INT(task_examples(task, TASK_TEST), 3);
+
+    struct task_example example = task_example(task, TASK_TRAINING, 3);
+    check_decoded(source, example.source, example.source_count, "der Hund ( groß ) ruft : \" Hund ! \"");
+    check_decoded(target, example.target, example.target_count, "the dog ( big ) calls : \" dog ! \"");
+    CHECK_INT(example.source_count, 12);
+    CHECK_INT(example.target_count, 12);
+    CHECK_INT(example.source[11], read.end);
+    CHECK_INT(example.target[0], special.begin);
+    CHECK_INT(example.target[12], special.end);
+    CHECK_TEXT(example.text.bytes, "der Hund (groß) ruft: \"Hund!\"");
+    CHECK_TEXT(example.reference.bytes, "the dog (big) calls: \"dog!\"");
+
+    example = task_example(task, TASK_VALIDATION, 0);
+    check_decoded(source, example.source, example.source_count, "der Hund <unk> .");
+    example = task_example(task, TASK_VALIDATION, 1); /* an empty line of the source is kept */
+    CHECK_INT(example.source_count, 1);
+    CHECK_INT(example.source[0], read.end);
+    example = task_example(task, TASK_TEST, 2); /* a long pair is cut; the target has no end */
+    CHECK_INT(example.source_count, TIME);
+    CHECK_INT(example.source[TIME - 1], read.end);
+    CHECK_INT(example.target_count, TIME - 1);
+    CHECK(example.target[TIME - 1] != special.end);
+    CHECK_TEXT(example.reference.bytes, "a b a b a b a b a b a b a b a b a b");
+
+    check_counts(task, TASK_TRAINING,
+                 (struct task_counts){.pairs = 6,
+                                      .empty = 1,
+                                      .too_long = 1,
+                                      .source_tokens = 5 + 5 + 3 + 12,
+                                      .target_tokens = 5 + 5 + 3 + 12,
+                                      .longest_source = 12,
+                                      .longest_target = 12});
+    check_counts(task, TASK_VALIDATION,
+                 (struct task_counts){.pairs = 2,
+                                      .empty = 1,
+                                      .source_tokens = 6,
+                                      .target_tokens = 8,
+                                      .longest_source = 5,
+                                      .longest_target = 5});
+    check_counts(task, TASK_TEST,
+                 (struct task_counts){.pairs = 3,
+                                      .too_long = 1,
+                                      .source_tokens = 3 + 2 + TIME,
+                                      .target_tokens = 3 + 2 + TIME - 1,
+                                      .longest_source = TIME,
+                                      .longest_target = TIME - 1});
+    task_destroy(task);
+}
+
+struct row {
+    int32_t tokens[TIME], classes[TIME], source[TIME], length, source_length;
+};
+
+static struct row row_at(const struct task *task, const struct task_place *place)
+{
+    struct row row;
+    memset(&row, 0x55, sizeof row);
+    task_fill(task, place,
+              &(struct task_row){.tokens = row.tokens,
+                                 .classes = row.classes,
+                                 .length = &row.length,
+                                 .source = row.source,
+                                 .source_length = &row.source_length});
+    return row;
+}
+
+/* A row is an example with padding after it. */
+static void check_row(const struct task *task, const struct row *row, const struct task_example *example)
+{
+    const int32_t padding = tokenizer_special(task_tokenizer(task)).padding;
+    CHECK_INT(row->length, example->target_count);
+    CHECK_INT(row->source_length, example->source_count);
+    for (int64_t i = 0; i < TIME; i++) {
+        CHECK_INT(row->tokens[i], i < example->target_count ? example->target[i] : padding);
+        CHECK_INT(row->classes[i], i < example->target_count ? example->target[i + 1] : BATCH_IGNORED);
+        CHECK_INT(row->source[i], i < example->source_count ? example->source[i] : padding);
+    }
+}
+
+/* Rows of training are the examples in the order of their epoch, rows of validation as they stand. */
+static void test_rows(void)
+{
+    const struct task_config config = corpus_config();
+    struct task *task = task_of(&config);
+    CHECK_INT(task_shape(task).source_time, TIME);
+    CHECK(task_shape(task).lengths);
+    for (int64_t ordinal = 0; ordinal < 12; ordinal++) {
+        const struct task_place place = {.seed = 3, .step = 9, .row = 5, .ordinal = ordinal};
+        const struct row row = row_at(task, &place);
+        const struct task_example wanted =
+            task_example(task, TASK_TRAINING, permutation_at(3, (uint64_t)(ordinal / 4), 4, ordinal % 4));
+        check_row(task, &row, &wanted);
+        const struct row validated =
+            row_at(task, &(struct task_place){.validation = true, .seed = 3, .row = ordinal});
+        const struct task_example held_out = task_example(task, TASK_VALIDATION, ordinal % 2);
+        check_row(task, &validated, &held_out);
+    }
+    task_destroy(task);
+}
+
+/* One vocabulary of both texts; words below the minimum frequency are unknown. */
+static void test_shared(void)
+{
+    struct task_config config = corpus_config();
+    set_text(&config, "translation_shared_vocabulary", "true");
+    set_option(&config, "translation_min_frequency", 3);
+    struct task *task = task_of(&config);
+    CHECK(task_tokenizer(task) == task_source_tokenizer(task) && task_vocabulary(task).shared);
+    CHECK_TEXT(task_source_file(task), task_target_file(task));
+    struct task_example example = task_example(task, TASK_TRAINING, 0);
+    check_decoded(task_tokenizer(task), example.source, example.source_count, "der Hund <unk> .");
+    check_decoded(task_tokenizer(task), example.target, example.target_count, "the dog <unk> .");
+    task_destroy(task);
+}
+
+/* A run's folder is enough for the tokenizers, and what they are saved from does not matter any more. */
+static void test_saved(void)
+{
+    for (int shared = 0; shared < 2; shared++) {
+        struct task_config config = corpus_config();
+        set_text(&config, "translation_shared_vocabulary", shared ? "true" : "false");
+        struct task *task = task_of(&config), *loaded = NULL;
+        CHECK_INT(task_save(task, scratch_folder(), NULL), ROTARY_OK);
+        set_text(&config, "translation_data", "nowhere");
+        const struct task_request request = {.folder = scratch_folder(), .need = TASK_TOKENIZERS};
+        rotary_error error = {0};
+        if (!CHECK_INT(task_create(&loaded, &config, &request, &error), ROTARY_OK))
+            fail_with(error.message);
+        const struct tokenizer *const pairs[][2] = {
+            {task_tokenizer(task), task_tokenizer(loaded)},
+            {task_source_tokenizer(task), task_source_tokenizer(loaded)}};
+        for (int side = 0; side < 2; side++) {
+            CHECK_INT(tokenizer_size(pairs[side][0]), tokenizer_size(pairs[side][1]));
+            for (int32_t token = 0; token < tokenizer_size(pairs[side][0]); token++) {
+                const struct token_text a = tokenizer_text(pairs[side][0], token),
+                                        b = tokenizer_text(pairs[side][1], token);
+                CHECK(a.count == b.count && memcmp(a.bytes, b.bytes, (size_t)a.count) == 0);
+            }
+        }
+        CHECK(task_vocabulary(loaded).shared == (shared == 1));
+        task_destroy(task);
+        task_destroy(loaded);
+    }
+}
+
+static void check_refused(rotary_status wanted, const char *words)
+{
+    const struct task_config config = corpus_config();
+    struct task *task = NULL;
+    rotary_error error = {0};
+    CHECK_INT(task_create(&task, &config, NULL, &error), wanted);
+    CHECK_WORDS(error.message, words);
+    CHECK(task == NULL);
+    write_corpus();
+}
+
+static void test_refused(void)
+{
+    scratch_remove(scratch_path("val.en"));
+    check_refused(ROTARY_IO_ERROR, "val.en");
+    write_text("val.en", "one\n");
+    check_refused(ROTARY_BAD_FILE, "val.de has 2 lines|val.en 1");
+    write_text("train.en", "the\nthe\n\xff\nthe\nthe\nthe\n");
+    check_refused(ROTARY_BAD_FILE, "train.en|line 3");
+    write_text("train.de", "\n\n\n\n\n\n");
+    check_refused(ROTARY_BAD_FILE, "train.de|6 lines|6 are empty|0 have more");
+    write_text("test.de", "");
+    write_text("test.en", "");
+    check_refused(ROTARY_BAD_FILE, "test.de|no pair for test");
+}
+
+int main(void)
+{
+    write_corpus();
+    test_examples();
+    test_rows();
+    test_shared();
+    test_saved();
+    test_refused();
+    return check_report();
+}
