@@ -38,6 +38,10 @@ struct kind {
     void (*destroy)(struct task *task);
     void (*fill)(const struct task *task, const struct task_place *place, const struct task_row *row);
 
+    /* As task_source_line; NULL for a kind without an encoder's side. */
+    rotary_status (*source_line)(const struct task *task, const char *text, int64_t bytes, char **line,
+                                 int64_t *line_bytes, rotary_error *error);
+
     /* NULL for a kind without a finite corpus, as are the next two. */
     int64_t (*examples)(const struct task *task, enum task_split split);
     struct task_example (*example)(const struct task *task, enum task_split split, int64_t index);

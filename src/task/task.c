@@ -134,6 +134,12 @@ const struct tokenizer *task_source_tokenizer(const struct task *task)
     return task->source_tokenizer;
 }
 
+rotary_status task_source_line(const struct task *task, const char *text, int64_t bytes, char **line,
+                               int64_t *line_bytes, rotary_error *error)
+{
+    return task->kind->source_line(task, text, bytes, line, line_bytes, error);
+}
+
 struct task_vocabulary task_vocabulary(const struct task *task)
 {
     return task->vocabulary;

@@ -29,6 +29,8 @@ static const struct setting table[] = {
      .help = "name of the test files of the translation task"},
     {"translation_source", SETTING_TEXT, MEMBER(source), .help = "language that is translated from: de"},
     {"translation_target", SETTING_TEXT, MEMBER(target), .help = "language that is translated to: en"},
+    {"translation_lowercase", SETTING_BOOLEAN, MEMBER(lowercase),
+     .help = "the text of the translation task is made lower case"},
     {"translation_tokenizer", SETTING_CHOICE, MEMBER(tokenizer), .choices = tokenizers,
      .help = "how the text of the translation task becomes tokens"},
     {"translation_min_frequency", SETTING_INTEGER, MEMBER(min_frequency), 1, 1 << 20, NULL,
@@ -81,6 +83,22 @@ static void destroy(struct task *task)
     for (int split = 0; translation && split < TASK_SPLITS; split++)
         corpus_split_free(&translation->splits[split]);
     free(translation);
+}
+
+static rotary_status source_line(const struct task *task, const char *text, int64_t bytes, char **line,
+                                 int64_t *line_bytes, rotary_error *error)
+{
+    struct text_buffer buffer = {0};
+    rotary_status status = translation_append(task_options(&task->config, TASK_TRANSLATION),
+                                              (struct text_line){text, bytes}, &buffer, error);
+    if (status != ROTARY_OK) {
+        free(buffer.bytes);
+        return status;
+    }
+    buffer.bytes[buffer.count] = '\0';
+    *line = buffer.bytes;
+    *line_bytes = buffer.count;
+    return ROTARY_OK;
 }
 
 static int64_t examples(const struct task *task, enum task_split split)
@@ -145,6 +163,7 @@ const struct kind kind_translation = {
     .create = create,
     .destroy = destroy,
     .fill = fill,
+    .source_line = source_line,
     .examples = examples,
     .example = example,
     .counts = counts,

@@ -17,6 +17,7 @@ struct translation_options {
     char source[SETTING_TEXT_BYTES], target[SETTING_TEXT_BYTES]; /* and after it: languages */
     int tokenizer;                                               /* enum translation_tokenizer */
     int64_t min_frequency;
+    bool lowercase;
     bool shared_vocabulary;
 };
 
@@ -27,8 +28,9 @@ struct text_buffer {
     char *bytes; /* the caller frees it */
     int64_t count, capacity;
 };
-/* Appends a line as tokenizers read it. Where tokens are words, a mark of punctuation at the begin or end of
- * a word becomes a word of its own; text in which they are already does not change. */
+/* Appends a line as tokenizers read it, and has room for a byte more: in lower case, if so configured. Where
+ * tokens are words, a mark of punctuation at the begin or end of a word becomes a word of its own; text in
+ * which they are already does not change. */
 ROTARY_CHECKED rotary_status translation_append(const struct translation_options *options,
                                                 struct text_line line, struct text_buffer *buffer,
                                                 rotary_error *error);

@@ -6,6 +6,7 @@
 #include "base/integer.h"
 #include "file/file.h"
 #include "task/translation.h"
+#include "text/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,8 @@ static void append_word(const char *word, int64_t count, struct text_buffer *buf
     }
 }
 
-rotary_status translation_append(const struct translation_options *options, struct text_line line,
-                                 struct text_buffer *buffer, rotary_error *error)
+static rotary_status append_cased(const struct translation_options *options, struct text_line line,
+                                  struct text_buffer *buffer, rotary_error *error)
 {
     rotary_status status = reserve(buffer, 2 * line.count + 1, error);
     for (int64_t i = 0, end; i < line.count && status == ROTARY_OK; i = end) {
@@ -66,6 +67,21 @@ rotary_status translation_append(const struct translation_options *options, stru
             end++;
         append_word(line.bytes + i, end - i, buffer);
     }
+    return status;
+}
+
+rotary_status translation_append(const struct translation_options *options, struct text_line line,
+                                 struct text_buffer *buffer, rotary_error *error)
+{
+    if (!options->lowercase)
+        return append_cased(options, line, buffer, error);
+    char *lower;
+    int64_t bytes;
+    rotary_status status = unicode_lowercase(line.bytes, line.count, &lower, &bytes, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = append_cased(options, (struct text_line){lower, bytes}, buffer, error);
+    free(lower);
     return status;
 }
 

@@ -204,6 +204,47 @@ static void test_shared(void)
     task_destroy(task);
 }
 
+/* Lower case is that of Unicode, in the vocabulary and in what is translated; the reference keeps its case.
+ */
+static void test_lowercase(void)
+{
+    struct task_config config = corpus_config();
+    set_text(&config, "translation_lowercase", "true");
+    write_text("train.en", "THE Dog.\nÜber Ärzte\nnothing\nthe dog\nthe dog\nthe dog\n");
+    struct task *task = task_of(&config);
+    struct task_example example = task_example(task, TASK_TRAINING, 0);
+    check_decoded(task_source_tokenizer(task), example.source, example.source_count, "der hund schläft .");
+    check_decoded(task_tokenizer(task), example.target, example.target_count, "the dog .");
+    CHECK_TEXT(example.reference.bytes, "THE Dog.");
+    example = task_example(task, TASK_TRAINING, 1);
+    check_decoded(task_tokenizer(task), example.target, example.target_count, "über ärzte");
+    static const char *const lines[][3] = {{"Hund!", "hund !", "Hund !"},
+                                           {"(ÄÖ), 3.5 z.B.", "( äö ) , 3.5 z.b .", "( ÄÖ ) , 3.5 z.B ."},
+                                           {"", "", ""},
+                                           {"...", ". . .", ". . ."}};
+    struct task_config cased_config = corpus_config();
+    struct task *cased = task_of(&cased_config);
+    for (int i = 0; i < 4; i++)
+        for (int with_case = 0; with_case < 2; with_case++) {
+            char *line = NULL;
+            int64_t bytes;
+            if (!CHECK_INT(task_source_line(with_case ? cased : task, lines[i][0],
+                                            (int64_t)strlen(lines[i][0]), &line, &bytes, NULL),
+                           ROTARY_OK))
+                continue;
+            /* Several spaces are as good as one. */
+            char words[64] = "";
+            for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
+                snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", words[0] ? " " : "",
+                         word);
+            CHECK_TEXT(words, lines[i][1 + with_case]);
+            free(line);
+        }
+    task_destroy(task);
+    task_destroy(cased);
+    write_corpus();
+}
+
 /* A run's folder is enough for the tokenizers, and what they are saved from does not matter any more. */
 static void test_saved(void)
 {
@@ -266,6 +307,7 @@ int main(void)
     test_examples();
     test_rows();
     test_shared();
+    test_lowercase();
     test_saved();
     test_refused();
     return check_report();
