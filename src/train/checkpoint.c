@@ -13,9 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const checkpoint_names[] = {"last", "best", NULL};
+const char *const checkpoint_names[] = {"last", "best", "average", NULL};
 
-#define BEST_LOSS "validation_loss" /* metadata that the best checkpoint alone has */
+static const char *const file_names[] = {FOLDER_MODEL, FOLDER_BEST, FOLDER_AVERAGE};
+/* Metadata that a file of this kind alone has. */
+static const char *const marks[] = {NULL, "validation_loss", "averaged_checkpoints"};
+#define BEST_LOSS marks[CHECKPOINT_BEST]
 
 /* An array of the table of parameters, and the prefix of its tensors' names in a file. */
 struct array {
@@ -265,16 +268,23 @@ static rotary_status read_real(const struct safetensors *file, const char *path,
     return ROTARY_OK;
 }
 
-/* Checks that the file is not of the other kind: a copy of the best model under the name of the last would be
+static enum checkpoint_kind kind_of(const struct safetensors *file)
+{
+    if (safetensors_metadata(file, marks[CHECKPOINT_BEST]))
+        return CHECKPOINT_BEST;
+    return safetensors_metadata(file, marks[CHECKPOINT_AVERAGE]) ? CHECKPOINT_AVERAGE : CHECKPOINT_LAST;
+}
+
+/* Checks that the file is not of another kind: a copy of the best model under the name of the last would be
  * taken for it. */
 static rotary_status check_kind(const struct safetensors *file, const char *path, enum checkpoint_kind kind,
                                 rotary_error *error)
 {
-    bool is_best = safetensors_metadata(file, BEST_LOSS) != NULL;
-    if (is_best == (kind == CHECKPOINT_BEST))
+    enum checkpoint_kind found = kind_of(file);
+    if (found == kind)
         return ROTARY_OK;
     return rotary_fail(error, ROTARY_BAD_FILE, "%s is the %s checkpoint of a run, wanted the %s one", path,
-                       checkpoint_names[is_best], checkpoint_names[kind]);
+                       checkpoint_names[found], checkpoint_names[kind]);
 }
 
 /* The first checkpoints of this format have no "loss_steps". Then every token of every step had a target. */
@@ -399,12 +409,11 @@ static rotary_status fail_tensor(const char *path, const struct safetensor *tens
                        needed);
 }
 
-static rotary_status load_tensor(const struct safetensors *file, struct parameters *parameters,
-                                 const struct array *array, int index, rotary_error *error)
+static rotary_status find_tensor(const struct safetensors *file, const struct parameter *row,
+                                 const char *prefix, const float **values, rotary_error *error)
 {
-    const struct parameter *row = &parameters->rows[index];
     char name[TENSOR_NAME_BYTES];
-    tensor_name(name, array->prefix, row);
+    tensor_name(name, prefix, row);
     const struct safetensor *tensor = safetensors_find(file, name);
     if (!tensor)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s has no tensor %s", safetensors_path(file), name);
@@ -414,18 +423,39 @@ static rotary_status load_tensor(const struct safetensors *file, struct paramete
         same = tensor->shape[i] == wanted.shape[i];
     if (!same)
         return fail_tensor(safetensors_path(file), tensor, &wanted, error);
-    return parameters_write(parameters, parameter_range(parameters, array->array, index), tensor->data,
-                            error);
+    *values = tensor->data;
+    return ROTARY_OK;
+}
+
+rotary_status checkpoint_values(const struct safetensors *file, const struct parameter *row,
+                                const float **values, rotary_error *error)
+{
+    return find_tensor(file, row, values_array.prefix, values, error);
+}
+
+static rotary_status load_tensor(const struct safetensors *file, struct parameters *parameters,
+                                 const struct array *array, int index, rotary_error *error)
+{
+    const float *values;
+    rotary_status status = find_tensor(file, &parameters->rows[index], array->prefix, &values, error);
+    if (status != ROTARY_OK)
+        return status;
+    return parameters_write(parameters, parameter_range(parameters, array->array, index), values, error);
+}
+
+static rotary_status check_tensor_count(const struct safetensors *file, int wanted, rotary_error *error)
+{
+    if (safetensors_count(file) == wanted)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_BAD_FILE, "%s has %d tensors, wanted the model's %d",
+                       safetensors_path(file), safetensors_count(file), wanted);
 }
 
 static rotary_status load_arrays(const struct safetensors *file, struct parameters *parameters,
                                  const struct array *arrays, int array_count, rotary_error *error)
 {
     int count = array_count * parameters->count;
-    if (safetensors_count(file) != count)
-        return rotary_fail(error, ROTARY_BAD_FILE, "%s has %d tensors, wanted the model's %d",
-                           safetensors_path(file), safetensors_count(file), count);
-    rotary_status status = ROTARY_OK;
+    rotary_status status = check_tensor_count(file, count, error);
     for (int i = 0; status == ROTARY_OK && i < count; i++)
         status = load_tensor(file, parameters, &arrays[i / parameters->count], i % parameters->count, error);
     return status;
@@ -440,28 +470,43 @@ rotary_status checkpoint_load(const struct checkpoint *checkpoint, struct parame
     return status;
 }
 
-/* ---- the best checkpoint ---- */
+/* ---- weights alone: the best checkpoint, those that are averaged, and their mean ---- */
+
+rotary_status checkpoint_write_weights(const struct checkpoint_weights *weights, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES], next[FILE_PATH_BYTES], name[FILE_PATH_BYTES];
+    snprintf(name, sizeof name, "%s" FOLDER_NEXT, weights->name);
+    rotary_status status = file_path(path, weights->folder, weights->name, error);
+    if (status == ROTARY_OK)
+        status = file_path(next, weights->folder, name, error);
+    json_t *metadata = NULL;
+    if (status == ROTARY_OK)
+        status = describe(&metadata, weights->config, weights->step, error);
+    if (status != ROTARY_OK)
+        return status;
+    const char *mark = marks[weights->kind];
+    if (mark && json_object_set_new(metadata, mark, json_string(weights->mark)) != 0)
+        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
+    if (status == ROTARY_OK)
+        status = write_arrays(next, weights->parameters, &values_array, 1, metadata, error);
+    json_decref(metadata);
+    return status == ROTARY_OK ? file_rename(next, path, error) : status;
+}
 
 rotary_status checkpoint_write_best(const char *folder, const struct run_config *config,
                                     const struct parameters *parameters, const struct checkpoint_best *best,
                                     rotary_error *error)
 {
-    char path[FILE_PATH_BYTES], next[FILE_PATH_BYTES], loss[64];
-    rotary_status status = file_path(path, folder, FOLDER_BEST, error);
-    if (status == ROTARY_OK)
-        status = file_path(next, folder, FOLDER_BEST FOLDER_NEXT, error);
-    json_t *metadata = NULL;
-    if (status == ROTARY_OK)
-        status = describe(&metadata, config, best->step, error);
-    if (status != ROTARY_OK)
-        return status;
+    char loss[64];
     snprintf(loss, sizeof loss, "%.17g", best->loss); /* 17 digits keep every bit */
-    if (json_object_set_new(metadata, BEST_LOSS, json_string(loss)) != 0)
-        status = rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory to describe a checkpoint");
-    if (status == ROTARY_OK)
-        status = write_arrays(next, parameters, &values_array, 1, metadata, error);
-    json_decref(metadata);
-    return status == ROTARY_OK ? file_rename(next, path, error) : status;
+    const struct checkpoint_weights weights = {.folder = folder,
+                                               .name = FOLDER_BEST,
+                                               .kind = CHECKPOINT_BEST,
+                                               .mark = loss,
+                                               .config = config,
+                                               .parameters = parameters,
+                                               .step = best->step};
+    return checkpoint_write_weights(&weights, error);
 }
 
 /* Opens a model for inference and checks that it is of this kind and of this configuration. */
@@ -470,7 +515,7 @@ static rotary_status open_kind(struct safetensors **file, const char *path, enum
                                rotary_error *error)
 {
     struct safetensors *opened;
-    rotary_status status = open_part(&opened, path, kind == CHECKPOINT_BEST, &best->step, error);
+    rotary_status status = open_part(&opened, path, kind != CHECKPOINT_LAST, &best->step, error);
     if (status != ROTARY_OK)
         return status;
     status = check_kind(opened, path, kind, error);
@@ -505,12 +550,31 @@ rotary_status checkpoint_read_best(const char *folder, const struct run_config *
     return ROTARY_OK;
 }
 
+rotary_status checkpoint_open_weights(const struct checkpoint_weights *weights, struct safetensors **file,
+                                      int64_t *step, rotary_error *error)
+{
+    char path[FILE_PATH_BYTES];
+    rotary_status status = file_path(path, weights->folder, weights->name, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct checkpoint_best read;
+    status = open_kind(file, path, weights->kind, weights->config, &read, error);
+    if (status == ROTARY_OK)
+        *step = read.step;
+    return status;
+}
+
 static rotary_status fail_absent(const char *folder, enum checkpoint_kind kind, rotary_error *error)
 {
     if (kind == CHECKPOINT_BEST)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%s holds no best checkpoint: there is no " FOLDER_BEST
                            ", which the first evaluation writes",
+                           folder);
+    if (kind == CHECKPOINT_AVERAGE)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s holds no average of checkpoints: there is no " FOLDER_AVERAGE
+                           ", which a run with average_checkpoints writes at its end",
                            folder);
     return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                        "%s holds no trained model yet: there is no " FOLDER_MODEL, folder);
@@ -521,8 +585,7 @@ rotary_status checkpoint_load_model(const char *folder, enum checkpoint_kind kin
                                     int64_t *step, rotary_error *error)
 {
     char path[FILE_PATH_BYTES];
-    rotary_status status =
-        file_path(path, folder, kind == CHECKPOINT_BEST ? FOLDER_BEST : FOLDER_MODEL, error);
+    rotary_status status = file_path(path, folder, file_names[kind], error);
     if (status != ROTARY_OK)
         return status;
     if (!file_exists(path))

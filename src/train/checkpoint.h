@@ -16,6 +16,8 @@
 #ifndef ROTARY_TRAIN_CHECKPOINT_H
 #define ROTARY_TRAIN_CHECKPOINT_H
 
+#include "backend/parameters.h"
+#include "file/safetensors.h"
 #include "train/run.h"
 
 /* What resuming needs beside parameters and optimizer state. Random numbers are functions of seed and step.
@@ -62,7 +64,7 @@ ROTARY_CHECKED rotary_status checkpoint_write_best(const char *folder, const str
 ROTARY_CHECKED rotary_status checkpoint_read_best(const char *folder, const struct run_config *config,
                                                   struct checkpoint_best *best, rotary_error *error);
 
-enum checkpoint_kind { CHECKPOINT_LAST, CHECKPOINT_BEST };
+enum checkpoint_kind { CHECKPOINT_LAST, CHECKPOINT_BEST, CHECKPOINT_AVERAGE };
 extern const char *const checkpoint_names[]; /* NULL-terminated, in the order of checkpoint_kind */
 /* Copies the values alone, for inference, and sets *step to the steps they were trained for. `config` must be
  * the configuration of the run. A folder without such a checkpoint is ROTARY_INVALID_ARGUMENT; a file of the
@@ -71,5 +73,28 @@ ROTARY_CHECKED rotary_status checkpoint_load_model(const char *folder, enum chec
                                                    const struct run_config *config,
                                                    struct parameters *parameters, int64_t *step,
                                                    rotary_error *error);
+
+/* ---- for train/average.c ---- */
+
+/* A file of weights alone. */
+struct checkpoint_weights {
+    const char *folder, *name;
+    enum checkpoint_kind kind;
+    const char *mark; /* what the metadata say of a kind other than the last; reading ignores it */
+    const struct run_config *config;
+    const struct parameters *parameters; /* reading ignores them */
+    int64_t step;                        /* reading ignores it */
+};
+/* Replaces the file. A failure leaves the old one in place. */
+ROTARY_CHECKED rotary_status checkpoint_write_weights(const struct checkpoint_weights *weights,
+                                                      rotary_error *error);
+/* Opens it, which safetensors_close closes, and sets *step to its step. A file that is damaged, of another
+ * configuration or of another kind is ROTARY_BAD_FILE. */
+ROTARY_CHECKED rotary_status checkpoint_open_weights(const struct checkpoint_weights *weights,
+                                                     struct safetensors **file, int64_t *step,
+                                                     rotary_error *error);
+/* The values of a parameter in the file; a tensor that is missing or of another shape is ROTARY_BAD_FILE. */
+ROTARY_CHECKED rotary_status checkpoint_values(const struct safetensors *file, const struct parameter *row,
+                                               const float **values, rotary_error *error);
 
 #endif

@@ -23,6 +23,7 @@ struct evaluation {
     double loss;               /* validation loss: mean over validation sequences, nats per token */
     double accuracy;           /* share of validation tokens whose argmax is correct */
     double seconds;
+    bool averaged; /* of average.safetensors, at the end of a run; else of the weights of its step */
     int64_t sample_count;
     struct evaluation_sample *samples; /* [sample_count], the caller's: the first problems */
 };

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DIGITS = 9 }; /* of the numbers of an evaluation */
+enum { DIGITS = 9 };                /* of the numbers of an evaluation */
+#define CHECKPOINT_KEY "checkpoint" /* of evaluations that are not of the last one */
 
 /* The values of one line. */
 struct line {
@@ -52,6 +53,7 @@ static bool read_line(const char *text, size_t length, struct line *line)
             .loss = json_number_value(json_object_get(evaluation, "loss")),
             .accuracy = json_number_value(json_object_get(evaluation, "accuracy")),
             .seconds = json_number_value(json_object_get(evaluation, "seconds")),
+            .averaged = json_object_get(evaluation, CHECKPOINT_KEY) != NULL,
         };
     } else {
         good = good && has_numbers(object, of_step);
@@ -61,6 +63,20 @@ static bool read_line(const char *text, size_t length, struct line *line)
     return good;
 }
 
+/* Keeps what an evaluation found; its samples are the caller's. */
+static void take_evaluation(struct metrics *metrics, int64_t step, const struct evaluation *evaluation)
+{
+    metrics->evaluation = *evaluation;
+    metrics->evaluation.samples = NULL;
+    metrics->evaluation.sample_count = 0;
+    if (evaluation->averaged) {
+        metrics->averaged = step;
+        return;
+    }
+    metrics->evaluated = step;
+    metrics->lowest_loss = fmin(metrics->lowest_loss, evaluation->loss);
+}
+
 /* Keeps what a valid line says. */
 static void take_line(struct metrics *metrics, const struct line *line, uint64_t end)
 {
@@ -68,9 +84,7 @@ static void take_line(struct metrics *metrics, const struct line *line, uint64_t
     if (line->diverged) {
         metrics->diverged = line->step;
     } else if (line->evaluated) {
-        metrics->evaluated = line->step;
-        metrics->evaluation = line->evaluation;
-        metrics->lowest_loss = fmin(metrics->lowest_loss, line->evaluation.loss);
+        take_evaluation(metrics, line->step, &line->evaluation);
     } else {
         metrics->logged = line->step;
         metrics->loss = line->loss;
@@ -180,7 +194,7 @@ rotary_status metrics_write_divergence(struct metrics *metrics, int64_t step, co
     return status;
 }
 
-static json_t *evaluation_object(int64_t step, const struct evaluation *evaluation)
+static json_t *samples_array(const struct evaluation *evaluation)
 {
     json_t *samples = json_array();
     for (int64_t i = 0; samples && i < evaluation->sample_count; i++) {
@@ -193,10 +207,18 @@ static json_t *evaluation_object(int64_t step, const struct evaluation *evaluati
             samples = NULL;
         }
     }
-    return json_pack("{s:I, s:{s:I, s:I, s:f, s:f, s:f}, s:o}", "step", (json_int_t)step, "evaluation",
-                     "correct", (json_int_t)evaluation->correct, "problems", (json_int_t)evaluation->problems,
-                     "loss", evaluation->loss, "accuracy", evaluation->accuracy, "seconds",
-                     evaluation->seconds, "samples", samples);
+    return samples;
+}
+
+static json_t *evaluation_object(int64_t step, const struct evaluation *evaluation)
+{
+    json_t *scores = json_pack("{s:I, s:I, s:f, s:f, s:f}", "correct", (json_int_t)evaluation->correct,
+                               "problems", (json_int_t)evaluation->problems, "loss", evaluation->loss,
+                               "accuracy", evaluation->accuracy, "seconds", evaluation->seconds);
+    if (evaluation->averaged)
+        json_object_set_new(scores, CHECKPOINT_KEY, json_string("average"));
+    return json_pack("{s:I, s:o, s:o}", "step", (json_int_t)step, "evaluation", scores, "samples",
+                     samples_array(evaluation));
 }
 
 rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
@@ -211,13 +233,8 @@ rotary_status metrics_write_evaluation(struct metrics *metrics, int64_t step,
     text[count] = '\n'; /* replaces the final zero byte, so that one system call writes the line */
     rotary_status status = append(metrics, text, count + 1, error);
     free(text);
-    if (status == ROTARY_OK) {
-        metrics->evaluated = step;
-        metrics->evaluation = *evaluation;
-        metrics->evaluation.samples = NULL;
-        metrics->evaluation.sample_count = 0;
-        metrics->lowest_loss = fmin(metrics->lowest_loss, evaluation->loss);
-    }
+    if (status == ROTARY_OK)
+        take_evaluation(metrics, step, evaluation);
     return status;
 }
 

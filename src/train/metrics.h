@@ -16,9 +16,10 @@ struct metrics {
     /* The latest values, of the lines read and written. */
     int64_t logged;               /* step of the last line with a loss; 0: none */
     double loss;                  /* of that line; NaN: none */
-    int64_t evaluated;            /* step of the last evaluation; 0: none */
+    int64_t evaluated;            /* step of the last evaluation of the run's weights; 0: none */
+    int64_t averaged;             /* step of the last evaluation of averaged weights; 0: none */
     struct evaluation evaluation; /* without its samples */
-    double lowest_loss;           /* the lowest validation loss of any evaluation; infinity: none */
+    double lowest_loss;           /* the lowest validation loss of the run's weights; infinity: none */
     int64_t diverged;             /* step at which training diverged; 0: it did not */
 };
 

@@ -17,7 +17,7 @@
 const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 
 #define MEMBER(member) offsetof(struct train_config, member)
-enum { MAX_BATCH = 1 << 20 };
+enum { MAX_BATCH = 1 << 20, MAX_AVERAGED = 1000 };
 #define MAX_STEP    4294967295.0       /* random keys of data and dropout have a 32-bit step */
 #define MAX_TOKENS  2147483647.0       /* of a batch, as transformer_create wants */
 #define MAX_SEED    9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
@@ -58,6 +58,8 @@ static const struct setting train_table[] = {
      .help = "steps from one evaluation to the next; 0: only at the end"},
     {"checkpoint_every", SETTING_INTEGER, MEMBER(checkpoint_every), 0, MAX_STEP, NULL,
      .help = "steps from one checkpoint to the next; 0: only at the end"},
+    {"average_checkpoints", SETTING_INTEGER, MEMBER(average_checkpoints), 0, MAX_AVERAGED, NULL,
+     .help = "the last so many multiples of checkpoint_every whose weights are averaged at the end; 0: none"},
     {"validation_sequences", SETTING_INTEGER, MEMBER(validation_sequences), 1, MAX_BATCH, NULL,
      .help = "sequences of the validation loss"},
     {"primary_measure", SETTING_CHOICE, MEMBER(primary_measure), 0, 0, measure_names,
@@ -175,6 +177,19 @@ static rotary_status fit_model_to_task(struct run_config *config, const char *fo
     return ROTARY_OK;
 }
 
+/* A run of no steps has nothing to average, and may be resumed for more. */
+static rotary_status check_average(const struct train_config *train, rotary_error *error)
+{
+    const int64_t every = train->checkpoint_every, checkpoints = every > 0 ? train->steps / every : 0;
+    if (train->steps == 0 || checkpoints >= train->average_checkpoints)
+        return ROTARY_OK;
+    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                       "average_checkpoints is %lld, but %lld steps with checkpoint_every %lld have %lld "
+                       "checkpoints: wanted at most as many",
+                       (long long)train->average_checkpoints, (long long)train->steps, (long long)every,
+                       (long long)checkpoints);
+}
+
 static rotary_status check_training(const struct run_config *config, rotary_error *error)
 {
     const struct train_config *train = &config->train;
@@ -184,6 +199,9 @@ static rotary_status check_training(const struct run_config *config, rotary_erro
                            "batch_size %lld times sequence_length %lld is %.0f tokens, wanted at most %.0f",
                            (long long)train->batch_size, (long long)config->task.sequence_length, tokens,
                            MAX_TOKENS);
+    rotary_status status = check_average(train, error);
+    if (status != ROTARY_OK)
+        return status;
     if (train->minimum_learning_rate > train->learning_rate)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "minimum_learning_rate is %g, wanted at most learning_rate, which is %g",
@@ -281,6 +299,13 @@ rotary_status run_config_check_steps(const struct run_config *config, const stru
                                      const char *where, rotary_error *error)
 {
     int schedule = recorded->train.schedule;
+    if (recorded->train.average_checkpoints > 0 && recorded->train.steps > 0 &&
+        config->train.checkpoint_every != recorded->train.checkpoint_every)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "checkpoint_every is %lld in %s and %lld now: other checkpoints would be averaged "
+                           "than by a run that was not interrupted; wanted the same",
+                           (long long)recorded->train.checkpoint_every, where,
+                           (long long)config->train.checkpoint_every);
     bool depends_on_steps = schedule == SCHEDULE_LINEAR || schedule == SCHEDULE_COSINE;
     if (!depends_on_steps || config->train.steps == recorded->train.steps || recorded->train.steps == 0)
         return ROTARY_OK;

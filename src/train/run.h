@@ -9,6 +9,7 @@
  *     optimizer.safetensors  the optimizer state: moments and step; with the model, all that resuming needs
  *     best.safetensors       the parameters at the evaluation with the lowest validation loss so far, the
  *                            first of equal ones; its metadata has "validation_loss"
+ *     average.safetensors    the mean of the last average_checkpoints checkpoints, at the end of a run
  *     report.html            made by `rotary report`
  *
  * Lines of metrics.jsonl, in order of time; steps are counted from 1:
@@ -40,8 +41,9 @@ struct train_config {
     double max_grad_norm;                                      /* 0: gradients are not clipped */
     int precision;                                             /* enum precision */
     int64_t seed, log_every, evaluate_every, checkpoint_every; /* 0: only at the end */
-    int64_t validation_sequences;                              /* sequences of the validation loss */
-    int primary_measure; /* enum measure: what a comparison of runs is decided by */
+    int64_t average_checkpoints;  /* the last so many multiples of checkpoint_every; 0: none */
+    int64_t validation_sequences; /* sequences of the validation loss */
+    int primary_measure;          /* enum measure: what a comparison of runs is decided by */
 };
 
 struct run_config {
@@ -80,7 +82,8 @@ ROTARY_CHECKED rotary_status run_config_check_same(const struct run_config *conf
                                                    rotary_error *error);
 /* Checks that a run of configuration `recorded`, found in `where`, may resume with the steps of `config`.
  * ROTARY_INVALID_ARGUMENT if the numbers of steps differ and the learning rate depends on them (linear,
- * cosine): the steps already taken would have been others. A run of 0 steps has taken none. */
+ * cosine): the steps already taken would have been others. So it is if checkpoints are averaged, and
+ * checkpoint_every differs. A run of 0 steps has taken none. */
 ROTARY_CHECKED rotary_status run_config_check_steps(const struct run_config *config,
                                                     const struct run_config *recorded, const char *where,
                                                     rotary_error *error);

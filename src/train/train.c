@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "file/file.h"
-#include "train/checkpoint.h"
+#include "train/average.h"
 #include "train/folder.h"
 #include "train/metrics.h"
 #include "train/trainer.h"
@@ -187,6 +187,13 @@ static rotary_status write_line(struct session *session, const struct train_prog
     return metrics_write_line(&session->metrics, &line, error);
 }
 
+/* Keeps the weights of the checkpoint just written or loaded, if they will be averaged. */
+static rotary_status keep_weights(struct session *session, rotary_error *error)
+{
+    return average_keep(session->call->folder, &session->config,
+                        transformer_parameters(session->trainer.transformer), session->state.step, error);
+}
+
 /* Writes a checkpoint, after all lines of metrics up to it are on the disk. */
 static rotary_status save(struct session *session, rotary_error *error)
 {
@@ -195,9 +202,10 @@ static rotary_status save(struct session *session, rotary_error *error)
         status =
             checkpoint_write(session->call->folder, &session->config,
                              transformer_parameters(session->trainer.transformer), &session->state, error);
-    if (status == ROTARY_OK)
-        session->saved_step = session->state.step;
-    return status;
+    if (status != ROTARY_OK)
+        return status;
+    session->saved_step = session->state.step;
+    return keep_weights(session, error);
 }
 
 /* Replaces the best checkpoint if the validation loss is lower than any before. This comes before the line of
@@ -216,7 +224,9 @@ static rotary_status keep_best(struct session *session, double loss, rotary_erro
     return status;
 }
 
-static rotary_status evaluate(struct session *session, struct evaluation *evaluation, rotary_error *error)
+/* Evaluates the trainer's model, which has the weights of the current step or the averaged ones. */
+static rotary_status evaluate(struct session *session, bool averaged, struct evaluation *evaluation,
+                              rotary_error *error)
 {
     const struct run_config *config = &session->config;
     struct evaluation_config how = {
@@ -237,7 +247,8 @@ static rotary_status evaluate(struct session *session, struct evaluation *evalua
         return status;
     if (!isfinite(evaluation->loss))
         return fail_diverged(session, "validation loss", evaluation->loss, session->state.step, error);
-    status = keep_best(session, evaluation->loss, error);
+    evaluation->averaged = averaged;
+    status = averaged ? ROTARY_OK : keep_best(session, evaluation->loss, error);
     if (status == ROTARY_OK)
         status = metrics_write_evaluation(&session->metrics, session->state.step, evaluation, error);
     return status;
@@ -269,7 +280,7 @@ static rotary_status evaluate_if_due(struct session *session, struct train_progr
 {
     if (!evaluation_is_due(session) || is_interrupted(session))
         return ROTARY_OK;
-    rotary_status status = evaluate(session, evaluation, error);
+    rotary_status status = evaluate(session, false, evaluation, error);
     if (status == ROTARY_OK)
         progress->evaluation = evaluation;
     return status;
@@ -327,22 +338,49 @@ static rotary_status advance(struct session *session, rotary_error *error)
     return status;
 }
 
+static bool average_is_due(const struct session *session)
+{
+    const struct train_config *train = &session->config.train;
+    return train->average_checkpoints > 0 && train->steps > 0 && session->state.step == train->steps &&
+           session->metrics.averaged < train->steps;
+}
+
+/* The end of a run that averages its checkpoints: from here on the trainer's model has the mean, which is
+ * evaluated. */
+static rotary_status average(struct session *session, rotary_error *error)
+{
+    struct train_progress progress = {.step = session->state.step, .steps = session->config.train.steps};
+    struct evaluation evaluation;
+    rotary_status status = average_finish(session->call->folder, &session->config,
+                                          transformer_parameters(session->trainer.transformer), error);
+    if (status == ROTARY_OK)
+        status = evaluate(session, true, &evaluation, error);
+    progress.evaluation = &evaluation;
+    if (status == ROTARY_OK)
+        report(session, &progress);
+    return status;
+}
+
 /* A run of no steps has nothing to do but to save its initial weights. */
 static bool is_finished(const struct session *session)
 {
     return session->state.step == session->config.train.steps && session->saved_step >= 0 &&
-           !line_is_due(session) && !evaluation_is_due(session);
+           !line_is_due(session) && !evaluation_is_due(session) && !average_is_due(session);
 }
 
 static rotary_status run(struct session *session, rotary_error *error)
 {
-    rotary_status status = catch_up(session, error);
+    rotary_status status = session->saved_step >= 0 ? keep_weights(session, error) : ROTARY_OK;
+    if (status == ROTARY_OK)
+        status = catch_up(session, error);
     session->start = rotary_clock();
     while (status == ROTARY_OK && session->state.step < session->config.train.steps &&
            !is_interrupted(session))
         status = advance(session, error);
     if (status == ROTARY_OK && session->config.train.steps == 0)
         status = save(session, error);
+    if (status == ROTARY_OK && average_is_due(session) && !is_interrupted(session))
+        status = average(session, error);
     if (status == ROTARY_INTERRUPTED || (status == ROTARY_OK && !is_finished(session)))
         return stop(session, error);
     return status;
@@ -415,7 +453,9 @@ static rotary_status find_state(struct session *session, struct checkpoint *chec
     status = metrics_read(&session->metrics, folder, session->state.step, error);
     if (status == ROTARY_OK)
         status = check_metrics(session, error);
-    return status == ROTARY_OK ? find_best(session, error) : status;
+    if (status == ROTARY_OK)
+        status = find_best(session, error);
+    return status == ROTARY_OK ? average_check(folder, &session->config, session->state.step, error) : status;
 }
 
 /* Allocates everything, before anything in the folder changes. */

@@ -98,6 +98,7 @@ static const struct change changes[] = {
     {.key = "log_every", .value = "3", .no_effect = true},
     {.key = "evaluate_every", .value = "3", .no_effect = true},
     {.key = "checkpoint_every", .value = "3", .no_effect = true},
+    {.key = "average_checkpoints", .value = "2", .context = "checkpoint_every=3", .no_effect = true},
     {.key = "validation_sequences", .value = "3", .no_effect = true},
     {.key = "primary_measure", .value = "validation_loss_area", .no_effect = true},
 };

@@ -206,6 +206,13 @@ static void check_same(const char *folder, const char *reference)
     CHECK(same_file(folder, reference, "optimizer.safetensors"));
     CHECK(same_file(folder, reference, "best.safetensors"));
     CHECK(same_file(folder, reference, "config.json"));
+    CHECK(same_file(folder, reference, "average.safetensors") ||
+          !has_file(reference, "average.safetensors"));
+    for (int step = 5; step <= 60; step += 5) {
+        char name[32];
+        snprintf(name, sizeof name, "weights-%d.safetensors", step);
+        CHECK(!has_file(folder, name));
+    }
     CHECK(!has_file(folder, "model.safetensors.next"));
     CHECK(!has_file(folder, "optimizer.safetensors.next"));
     CHECK(!has_file(folder, "best.safetensors.next"));
@@ -273,6 +280,21 @@ static void test_best(const struct run_config *config, const char *reference)
     test_moments(&rare, rare_reference, 1, 2 * BEST_MOMENTS + CHECKPOINT_MOMENTS + 1);
 }
 
+/* With a mean of checkpoints a checkpoint has four moments more, and the mean has four: the last checkpoints
+ * are killed in all of theirs. */
+static void test_average(const struct run_config *config)
+{
+    struct run_config averaged = *config;
+    averaged.train.average_checkpoints = 3;
+    char reference[512]; /* its own copy: scratch_path's buffers are used again */
+    snprintf(reference, sizeof reference, "%s", scratch_path("average"));
+    finish(&averaged, reference);
+    CHECK(has_file(reference, "average.safetensors"));
+    const int64_t last = atomic_load(&shared->moments), each = CHECKPOINT_MOMENTS + 4;
+    CHECK_INT(last, 12 * each + 2 * BEST_MOMENTS + 4);
+    test_moments(&averaged, reference, last - 4 - each - each / 2, last);
+}
+
 /* A run killed between the renames of a checkpoint, with a metrics.jsonl of later steps whose last line is
  * unfinished. */
 static void test_torn_metrics(const struct run_config *config, const char *reference)
@@ -314,5 +336,6 @@ int main(int count, char **arguments)
     test_moments(&config, reference, 1, rounds > 1 ? moments : 2 * CHECKPOINT_MOMENTS + 2);
     test_best(&config, reference);
     test_torn_metrics(&config, reference);
+    test_average(&config);
     return check_report();
 }
