@@ -197,6 +197,8 @@ static const char *curves_name(enum series_kind kind)
         return "validation loss, nats per token";
     case SERIES_EXACT_MATCH:
         return "exact match";
+    case SERIES_BLEU:
+        return "BLEU on validation data";
     }
     return "";
 }
@@ -274,6 +276,8 @@ static const char *scores_name(enum measure measure)
     switch (measure) {
     case MEASURE_EXACT_MATCH:
         return "exact match at the end, %";
+    case MEASURE_BLEU:
+        return "BLEU at the end";
     case MEASURE_VALIDATION_LOSS:
         return "validation loss at the end, nats per token";
     default:
@@ -415,6 +419,8 @@ static const char *differences_name(enum measure measure)
         return "difference, points of exact match";
     case MEASURE_STEPS_TO_90:
         return "difference, steps to 90%";
+    case MEASURE_BLEU:
+        return "difference, BLEU";
     default:
         return "difference, nats per token";
     }

@@ -47,17 +47,11 @@ static const char *status_of(const struct record *record)
 
 /* ---- runs ---- */
 
-/* Exact match and times are of tasks with problems alone. */
-static bool has_column(const struct comparison *comparison, int measure)
-{
-    return comparison->has_problems || !measure_descriptions[measure].of_problems;
-}
-
 static void write_head(FILE *stream, const struct comparison *comparison)
 {
     fputs("arm,seed,status,step", stream);
     for (int measure = 0; measure < MEASURES; measure++)
-        if (has_column(comparison, measure))
+        if (measure_fits((enum measure)measure, comparison->scoring))
             fprintf(stream, ",%s", measure_names[measure]);
     if (comparison->has_problems)
         fputs(",correct,problems,reached_90", stream);
@@ -70,7 +64,7 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
     write_field(stream, record->arm);
     fprintf(stream, ",%" PRId64 ",%s,%" PRId64, record->seed, status_of(record), record->done);
     for (int measure = 0; measure < MEASURES; measure++) {
-        if (!has_column(comparison, measure))
+        if (!measure_fits((enum measure)measure, comparison->scoring))
             continue;
         fputc(',', stream);
         write_number(stream, scored ? record_measure(record, (enum measure)measure) : (double)NAN);

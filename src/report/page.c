@@ -230,9 +230,12 @@ static void write_charts(FILE *stream, const struct page *page)
     const struct comparison *comparison = page->collection->comparison;
     enum measure measure = comparison->measures[0];
     fputs("<h2>Curves</h2>\n<section class=\"charts\">\n", stream);
-    if (comparison->has_problems)
-        write_curves(stream, page, &page->exact_match, SERIES_EXACT_MATCH, "Exact match",
+    if (comparison->scoring == SCORING_EXACT_MATCH)
+        write_curves(stream, page, &page->scores, SERIES_EXACT_MATCH, "Exact match",
                      "Percent of the problems with an exactly correct answer. Dotted: 90%.");
+    else if (comparison->scoring == SCORING_BLEU)
+        write_curves(stream, page, &page->scores, SERIES_BLEU, "BLEU",
+                     "Of sentences that never occur in training, translated greedily.");
     else
         write_validation(stream, page);
     if (has_several_scores(comparison)) {
@@ -246,7 +249,7 @@ static void write_charts(FILE *stream, const struct page *page)
         close_figure(stream, "One mark per seed: what the arm has minus what its baseline has. Below: their "
                              "mean and its interval.");
     }
-    if (comparison->has_problems)
+    if (comparison->scoring != SCORING_LOSS)
         write_validation(stream, page);
     write_curves(stream, page, &page->training, SERIES_TRAINING_LOSS, "Training loss",
                  "Averaged over bins of steps. The steep beginning lies above the frame.");
@@ -307,6 +310,9 @@ static void write_reading(FILE *stream, const struct collection *collection)
         if (comparison->contrast_count)
             write_item(stream, "Censored: pairs of which a run never reached 90%.");
     }
+    if (comparison->scoring == SCORING_BLEU)
+        write_item(stream, "BLEU: of all translations of the test set together, made greedily at the end of "
+                           "each run; of the validation set where there is no test set.");
 }
 
 static void write_choices(FILE *stream, const char *choices)

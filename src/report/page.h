@@ -12,7 +12,8 @@
 
 struct page {
     const struct collection *collection;
-    struct series exact_match, validation, training;
+    struct series scores; /* exact match or BLEU; none of tasks that are scored by their loss */
+    struct series validation, training;
     struct findings findings;
     char *choices; /* what a sweep chose for each arm, in lines; empty without a sweep */
 };

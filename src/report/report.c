@@ -11,7 +11,7 @@ static void free_page(struct page *page)
 {
     findings_free(&page->findings);
     free(page->choices);
-    series_free(&page->exact_match);
+    series_free(&page->scores);
     series_free(&page->validation);
     series_free(&page->training);
 }
@@ -29,13 +29,26 @@ static rotary_status describe_sweep(struct page *page, rotary_error *error)
     return status;
 }
 
+static rotary_status create_scores(struct page *page, rotary_error *error)
+{
+    switch (page->collection->comparison->scoring) {
+    case SCORING_EXACT_MATCH:
+        return series_create(&page->scores, page->collection, SERIES_EXACT_MATCH, error);
+    case SCORING_BLEU:
+        return series_create(&page->scores, page->collection, SERIES_BLEU, error);
+    case SCORING_LOSS:
+        break;
+    }
+    return ROTARY_OK;
+}
+
 static rotary_status fill_page(struct page *page, rotary_error *error)
 {
     rotary_status status = findings_create(&page->findings, page->collection->comparison, error);
     if (status == ROTARY_OK)
         status = describe_sweep(page, error);
     if (status == ROTARY_OK)
-        status = series_create(&page->exact_match, page->collection, SERIES_EXACT_MATCH, error);
+        status = create_scores(page, error);
     if (status == ROTARY_OK)
         status = series_create(&page->validation, page->collection, SERIES_VALIDATION_LOSS, error);
     if (status == ROTARY_OK)

@@ -32,15 +32,24 @@ static void average_losses(struct series_curve *curve, const struct record *reco
     }
 }
 
+/* NaN: the evaluation has none of this kind. */
+static double evaluation_value(const struct record_evaluation *evaluation, enum series_kind kind)
+{
+    if (kind == SERIES_BLEU)
+        return evaluation->translated > 0 ? evaluation->bleu : (double)NAN;
+    if (kind == SERIES_VALIDATION_LOSS)
+        return evaluation->loss;
+    return evaluation->problems ? 100.0 * (double)evaluation->correct / (double)evaluation->problems
+                                : (double)NAN;
+}
+
 static void copy_evaluations(struct series_curve *curve, const struct record *record, enum series_kind kind)
 {
     for (int64_t i = 0; i < record->evaluation_count; i++) {
         const struct record_evaluation *evaluation = &record->evaluations[i];
-        if (kind == SERIES_EXACT_MATCH && !evaluation->problems)
+        double value = evaluation_value(evaluation, kind);
+        if (isnan(value) && kind != SERIES_VALIDATION_LOSS)
             continue;
-        double value = kind == SERIES_EXACT_MATCH
-                           ? 100.0 * (double)evaluation->correct / (double)evaluation->problems
-                           : evaluation->loss;
         curve->points[curve->count++] =
             (struct series_point){.step = (double)evaluation->step, .value = value};
     }

@@ -204,6 +204,10 @@ static void write_run(FILE *stream, const struct comparison *comparison, const s
                     reached == NOT_REACHED ? "–" : html_count(number, reached));
         else
             fputs("<td>–</td><td>–</td>", stream);
+    } else if (comparison->scoring == SCORING_BLEU) {
+        const int decimals = measure_descriptions[MEASURE_BLEU].decimals;
+        write_number(stream, last && last->translated > 0 ? last->bleu : (double)NAN, decimals);
+        write_number(stream, last && last->test_translated > 0 ? last->test_bleu : (double)NAN, decimals);
     } else {
         write_number(stream, record_measure(record, MEASURE_VALIDATION_LOSS_AREA),
                      measure_descriptions[MEASURE_VALIDATION_LOSS_AREA].decimals);
@@ -226,6 +230,8 @@ void page_runs(FILE *stream, const struct collection *collection)
     if (comparison->has_problems)
         fprintf(stream, "<th>correct of %s</th><th>steps to 90%%</th>",
                 html_count(problems, comparison->problems));
+    else if (comparison->scoring == SCORING_BLEU)
+        fputs("<th>BLEU, validation</th><th>BLEU, test</th>", stream);
     else
         fputs("<th>loss, mean over training</th>", stream);
     fputs("<th>validation loss</th><th></th></tr></thead>\n<tbody>\n", stream);
@@ -252,7 +258,8 @@ static void write_answer(FILE *stream, const struct comparison *comparison, int 
     fprintf(stream, "<p class=\"answer\"><span class=\"who %s\">", svg_arm_class(index));
     html_text(stream, comparison->arms[index].name);
     fputs(
-        sample->correct
+        comparison->scoring == SCORING_BLEU ? "</span><b></b><code>"
+        : sample->correct
             ? "</span><b class=\"correct\" role=\"img\" aria-label=\"correct\">✓</b><code class=\"correct\">"
             : "</span><b class=\"incorrect\" role=\"img\" aria-label=\"incorrect\">✗</b><code "
               "class=\"incorrect\">",

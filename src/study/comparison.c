@@ -52,6 +52,7 @@ static rotary_status check_records(struct comparison *comparison, const struct c
                                records[i].folder, (long long)last->problems, scored->folder,
                                (long long)comparison->problems);
         comparison->problems = last->problems;
+        comparison->scoring = record_scoring(&records[i]);
         scored = &records[i];
     }
     comparison->has_problems = comparison->problems > 0;
@@ -67,10 +68,9 @@ static enum measure primary_measure(const struct comparison *comparison,
             ? json_string_value(json_object_get(request->records[0].config, "primary_measure"))
             : NULL;
     for (int i = 0; declared && i < MEASURES; i++)
-        if (strcmp(declared, measure_names[i]) == 0 &&
-            (comparison->has_problems || !measure_descriptions[i].of_problems))
+        if (strcmp(declared, measure_names[i]) == 0 && measure_fits((enum measure)i, comparison->scoring))
             return (enum measure)i;
-    return comparison->has_problems ? MEASURE_EXACT_MATCH : MEASURE_VALIDATION_LOSS;
+    return measure_usual(comparison->scoring);
 }
 
 /* ---- arms ---- */
@@ -364,8 +364,8 @@ static rotary_status fill(struct comparison *comparison, const struct comparison
     rotary_status status = check_records(comparison, request, error);
     if (status != ROTARY_OK)
         return status;
-    comparison->measure_count = measures_reported(primary_measure(comparison, request),
-                                                  comparison->has_problems, comparison->measures);
+    comparison->measure_count =
+        measures_reported(primary_measure(comparison, request), comparison->scoring, comparison->measures);
     for (int i = 0; i < request->arm_count; i++)
         comparison->arms[comparison->arm_count++].name = request->arms[i];
     if (request->planned > request->record_count)

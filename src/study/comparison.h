@@ -75,11 +75,12 @@ struct comparison {
     enum measure
         measures[MEASURES]; /* those that are reported; the first is the primary one, which decides */
     int measure_count;
-    bool has_problems;
-    int64_t problems; /* of an evaluation */
-    int64_t steps;    /* of a run; the maximum where they differ */
-    int unfinished;   /* runs that are not finished, begun or not */
-    int diverged;     /* records of runs that diverged */
+    enum scoring scoring;
+    bool has_problems; /* scored by exact match */
+    int64_t problems;  /* of an evaluation */
+    int64_t steps;     /* of a run; the maximum where they differ */
+    int unfinished;    /* runs that are not finished, begun or not */
+    int diverged;      /* records of runs that diverged */
 };
 
 struct comparison_request {

@@ -65,6 +65,16 @@ static rotary_status read_real(const struct line *line, const json_t *object, co
     return ROTARY_OK;
 }
 
+/* BLEU is there where sentences were translated. */
+static rotary_status read_bleu(const struct line *line, const json_t *object, int64_t *translated,
+                               double *bleu, rotary_error *error)
+{
+    if (!json_object_get(object, "bleu"))
+        return ROTARY_OK;
+    rotary_status status = read_real(line, object, "bleu", bleu, error);
+    return status == ROTARY_OK ? read_count(line, object, "translated", translated, error) : status;
+}
+
 /* Makes room for one more element; doubles the array when the count is a power of two. */
 static void *grow(void *array, int64_t count, size_t size)
 {
@@ -108,6 +118,12 @@ static rotary_status add_evaluation(struct record *record, const struct line *li
             fail_value(line, "correct", json_object_get(object, "correct"), "at most \"problems\"", error);
     if (status == ROTARY_OK)
         status = read_real(line, object, "loss", &evaluation.loss, error);
+    if (status == ROTARY_OK)
+        status = read_bleu(line, object, &evaluation.translated, &evaluation.bleu, error);
+    if (status == ROTARY_OK)
+        status = read_bleu(line, json_object_get(object, "test"), &evaluation.test_translated,
+                           &evaluation.test_bleu, error);
+    evaluation.averaged = json_object_get(object, "checkpoint") != NULL;
     if (status != ROTARY_OK)
         return status;
     struct record_evaluation *evaluations =
@@ -227,6 +243,7 @@ static rotary_status read_config(struct record *record, const char *path, rotary
             path);
     record->seed = json_integer_value(seed);
     record->steps = json_integer_value(steps);
+    record->averages = json_integer_value(json_object_get(record->config, "average_checkpoints")) > 0;
     return ROTARY_OK;
 }
 
@@ -270,7 +287,7 @@ const struct record_evaluation *record_last_evaluation(const struct record *reco
 bool record_finished(const struct record *record)
 {
     const struct record_evaluation *last = record_last_evaluation(record);
-    return record->diverged || (last && last->step >= record->steps);
+    return record->diverged || (last && last->step >= record->steps && last->averaged >= record->averages);
 }
 
 int64_t record_steps_to(const struct record *record, double fraction)
@@ -294,10 +311,20 @@ static double loss_area(const struct record *record)
     return last->step > all[0].step ? area / (double)(last->step - all[0].step) : last->loss;
 }
 
+enum scoring record_scoring(const struct record *record)
+{
+    const struct record_evaluation *last = record_last_evaluation(record);
+    if (!last)
+        return SCORING_LOSS;
+    if (last->problems > 0)
+        return SCORING_EXACT_MATCH;
+    return last->translated > 0 || last->test_translated > 0 ? SCORING_BLEU : SCORING_LOSS;
+}
+
 double record_measure(const struct record *record, enum measure measure)
 {
     const struct record_evaluation *last = record_last_evaluation(record);
-    if (!last || (measure_descriptions[measure].of_problems && !last->problems))
+    if (!last || !measure_fits(measure, record_scoring(record)))
         return (double)NAN;
     switch (measure) {
     case MEASURE_VALIDATION_LOSS:
@@ -310,6 +337,8 @@ double record_measure(const struct record *record, enum measure measure)
         int64_t steps = record_steps_to(record, 0.9);
         return (double)(steps == NOT_REACHED ? last->step : steps);
     }
+    case MEASURE_BLEU:
+        return last->test_translated > 0 ? last->test_bleu : last->bleu;
     case MEASURES:
         break;
     }

@@ -20,6 +20,9 @@ struct record_evaluation {
     int64_t step;
     int64_t correct, problems; /* problems 0: the task has none */
     double loss;
+    int64_t translated, test_translated; /* sentences of validation and test set; 0: none was translated */
+    double bleu, test_bleu;
+    bool averaged; /* of the mean of the last checkpoints */
 };
 
 struct record_sample { /* of the last evaluation that has samples; strings belong to the record */
@@ -34,6 +37,7 @@ struct record {
     char *arm;                   /* what the run is compared as: its position encoding, unless a comparison
                                     of other keys names it otherwise */
     int64_t seed, steps;         /* steps: as configured */
+    bool averages;               /* at its end it evaluates the mean of its last checkpoints */
     int64_t done;                /* the last step that has a line; 0: none yet */
     int64_t diverged;            /* the step at which training diverged and ended; 0: it did not */
     struct record_point *points;
@@ -55,6 +59,8 @@ void record_free(struct record *record);
 bool record_finished(const struct record *record);
 /* NULL if there is none yet. */
 const struct record_evaluation *record_last_evaluation(const struct record *record);
+/* How the run's evaluations are scored; SCORING_LOSS if there is none yet. */
+enum scoring record_scoring(const struct record *record);
 /* The measure of a finished run that did not diverge; NaN where its evaluations do not give it. */
 double record_measure(const struct record *record, enum measure measure);
 /* The step of the first evaluation with an exact match of at least `fraction` of its problems, or

@@ -203,6 +203,13 @@ struct task_counts task_counts(const struct task *task, enum task_split split)
     return task->kind->counts ? task->kind->counts(task, split) : (struct task_counts){0};
 }
 
+enum scoring task_scoring(const struct task *task)
+{
+    if (task->kind->problem)
+        return SCORING_EXACT_MATCH;
+    return task->kind->example && task->shape.source_time > 0 ? SCORING_BLEU : SCORING_LOSS;
+}
+
 bool task_has_problems(const struct task *task)
 {
     return task->kind->problem != NULL;

@@ -10,6 +10,7 @@
 #include "base/batch.h"
 #include "base/random.h"
 #include "file/settings.h"
+#include "score/measure.h"
 #include "task/task_list.h"
 #include "text/tokenizer.h"
 
@@ -144,6 +145,9 @@ struct problem {
 struct problem_size {
     int64_t prompt, completion;
 };
+/* How the task's answers are scored: a task with problems by exact match, one whose examples have a source
+ * and a reference by BLEU, others by the loss alone. */
+enum scoring task_scoring(const struct task *task);
 /* Whether the task has problems (prefix has none: its score is the validation loss). */
 bool task_has_problems(const struct task *task);
 /* The size of the longest problem. */

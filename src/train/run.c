@@ -63,7 +63,7 @@ static const struct setting train_table[] = {
     {"validation_sequences", SETTING_INTEGER, MEMBER(validation_sequences), 1, MAX_BATCH, NULL,
      .help = "sequences of the validation loss"},
     {"primary_measure", SETTING_CHOICE, MEMBER(primary_measure), 0, 0, measure_names,
-     .help = "what decides a comparison; auto: exact_match, or validation_loss without problems"},
+     .help = "what decides a comparison; auto: what suits the task: exact_match, bleu or validation_loss"},
 };
 
 static void train_config_default(struct train_config *config)
@@ -134,16 +134,18 @@ rotary_status run_config_from_json(struct run_config *config, const json_t *obje
     return status;
 }
 
-static rotary_status check_measure(const struct run_config *config, bool has_problems, rotary_error *error)
+static rotary_status check_measure(const struct run_config *config, enum scoring scoring, rotary_error *error)
 {
     int measure = config->train.primary_measure;
-    if (measure != MEASURE_AUTO && measure_descriptions[measure].of_problems && !has_problems)
-        return rotary_fail(
-            error, ROTARY_INVALID_ARGUMENT,
-            "primary_measure is %s, but the task %s has no problems: wanted validation_loss or "
-            "validation_loss_area",
-            measure_names[measure], task_names[config->task.task]);
-    return ROTARY_OK;
+    if (measure == MEASURE_AUTO || measure_fits((enum measure)measure, scoring))
+        return ROTARY_OK;
+    return rotary_fail(
+        error, ROTARY_INVALID_ARGUMENT,
+        "primary_measure is %s, which the task %s does not have: wanted %s%svalidation_loss or "
+        "validation_loss_area",
+        measure_names[measure], task_names[config->task.task],
+        scoring == SCORING_LOSS ? "" : measure_names[measure_usual(scoring)],
+        scoring == SCORING_LOSS ? "" : ", ");
 }
 
 /* Makes vocab_size and max_position_embeddings those of the task, or checks them. (No problem is longer than
@@ -156,9 +158,9 @@ static rotary_status fit_model_to_task(struct run_config *config, const char *fo
     if (status != ROTARY_OK)
         return status;
     int64_t tokens = task_vocabulary(task).target, positions = config->task.sequence_length;
-    bool has_problems = task_has_problems(task);
+    enum scoring scoring = task_scoring(task);
     task_destroy(task);
-    status = check_measure(config, has_problems, error);
+    status = check_measure(config, scoring, error);
     if (status != ROTARY_OK)
         return status;
     struct transformer_config *model = &config->model;

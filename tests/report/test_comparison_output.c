@@ -16,6 +16,8 @@
 
 static double value_of(const struct made_run *run, enum measure measure)
 {
+    if (measure == MEASURE_BLEU)
+        return run->bleu;
     return measure == MEASURE_EXACT_MATCH ? 100.0 * (double)run->correct / (double)run->problems : run->loss;
 }
 
@@ -51,7 +53,7 @@ static struct expected expected_of(const struct made_run *runs, const char *arm,
         squares += pow(expected.sorted[i] - expected.mean, 2);
     expected.deviation = sqrt(squares / (count - 1));
     expected.median = (expected.sorted[(count - 1) / 2] + expected.sorted[count / 2]) / 2;
-    double worst = expected.sorted[measure == MEASURE_EXACT_MATCH ? 0 : count - 1];
+    double worst = expected.sorted[measure == MEASURE_EXACT_MATCH || measure == MEASURE_BLEU ? 0 : count - 1];
     bool diverged = strcmp(arm, "none") == 0; /* the worst of that arm has no score */
     expected.without_worst = diverged ? expected.mean : (sum - worst) / (count - 1);
     return expected;
@@ -234,7 +236,8 @@ static void check_arm_json(const json_t *arm, const struct made_run *runs, enum 
                 char folder[64];
                 snprintf(folder, sizeof folder, "made/%s-%d", name, (int)runs[j].seed);
                 CHECK_NEAR(number(run, measure_names[measure]), value_of(&runs[j], measure), 1e-12);
-                CHECK_INT(json_integer_value(json_object_get(run, "correct")), runs[j].correct);
+                if (runs[j].problems > 0)
+                    CHECK_INT(json_integer_value(json_object_get(run, "correct")), runs[j].correct);
                 CHECK_TEXT(json_string_value(json_object_get(run, "folder")), folder);
                 matched++;
             }
@@ -366,7 +369,7 @@ static void check_rows(const struct collection *collection)
     free(text);
 
     check_about("CSV: names that hold separators");
-    const struct made_run named[] = {{"norm=\"rms\",bias=0", 7, 1, 0, 0, 0, 0}};
+    const struct made_run named[] = {{"norm=\"rms\",bias=0", 7, 1, 0, 0, 0, 0, 0}};
     struct collection other;
     made_collection(&other, named, 1, NULL, (struct comparison_request){0});
     CHECK_INT(comparison_csv(&other, CSV_RUNS, &text, &error), ROTARY_OK);
@@ -477,9 +480,9 @@ static void check_tables(const struct collection *collection)
 /* Long names stand on lines of their own, and what is compared is named. */
 static void check_long_names(void)
 {
-    const struct made_run escaping = {"red\x1b[31m\x7f", 1, 1, 0, 0, 0, 0};
-    const struct made_run named[] = {{"norm=layer_norm,value_fraction=0.5", 1, 1, 0, 0, 0, 0},
-                                     {"norm=rms_norm,value_fraction=1.0", 1, 2, 0, 0, 0, 0}};
+    const struct made_run escaping = {"red\x1b[31m\x7f", 1, 1, 0, 0, 0, 0, 0};
+    const struct made_run named[] = {{"norm=layer_norm,value_fraction=0.5", 1, 1, 0, 0, 0, 0, 0},
+                                     {"norm=rms_norm,value_fraction=1.0", 1, 2, 0, 0, 0, 0, 0}};
     struct collection collection;
     char *text;
     rotary_error error;
@@ -503,6 +506,39 @@ static void check_long_names(void)
     CHECK_INT(comparison_text(collection.comparison, &text, &error), ROTARY_OK);
     CHECK_WORDS(text, "\nred?[31m? ");
     free(text);
+    collection_free(&collection);
+}
+
+/* Translations are compared by BLEU, and neither by exact match nor by steps to 90%. */
+static void check_translations(void)
+{
+    struct made_run runs[MADE_EXAMPLE];
+    made_example_translated(runs);
+    struct collection collection;
+    char *text;
+    json_t *object;
+    rotary_error error;
+    made_collection(&collection, runs, MADE_EXAMPLE, NULL, (struct comparison_request){0});
+    const struct comparison *comparison = collection.comparison;
+    CHECK_INT(comparison_text(comparison, &text, &error), ROTARY_OK);
+    check_about("translations");
+    CHECK_WORDS(text, "roper better than rope by 4.1 BLEU|BLEU (the primary measure; higher is better)|"
+                      "validation loss, nats per token (lower is better)");
+    CHECK(strstr(text, "exact match") == NULL && strstr(text, "90%") == NULL);
+    free(text);
+    CHECK_INT(comparison_csv(&collection, CSV_RUNS, &text, &error), ROTARY_OK);
+    CHECK_WORDS(text, "arm,seed,status,step,validation_loss,validation_loss_area,bleu,folder\n|"
+                      "rope,1,finished,600,1.31,|,40.83,made/rope-1\n");
+    free(text);
+    CHECK_INT(comparison_json(comparison, &object, &error), ROTARY_OK);
+    CHECK_TEXT(json_string_value(json_object_get(object, "primary_measure")), "bleu");
+    for (int i = 0; i < comparison->measure_count; i++)
+        for (size_t j = 0; j < 2; j++) {
+            check_arm_json(json_array_get(json_object_get(object, "arms"), j), runs, comparison->measures[i]);
+            check_contrast_json(json_array_get(json_object_get(object, "contrasts"), j),
+                                &comparison->contrasts[j], arms[j + 1], runs, comparison->measures[i]);
+        }
+    json_decref(object);
     collection_free(&collection);
 }
 
@@ -567,7 +603,7 @@ static void check_sequential(void)
         for (int i = 0; i < 16; i++) {
             double apart = i % 2 ? -0.3 * shown + (i % 4 == 1 ? 0.01 : -0.01) - 0.0002 * i + 0.0002 : 0;
             each[i] =
-                (struct made_run){i % 2 ? "roper" : "rope", i / 2, 1 + 0.01 * (i / 2) + apart, 0, 0, 0, 0};
+                (struct made_run){i % 2 ? "roper" : "rope", i / 2, 1 + 0.01 * (i / 2) + apart, 0, 0, 0, 0, 0};
         }
         struct collection collection;
         char *text;
@@ -592,6 +628,7 @@ int main(void)
     check_rows(&collection);
     check_tables(&collection);
     collection_free(&collection);
+    check_translations();
     check_long_names();
     check_notes();
     check_sequential();

@@ -11,6 +11,7 @@
 
 #include "file/file.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static const char *title_of(const struct comparison *comparison, enum measure me
 {
     static char title[128];
     snprintf(title, sizeof title, "%s", measure_descriptions[measure].title);
-    title[0] = (char)(title[0] - 'a' + 'A');
+    title[0] = (char)toupper((unsigned char)title[0]);
     if (measure == MEASURE_EXACT_MATCH)
         snprintf(title, sizeof title, "Exact match, %% of %d problems", (int)comparison->problems);
     return title;
@@ -499,6 +500,7 @@ static void check_difference_chart(const char *page, const struct comparison *co
     }
     check_axis_name(&figure, measure == MEASURE_EXACT_MATCH   ? "difference, points of exact match"
                              : measure == MEASURE_STEPS_TO_90 ? "difference, steps to 90%"
+                             : measure == MEASURE_BLEU        ? "difference, BLEU"
                                                               : "difference, nats per token");
     /* The words above zero stand on the side that they speak of. */
     struct element words, zero;
@@ -650,6 +652,24 @@ static void check_warnings(void)
     collection_free(&collection);
 }
 
+/* Translations are neither correct nor wrong, and there are no steps to 90%. The table of runs has BLEU of
+ * both sets. */
+static void check_translations(const struct made_run *runs)
+{
+    struct collection collection;
+    made_collection(&collection, runs, MADE_EXAMPLE, NULL, (struct comparison_request){0});
+    char *page = page_of(&collection);
+    check_about("translations");
+    CHECK_INT(collection.comparison->measures[0], MEASURE_BLEU);
+    CHECK_INT(collection.comparison->measure_count, 2);
+    CHECK_WORDS(page, "<h3>BLEU</h3>|BLEU on validation data|<th>BLEU, validation</th><th>BLEU, test</th>|"
+                      "<td>37.8</td><td>40.8</td>|roper&#39;s answer 0 from seed 1|of all translations");
+    CHECK(strstr(page, "to 90%") == NULL && strstr(page, "xact match") == NULL);
+    CHECK(strstr(page, "aria-label=\"correct\"") == NULL && strstr(page, "aria-label=\"incorrect\"") == NULL);
+    free(page);
+    collection_free(&collection);
+}
+
 int main(void)
 {
     struct made_run without_problems[MADE_EXAMPLE];
@@ -661,6 +681,11 @@ int main(void)
     check_page(made_example, "steps_to_90", (const char *const[]){"roper against rope", "none against rope"});
     check_page(without_problems, "validation_loss_area",
                (const char *const[]){"roper better than rope by ", "none worse than rope by "});
+    struct made_run translated[MADE_EXAMPLE];
+    made_example_translated(translated);
+    check_page(translated, "bleu",
+               (const char *const[]){"roper better than rope by ", "none worse than rope by "});
+    check_translations(translated);
     check_all_pairs();
     check_warnings();
     return check_report();

@@ -9,11 +9,14 @@
 #include <string.h>
 
 const struct made_run made_example[MADE_EXAMPLE] = {
-    {"rope", 1, 1.31, 110, 128, 0, 0}, {"roper", 1, 0.82, 85, 128, 0, 0},   {"none", 1, 2.0, 40, 128, 0, 0},
-    {"rope", 3, 1.43, 117, 128, 0, 0}, {"roper", 3, 0.77, 104, 128, 0, 0},  {"none", 3, 2.5, 36, 128, 0, 0},
-    {"rope", 2, 1.22, 121, 128, 0, 0}, {"roper", 2, 0.61, 101, 128, 0, 0},  {"none", 2, 2.2, 31, 128, 0, 0},
-    {"none", 4, 2.4, 12, 128, 0, 0},   {"roper", 5, 0.79, 119, 128, 0, 0},  {"rope", 5, 1.36, 125, 128, 0, 0},
-    {"none", 5, 2.37, 55, 128, 0, 0},  {"roper", 6, 0.7, 100, 128, 410, 0}, {"none", 6, 2.1, 30, 128, 0, 310},
+    {"rope", 1, 1.31, 110, 128, 0, 0, 0},  {"roper", 1, 0.82, 85, 128, 0, 0, 0},
+    {"none", 1, 2.0, 40, 128, 0, 0, 0},    {"rope", 3, 1.43, 117, 128, 0, 0, 0},
+    {"roper", 3, 0.77, 104, 128, 0, 0, 0}, {"none", 3, 2.5, 36, 128, 0, 0, 0},
+    {"rope", 2, 1.22, 121, 128, 0, 0, 0},  {"roper", 2, 0.61, 101, 128, 0, 0, 0},
+    {"none", 2, 2.2, 31, 128, 0, 0, 0},    {"none", 4, 2.4, 12, 128, 0, 0, 0},
+    {"roper", 5, 0.79, 119, 128, 0, 0, 0}, {"rope", 5, 1.36, 125, 128, 0, 0, 0},
+    {"none", 5, 2.37, 55, 128, 0, 0, 0},   {"roper", 6, 0.7, 100, 128, 410, 0, 0},
+    {"none", 6, 2.1, 30, 128, 0, 310, 0},
 };
 
 void made_example_without_problems(struct made_run runs[MADE_EXAMPLE])
@@ -21,6 +24,13 @@ void made_example_without_problems(struct made_run runs[MADE_EXAMPLE])
     memcpy(runs, made_example, sizeof made_example);
     for (int i = 0; i < MADE_EXAMPLE; i++)
         runs[i].problems = runs[i].correct = 0;
+}
+
+void made_example_translated(struct made_run runs[MADE_EXAMPLE])
+{
+    made_example_without_problems(runs);
+    for (int i = 0; i < MADE_EXAMPLE; i++)
+        runs[i].bleu = 50.0 - 7.0 * runs[i].loss;
 }
 
 static void *must(void *memory)
@@ -48,12 +58,17 @@ static void add_evaluations(struct record *record, const struct made_run *run, i
         if (step > record->done)
             break;
         double distance = distance_at(i);
+        const bool translated = run->bleu > 0.0, last = i == MADE_EVALUATIONS - 1;
         double correct = (double)run->correct - distance * (0.9 - 0.01 * at) * (double)run->correct;
         record->evaluations[record->evaluation_count++] =
             (struct record_evaluation){.step = step,
                                        .correct = (int64_t)fmin(floor(correct), (double)run->problems),
                                        .problems = run->problems,
-                                       .loss = run->loss + distance * (1 + 0.07 * at)};
+                                       .loss = run->loss + distance * (1 + 0.07 * at),
+                                       .translated = translated ? 64 : 0,
+                                       .bleu = translated ? run->bleu - 3.0 - distance : 0.0,
+                                       .test_translated = translated && last ? 1000 : 0,
+                                       .test_bleu = translated && last ? run->bleu : 0.0};
     }
 }
 
@@ -100,15 +115,18 @@ static void make(struct record *record, const struct made_run *run, int at, cons
                                                     : MADE_STEPS,
                               .diverged = run->diverged};
     record->config =
-        must(json_pack("{s:s, s:s, s:I, s:i}", "task", run->problems ? "index" : "prefix", "position",
-                       run->arm, "seed", (json_int_t)run->seed, "steps", (int)MADE_STEPS));
+        must(json_pack("{s:s, s:s, s:I, s:i}", "task",
+                       run->bleu > 0.0 ? "translation"
+                       : run->problems ? "index"
+                                       : "prefix",
+                       "position", run->arm, "seed", (json_int_t)run->seed, "steps", (int)MADE_STEPS));
     if (primary_measure)
         json_object_set_new(record->config, "primary_measure", json_string(primary_measure));
     record->task = json_string_value(json_object_get(record->config, "task"));
     record->position = json_string_value(json_object_get(record->config, "position"));
     add_evaluations(record, run, at);
     add_points(record, run, at);
-    if (run->problems)
+    if (run->problems || run->bleu > 0.0)
         add_samples(record, run);
 }
 

@@ -17,6 +17,7 @@ struct made_run {
     int64_t correct, problems; /* at the last evaluation; problems 0: the task has none */
     int64_t done;              /* 0: finished; else the last step of an unfinished run */
     int64_t diverged;          /* 0: it did not */
+    double bleu;               /* of the test set, at the last evaluation; 0: nothing was translated */
 };
 
 /* Three arms in which every number is another. RoPER loses in exact match and gains in loss; the arms have
@@ -26,6 +27,9 @@ enum { MADE_EXAMPLE = 15, MADE_EXAMPLE_PAIRS = 4 };
 extern const struct made_run made_example[MADE_EXAMPLE];
 /* The same without problems. */
 void made_example_without_problems(struct made_run runs[MADE_EXAMPLE]);
+
+/* The same, scored by BLEU, which is higher where the loss is lower. */
+void made_example_translated(struct made_run runs[MADE_EXAMPLE]);
 
 /* Makes records of the runs, in their order, and compares them; the request's records are set. The measure is
  * the primary one declared; NULL: none is declared. The caller frees the collection. */

@@ -142,9 +142,9 @@ static void check_primary(void)
 static void check_noise(void)
 {
     static const struct made_run equal[] = {
-        {"rope", 1, 1, 127, 128, 0, 0}, {"roper", 1, 0.9, 128, 128, 0, 0},
-        {"rope", 2, 1, 127, 128, 0, 0}, {"roper", 2, 0.9, 128, 128, 0, 0},
-        {"rope", 3, 1, 127, 128, 0, 0}, {"roper", 3, 0.9, 128, 128, 0, 0}};
+        {"rope", 1, 1, 127, 128, 0, 0, 0}, {"roper", 1, 0.9, 128, 128, 0, 0, 0},
+        {"rope", 2, 1, 127, 128, 0, 0, 0}, {"roper", 2, 0.9, 128, 128, 0, 0, 0},
+        {"rope", 3, 1, 127, 128, 0, 0, 0}, {"roper", 3, 0.9, 128, 128, 0, 0, 0}};
     struct collection collection;
     check_about("equal differences");
     made_collection(&collection, equal, 6, "exact_match", (struct comparison_request){0});
@@ -211,7 +211,7 @@ static void check_sequential(void)
     static const char *const names[] = {"rope", "roper", "none"};
     for (int i = 0; i < 21; i++)
         each[i] =
-            (struct made_run){names[i % 3], i / 3, 1 - (i % 3 == 1 ? 0.3 + 0.01 * i : 0.001 * i), 0, 0, 0, 0};
+            (struct made_run){names[i % 3], i / 3, 1 - (i % 3 == 1 ? 0.3 + 0.01 * i : 0.001 * i), 0, 0, 0, 0, 0};
     for (int arms = 2; arms <= 3; arms++) {
         struct made_run taken[21];
         int count = 0;
@@ -252,8 +252,8 @@ static void check_later_pairs(void)
     enum { PASSED = 7, TAKEN = 9 };
     struct made_run runs[2 * TAKEN];
     for (int i = 0; i < TAKEN; i++) {
-        runs[2 * i] = (struct made_run){"rope", i, 1, 0, 0, 0, 0};
-        runs[2 * i + 1] = (struct made_run){"roper", i, i < PASSED ? 0.7 - 0.01 * i : 1.5, 0, 0, 0, 0};
+        runs[2 * i] = (struct made_run){"rope", i, 1, 0, 0, 0, 0, 0};
+        runs[2 * i + 1] = (struct made_run){"roper", i, i < PASSED ? 0.7 - 0.01 * i : 1.5, 0, 0, 0, 0, 0};
     }
     struct collection collection;
     check_about("pairs after a sequential test has passed");

@@ -165,7 +165,8 @@ static bool same_average(const char *folder, const char *other)
     bool same = strcmp(safetensors_metadata(a, "step"), safetensors_metadata(b, "step")) == 0;
     for (int i = 0; same && i < safetensors_count(a); i++) {
         const struct safetensor *one = safetensors_at(a, i);
-        same = memcmp(one->data, tensor(b, one->name), (size_t)safetensors_elements(one) * sizeof(float)) == 0;
+        same =
+            memcmp(one->data, tensor(b, one->name), (size_t)safetensors_elements(one) * sizeof(float)) == 0;
     }
     safetensors_close(a);
     safetensors_close(b);

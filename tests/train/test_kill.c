@@ -206,8 +206,7 @@ static void check_same(const char *folder, const char *reference)
     CHECK(same_file(folder, reference, "optimizer.safetensors"));
     CHECK(same_file(folder, reference, "best.safetensors"));
     CHECK(same_file(folder, reference, "config.json"));
-    CHECK(same_file(folder, reference, "average.safetensors") ||
-          !has_file(reference, "average.safetensors"));
+    CHECK(same_file(folder, reference, "average.safetensors") || !has_file(reference, "average.safetensors"));
     for (int step = 5; step <= 60; step += 5) {
         char name[32];
         snprintf(name, sizeof name, "weights-%d.safetensors", step);
