@@ -264,6 +264,28 @@ static void test_decode(const struct backend *backend, const struct golden_case 
     }
 }
 
+/* A packed source whose sequences have different lengths, against a pass with packed tokens. */
+static void test_packed_cache(const struct backend *backend, const struct golden_case *golden)
+{
+    static const int32_t starts[] = {0, STACK_TIME, 2 * STACK_TIME, 3 * STACK_TIME},
+                         source_starts[] = {0, 2, 6, 10};
+    static struct decoding decoding;
+    decoding = (struct decoding){0};
+    struct fixture *fixture = &decoding.fixture;
+    fixture_create(fixture, backend, golden, false);
+    fixture->call.tokens.starts = starts;
+    fixture->encoder_call.tokens.time = 10;
+    fixture->encoder_call.tokens.starts = source_starts;
+    fixture->call.tokens.sequences = fixture->encoder_call.tokens.sequences = STACK_BATCH;
+    fixture_forward(fixture);
+    fixture_read_output(fixture, decoding.wanted, STACK_ROWS);
+    create_cache(&decoding, 1);
+    check_about("%s, packed cache", golden->name);
+    decode_all(&decoding, NULL);
+    check_about("%s", "");
+    destroy_decoding(&decoding);
+}
+
 /* A source that is shorter than the cache allows, of fewer sequences, padded or packed. `second`: tokens of
  * its second sequence. */
 static void test_short_source(const struct backend *backend, const struct golden_case *golden, int64_t second,
@@ -534,6 +556,8 @@ static void test_once(const struct backend *backend)
             test_frozen_encoder(backend, golden);
         if (golden->cross && golden->packed)
             test_packed_sources(backend, golden);
+        if (golden->cross && golden->packed)
+            test_packed_cache(backend, golden);
         if (golden->cross && !golden->packed) {
             test_beams(backend, golden);
             test_sources(backend, golden);
