@@ -14,6 +14,7 @@ struct rows {
     enum activation kind;
     struct matrix out, pre;            /* forward */
     struct matrix d_pre, d_out, saved; /* backward */
+    struct layer_mask mask;
     int64_t count, block;
 };
 
@@ -41,12 +42,16 @@ static void forward_row(const struct rows *rows, int64_t row)
         rows->kernels->gated(rows->out.dtype, out, pre, pre + up_offset(&rows->pre), rows->out.columns);
     else
         rows->kernels->activate(kernel_of(rows->kind), rows->out.dtype, out, pre, rows->out.columns);
+    if (rows->mask.threshold)
+        rows->kernels->drop(rows->out.dtype, out, out, row, rows->out.columns, &rows->mask);
 }
 
 static void backward_row(const struct rows *rows, int64_t row)
 {
-    const char *d_out = row_of(&rows->d_out, row), *saved = row_of(&rows->saved, row);
-    char *d_pre = row_of(&rows->d_pre, row);
+    const char *saved = row_of(&rows->saved, row);
+    char *d_out = row_of(&rows->d_out, row), *d_pre = row_of(&rows->d_pre, row);
+    if (rows->mask.threshold)
+        rows->kernels->drop(rows->d_out.dtype, d_out, d_out, row, rows->d_out.columns, &rows->mask);
     if (rows->kind == ACTIVATION_SWIGLU)
         rows->kernels->gated_backward(rows->d_out.dtype, d_pre, d_pre + up_offset(&rows->d_pre), d_out, saved,
                                       saved + up_offset(&rows->saved), rows->d_out.columns);
@@ -80,7 +85,8 @@ rotary_status cpu_activation_forward(const struct backend *backend,
                                      const struct backend_activation_forward *call, rotary_error *error)
 {
     (void)error;
-    struct rows rows = {.kind = call->kind, .out = call->out, .pre = call->pre};
+    struct rows rows = {
+        .kind = call->kind, .out = call->out, .pre = call->pre, .mask = dropout_mask(call->dropout)};
     return run(backend, &rows, call->out);
 }
 
@@ -88,6 +94,10 @@ rotary_status cpu_activation_backward(const struct backend *backend,
                                       const struct backend_activation_backward *call, rotary_error *error)
 {
     (void)error;
-    struct rows rows = {.kind = call->kind, .d_pre = call->d_pre, .d_out = call->d_out, .saved = call->saved};
+    struct rows rows = {.kind = call->kind,
+                        .d_pre = call->d_pre,
+                        .d_out = call->d_out,
+                        .saved = call->saved,
+                        .mask = dropout_mask(call->dropout)};
     return run(backend, &rows, call->d_out);
 }

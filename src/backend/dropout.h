@@ -18,4 +18,7 @@ struct dropout {
     uint32_t site; /* where in the model: each site has masks of its own */
 };
 
+/* Sites of activations: those of the sublayers plus this, which is beyond any of them. */
+enum { DROPOUT_ACTIVATION_SITES = 1 << 23 };
+
 #endif

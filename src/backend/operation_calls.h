@@ -129,18 +129,20 @@ enum activation {
     ACTIVATION_SWIGLU, /* gate * sigmoid(gate) * up (Shazeer 2020) */
 };
 
-/* out = activation(pre), both of the storage type. out [rows, hidden]; pre [rows, hidden], or [rows, 2
- * hidden] = gate | up for SwiGLU. out may be pre, except for SwiGLU. */
+/* out = dropout(activation(pre)), both of the storage type. out [rows, hidden]; pre [rows, hidden], or [rows,
+ * 2 hidden] = gate | up for SwiGLU. out may be pre, except for SwiGLU. */
 struct backend_activation_forward {
     enum activation kind;
     struct matrix out, pre;
+    struct dropout dropout;
 };
 
 /* d_pre from d_out, the gradients of pre and out. `saved` is out for ReLU, else pre. d_pre may be d_out,
- * except for SwiGLU. */
+ * except for SwiGLU. With dropout d_out is overwritten. */
 struct backend_activation_backward {
     enum activation kind;
     struct matrix d_pre, d_out, saved;
+    struct dropout dropout; /* as in the forward pass */
 };
 
 /* ---- Embedding. ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The position-wise feed-forward sublayer:
- *     relu, gelu   down(activation(up(x)))
- *     swiglu       down(silu(gate(x)) * up(x))   (Shazeer 2020), gate and up being one projection
+ *     relu, gelu   down(dropout(activation(up(x))))
+ *     swiglu       down(dropout(silu(gate(x)) * up(x)))   (Shazeer 2020), gate and up being one projection
  */
 #include "backend/profile.h"
 #include "base/fail.h"
@@ -98,39 +98,48 @@ static void record_profile(const struct feed_forward *layer, double begin, const
                     (double)rotary_dtype_size(hidden.dtype));
 }
 
-static rotary_status run(struct feed_forward *layer, const struct parameters *parameters, struct matrix out,
-                         struct matrix in, rotary_error *error)
+/* hidden = dropout(activation(up(in))). ReLU is the epilogue of the matmul; what it gives it keeps, so that
+ * dropout can follow as a pass of the same operation. */
+static rotary_status activate(struct feed_forward *layer, const struct parameters *parameters,
+                              struct matrix in, struct dropout dropout, rotary_error *error)
 {
     const struct backend *backend = layer->sublayer.backend;
-    struct matrix pre_activation = first_rows(layer->pre_activation, in.rows),
-                  hidden = first_rows(layer->hidden, in.rows);
-    rotary_status status;
-    if (layer->activation == ACTIVATION_RELU) {
-        status = linear_forward(layer->up, parameters, hidden, in, MATMUL_EPILOGUE_RELU, error);
-    } else {
-        status = linear_forward(layer->up, parameters, pre_activation, in, MATMUL_EPILOGUE_NONE, error);
-        const struct backend_activation_forward call = {
-            .kind = layer->activation, .out = hidden, .pre = pre_activation};
-        double begin = profile_begin(backend->profile);
-        if (status == ROTARY_OK)
-            status = backend->operations->activation_forward(backend, &call, error);
-        record_profile(layer, begin, "forward", pre_activation, hidden);
-    }
+    bool relu = layer->activation == ACTIVATION_RELU;
+    struct matrix hidden = first_rows(layer->hidden, in.rows),
+                  pre = relu ? hidden : first_rows(layer->pre_activation, in.rows);
+    rotary_status status = linear_forward(layer->up, parameters, pre, in,
+                                          relu ? MATMUL_EPILOGUE_RELU : MATMUL_EPILOGUE_NONE, error);
+    if (status != ROTARY_OK || (relu && !(dropout.probability > 0.0f)))
+        return status;
+    const struct backend_activation_forward call = {
+        .kind = layer->activation, .out = hidden, .pre = pre, .dropout = dropout};
+    double begin = profile_begin(backend->profile);
+    status = backend->operations->activation_forward(backend, &call, error);
+    record_profile(layer, begin, "forward", pre, hidden);
+    return status;
+}
+
+static rotary_status run(struct feed_forward *layer, const struct parameters *parameters, struct matrix out,
+                         struct matrix in, struct dropout dropout, rotary_error *error)
+{
+    rotary_status status = activate(layer, parameters, in, dropout, error);
     if (status != ROTARY_OK)
         return status;
-    return linear_forward(layer->down, parameters, out, hidden, MATMUL_EPILOGUE_NONE, error);
+    return linear_forward(layer->down, parameters, out, first_rows(layer->hidden, in.rows),
+                          MATMUL_EPILOGUE_NONE, error);
 }
 
 static rotary_status forward(struct sublayer *sublayer, const struct parameters *parameters,
                              const struct sublayer_forward_call *call, rotary_error *error)
 {
-    return run(of(sublayer), parameters, call->out, call->in, error);
+    return run(of(sublayer), parameters, call->out, call->in, call->activation_dropout, error);
 }
 
 static rotary_status decode(struct sublayer *sublayer, const struct parameters *parameters,
                             const struct sublayer_decode_call *call, rotary_error *error)
 {
-    return run(of(sublayer), parameters, call->out, call->in, error);
+    const struct dropout none = {0};
+    return run(of(sublayer), parameters, call->out, call->in, none, error);
 }
 
 static rotary_status backward(struct sublayer *sublayer, struct parameters *parameters,
@@ -147,8 +156,11 @@ static rotary_status backward(struct sublayer *sublayer, struct parameters *para
     struct matrix saved =
         layer->activation == ACTIVATION_RELU ? hidden : first_rows(layer->pre_activation, rows);
     const struct backend *backend = sublayer->backend;
-    const struct backend_activation_backward activation = {
-        .kind = layer->activation, .d_pre = d_up, .d_out = d_hidden, .saved = saved};
+    const struct backend_activation_backward activation = {.kind = layer->activation,
+                                                           .d_pre = d_up,
+                                                           .d_out = d_hidden,
+                                                           .saved = saved,
+                                                           .dropout = call->activation_dropout};
     double begin = profile_begin(backend->profile);
     status = backend->operations->activation_backward(backend, &activation, error);
     record_profile(layer, begin, "backward", saved, d_hidden);

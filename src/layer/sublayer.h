@@ -97,6 +97,7 @@ struct sublayer_forward_call {
     struct matrix out, in;
     struct sublayer_source source;
     struct dropout dropout;                    /* of attention weights; probability 0: none */
+    struct dropout activation_dropout;         /* of a feed-forward sublayer's hidden channels */
     const struct attention_observer *observer; /* NULL: none */
 };
 
@@ -107,7 +108,7 @@ struct sublayer_backward_call {
     /* f32 [source rows, source width]: the gradient of the source is added to it; NULL: not wanted */
     float *d_source;
     struct matrix d_in, d_out, in;
-    struct dropout dropout; /* as in the forward pass */
+    struct dropout dropout, activation_dropout; /* as in the forward pass */
 };
 
 /* The memory of one sublayer in a cache: keys and values of the tokens so far, or of the source. */

@@ -76,6 +76,7 @@ struct stack_call {
     struct sublayer_tokens tokens;
     struct dropout dropout;                    /* without its site; of probability 0: none */
     struct dropout attention_dropout;          /* of attention weights, likewise */
+    struct dropout activation_dropout;         /* of feed-forward sublayers' hidden channels, likewise */
     struct sublayer_source source;             /* for cross-attention */
     const struct attention_observer *observer; /* of the forward pass; NULL: none */
     /* Of the backward pass. */

@@ -32,6 +32,13 @@ static struct dropout at_site(const struct pass *pass, struct dropout dropout, i
     return dropout;
 }
 
+static struct dropout activation_dropout_at(const struct pass *pass, int64_t k)
+{
+    struct dropout dropout = at_site(pass, pass->call->activation_dropout, k);
+    dropout.site += DROPOUT_ACTIVATION_SITES;
+    return dropout;
+}
+
 static struct dropout dropout_at(const struct pass *pass, int64_t k)
 {
     return at_site(pass, pass->dropout, k);
@@ -142,6 +149,7 @@ static rotary_status run_forward(const struct pass *pass, int64_t k, struct matr
     const struct sublayer_forward_call call = {.tokens = pass->call->tokens,
                                                .source = pass->call->source,
                                                .dropout = at_site(pass, pass->call->attention_dropout, k + 1),
+                                               .activation_dropout = activation_dropout_at(pass, k + 1),
                                                .observer = pass->call->observer,
                                                .out = out,
                                                .in = in};
@@ -277,6 +285,7 @@ static rotary_status sublayer_backward(const struct pass *pass, int64_t k)
                                                 .d_source = pass->call->d_source,
                                                 .dropout =
                                                     at_site(pass, pass->call->attention_dropout, k + 1),
+                                                .activation_dropout = activation_dropout_at(pass, k + 1),
                                                 .d_in = rows_of(pass, d_in),
                                                 .d_out = rows_of(pass, stack->sublayer_output),
                                                 .in = rows_of(pass, stack_input_of(stack, k))};

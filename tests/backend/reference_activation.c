@@ -35,7 +35,7 @@ rotary_status reference_activation_forward(const struct backend *backend,
                 y = x * cumulative(x);
             if (call->kind == ACTIVATION_SWIGLU)
                 y = x * sigmoid(x) * reference_get(call->pre, row, out.columns + i);
-            reference_set(out, row, i, y);
+            reference_set(out, row, i, y * reference_dropout(call->dropout, row, i));
         }
     return ROTARY_OK;
 }
@@ -51,7 +51,8 @@ rotary_status reference_activation_backward(const struct backend *backend,
     reference_check_matrix(backend, call->d_pre, "gradient of the input of an activation");
     for (int64_t row = 0; row < d_out.rows; row++)
         for (int64_t i = 0; i < d_out.columns; i++) {
-            double d = reference_get(d_out, row, i), x = reference_get(call->saved, row, i);
+            double d = reference_get(d_out, row, i) * reference_dropout(call->dropout, row, i),
+                   x = reference_get(call->saved, row, i);
             double derivative = x > 0.0 ? 1.0 : 0.0;
             if (call->kind == ACTIVATION_GELU)
                 derivative = cumulative(x) + x * density(x);

@@ -267,7 +267,7 @@ static void test_head_norm(struct pair *pair, enum norm_kind kind, int64_t heads
 
 /* ---- activation ---- */
 
-static void test_activation(struct pair *pair, enum activation kind)
+static void test_activation(struct pair *pair, enum activation kind, struct dropout dropout)
 {
     int64_t pre_width = kind == ACTIVATION_SWIGLU ? 2 * WIDTH : WIDTH;
     const struct tensor *pre = pair_storage(pair, ROWS, pre_width), *out = pair_storage(pair, ROWS, WIDTH),
@@ -275,12 +275,14 @@ static void test_activation(struct pair *pair, enum activation kind)
                         *d_pre = pair_storage(pair, ROWS, pre_width);
     for (int i = 0; i < SIDES; i++) {
         enum side side = (enum side)i;
-        RUN(pair, side, activation_forward, {.kind = kind, .out = on(out, side), .pre = on(pre, side)});
+        RUN(pair, side, activation_forward,
+            {.kind = kind, .out = on(out, side), .pre = on(pre, side), .dropout = dropout});
         RUN(pair, side, activation_backward,
             {.kind = kind,
              .d_pre = on(d_pre, side),
              .d_out = on(d_out, side),
-             .saved = on(kind == ACTIVATION_RELU ? out : pre, side)});
+             .saved = on(kind == ACTIVATION_RELU ? out : pre, side),
+             .dropout = dropout});
     }
     pair_compare(pair, out, bound_of(pair), "activation");
     pair_compare(pair, d_pre, bound_of(pair), "gradient of an activation");
@@ -506,7 +508,8 @@ static void test_all(rotary_isa isa, rotary_dtype storage)
     test_head_norm(&pair, NORM_RMS, HEADS);
     test_head_norm(&pair, NORM_RMS, 1);
     for (int kind = ACTIVATION_RELU; kind <= ACTIVATION_SWIGLU; kind++)
-        test_activation(&pair, (enum activation)kind);
+        for (int dropped = 0; dropped < 2; dropped++)
+            test_activation(&pair, (enum activation)kind, dropped ? drop : keep_all);
     test_embedding(&pair, false);
     test_embedding(&pair, true);
     test_rows(&pair);

@@ -218,6 +218,13 @@ static void embed_backward(float *to, float *add, const float *in, float scale, 
     }
 }
 
+static void drop(rotary_dtype storage, void *out, const void *in, int64_t row, int64_t width,
+                 const struct layer_mask *mask)
+{
+    for (int64_t i = 0; i < width; i++)
+        store(storage, out, i, load(storage, in, i) * factor(mask, row, i));
+}
+
 static void transpose(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride, int64_t rows,
                       int64_t columns)
 {
@@ -280,6 +287,7 @@ const struct layer_kernels layer_kernels_reference = {
     .from_storage = from_storage,
     .embed = embed,
     .embed_backward = embed_backward,
+    .drop = drop,
     .transpose = transpose,
     .pack_vnni = pack_vnni,
     .copy_nontemporal = copy_nontemporal,

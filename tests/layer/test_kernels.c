@@ -251,6 +251,18 @@ static void test_embed(int64_t width, bool add, bool drop)
     compare(&d, 1, 1e-6);
 }
 
+static void test_drop(rotary_dtype storage, int64_t width, bool in_place)
+{
+    const struct layer_mask mask = mask_of(true);
+    fill(&a, storage, width, GAP, 65, 1);
+    fill(&b, storage, width, GAP, 66, 1);
+    for (int i = 0; i < 2; i++) {
+        void *in = i ? a.got : a.wanted, *out = i ? b.got : b.wanted;
+        kernels[i]->drop(storage, in_place ? in : out, in, 9, width, &mask);
+    }
+    compare(in_place ? &a : &b, 1, 1e-6);
+}
+
 static void test_adam(int64_t count, float coupled, float decoupled)
 {
     struct pair *pairs[] = {&a, &b, &c, &d};
@@ -353,6 +365,8 @@ static void test_all(rotary_dtype storage, int64_t width)
     for (int kind = LAYER_RELU; kind <= LAYER_SILU; kind++)
         test_activation((enum layer_activation)kind, storage, width);
     test_sums(storage, width);
+    test_drop(storage, width, false);
+    test_drop(storage, width, true);
     test_adam(width, 0.01f, 0.0f);
     test_adam(width, 0.0f, 0.001f);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Dropout masks, from LANES blocks of Philox at once.
+ * Dropout masks, from LANES blocks of Philox at once, and rows under them.
  */
 #include "kernel/layer/layer_variant.h"
 #include "kernel/philox_lanes.h"
@@ -19,4 +19,23 @@ void ROTARY_KERNEL(layer_mask_factors)(const struct layer_mask *mask, int64_t ro
             v_store(factors + word * BLOCKS + block, (vfloat)(kept & (vint)v_set(mask->scale)));
         }
     }
+}
+
+INLINE void drop(rotary_dtype storage, void *out, const void *in, int64_t row, int64_t width,
+                 const struct layer_mask *mask)
+{
+    float factors[MASK_GROUP];
+    for (int64_t i = 0; i < width; i += LANES) {
+        int64_t lanes = remaining_lanes(i, width);
+        store(storage, out, i, load(storage, in, i, lanes) * mask_factor(mask, row, i, factors), lanes);
+    }
+}
+
+void ROTARY_KERNEL(layer_drop)(rotary_dtype storage, void *out, const void *in, int64_t row, int64_t width,
+                               const struct layer_mask *mask)
+{
+    if (storage == ROTARY_BF16)
+        drop(ROTARY_BF16, out, in, row, width, mask);
+    else
+        drop(ROTARY_F32, out, in, row, width, mask);
 }

@@ -116,6 +116,9 @@ struct layer_kernels {
     /* to[width] += scale * mask(in), add[width] += mask(in); add may be NULL. */
     void (*embed_backward)(float *to, float *add, const float *in, float scale, int64_t row, int64_t column,
                            int64_t width, const struct layer_mask *mask);
+    /* out[width] = mask(in), of all columns of a row; out may be in. */
+    void (*drop)(rotary_dtype storage, void *out, const void *in, int64_t row, int64_t width,
+                 const struct layer_mask *mask);
     /* bf16: out[column, row] = in[row, column]. */
     void (*transpose)(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride, int64_t rows,
                       int64_t columns);

@@ -19,6 +19,7 @@ const struct layer_kernels ROTARY_KERNEL(layer_kernels) = {
     .from_storage = ROTARY_KERNEL(layer_from_storage),
     .embed = ROTARY_KERNEL(layer_embed),
     .embed_backward = ROTARY_KERNEL(layer_embed_backward),
+    .drop = ROTARY_KERNEL(layer_drop),
     .transpose = ROTARY_KERNEL(layer_transpose),
     .pack_vnni = ROTARY_KERNEL(layer_pack_vnni),
     .copy_nontemporal = ROTARY_KERNEL(layer_copy_nontemporal),

@@ -28,6 +28,8 @@ void ROTARY_KERNEL(layer_embed)(float *out, const float *in, const float *add, f
                                 int64_t column, int64_t width, const struct layer_mask *mask);
 void ROTARY_KERNEL(layer_embed_backward)(float *to, float *add, const float *in, float scale, int64_t row,
                                          int64_t column, int64_t width, const struct layer_mask *mask);
+void ROTARY_KERNEL(layer_drop)(rotary_dtype storage, void *out, const void *in, int64_t row, int64_t width,
+                               const struct layer_mask *mask);
 void ROTARY_KERNEL(layer_transpose)(uint16_t *out, int64_t out_stride, const uint16_t *in, int64_t in_stride,
                                     int64_t rows, int64_t columns);
 void ROTARY_KERNEL(layer_pack_vnni)(uint16_t *out, const uint16_t *in, int64_t in_stride, int64_t rows,
