@@ -10,9 +10,8 @@ set(CMAKE_C_FLAGS_DEV "-O2 -g")
 
 add_compile_definitions(_GNU_SOURCE)
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math
-    -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion -Wstrict-prototypes
-    -Wmissing-prototypes -Wcast-align -Wcast-qual -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2
-    -Wimplicit-fallthrough)
+    -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion -Wcast-align -Wcast-qual -Wundef -Wvla -Wpointer-arith -Wwrite-strings -Wformat=2
+    -Wimplicit-fallthrough $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
 if(ROTARY_WERROR)
     add_compile_options(-Werror)
 endif()

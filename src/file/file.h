@@ -69,6 +69,9 @@ ROTARY_CHECKED rotary_status file_read_json(const char *path, json_t **object, r
 /* Likewise, with a limit of its own. */
 ROTARY_CHECKED rotary_status file_read_long_json(const char *path, size_t max, json_t **object,
                                                  rotary_error *error);
+/* Parses the JSON object in `count` bytes, read from `path`. */
+ROTARY_CHECKED rotary_status file_parse_json(const char *path, const char *text, size_t count,
+                                             json_t **object, rotary_error *error);
 ROTARY_CHECKED rotary_status file_replace_json(const char *path, const json_t *object, rotary_error *error);
 /* Checks that the "format" of an object read from `path` is the integer `wanted`; else ROTARY_BAD_FILE. */
 ROTARY_CHECKED rotary_status file_check_format(const char *path, const json_t *object, int wanted,

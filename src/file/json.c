@@ -15,16 +15,11 @@ rotary_status file_read_json(const char *path, json_t **object, rotary_error *er
     return file_read_long_json(path, FILE_JSON_BYTES, object, error);
 }
 
-rotary_status file_read_long_json(const char *path, size_t max, json_t **object, rotary_error *error)
+rotary_status file_parse_json(const char *path, const char *text, size_t count, json_t **object,
+                              rotary_error *error)
 {
-    char *text;
-    size_t count;
-    rotary_status status = file_read(path, max, &text, &count, error);
-    if (status != ROTARY_OK)
-        return status;
     json_error_t wrong;
     json_t *read = json_loadb(text, count, JSON_REJECT_DUPLICATES, &wrong);
-    free(text);
     if (!read)
         return rotary_fail(error, ROTARY_BAD_FILE, "%s, line %d, column %d: %s", path, wrong.line,
                            wrong.column, wrong.text);
@@ -34,6 +29,18 @@ rotary_status file_read_long_json(const char *path, size_t max, json_t **object,
     }
     *object = read;
     return ROTARY_OK;
+}
+
+rotary_status file_read_long_json(const char *path, size_t max, json_t **object, rotary_error *error)
+{
+    char *text;
+    size_t count;
+    rotary_status status = file_read(path, max, &text, &count, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = file_parse_json(path, text, count, object, error);
+    free(text);
+    return status;
 }
 
 rotary_status file_check_format(const char *path, const json_t *object, int wanted, rotary_error *error)

@@ -6,9 +6,10 @@
 #include "file/settings.h"
 #include "text/tokenizer_type.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 1, MAX_JSON_BYTES = 64 << 20 };
+enum { FORMAT = 1, MAX_FILE_BYTES = 64 << 20 };
 
 #define ROTARY_TOKENIZER_NAME(NAME, name) #name,
 const char *const tokenizer_names[] = {ROTARY_TOKENIZERS(ROTARY_TOKENIZER_NAME) NULL};
@@ -99,7 +100,7 @@ int64_t tokenizer_join(const struct tokenizer *tokenizer, const char *separator,
 
 /* ---- files ---- */
 
-rotary_status tokenizer_save(const struct tokenizer *tokenizer, const char *path, rotary_error *error)
+static rotary_status save_object(const struct tokenizer *tokenizer, const char *path, rotary_error *error)
 {
     json_t *object =
         json_pack("{s:i, s:s}", "format", FORMAT, "tokenizer", tokenizer_names[tokenizer_kind(tokenizer)]);
@@ -110,6 +111,14 @@ rotary_status tokenizer_save(const struct tokenizer *tokenizer, const char *path
         status = file_replace_json(path, object, error);
     json_decref(object);
     return status;
+}
+
+rotary_status tokenizer_save(const struct tokenizer *tokenizer, const char *path, rotary_error *error)
+{
+    if (tokenizer->type->save)
+        return save_object(tokenizer, path, error);
+    const struct token_text file = tokenizer->type->file_bytes(tokenizer);
+    return file_replace(path, file.bytes, (size_t)file.count, error);
 }
 
 static rotary_status load(struct tokenizer **tokenizer, const json_t *object, const char *path,
@@ -128,13 +137,29 @@ static rotary_status load(struct tokenizer **tokenizer, const json_t *object, co
                        settings_hint(name ? name : "", tokenizer_names, hint));
 }
 
-rotary_status tokenizer_load(struct tokenizer **tokenizer, const char *path, rotary_error *error)
+static rotary_status load_bytes(struct tokenizer **tokenizer, const char *bytes, size_t count,
+                                const char *path, rotary_error *error)
 {
+    for (int kind = 0; kind < TOKENIZERS; kind++)
+        if (types[kind]->is_file && types[kind]->is_file(bytes, (int64_t)count))
+            return types[kind]->load_bytes(tokenizer, bytes, (int64_t)count, path, error);
     json_t *object;
-    rotary_status status = file_read_long_json(path, MAX_JSON_BYTES, &object, error);
+    rotary_status status = file_parse_json(path, bytes, count, &object, error);
     if (status != ROTARY_OK)
         return status;
     status = load(tokenizer, object, path, error);
     json_decref(object);
+    return status;
+}
+
+rotary_status tokenizer_load(struct tokenizer **tokenizer, const char *path, rotary_error *error)
+{
+    char *bytes;
+    size_t count;
+    rotary_status status = file_read(path, MAX_FILE_BYTES, &bytes, &count, error);
+    if (status != ROTARY_OK)
+        return status;
+    status = load_bytes(tokenizer, bytes, count, path, error);
+    free(bytes);
     return status;
 }

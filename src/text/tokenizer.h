@@ -6,6 +6,7 @@
  *     characters   one token per byte of a fixed alphabet; any other byte is an error
  *     words        what white space separates; words that are not in the vocabulary are the unknown token
  *     bytes        one token per byte, whatever the text
+ *     sentencepiece  pieces of words, learned from text (text/sentencepiece.h)
  */
 #ifndef ROTARY_TEXT_TOKENIZER_H
 #define ROTARY_TEXT_TOKENIZER_H
@@ -66,12 +67,14 @@ ROTARY_CHECKED rotary_status tokenizer_encode(const struct tokenizer *tokenizer,
                                               int64_t bytes, struct token_list *list, rotary_error *error);
 /* Writes the text of `count` tokens, each in 0 ... size - 1, and a terminating zero, at most `capacity` bytes
  * in all. Returns the number of bytes of the complete text without the zero, as snprintf does. Special tokens
- * have no text except for the unknown one; words are separated by a space. */
+ * have no text except for the unknown one; words are separated by a space. Only SentencePiece takes memory
+ * for it: without any the text is empty. */
 int64_t tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *tokens, int64_t count, char *text,
                          int64_t capacity);
 
-/* Replaces the file `path` by the tokenizer as a JSON object, and makes a tokenizer from such a file. An
- * invalid file is ROTARY_BAD_FILE; the message has its path. */
+/* Replaces the file `path` by the tokenizer, as a JSON object or as SentencePiece's .model file, and makes a
+ * tokenizer from such a file, whatever its name. An invalid file is ROTARY_BAD_FILE; the message has its
+ * path. */
 ROTARY_CHECKED rotary_status tokenizer_save(const struct tokenizer *tokenizer, const char *path,
                                             rotary_error *error);
 ROTARY_CHECKED rotary_status tokenizer_load(struct tokenizer **tokenizer, const char *path,

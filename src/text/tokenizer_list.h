@@ -11,6 +11,7 @@ struct tokenizer_type; /* text/tokenizer_type.h */
 #define ROTARY_TOKENIZERS(TOKENIZER)                                                                         \
     TOKENIZER(CHARACTERS, characters)                                                                        \
     TOKENIZER(WORDS, words)                                                                                  \
-    TOKENIZER(BYTES, bytes)
+    TOKENIZER(BYTES, bytes)                                                                                  \
+    TOKENIZER(SENTENCEPIECE, sentencepiece)
 
 #endif

@@ -25,11 +25,18 @@ struct tokenizer_type {
     struct token_text (*text)(const struct tokenizer *tokenizer, int32_t token);
     /* Frees everything, `tokenizer` too. */
     void (*destroy)(struct tokenizer *tokenizer);
-    /* Sets the keys of `object` that load() makes the same tokenizer from. False without memory. */
+    /* Sets the keys of `object` that load() makes the same tokenizer from. False without memory. NULL: the
+     * file is no JSON object but file_bytes(). */
     bool (*save)(const struct tokenizer *tokenizer, json_t *object);
     /* ROTARY_BAD_FILE if the object, read from `path`, is invalid. */
     rotary_status (*load)(struct tokenizer **tokenizer, const json_t *object, const char *path,
                           rotary_error *error);
+    /* Of a type with files of its own: whether a file with these bytes is one, what it is to have, and a
+     * tokenizer from the bytes of the file `path`, which are borrowed. */
+    bool (*is_file)(const char *bytes, int64_t count);
+    struct token_text (*file_bytes)(const struct tokenizer *tokenizer);
+    rotary_status (*load_bytes)(struct tokenizer **tokenizer, const char *bytes, int64_t count,
+                                const char *path, rotary_error *error);
 };
 
 #define ROTARY_TOKENIZER_TYPE(NAME, name) extern const struct tokenizer_type tokenizer_##name;

@@ -26,6 +26,15 @@ int64_t utf8_character_bytes(const char *text, int64_t bytes)
     return length;
 }
 
+uint32_t utf8_code_point(const char *text, int64_t bytes)
+{
+    static const unsigned char first_bits[] = {0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t point = (unsigned char)text[0] & first_bits[bytes - 1];
+    for (int64_t i = 1; i < bytes; i++)
+        point = point << 6 | ((unsigned char)text[i] & 0x3f);
+    return point;
+}
+
 int64_t utf8_valid_bytes(const char *text, int64_t bytes)
 {
     int64_t valid = 0;

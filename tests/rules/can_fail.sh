@@ -20,6 +20,7 @@ good() {
     printf '#include "backend/one.h"\n' >"$tree/src/layer/one.c"
     printf '#include "base/one.h"\n#include <jansson.h>\n' >"$tree/src/task/one.c"
     printf '#include "study/records.h"\n' >"$tree/src/report/one.c"
+    printf '#include <sentencepiece_processor.h>\n' >"$tree/src/task/pieces.cc"
 }
 
 expect() {
@@ -51,6 +52,7 @@ breaks modules.sh "a page that can train" src/report/one.c '#include "study/comp
 breaks modules.sh "a module nobody knows" src/one.c '#include <stdio.h>\n'
 breaks modules.sh "a header without a module" src/task/one.c '#include "one.h"\n'
 breaks modules.sh "two files that include oneDNN" src/task/one.c '#include <dnnl.h>\n'
+breaks modules.sh "two files that include SentencePiece" src/task/one.cc '#include <sentencepiece_trainer.h>\n'
 breaks modules.sh "MPI in the library" src/base/one.h '#include <mpi.h>\n'
 breaks modules.sh "JSON in the library" src/base/one.h '#include <jansson.h>\n'
 breaks modules.sh "JSON in a public header" include/rotary/one.h '#include <jansson.h>\n'

@@ -4,7 +4,7 @@
 # headers they include; a header without a .c file belongs to those that include it.
 set -eu
 cd "$1"
-find src -name '*.[ch]' | LC_ALL=C sort | xargs awk '
+find src -name '*.[ch]' -o -name '*.cc' | LC_ALL=C sort | xargs awk '
 function unit_of(path) { sub(/\.[ch]$/, "", path); return path }
 # What `unit` needs by including `header`.
 function follow(unit, header, seen,    count, i, list) {

@@ -4,7 +4,7 @@
 # file. The table is that of docs/architecture.md.
 set -eu
 cd "$1"
-find src include -name '*.[ch]' -o -name '*.inc' | LC_ALL=C sort | xargs awk '
+find src include -name '*.[ch]' -o -name '*.cc' -o -name '*.inc' | LC_ALL=C sort | xargs awk '
 BEGIN {
     # module: what it may include besides its own headers. An entry is a module or a single header.
     below["base"] = ""

@@ -280,7 +280,7 @@ static void test_bytes(void)
 static void test_truncation(void)
 {
     struct tokenizer *const tokenizers[] = {characters_of("ab "), words_of("a b", 1), bytes_of()};
-    for (int kind = 0; kind < TOKENIZERS; kind++) {
+    for (int kind = 0; kind <= TOKENIZER_BYTES; kind++) {
         const struct tokenizer *tokenizer = tokenizers[kind];
         int32_t all[ROOM], tokens[ROOM];
         int64_t count = encode(tokenizer, "a b b a", 7, all);
@@ -312,7 +312,7 @@ static void test_truncation(void)
         }
     }
     check_about("%s", "");
-    for (int kind = 0; kind < TOKENIZERS; kind++)
+    for (int kind = 0; kind <= TOKENIZER_BYTES; kind++)
         tokenizer_destroy(tokenizers[kind]);
 }
 
@@ -322,7 +322,7 @@ static void test_files(void)
 {
     struct tokenizer *const tokenizers[] = {characters_of("b\xff\x01 a"), words_of("z \xc3\xa9 z \"q\\ a", 1),
                                             bytes_of()};
-    for (int kind = 0; kind < TOKENIZERS; kind++) {
+    for (int kind = 0; kind <= TOKENIZER_BYTES; kind++) {
         const char *path = scratch_path("tokenizer.json");
         struct tokenizer *read = NULL;
         check_about("%s", tokenizer_names[kind]);
@@ -341,7 +341,7 @@ static void test_files(void)
         tokenizer_destroy(read);
     }
     check_about("%s", "");
-    for (int kind = 0; kind < TOKENIZERS; kind++)
+    for (int kind = 0; kind <= TOKENIZER_BYTES; kind++)
         tokenizer_destroy(tokenizers[kind]);
 }
 
@@ -353,8 +353,8 @@ static void test_files_refused(void)
         {"[]", "no JSON object"},
         {"{}", "\"format\""},
         {"{\"format\":2,\"tokenizer\":\"bytes\"}", "format 2"},
-        {"{\"format\":1}", "characters, words or bytes"},
-        {"{\"format\":1,\"tokenizer\":7}", "characters, words or bytes"},
+        {"{\"format\":1}", "characters, words, bytes or sentencepiece"},
+        {"{\"format\":1,\"tokenizer\":7}", "characters, words, bytes or sentencepiece"},
         {"{\"format\":1,\"tokenizer\":\"word\"}", "\"word\"|did you mean \"words\""},
         {"{\"format\":1,\"tokenizer\":\"words\"}", "\"words\"|a list"},
         {"{\"format\":1,\"tokenizer\":\"words\",\"words\":\"a\"}", "\"words\"|a list"},
