@@ -83,6 +83,7 @@ static const char *const text_config_keys[] = {
     "no_rope_layers",
     "no_rope_layer_interval",
     "rotary_value",
+    "cross_rotary",
     NULL,
 };
 

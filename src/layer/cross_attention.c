@@ -403,9 +403,9 @@ static struct sublayer_cache carve_cache(const struct sublayer *sublayer, struct
                                          struct sublayer_cache_shape shape)
 {
     const struct sublayer_config *config = &sublayer->config;
-    struct matrix keys_values = sublayer_push_rows(sublayer, arena, sources_of(&shape) * config->source_time,
-                                                   2 * key_columns(config));
-    return (struct sublayer_cache){.key = keys_values.data, .capacity = config->source_time};
+    struct matrix keys_values =
+        sublayer_push_rows(sublayer, arena, sources_of(&shape) * shape.source_time, 2 * key_columns(config));
+    return (struct sublayer_cache){.key = keys_values.data, .capacity = shape.source_time};
 }
 
 static struct matrix cached(const struct sublayer *sublayer, const struct sublayer_cache *cache,
@@ -424,7 +424,7 @@ static size_t cache_bytes(const struct sublayer *sublayer, struct sublayer_cache
 {
     const struct backend_operations *operations = sublayer->backend->operations;
     const struct attention_plan *plan = sublayer->config.attention;
-    int64_t sources = sources_of(&shape), source_time = sublayer->config.source_time;
+    int64_t sources = sources_of(&shape), source_time = shape.source_time;
     const size_t bytes[] = {
         operations->attention_decode_bytes(plan, sources, shape.count * shape.beams, source_time),
         operations->attention_append_bytes(plan, sources, source_time),

@@ -64,9 +64,14 @@ rotary_status embedding_create(struct embedding *embedding, const struct embeddi
             "embedding \"%s\" of %lld tokens, width %lld, %lld positions: each must be at least 1",
             config->name, (long long)config->vocabulary, (long long)config->width,
             (long long)config->positions);
-    struct embedding made = {
-        .width = config->width, .scale = config->scale, .position_table = -1, .backend = parameters->backend};
-    rotary_status status = add_table(parameters, config, ".weight", config->vocabulary, &made.table, error);
+    struct embedding made = {.width = config->width,
+                             .scale = config->scale,
+                             .table = config->shared_table,
+                             .position_table = -1,
+                             .backend = parameters->backend};
+    rotary_status status = ROTARY_OK;
+    if (!config->shared)
+        status = add_table(parameters, config, ".weight", config->vocabulary, &made.table, error);
     if (status == ROTARY_OK && config->position == EMBEDDING_POSITION_LEARNED)
         status =
             add_table(parameters, config, ".position.weight", config->positions, &made.position_table, error);

@@ -12,7 +12,7 @@
 struct embedding {
     int64_t width;
     float scale;
-    int table;          /* "<name>.weight" [vocabulary, width] */
+    int table;          /* "<name>.weight" [vocabulary, width], or that of another embedding */
     int position_table; /* learned: "<name>.position.weight" [positions, width]; -1: none */
     const struct backend *backend;
     void *sinusoids; /* fixed: f32 [positions, width], owned; NULL: none */
@@ -29,6 +29,8 @@ struct embedding_config {
     int64_t vocabulary, width, positions;
     float scale; /* of token embeddings: 1, or sqrt(width) as in Vaswani et al. 2017 */
     enum embedding_position position;
+    bool shared; /* the table of tokens is parameter `shared_table`, of the same shape */
+    int shared_table;
     float initial_scale; /* standard deviation of the trained tables; 0 initialises them to zero */
 };
 

@@ -153,8 +153,9 @@ struct sublayer_cache_source_call {
 
 struct sublayer_cache_shape {
     int64_t batch, capacity;
-    int64_t beams; /* sequences of each source, at least 1; it divides batch */
-    int64_t count; /* the maximum of new tokens per sequence and call */
+    int64_t beams;       /* sequences of each source, at least 1; it divides batch */
+    int64_t count;       /* the maximum of new tokens per sequence and call */
+    int64_t source_time; /* the maximum of tokens of a source; 0: there are none */
 };
 
 struct sublayer_type {

@@ -146,11 +146,11 @@ static rotary_status read_rotation(const struct transformer_config *config, int 
     return rotation_config_read(config, layer_types[type_of_plan(index)], rotation, error);
 }
 
-/* What every plan of a model has in common. */
+/* What every plan of a kind has in common. */
 struct plan_request {
     const struct backend *backend;
     const struct transformer_config *config;
-    bool causal;
+    enum attention_kind kind;
     int64_t table_positions;
 };
 
@@ -167,10 +167,11 @@ static rotary_status create_plan(struct position_attention *plan, const struct p
         .heads = config->num_attention_heads,
         .key_value_heads = config->num_key_value_heads,
         .head_dim = config->head_dim,
-        .causal = request->causal,
+        .causal = request->kind == ATTENTION_DECODER,
         .window = type_of_plan(index) == LAYER_SLIDING ? config->sliding_window : 0,
         .rope = rotation.rotate_query_key ? &rotation.rope.plan : NULL,
-        .value_rope = rotation.rotate_value ? &rotation.value_rope : NULL};
+        .value_rope =
+            rotation.rotate_value && request->kind != ATTENTION_CROSS ? &rotation.value_rope : NULL};
     status = position_attention_create(plan, request->backend, &attention, error);
     rotation_config_free(&rotation);
     return status;
@@ -189,32 +190,50 @@ static rotary_status create_plans(struct attention_plans *plans, const struct pl
     return status;
 }
 
-static struct distance_bias_config bias_config_of(const struct transformer_config *config, bool causal,
-                                                  int64_t positions)
+/* The plan of each layer of a kind; the caller frees *plan_of_layer, [*layers]. */
+static rotary_status read_kind(const struct transformer_config *config, enum attention_kind kind,
+                               int64_t *layers, int **plan_of_layer, rotary_error *error)
+{
+    *layers = kind == ATTENTION_ENCODER ? config->num_encoder_layers : config->num_hidden_layers;
+    if (kind == ATTENTION_DECODER)
+        return read_layers(config, plan_of_layer, error);
+    int *made = calloc((size_t)*layers, sizeof *made);
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the plans of a model");
+    bool rotated = kind == ATTENTION_ENCODER || config->cross_rotary;
+    for (int64_t layer = 0; layer < *layers; layer++)
+        made[layer] = plan_index(LAYER_FULL, rotated);
+    *plan_of_layer = made;
+    return ROTARY_OK;
+}
+
+/* Cross-attention has none: queries and keys have no distance. */
+static struct distance_bias_config bias_config_of(const struct transformer_config *config,
+                                                  enum attention_kind kind, int64_t positions)
 {
     return (struct distance_bias_config){.position = (enum position)config->position,
                                          .heads = config->num_attention_heads,
-                                         .positions = positions,
-                                         .causal = causal};
+                                         .positions = kind == ATTENTION_CROSS ? 0 : positions,
+                                         .causal = kind == ATTENTION_DECODER};
 }
 
 rotary_status attention_plans_create(struct attention_plans *plans, const struct backend *backend,
-                                     const struct transformer_config *config, bool causal,
+                                     const struct transformer_config *config, enum attention_kind kind,
                                      int64_t table_positions, rotary_error *error)
 {
     int *plan_of_layer;
-    rotary_status status = read_layers(config, &plan_of_layer, error);
+    struct attention_plans made = {.kind = kind};
+    rotary_status status = read_kind(config, kind, &made.layers, &plan_of_layer, error);
     if (status != ROTARY_OK)
         return status;
-    struct attention_plans made = {.layers = config->num_hidden_layers};
     made.of_layer = calloc((size_t)made.layers, sizeof *made.of_layer);
-    const struct plan_request request = {backend, config, causal, table_positions};
+    const struct plan_request request = {backend, config, kind, table_positions};
     status = made.of_layer ? create_plans(&made, &request, plan_of_layer, error)
                            : rotary_fail(error, ROTARY_OUT_OF_MEMORY,
                                          "no memory for the plans of %lld layers", (long long)made.layers);
     free(plan_of_layer);
     if (status == ROTARY_OK) {
-        const struct distance_bias_config bias = bias_config_of(config, causal, table_positions);
+        const struct distance_bias_config bias = bias_config_of(config, kind, table_positions);
         status = distance_bias_create(&made.distance_bias, backend, &bias, error);
     }
     if (status == ROTARY_OK)
@@ -234,7 +253,7 @@ void attention_plans_destroy(struct attention_plans *plans)
 }
 
 double attention_plans_table_bytes(const struct attention_plans *plans,
-                                   const struct transformer_config *config, bool causal)
+                                   const struct transformer_config *config)
 {
     int64_t pairs = 0, positions = config->max_position_embeddings;
     for (int i = 0; i < MAX_ATTENTION_PLANS; i++) {
@@ -242,7 +261,7 @@ double attention_plans_table_bytes(const struct attention_plans *plans,
         pairs += plan->rope ? rotary_rope_pairs(plan->rope) : 0;
         pairs += plan->value_rope ? rotary_rope_pairs(plan->value_rope) : 0;
     }
-    const struct distance_bias_config bias = bias_config_of(config, causal, positions);
+    const struct distance_bias_config bias = bias_config_of(config, plans->kind, positions);
     /* A cosine and a sine of each pair. */
     return (double)positions * 2.0 * (double)pairs * sizeof(float) + distance_bias_bytes(&bias);
 }
@@ -275,14 +294,16 @@ static rotary_status check_rotation(const struct transformer_config *config, int
     return status;
 }
 
-rotary_status attention_plans_check(const struct transformer_config *config, rotary_error *error)
+static rotary_status check_kind(const struct transformer_config *config, enum attention_kind kind,
+                                rotary_error *error)
 {
     int *plan_of_layer;
-    rotary_status status = read_layers(config, &plan_of_layer, error);
+    int64_t layers;
+    rotary_status status = read_kind(config, kind, &layers, &plan_of_layer, error);
     if (status != ROTARY_OK)
         return status;
     bool checked[MAX_ATTENTION_PLANS] = {false};
-    for (int64_t layer = 0; status == ROTARY_OK && layer < config->num_hidden_layers; layer++) {
+    for (int64_t layer = 0; status == ROTARY_OK && layer < layers; layer++) {
         int index = plan_of_layer[layer];
         if (!checked[index])
             status = check_rotation(config, index, error);
@@ -290,4 +311,12 @@ rotary_status attention_plans_check(const struct transformer_config *config, rot
     }
     free(plan_of_layer);
     return status;
+}
+
+rotary_status attention_plans_check(const struct transformer_config *config, rotary_error *error)
+{
+    rotary_status status = check_kind(config, ATTENTION_DECODER, error);
+    if (status != ROTARY_OK || !transformer_has_encoder(config))
+        return status;
+    return check_kind(config, ATTENTION_ENCODER, error);
 }

@@ -316,10 +316,10 @@ rotary_status attention_weights_create(struct attention_weights weights[ATTENTIO
     struct attention_weights made[ATTENTION_KINDS] = {{0}};
     struct observation decoder = {made, ATTENTION_DECODER};
     const struct attention_observer observer = {see, &decoder};
-    const struct token_sequences input = {.batch = 1, .time = call->count, .tokens = call->tokens};
+    const struct batch batch = {.input = {.batch = 1, .time = call->count, .tokens = call->tokens}};
     if (call->source)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a source: the model has no encoder");
-    rotary_status status = transformer_observe(transformer, &input, &observer, error);
+    rotary_status status = transformer_observe(transformer, &batch, &observer, error);
     if (status == ROTARY_OK)
         memcpy(weights, made, sizeof made);
     else

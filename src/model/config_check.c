@@ -4,6 +4,30 @@
 #include "base/fail.h"
 #include "model/attention_plans.h"
 
+/* What an encoder-decoder has and a decoder has not. */
+static rotary_status check_encoder(struct transformer_config *config, rotary_error *error)
+{
+    bool shared = config->share_encoder_decoder_embeddings;
+    if (config->num_encoder_layers == 0)
+        config->num_encoder_layers = config->num_hidden_layers;
+    if (config->source_vocab_size == 0 && shared)
+        config->source_vocab_size = config->vocab_size;
+    if (config->source_vocab_size < 1)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "source_vocab_size is %lld: an encoder needs at least 1 token",
+                           (long long)config->source_vocab_size);
+    if (shared && config->source_vocab_size != config->vocab_size)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "source_vocab_size is %lld and vocab_size %lld with "
+                           "share_encoder_decoder_embeddings: wanted one vocabulary",
+                           (long long)config->source_vocab_size, (long long)config->vocab_size);
+    if (config->parallel_residual != PARALLEL_RESIDUAL_NO)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "parallel_residual with architecture encoder_decoder: wanted no, as "
+                           "feed-forward reads what cross-attention adds");
+    return ROTARY_OK;
+}
+
 rotary_status transformer_config_check(struct transformer_config *config, rotary_error *error)
 {
     if (config->vocab_size < 1)
@@ -52,5 +76,6 @@ rotary_status transformer_config_check(struct transformer_config *config, rotary
             error, ROTARY_INVALID_ARGUMENT,
             "parallel_residual two_norms without a norm before the layers: wanted norm_position "
             "pre or both, or parallel_residual one_norm");
-    return attention_plans_check(config, error);
+    rotary_status status = transformer_has_encoder(config) ? check_encoder(config, error) : ROTARY_OK;
+    return status == ROTARY_OK ? attention_plans_check(config, error) : status;
 }

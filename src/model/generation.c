@@ -153,7 +153,8 @@ static rotary_status advance_without_cache(struct group *group, rotary_error *er
     for (int64_t i = 0; i < group->unfinished; i++)
         memcpy(group->inputs + i * time, group->sequences[i].tokens, (size_t)time * sizeof *group->inputs);
     const struct token_sequences input = {.batch = group->unfinished, .time = time, .tokens = group->inputs};
-    rotary_status status = transformer_logits(group->transformer, &input, group->logits, error);
+    const struct batch batch = {.input = input};
+    rotary_status status = transformer_logits(group->transformer, &batch, group->logits, error);
     for (int64_t i = 0; status == ROTARY_OK && i < group->unfinished; i++) {
         struct sequence *sequence = &group->sequences[i];
         append(group, sequence, group->logits + (i * time + sequence->length - 1) * vocabulary);
@@ -213,7 +214,8 @@ static rotary_status create(struct group *group, int64_t first, rotary_error *er
     write_prompts(group, first);
     if (group->config->without_cache)
         return ROTARY_OK;
-    return transformer_cache_create(&group->cache, group->transformer, group->count, group->capacity, error);
+    const struct transformer_cache_shape shape = {.batch = group->count, .capacity = group->capacity};
+    return transformer_cache_create(&group->cache, group->transformer, &shape, error);
 }
 
 static rotary_status run_group(struct group *group, int64_t first, rotary_error *error)
@@ -238,6 +240,9 @@ rotary_status generate(struct transformer *transformer, const struct generate_co
     if (config->max_new_tokens < 1)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "max_new_tokens is %lld: wanted at least 1",
                            (long long)config->max_new_tokens);
+    if (transformer->encoder.stack)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "the model is an encoder-decoder, which translates a source: wanted a decoder");
     for (int64_t i = 0; i < call->count; i++)
         if (call->lengths[i] < 1)
             return rotary_fail(error, ROTARY_INVALID_ARGUMENT,

@@ -16,23 +16,42 @@ static struct initial_config initial_of(const struct transformer_config *config)
         .kind = (enum initial_kind)config->initialisation, .range = config->initializer_range, .depth = 1.0};
 }
 
-static struct stack_part attention_part(const struct transformer *transformer)
+/* What both kinds of attention have. */
+static struct sublayer_config attention_config(const struct transformer_config *config)
 {
-    const struct transformer_config *config = &transformer->config;
-    return (struct stack_part){
-        .type = "self_attention",
-        .name = "attention",
-        .plans = transformer->plans.of_layer,
-        .config = {.initial = initial_of(config),
-                   .in_bias = transformer_has_bias(config, config->attention_bias),
-                   .out_bias = transformer_has_bias(config, config->attention_output_bias),
-                   .distance_bias = transformer->plans.distance_bias.call,
-                   .heads = config->num_attention_heads,
-                   .key_value_heads = config->num_key_value_heads,
-                   .head_dim = config->head_dim,
-                   .query_key_norm = (enum query_key_norm)config->query_key_norm,
-                   .norm = (enum norm_kind)config->norm,
-                   .norm_epsilon = (float)config->norm_epsilon}};
+    return (struct sublayer_config){
+        .initial = initial_of(config),
+        .in_bias = transformer_has_bias(config, config->attention_bias),
+        .out_bias = transformer_has_bias(config, config->attention_output_bias),
+        .heads = config->num_attention_heads,
+        .key_value_heads = config->num_key_value_heads,
+        .head_dim = config->head_dim,
+        .query_key_norm = (enum query_key_norm)config->query_key_norm,
+        .norm = (enum norm_kind)config->norm,
+        .norm_epsilon = (float)config->norm_epsilon,
+    };
+}
+
+static struct stack_part self_attention_part(const struct transformer *transformer,
+                                             const struct attention_plans *plans)
+{
+    struct stack_part part = {.type = "self_attention",
+                              .name = "attention",
+                              .plans = plans->of_layer,
+                              .config = attention_config(&transformer->config)};
+    part.config.distance_bias = plans->distance_bias.call;
+    return part;
+}
+
+static struct stack_part cross_attention_part(const struct transformer *transformer)
+{
+    struct stack_part part = {.type = "cross_attention",
+                              .name = "cross_attention",
+                              .plans = transformer->cross_plans.of_layer,
+                              .config = attention_config(&transformer->config)};
+    part.config.source_time = transformer->limits.source_time;
+    part.config.source_width = transformer->config.hidden_size;
+    return part;
 }
 
 static struct stack_part feed_forward_part(const struct transformer *transformer)
@@ -55,29 +74,45 @@ static const struct sublayer_wiring wirings[] = {
     [NORM_POSITION_NONE] = {0},
 };
 
-static rotary_status add_stack(struct transformer *transformer, bool measured, rotary_error *error)
+enum { MAX_PARTS = 3 };
+
+static int64_t list_parts(const struct transformer *transformer, const struct embedded_stack *part,
+                          struct stack_part block[MAX_PARTS])
 {
     const struct transformer_config *config = &transformer->config;
-    struct stack_part block[] = {attention_part(transformer), feed_forward_part(transformer)};
-    for (int i = 0; i < 2; i++)
+    int64_t parts = 0;
+    block[parts++] = self_attention_part(transformer, &part->plans);
+    if (transformer_has_encoder(config) && part == &transformer->decoder)
+        block[parts++] = cross_attention_part(transformer);
+    block[parts++] = feed_forward_part(transformer);
+    for (int64_t i = 0; i < parts; i++)
         block[i].wiring = wirings[config->norm_position];
-    block[1].wiring.parallel = config->parallel_residual != PARALLEL_RESIDUAL_NO;
-    block[1].wiring.shared_norm = config->parallel_residual == PARALLEL_RESIDUAL_ONE_NORM;
-    const struct stack_config stack = {.prefix = "",
-                                       .layers = config->num_hidden_layers,
-                                       .parts = 2,
+    block[parts - 1].wiring.parallel = config->parallel_residual != PARALLEL_RESIDUAL_NO;
+    block[parts - 1].wiring.shared_norm = config->parallel_residual == PARALLEL_RESIDUAL_ONE_NORM;
+    return parts;
+}
+
+static rotary_status add_stack(struct transformer *transformer, struct embedded_stack *part, bool measured,
+                               rotary_error *error)
+{
+    const struct transformer_config *config = &transformer->config;
+    struct stack_part block[MAX_PARTS];
+    const struct stack_config stack = {.prefix = part == &transformer->encoder ? "encoder." : "",
+                                       .layers = part->plans.layers,
+                                       .parts = list_parts(transformer, part, block),
                                        .block = block,
                                        .width = config->hidden_size,
                                        .norm = (enum norm_kind)config->norm,
                                        .norm_epsilon = (float)config->norm_epsilon,
                                        .final_norm = config->norm_position != NORM_POSITION_POST,
-                                       .batch = transformer->limits.batch,
-                                       .time = transformer->limits.time,
+                                       .first_site = part->dropout_site,
+                                       .batch = part->batch,
+                                       .time = part->time,
                                        .training = transformer->limits.training,
                                        .packed = transformer->limits.packed,
                                        .positions = transformer->limits.positions,
                                        .measured = measured};
-    return stack_create(&transformer->stack, transformer->backend, &stack, &transformer->parameters, error);
+    return stack_create(&part->stack, transformer->backend, &stack, &transformer->parameters, error);
 }
 
 static struct loss_config loss_config_of(const struct transformer *transformer)
@@ -100,61 +135,102 @@ static rotary_status add_output(struct transformer *transformer, bool measured, 
                                            .outputs = config->vocab_size,
                                            .bias = transformer_has_bias(config, config->output_bias),
                                            .tied = config->tie_word_embeddings,
-                                           .tied_weight = transformer->embedding.table};
+                                           .tied_weight = transformer->decoder.embedding.table};
     return sublayer_add_linear(&transformer->output, transformer->backend, &shared, &output,
                                &transformer->parameters, error);
 }
 
 /* `measured`: only sizes are wanted. Tables of sinusoids are then left out. */
-static rotary_status add_embedding(struct transformer *transformer, bool measured, rotary_error *error)
+static rotary_status add_embedding(struct transformer *transformer, struct embedded_stack *part,
+                                   bool measured, rotary_error *error)
 {
     const struct transformer_config *config = &transformer->config;
-    bool normal = config->initialisation == INITIALISE_NORMAL;
+    bool normal = config->initialisation == INITIALISE_NORMAL, encodes = part == &transformer->encoder;
     enum embedding_position position = position_encoding((enum position)config->position)->embedding;
     if (measured && position == EMBEDDING_POSITION_SINUSOIDAL)
         position = EMBEDDING_POSITION_NONE;
     const struct embedding_config embedding = {
-        .name = "embedding",
-        .vocabulary = config->vocab_size,
+        .name = encodes ? "encoder.embedding" : "embedding",
+        .vocabulary = part->vocabulary,
         .width = config->hidden_size,
         .positions = config->max_position_embeddings,
         .scale = config->scale_embedding ? (float)sqrt((double)config->hidden_size) : 1.0f,
         .position = position,
+        .shared = encodes && config->share_encoder_decoder_embeddings,
+        .shared_table = transformer->decoder.embedding.table,
         .initial_scale = normal ? (float)config->initializer_range : 1.0f};
-    return embedding_create(&transformer->embedding, &embedding, &transformer->parameters, error);
+    return embedding_create(&part->embedding, &embedding, &transformer->parameters, error);
 }
 
-/* The order is that of the parameters in the table. */
-static rotary_status add_layers(struct transformer *transformer, bool measured, rotary_error *error)
+/* A part with the parameters of its embedding and its stack. Its rotation tables have table_positions
+ * positions. */
+static rotary_status add_part(struct transformer *transformer, struct embedded_stack *part,
+                              int64_t table_positions, bool measured, rotary_error *error)
 {
-    rotary_status status = add_embedding(transformer, measured, error);
+    const struct transformer_config *config = &transformer->config;
+    bool encodes = part == &transformer->encoder;
+    part->backend = transformer->backend;
+    part->batch = transformer->limits.batch;
+    part->time = encodes ? transformer->limits.source_time : transformer->limits.time;
+    part->vocabulary = encodes ? config->source_vocab_size : config->vocab_size;
+    if (encodes) /* after the sites of the decoder's embedding and sublayers */
+        part->dropout_site = (uint32_t)(1 + MAX_PARTS * config->num_hidden_layers);
+    rotary_status status =
+        attention_plans_create(&part->plans, part->backend, config,
+                               encodes ? ATTENTION_ENCODER : ATTENTION_DECODER, table_positions, error);
     if (status == ROTARY_OK)
-        status = add_stack(transformer, measured, error);
+        status = add_embedding(transformer, part, measured, error);
+    return status == ROTARY_OK ? add_stack(transformer, part, measured, error) : status;
+}
+
+/* The order is that of the parameters in the table: the encoder, which may share the decoder's embedding,
+ * comes after the decoder. */
+static rotary_status add_parts(struct transformer *transformer, int64_t table_positions, bool measured,
+                               rotary_error *error)
+{
+    const struct transformer_config *config = &transformer->config;
+    bool encodes = transformer_has_encoder(config);
+    rotary_status status = ROTARY_OK;
+    if (encodes)
+        status = attention_plans_create(&transformer->cross_plans, transformer->backend, config,
+                                        ATTENTION_CROSS, table_positions, error);
+    if (status == ROTARY_OK)
+        status = add_part(transformer, &transformer->decoder, table_positions, measured, error);
+    if (status == ROTARY_OK && encodes)
+        status = add_part(transformer, &transformer->encoder, table_positions, measured, error);
     return status == ROTARY_OK ? add_output(transformer, measured, error) : status;
 }
 
 /* Called twice: first to measure, then to assign memory (base/arena.h). */
 static void carve(struct transformer *transformer)
 {
-    int64_t rows = transformer_rows(transformer->limits);
-    stack_carve(transformer->stack, &transformer->arena);
-    transformer->tokens = rotary_arena_push(&transformer->arena, rows, sizeof *transformer->tokens);
-    transformer->positions = rotary_arena_push(&transformer->arena, rows, sizeof *transformer->positions);
-    transformer->targets = rotary_arena_push(&transformer->arena, rows, sizeof *transformer->targets);
-    transformer->host_positions =
-        rotary_arena_push(&transformer->host_arena, rows, sizeof *transformer->host_positions);
-    transformer->host_lengths = rotary_arena_push(&transformer->host_arena, transformer->limits.batch,
-                                                  sizeof *transformer->host_lengths);
+    struct rotary_arena *arena = &transformer->arena;
+    const struct embedded_stack *encoder = &transformer->encoder;
+    int64_t source_elements = embedded_stack_rows(encoder) * transformer->config.hidden_size;
+    embedded_stack_carve(&transformer->decoder, arena, &transformer->host_arena);
+    embedded_stack_carve(&transformer->encoder, arena, &transformer->host_arena);
+    transformer->targets =
+        rotary_arena_push(arena, transformer_rows(transformer->limits), sizeof *transformer->targets);
+    if (encoder->stack && transformer->limits.training)
+        transformer->d_source = rotary_arena_push(arena, source_elements, sizeof *transformer->d_source);
 }
 
-static rotary_status check_limits(struct transformer_limits limits, rotary_error *error)
+static rotary_status check_limits(const struct transformer *transformer, rotary_error *error)
 {
-    if (limits.batch >= 1 && limits.time >= 1 && limits.batch <= INT32_MAX / limits.time)
-        return ROTARY_OK;
-    return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                       "a batch of %lld sequences of %lld tokens: both must be at least 1 and their product "
-                       "below 2^31",
-                       (long long)limits.batch, (long long)limits.time);
+    struct transformer_limits limits = transformer->limits;
+    if (limits.batch < 1 || limits.time < 1 || limits.batch > INT32_MAX / limits.time)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a batch of %lld sequences of %lld tokens: both must be at least 1 and their "
+                           "product below 2^31",
+                           (long long)limits.batch, (long long)limits.time);
+    bool encodes = transformer_has_encoder(&transformer->config);
+    if (encodes != (limits.source_time > 0) || (encodes && limits.batch > INT32_MAX / limits.source_time))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a batch of %lld sources of %lld tokens: wanted %s", (long long)limits.batch,
+                           (long long)limits.source_time,
+                           encodes ? "at least 1 token, as the model has an encoder, and a product below 2^31"
+                                   : "0 tokens, as the model has no encoder");
+    return ROTARY_OK;
 }
 
 /* A transformer with neither values of parameters nor memory: enough for carve() to measure. Its rotation
@@ -169,12 +245,9 @@ static rotary_status create_without_memory(struct transformer **transformer, con
     *made = *given;
     rotary_status status = transformer_config_check(&made->config, error);
     if (status == ROTARY_OK)
-        status = check_limits(made->limits, error);
+        status = check_limits(made, error);
     if (status == ROTARY_OK)
-        status =
-            attention_plans_create(&made->plans, made->backend, &made->config, true, table_positions, error);
-    if (status == ROTARY_OK)
-        status = add_layers(made, measured, error);
+        status = add_parts(made, table_positions, measured, error);
     if (status == ROTARY_OK)
         *transformer = made;
     else
@@ -182,15 +255,20 @@ static rotary_status create_without_memory(struct transformer **transformer, con
     return status;
 }
 
-/* Bytes of the position tables: cosines and sines of rotated channels, or the embedding's sinusoids. */
-static double count_tables(const struct transformer *transformer)
+/* Bytes of the position tables of a part: cosines and sines of rotated channels, or the embedding's
+ * sinusoids. */
+static double count_tables(const struct transformer_config *config, const struct embedded_stack *part)
 {
-    const struct transformer_config *config = &transformer->config;
     const struct position_encoding *encoding = position_encoding((enum position)config->position);
     double positions = (double)config->max_position_embeddings, bytes = 0;
     if (encoding->embedding == EMBEDDING_POSITION_SINUSOIDAL)
         bytes = positions * (double)config->hidden_size * sizeof(float);
-    return bytes + attention_plans_table_bytes(&transformer->plans, config, true);
+    return bytes + attention_plans_table_bytes(&part->plans, config);
+}
+
+static double count_part(const struct transformer_config *config, const struct embedded_stack *part)
+{
+    return part->stack ? count_tables(config, part) + (double)stack_weight_bytes(part->stack) : 0.0;
 }
 
 rotary_status transformer_bytes(const struct backend *backend, const struct transformer_config *config,
@@ -205,10 +283,13 @@ rotary_status transformer_bytes(const struct backend *backend, const struct tran
     carve(transformer);
     double copies = limits.training ? 4.0 : 1.0; /* values, gradients, two moments */
     struct loss_config loss = loss_config_of(transformer);
-    double total =
-        (double)transformer->arena.used + (double)loss_bytes(backend, transformer->config.vocab_size, &loss) +
-        (double)transformer->parameters.elements * copies * sizeof(float) + count_tables(transformer) +
-        (double)stack_weight_bytes(transformer->stack) + (double)linear_bytes(transformer->output);
+    double total = (double)transformer->arena.used +
+                   (double)loss_bytes(backend, transformer->config.vocab_size, &loss) +
+                   (double)transformer->parameters.elements * copies * sizeof(float) +
+                   count_part(&transformer->config, &transformer->decoder) +
+                   count_part(&transformer->config, &transformer->encoder) +
+                   attention_plans_table_bytes(&transformer->cross_plans, &transformer->config) +
+                   (double)linear_bytes(transformer->output);
     *bytes = total < (double)SIZE_MAX ? (size_t)total : SIZE_MAX;
     transformer_destroy(transformer);
     return ROTARY_OK;
@@ -258,11 +339,11 @@ void transformer_destroy(struct transformer *transformer)
 {
     if (!transformer)
         return;
-    stack_destroy(transformer->stack);
+    embedded_stack_destroy(&transformer->decoder);
+    embedded_stack_destroy(&transformer->encoder);
+    attention_plans_destroy(&transformer->cross_plans);
     loss_destroy(transformer->loss);
     linear_destroy(transformer->output);
-    embedding_destroy(&transformer->embedding);
-    attention_plans_destroy(&transformer->plans);
     parameters_free(&transformer->parameters);
     backend_arena_free(transformer->backend, &transformer->arena);
     rotary_arena_free(&transformer->host_arena);
@@ -282,27 +363,4 @@ int64_t transformer_max_batch(const struct transformer *transformer)
 struct parameters *transformer_parameters(struct transformer *transformer)
 {
     return &transformer->parameters;
-}
-
-rotary_status transformer_check_tokens(const struct transformer *transformer, const int32_t *tokens,
-                                       int64_t count, rotary_error *error)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (tokens[i] < 0 || tokens[i] >= transformer->config.vocab_size)
-            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                               "token %lld is %d: wanted 0 ... %lld, the vocabulary", (long long)i,
-                               (int)tokens[i], (long long)transformer->config.vocab_size - 1);
-    return ROTARY_OK;
-}
-
-rotary_status transformer_check_position(const struct transformer *transformer, int64_t last,
-                                         rotary_error *error)
-{
-    const struct position_encoding *encoding = position_encoding((enum position)transformer->config.position);
-    bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->fill_distance_bias;
-    if (table && last >= transformer->config.max_position_embeddings)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "position %lld: the model has positions 0 ... %lld", (long long)last,
-                           (long long)transformer->config.max_position_embeddings - 1);
-    return ROTARY_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A decoder-only transformer: embedding, blocks of attention and feed-forward, output projection; its loss
- * and gradients; decoding with a KV cache.
+ * A transformer: embedding, blocks of attention and feed-forward, output projection; its loss and gradients;
+ * decoding with a KV cache. An encoder-decoder has an encoder too, whose output the decoder attends to.
  */
 #ifndef ROTARY_MODEL_TRANSFORMER_H
 #define ROTARY_MODEL_TRANSFORMER_H
@@ -14,11 +14,14 @@
 
 struct transformer;
 
-/* The maximum per call: `batch` sequences of `time` tokens. */
+/* The maximum per call: `batch` sequences of `time` tokens, and with an encoder as many sources of
+ * `source_time`. */
 struct transformer_limits {
     int64_t batch, time;
-    bool training;  /* false: no gradients, no optimizer moments, no saved activations */
-    bool packed;    /* a batch may instead be packed sequences of up to batch * time tokens together */
+    int64_t source_time; /* 0: there is no encoder */
+    bool training;       /* false: no gradients, no optimizer moments, no saved activations */
+    bool packed;    /* a batch may instead be packed sequences of up to batch * time tokens together, with
+                     * packed sources of up to batch * source_time */
     bool positions; /* a batch may give the position of each token */
 };
 
@@ -39,7 +42,8 @@ const struct transformer_config *transformer_configuration(const struct transfor
 struct parameters *transformer_parameters(struct transformer *transformer);
 struct transformer_call {
     /* Input and classes: padded sequences, with or without lengths, or packed ones; with or without
-     * positions. Classes of padding must be BATCH_IGNORED for it not to count. */
+     * positions. Classes of padding must be BATCH_IGNORED for it not to count. An encoder-decoder wants a
+     * source for each sequence, padded or packed as the input is. */
     const struct batch *batch;
     bool backward;        /* accumulate gradients, with dropout */
     float gradient_scale; /* of the summed loss: 1 / (targets counted in the step) */
@@ -54,24 +58,39 @@ ROTARY_CHECKED rotary_status transformer_run(struct transformer *transformer,
                                              const struct transformer_call *call, struct loss_sums *loss,
                                              rotary_error *error);
 
-/* Logits of every row, f32 [batch * time, vocab_size], without a cache. */
-ROTARY_CHECKED rotary_status transformer_logits(struct transformer *transformer,
-                                                const struct token_sequences *input, float *logits,
-                                                rotary_error *error);
+/* Logits of every row of the input, f32 [batch * time, vocab_size], without a cache. Of the batch, input and
+ * source are read. */
+ROTARY_CHECKED rotary_status transformer_logits(struct transformer *transformer, const struct batch *batch,
+                                                float *logits, rotary_error *error);
 
 struct attention_observer; /* layer/sublayer.h */
-/* A forward pass without dropout, whose calls of attention an observer sees. */
-ROTARY_CHECKED rotary_status transformer_observe(struct transformer *transformer,
-                                                 const struct token_sequences *input,
+/* A forward pass without dropout, whose calls of attention an observer sees: those of an encoder
+ * before those of the decoder. Of the batch, input and source are read. */
+ROTARY_CHECKED rotary_status transformer_observe(struct transformer *transformer, const struct batch *batch,
                                                  const struct attention_observer *observer,
                                                  rotary_error *error);
 
-/* The KV cache of `batch` sequences of up to `capacity` tokens. */
+/* The KV cache of `batch` sequences of up to `capacity` tokens, and of batch / beams sources. */
+struct transformer_cache_shape {
+    int64_t batch, capacity;
+    int64_t beams;       /* sequences of each source, which follow one another; 0: 1. It divides `batch` */
+    int64_t source_time; /* the maximum of tokens of a source, at most that of the limits; 0: no encoder */
+};
 struct transformer_cache;
 ROTARY_CHECKED rotary_status transformer_cache_create(struct transformer_cache **cache,
-                                                      const struct transformer *transformer, int64_t batch,
-                                                      int64_t capacity, rotary_error *error);
+                                                      const struct transformer *transformer,
+                                                      const struct transformer_cache_shape *shape,
+                                                      rotary_error *error);
 void transformer_cache_destroy(struct transformer_cache *cache);
+
+/* Runs the encoder on the sources, padded or packed as for a batch, and keeps the keys and values of
+ * cross-attention: sequences s * beams ... (s + 1) * beams - 1 of the cache translate source s. There may be
+ * fewer sources than the cache has room for; the sequences of the others cannot be decoded. All sequences
+ * begin anew, without tokens. */
+ROTARY_CHECKED rotary_status transformer_cache_source(struct transformer *transformer,
+                                                      struct transformer_cache *cache,
+                                                      const struct token_sequences *sources,
+                                                      rotary_error *error);
 
 /* Tokens of a sequence in the cache. */
 int64_t transformer_cache_length(const struct transformer_cache *cache, int64_t sequence);
@@ -82,7 +101,8 @@ ROTARY_CHECKED rotary_status transformer_cache_copy(struct transformer *transfor
                                                     rotary_error *error);
 
 /* Sequence b of the cache continues what sequence source[b] was before, source [batch]: sources that appear
- * several times fork, those that do not appear are dropped. */
+ * several times fork, those that do not appear are dropped. The source of an encoder moves with its
+ * sequences: with beams, the sequences of one stay together. */
 ROTARY_CHECKED rotary_status transformer_cache_reorder(struct transformer *transformer,
                                                        struct transformer_cache *cache, const int32_t *source,
                                                        rotary_error *error);
@@ -90,7 +110,8 @@ ROTARY_CHECKED rotary_status transformer_cache_reorder(struct transformer *trans
 /* New tokens: counts[b] of sequence b, at most `time`, which is at most the model's rows / sequences of the
  * cache. */
 struct transformer_decode_call {
-    int64_t batch; /* the first sequences of the cache; 0: all. The others stay as they are */
+    int64_t batch; /* the first sequences of the cache, a multiple of its beams; 0: all, or all that have a
+                    * source. The others stay as they are */
     int64_t time;
     const int32_t *tokens; /* [batch, time]; those from counts[b] on are not read */
     const int64_t *counts; /* [batch]; NULL: all are `time` */

@@ -3,7 +3,6 @@
  * Decoding with a KV cache, for a fixed number of sequences of a fixed capacity. Sequences may advance by
  * different numbers of tokens: only real tokens are rows of the pass.
  */
-#include "backend/profile.h"
 #include "base/fail.h"
 #include "base/integer.h"
 #include "model/transformer_parts.h"
@@ -19,43 +18,60 @@ static int64_t max_count(const struct transformer *transformer, int64_t batch)
 
 static void carve(struct transformer_cache *cache, const struct transformer *transformer)
 {
-    stack_cache_carve(&cache->stack, transformer->stack, &cache->arena);
+    stack_cache_carve(&cache->stack, transformer->decoder.stack, &cache->arena);
     int64_t width = transformer->config.hidden_size;
     rotary_dtype storage = transformer->backend->storage;
-    void *last = rotary_arena_push(&cache->arena, cache->batch * width, rotary_dtype_size(storage));
-    cache->last = matrix_of(last, storage, cache->batch, width);
-    int64_t rows = cache->batch * max_count(transformer, cache->batch);
+    void *last = rotary_arena_push(&cache->arena, cache->shape.batch * width, rotary_dtype_size(storage));
+    cache->last = matrix_of(last, storage, cache->shape.batch, width);
+    int64_t rows = cache->shape.batch * max_count(transformer, cache->shape.batch);
     cache->tokens = rotary_arena_push(&cache->arena, rows, sizeof *cache->tokens);
     cache->positions = rotary_arena_push(&cache->arena, rows, sizeof *cache->positions);
     struct rotary_arena *host = &cache->host_arena;
-    cache->lengths = rotary_arena_push(host, cache->batch, sizeof *cache->lengths);
-    cache->counts = rotary_arena_push(host, cache->batch, sizeof *cache->counts);
-    cache->ends = rotary_arena_push(host, cache->batch, sizeof *cache->ends);
-    cache->source = rotary_arena_push(host, cache->batch, sizeof *cache->source);
-    cache->old_lengths = rotary_arena_push(host, cache->batch, sizeof *cache->old_lengths);
+    cache->lengths = rotary_arena_push(host, cache->shape.batch, sizeof *cache->lengths);
+    cache->counts = rotary_arena_push(host, cache->shape.batch, sizeof *cache->counts);
+    cache->ends = rotary_arena_push(host, cache->shape.batch, sizeof *cache->ends);
+    cache->source = rotary_arena_push(host, cache->shape.batch, sizeof *cache->source);
+    cache->old_lengths = rotary_arena_push(host, cache->shape.batch, sizeof *cache->old_lengths);
     cache->host_tokens = rotary_arena_push(host, rows, sizeof *cache->host_tokens);
     cache->host_positions = rotary_arena_push(host, rows, sizeof *cache->host_positions);
 }
 
-rotary_status transformer_cache_create(struct transformer_cache **cache,
-                                       const struct transformer *transformer, int64_t batch, int64_t capacity,
-                                       rotary_error *error)
+static rotary_status check_shape(const struct transformer *transformer,
+                                 const struct transformer_cache_shape *shape, rotary_error *error)
 {
-    if (batch < 1 || batch > transformer_rows(transformer->limits) || capacity < 1)
+    int64_t rows = transformer_rows(transformer->limits), most = transformer->limits.source_time;
+    if (shape->batch < 1 || shape->batch > rows || shape->capacity < 1)
         return rotary_fail(
             error, ROTARY_INVALID_ARGUMENT,
             "a KV cache for %lld sequences of %lld tokens: the model decodes 1 to %lld sequences at once, of "
             "at least 1 token",
-            (long long)batch, (long long)capacity, (long long)transformer_rows(transformer->limits));
+            (long long)shape->batch, (long long)shape->capacity, (long long)rows);
+    if (shape->source_time < (most > 0 ? 1 : 0) || shape->source_time > most)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a KV cache for sources of %lld tokens: the encoder reads %s %lld",
+                           (long long)shape->source_time, most > 0 ? "1 to" : "none,", (long long)most);
+    return ROTARY_OK;
+}
+
+rotary_status transformer_cache_create(struct transformer_cache **cache,
+                                       const struct transformer *transformer,
+                                       const struct transformer_cache_shape *shape, rotary_error *error)
+{
+    rotary_status status = check_shape(transformer, shape, error);
+    if (status != ROTARY_OK)
+        return status;
     struct transformer_cache *made = calloc(1, sizeof *made);
     if (!made)
         return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a KV cache");
-    made->batch = batch;
-    made->capacity = capacity;
+    made->shape = *shape;
+    made->shape.beams = shape->beams == 0 ? 1 : shape->beams;
     made->backend = transformer->backend;
-    const struct sublayer_cache_shape shape = {
-        .batch = batch, .capacity = capacity, .beams = 1, .count = max_count(transformer, batch)};
-    rotary_status status = stack_cache_create(&made->stack, transformer->stack, shape, error);
+    const struct sublayer_cache_shape sublayers = {.batch = shape->batch,
+                                                   .capacity = shape->capacity,
+                                                   .beams = made->shape.beams,
+                                                   .count = max_count(transformer, shape->batch),
+                                                   .source_time = shape->source_time};
+    status = stack_cache_create(&made->stack, transformer->decoder.stack, sublayers, error);
     if (status == ROTARY_OK) {
         carve(made, transformer);
         status = backend_arena_allocate(made->backend, &made->arena, "the KV cache", error);
@@ -86,15 +102,37 @@ int64_t transformer_cache_length(const struct transformer_cache *cache, int64_t 
     return cache->lengths[sequence];
 }
 
+rotary_status transformer_cache_source(struct transformer *transformer, struct transformer_cache *cache,
+                                       const struct token_sequences *sources, rotary_error *error)
+{
+    rotary_status status = transformer_check_sources(transformer, sources, error);
+    if (status != ROTARY_OK)
+        return status;
+    struct embedded_stack *encoder = &transformer->encoder;
+    const struct stack_call call = embedded_stack_call(encoder, sources);
+    cache->sources = 0;
+    status = embedded_stack_forward(encoder, &transformer->parameters, sources, &call, error);
+    if (status != ROTARY_OK)
+        return status;
+    const struct sublayer_source source = transformer_source(transformer, sources);
+    status = stack_cache_source(transformer->decoder.stack, &transformer->parameters, &cache->stack, &source,
+                                error);
+    if (status != ROTARY_OK)
+        return status;
+    cache->sources = sources->starts ? sources->sequences : sources->batch;
+    memset(cache->lengths, 0, (size_t)cache->shape.batch * sizeof *cache->lengths);
+    return ROTARY_OK;
+}
+
 rotary_status transformer_cache_reorder(struct transformer *transformer, struct transformer_cache *cache,
                                         const int32_t *source, rotary_error *error)
 {
     rotary_status status =
-        stack_cache_reorder(transformer->stack, &cache->stack, cache->lengths, source, error);
+        stack_cache_reorder(transformer->decoder.stack, &cache->stack, cache->lengths, source, error);
     if (status != ROTARY_OK)
         return status;
-    memcpy(cache->old_lengths, cache->lengths, (size_t)cache->batch * sizeof *cache->lengths);
-    for (int64_t b = 0; b < cache->batch; b++)
+    memcpy(cache->old_lengths, cache->lengths, (size_t)cache->shape.batch * sizeof *cache->lengths);
+    for (int64_t b = 0; b < cache->shape.batch; b++)
         cache->lengths[b] = cache->old_lengths[source[b]];
     return ROTARY_OK;
 }
@@ -107,28 +145,34 @@ static rotary_status check_count(const struct transformer *transformer, const st
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%lld new tokens in sequence %lld: wanted 0 to time, %lld", (long long)count,
                            (long long)b, (long long)call->time);
-    if (length + count > cache->capacity)
+    if (length + count > cache->shape.capacity)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "%lld new tokens after %lld: the cache holds %lld",
-                           (long long)count, (long long)length, (long long)cache->capacity);
+                           (long long)count, (long long)length, (long long)cache->shape.capacity);
     rotary_status status = transformer_check_position(transformer, length + count - 1, error);
     if (status != ROTARY_OK)
         return status;
-    return transformer_check_tokens(transformer, call->tokens + b * call->time, count, error);
+    return transformer_check_tokens(&transformer->decoder, call->tokens + b * call->time, count, error);
 }
 
 /* Copies the real tokens of the call and adds their number to *rows. */
 static rotary_status read_call(const struct transformer *transformer, struct transformer_cache *cache,
                                const struct transformer_decode_call *call, int64_t *rows, rotary_error *error)
 {
-    if (call->time < 1 || call->time > max_count(transformer, cache->batch))
+    if (call->time < 1 || call->time > max_count(transformer, cache->shape.batch))
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "%lld new tokens in each of %lld sequences: the model decodes 1 to %lld at once",
-                           (long long)call->time, (long long)cache->batch,
-                           (long long)max_count(transformer, cache->batch));
-    if (call->batch < 1 || call->batch > cache->batch)
+                           (long long)call->time, (long long)cache->shape.batch,
+                           (long long)max_count(transformer, cache->shape.batch));
+    if (call->batch < 1 || call->batch > cache->shape.batch)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "a call of %lld sequences of a cache of %lld: wanted 1 to that many, or 0 for all",
-                           (long long)call->batch, (long long)cache->batch);
+                           (long long)call->batch, (long long)cache->shape.batch);
+    int64_t beams = cache->shape.beams;
+    if (transformer->encoder.stack && (call->batch % beams != 0 || call->batch > cache->sources * beams))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a call of %lld sequences: the cache has %lld sources of %lld sequences each, and "
+                           "wanted all those of a source",
+                           (long long)call->batch, (long long)cache->sources, (long long)beams);
     for (int64_t b = 0; b < call->batch; b++) {
         cache->counts[b] = call->counts ? call->counts[b] : call->time;
         rotary_status status = check_count(transformer, cache, call, b, error);
@@ -154,11 +198,8 @@ static rotary_status run(struct transformer *transformer, struct transformer_cac
 {
     const struct embedding_call embedding = {
         .batch = 1, .time = rows, .tokens = cache->tokens, .positions = cache->positions};
-    double begin = profile_begin(transformer->backend->profile);
-    rotary_status status = embedding_forward(&transformer->embedding, &transformer->parameters, &embedding,
-                                             stack_input(transformer->stack), error);
-    profile_end(transformer->backend->profile, begin, "embedding", "forward", 0.0,
-                (double)rows * (double)transformer->config.hidden_size * sizeof(float));
+    rotary_status status =
+        embedded_stack_embed(&transformer->decoder, &transformer->parameters, &embedding, error);
     if (status != ROTARY_OK)
         return status;
     const struct stack_decode_call call = {.batch = batch,
@@ -167,7 +208,7 @@ static rotary_status run(struct transformer *transformer, struct transformer_cac
                                            .lengths = cache->lengths,
                                            .positions = cache->host_positions,
                                            .cache = &cache->stack};
-    return stack_decode(transformer->stack, &transformer->parameters, &call, error);
+    return stack_decode(transformer->decoder.stack, &transformer->parameters, &call, error);
 }
 
 /* The last token of every sequence. With equally many new tokens it is every time-th row; else rows are
@@ -175,7 +216,7 @@ static rotary_status run(struct transformer *transformer, struct transformer_cac
 static rotary_status last_rows(const struct transformer *transformer, const struct transformer_cache *cache,
                                int64_t batch, int64_t rows, struct matrix *last, rotary_error *error)
 {
-    struct matrix hidden = stack_output(transformer->stack, rows);
+    struct matrix hidden = stack_output(transformer->decoder.stack, rows);
     int64_t count = cache->counts[0];
     bool equal = true;
     for (int64_t b = 1; b < batch; b++)
@@ -195,7 +236,7 @@ rotary_status transformer_decode(struct transformer *transformer, struct transfo
 {
     struct transformer_decode_call call = *given;
     if (call.batch == 0)
-        call.batch = cache->batch;
+        call.batch = transformer->encoder.stack ? cache->sources * cache->shape.beams : cache->shape.batch;
     int64_t rows = 0;
     rotary_status status = read_call(transformer, cache, &call, &rows, error);
     if (status != ROTARY_OK || rows == 0)
@@ -215,7 +256,7 @@ rotary_status transformer_decode(struct transformer *transformer, struct transfo
 rotary_status transformer_cache_copy(struct transformer *transformer, struct transformer_cache *cache,
                                      int64_t to, int64_t from, rotary_error *error)
 {
-    int64_t last = cache->batch - 1;
+    int64_t last = cache->shape.batch - 1;
     if (to < 0 || to > last || from < 0 || from > last)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "sequence %lld of a cache as a copy of sequence %lld: wanted 0 to %lld",

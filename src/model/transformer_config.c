@@ -13,6 +13,7 @@ static const char *const norm_positions[] = {"pre", "post", "both", "output", "n
 static const char *const parallel_residuals[] = {"no", "two_norms", "one_norm", NULL};
 static const char *const query_key_norms[] = {"none", "head", "all", NULL};
 static const char *const projection_biases[] = {"bias", "true", "false", NULL};
+static const char *const architectures[] = {"decoder", "encoder_decoder", NULL};
 static const char *const initialisations[] = {"pytorch", "normal", NULL};
 
 void transformer_config_default(struct transformer_config *config)
@@ -33,10 +34,17 @@ void transformer_config_default(struct transformer_config *config)
 
 static const struct setting table[] = {
     {"position", SETTING_CHOICE, MEMBER(position), 0, 0, position_names, .help = "position encoding"},
+    {"architecture", SETTING_CHOICE, MEMBER(architecture), 0, 0, architectures,
+     .help = "decoder, or encoder_decoder for tasks with a source"},
     {"vocab_size", SETTING_INTEGER, MEMBER(vocab_size), 0, 1 << 24, NULL, .help = "tokens; 0: the task's"},
+    {"source_vocab_size", SETTING_INTEGER, MEMBER(source_vocab_size), 0, 1 << 24, NULL,
+     .help = "tokens of the encoder; 0: the task's"},
     {"hidden_size", SETTING_INTEGER, MEMBER(hidden_size), 1, 1 << 20, NULL,
      .help = "width of the residual stream"},
-    {"num_hidden_layers", SETTING_INTEGER, MEMBER(num_hidden_layers), 1, 1024, NULL, .help = "blocks"},
+    {"num_hidden_layers", SETTING_INTEGER, MEMBER(num_hidden_layers), 1, 1024, NULL,
+     .help = "blocks; of an encoder_decoder, those of the decoder"},
+    {"num_encoder_layers", SETTING_INTEGER, MEMBER(num_encoder_layers), 0, 1024, NULL,
+     .help = "blocks of the encoder; 0: num_hidden_layers"},
     {"num_attention_heads", SETTING_INTEGER, MEMBER(num_attention_heads), 1, 1024, NULL,
      .help = "query heads"},
     {"num_key_value_heads", SETTING_INTEGER, MEMBER(num_key_value_heads), 0, 1024, NULL,
@@ -83,10 +91,15 @@ static const struct setting table[] = {
              "0: no such layer"},
     {"no_rope_layers", SETTING_ARRAY, MEMBER(no_rope_layers), 0, 0, NULL,
      .help = "1 or 0 for each layer: 0 does not rotate; null: all rotate"},
+    {"cross_rotary", SETTING_BOOLEAN, MEMBER(cross_rotary), 0, 0, NULL,
+     .help =
+         "cross-attention rotates queries by their positions in the target, keys by theirs in the source"},
     {"dropout", SETTING_REAL, MEMBER(dropout), 0.0, 0.99, NULL,
      .help = "of the embedding and of every residual branch"},
     {"attention_dropout", SETTING_REAL, MEMBER(attention_dropout), 0.0, 0.99, NULL,
      .help = "of the weights by which attention sums values"},
+    {"activation_dropout", SETTING_REAL, MEMBER(activation_dropout), 0.0, 0.99, NULL,
+     .help = "of the activations of the feed-forward layer"},
     {"label_smoothing", SETTING_REAL, MEMBER(label_smoothing), 0.0, 0.99, NULL,
      .help = "of the loss whose gradient is followed; losses that are logged leave it out"},
     {"bias", SETTING_BOOLEAN, MEMBER(bias), 0, 0, NULL, .help = "biases in linear layers"},
@@ -100,6 +113,8 @@ static const struct setting table[] = {
      .help = "bias of the output projection"},
     {"tie_word_embeddings", SETTING_BOOLEAN, MEMBER(tie_word_embeddings), 0, 0, NULL,
      .help = "output projection shares the embedding's weights"},
+    {"share_encoder_decoder_embeddings", SETTING_BOOLEAN, MEMBER(share_encoder_decoder_embeddings), 0, 0,
+     NULL, .help = "encoder and decoder have one vocabulary and one embedding"},
     {"scale_embedding", SETTING_BOOLEAN, MEMBER(scale_embedding), 0, 0, NULL,
      .help = "multiply embeddings by the square root of hidden_size"},
 };
@@ -112,6 +127,11 @@ struct settings transformer_settings(struct transformer_config *config)
 bool transformer_has_bias(const struct transformer_config *config, int choice)
 {
     return choice == PROJECTION_BIAS_AS_BIAS ? config->bias : choice == PROJECTION_BIAS_TRUE;
+}
+
+bool transformer_has_encoder(const struct transformer_config *config)
+{
+    return config->architecture == ARCHITECTURE_ENCODER_DECODER;
 }
 
 bool transformer_is_gated(const struct transformer_config *config)

@@ -9,6 +9,10 @@
 
 enum { TRANSFORMER_MAX_HEAD_DIM = 1024 };
 
+enum architecture {
+    ARCHITECTURE_DECODER,        /* one causal stack */
+    ARCHITECTURE_ENCODER_DECODER /* an encoder, and a decoder that attends to its output */
+};
 enum norm_position {
     NORM_POSITION_PRE,    /* of what a sublayer reads (GPT-2) */
     NORM_POSITION_POST,   /* of each residual sum (Vaswani et al. 2017) */
@@ -29,6 +33,11 @@ enum projection_bias { PROJECTION_BIAS_AS_BIAS, PROJECTION_BIAS_TRUE, PROJECTION
 struct transformer_config {
     int64_t vocab_size, hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads, head_dim,
         intermediate_size, max_position_embeddings;
+    /* Of encoder-decoders. num_hidden_layers counts the decoder's layers; 0 encoder layers are as many. */
+    int architecture; /* enum architecture */
+    int64_t num_encoder_layers, source_vocab_size;
+    bool share_encoder_decoder_embeddings; /* the source reads the target's table */
+    bool cross_rotary; /* cross-attention rotates queries and keys by their positions in target and source */
     int hidden_act;    /* relu, gelu, swiglu: enum activation */
     int position;      /* enum position: layer/encoding.h */
     int pairing;       /* half, interleaved */
@@ -36,9 +45,9 @@ struct transformer_config {
     int norm_position; /* enum norm_position */
     int parallel_residual;
     int query_key_norm; /* none, head, all: enum query_key_norm */
-    int initialisation; /* pytorch, normal */
+    int initialisation; /* pytorch, normal: enum initial_kind */
     double rope_theta, partial_rotary_factor, value_fraction, norm_epsilon, dropout, attention_dropout,
-        initializer_range, label_smoothing;
+        activation_dropout, initializer_range, label_smoothing;
     bool bias, tie_word_embeddings, scale_embedding;
     int attention_bias, attention_output_bias, mlp_bias, output_bias; /* enum projection_bias */
     /* The rotation beyond rope_theta, and what differs between layers, as Hugging Face writes them
@@ -56,6 +65,8 @@ void transformer_config_default(struct transformer_config *config);
 struct settings transformer_settings(struct transformer_config *config);
 /* Whether a projection has a bias: `choice` is a member of type enum projection_bias. */
 bool transformer_has_bias(const struct transformer_config *config, int choice);
+/* Whether the model reads a source. */
+bool transformer_has_encoder(const struct transformer_config *config);
 /* Whether the feed-forward layer has a gate (swiglu). */
 bool transformer_is_gated(const struct transformer_config *config);
 

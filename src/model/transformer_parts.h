@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of a transformer, for the files of this module: an embedding, one causal stack, the output
- * projection and the loss.
+ * The parts of a transformer, for the files of this module: a decoder, an encoder where it has one, the
+ * output projection and the loss.
  */
 #ifndef ROTARY_MODEL_TRANSFORMER_PARTS_H
 #define ROTARY_MODEL_TRANSFORMER_PARTS_H
 
-#include "layer/embedding.h"
 #include "layer/loss.h"
-#include "model/attention_plans.h"
-#include "model/stack.h"
+#include "model/embedded_stack.h"
 #include "model/transformer.h"
 
 struct transformer {
@@ -18,16 +16,14 @@ struct transformer {
     const struct backend *backend;
     struct parameters parameters;
     struct rotary_arena arena; /* backend memory: of the activations, and of the tokens of a call */
+    struct rotary_arena host_arena;
 
-    struct attention_plans plans;
-    struct embedding embedding;
-    struct stack *stack;
+    struct embedded_stack decoder, encoder; /* the encoder has no stack in a decoder-only transformer */
+    struct attention_plans cross_plans;     /* of cross-attention */
     struct linear *output;
     struct loss *loss;
-    int32_t *tokens, *positions, *targets; /* [rows] of a call; positions where they are not 0, 1, 2, ... */
-    int32_t *host_positions;               /* [rows] on the host */
-    int64_t *host_lengths;                 /* [batch] on the host */
-    struct rotary_arena host_arena;
+    int32_t *targets; /* [rows] of a call */
+    float *d_source;  /* [source rows, width]: the gradient of the encoder's output; without training NULL */
 };
 
 /* The maximum number of rows per call. */
@@ -37,8 +33,9 @@ static inline int64_t transformer_rows(struct transformer_limits limits)
 }
 
 struct transformer_cache {
-    int64_t batch, capacity;
-    int32_t *tokens, *positions; /* [rows] of a call, without padding */
+    struct transformer_cache_shape shape; /* beams at least 1 */
+    int64_t sources;                      /* that transformer_cache_source gave; of a decoder-only one 0 */
+    int32_t *tokens, *positions;          /* [rows] of a call, without padding */
     /* On the host: */
     int64_t *lengths;     /* [batch] tokens in the cache */
     int64_t *counts;      /* [batch] new tokens of a call */
@@ -52,12 +49,25 @@ struct transformer_cache {
     const struct backend *backend;
 };
 
-/* Checks that the tokens are in the vocabulary. */
-ROTARY_CHECKED rotary_status transformer_check_tokens(const struct transformer *transformer,
+/* What a decoder reads of an encoder that has just run these sequences. */
+struct sublayer_source transformer_source(const struct transformer *transformer,
+                                          const struct token_sequences *sources);
+
+/* ---- Checks of a caller's tokens. ---- */
+
+/* That the tokens are in the vocabulary of the part. */
+ROTARY_CHECKED rotary_status transformer_check_tokens(const struct embedded_stack *part,
                                                       const int32_t *tokens, int64_t count,
                                                       rotary_error *error);
-/* Checks that the model has position `last`. */
+/* That the model has position `last`. */
 ROTARY_CHECKED rotary_status transformer_check_position(const struct transformer *transformer, int64_t last,
                                                         rotary_error *error);
+/* Sources that the encoder is to read; the message says that they are. */
+ROTARY_CHECKED rotary_status transformer_check_sources(const struct transformer *transformer,
+                                                       const struct token_sequences *sources,
+                                                       rotary_error *error);
+/* Input and source of a batch; neither classes nor values. */
+ROTARY_CHECKED rotary_status transformer_check_sequences(const struct transformer *transformer,
+                                                         const struct batch *batch, rotary_error *error);
 
 #endif

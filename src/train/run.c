@@ -148,6 +148,34 @@ static rotary_status check_measure(const struct run_config *config, enum scoring
         scoring == SCORING_LOSS ? "" : ", ");
 }
 
+/* Makes source_vocab_size that of the task, or checks it and the rest of the encoder's side. */
+static rotary_status fit_encoder_to_task(struct run_config *config, struct task_vocabulary vocabulary,
+                                         rotary_error *error)
+{
+    struct transformer_config *model = &config->model;
+    const char *task = task_names[config->task.task];
+    bool has_source = vocabulary.source > 0;
+    if (transformer_has_encoder(model) != has_source)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "architecture is %s, but the task %s has %s source: wanted %s",
+                           has_source ? "decoder" : "encoder_decoder", task, has_source ? "a" : "no",
+                           has_source ? "encoder_decoder" : "decoder");
+    if (!has_source)
+        return ROTARY_OK;
+    if (model->share_encoder_decoder_embeddings && !vocabulary.shared)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "share_encoder_decoder_embeddings is true, but source and target of the task %s "
+                           "have a vocabulary each: wanted one for both",
+                           task);
+    if (model->source_vocab_size == 0)
+        model->source_vocab_size = vocabulary.source;
+    if (model->source_vocab_size != vocabulary.source)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "source_vocab_size is %lld, but the task %s has %lld tokens: leave it out",
+                           (long long)model->source_vocab_size, task, (long long)vocabulary.source);
+    return ROTARY_OK;
+}
+
 /* Makes vocab_size and max_position_embeddings those of the task, or checks them. (No problem is longer than
  * a sequence: task_create checks that.) */
 static rotary_status fit_model_to_task(struct run_config *config, const char *folder, rotary_error *error)
@@ -157,10 +185,13 @@ static rotary_status fit_model_to_task(struct run_config *config, const char *fo
     rotary_status status = task_create(&task, &config->task, &request, error);
     if (status != ROTARY_OK)
         return status;
-    int64_t tokens = task_vocabulary(task).target, positions = config->task.sequence_length;
+    const struct task_vocabulary vocabulary = task_vocabulary(task);
+    int64_t tokens = vocabulary.target, positions = config->task.sequence_length;
     enum scoring scoring = task_scoring(task);
     task_destroy(task);
     status = check_measure(config, scoring, error);
+    if (status == ROTARY_OK)
+        status = fit_encoder_to_task(config, vocabulary, error);
     if (status != ROTARY_OK)
         return status;
     struct transformer_config *model = &config->model;

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "file/file.h"
 #include "layer/encoding.h"
+#include "layer/sublayer.h"
 #include "train/schedule.h"
 
 #include <stdio.h>
@@ -32,7 +33,12 @@ static bool has_no_minimum(const struct run_config *config)
 
 static bool is_not_normal(const struct run_config *config)
 {
-    return config->model.initialisation == 0;
+    return config->model.initialisation != INITIALISE_NORMAL;
+}
+
+static bool has_no_encoder(const struct run_config *config)
+{
+    return !transformer_has_encoder(&config->model);
 }
 
 /* A window that no sequence fills, of layers that differ from others in nothing else. */
@@ -46,6 +52,7 @@ static bool has_wide_window(const struct run_config *config)
 /* ---- keys without effect ---- */
 
 static const char rotary_positions[] = "position rope or roper";
+static const char encoder_decoder[] = "architecture encoder_decoder";
 
 static const struct {
     const char *key, *other; /* `other` is the key that excludes it */
@@ -62,6 +69,11 @@ static const struct {
     {"no_rope_layers", "position", rotates_nothing, rotary_positions},
     {"minimum_learning_rate", "schedule", has_no_minimum, "schedule linear or cosine"},
     {"initializer_range", "initialisation", is_not_normal, "initialisation normal"},
+    {"num_encoder_layers", "architecture", has_no_encoder, encoder_decoder},
+    {"source_vocab_size", "architecture", has_no_encoder, encoder_decoder},
+    {"share_encoder_decoder_embeddings", "architecture", has_no_encoder, encoder_decoder},
+    {"cross_rotary", "architecture", has_no_encoder, encoder_decoder},
+    {"cross_rotary", "position", rotates_nothing, rotary_positions},
     {"sliding_window", "max_position_embeddings", has_wide_window, "a window that is shorter"},
 };
 

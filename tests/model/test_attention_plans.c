@@ -122,9 +122,9 @@ static void test_rotations(const struct backend *backend)
             config.value_fraction = 0.5;
         struct transformer *transformer = create(backend, &config);
         rotary_rope *wanted = rope_of_file(file, NULL);
-        const struct position_attention *plan = &transformer->plans.plans[1];
+        const struct position_attention *plan = &transformer->decoder.plans.plans[1];
         for (int64_t layer = 0; layer < LAYERS; layer++)
-            CHECK(transformer->plans.of_layer[layer] == plan->attention);
+            CHECK(transformer->decoder.plans.of_layer[layer] == plan->attention);
         check_same_rope(plan->rope, wanted);
         CHECK(same_frequencies(plan->value_rope, wanted));
         CHECK(!same_frequencies(plan->rope, plain) ||
@@ -143,11 +143,11 @@ static void test_formula(const struct backend *backend)
         configuration("{\"rope_theta\": 500.0, \"partial_rotary_factor\": 0.75, \"rope_scaling\": "
                       "{\"rope_type\": \"linear\", \"factor\": 4}}");
     struct transformer *transformer = create(backend, &config);
-    const rotary_rope *rope = transformer->plans.plans[1].rope;
+    const rotary_rope *rope = transformer->decoder.plans.plans[1].rope;
     CHECK_INT(rotary_rope_pairs(rope), 3);
     for (int pair = 0; pair < 3; pair++)
         CHECK_NEAR(rotary_rope_inverse_frequencies(rope)[pair], pow(500.0, -2.0 * pair / 6.0) / 4, 1e-15);
-    CHECK(!transformer->plans.plans[1].value_rope);
+    CHECK(!transformer->decoder.plans.plans[1].value_rope);
     transformer_destroy(transformer);
 }
 
@@ -156,7 +156,7 @@ static void test_no_channel(const struct backend *backend)
 {
     struct transformer_config config = configuration("{\"head_dim\": 33, \"partial_rotary_factor\": 0}");
     struct transformer *transformer = create(backend, &config);
-    CHECK(transformer->plans.plans[1].attention && !transformer->plans.plans[1].rope);
+    CHECK(transformer->decoder.plans.plans[1].attention && !transformer->decoder.plans.plans[1].rope);
     transformer_destroy(transformer);
 }
 
@@ -182,7 +182,7 @@ static void test_layers(const struct backend *backend)
 {
     struct transformer_config config = configuration(gemma);
     struct transformer *transformer = create(backend, &config);
-    const struct attention_plans *plans = &transformer->plans;
+    const struct attention_plans *plans = &transformer->decoder.plans;
     CHECK(plans->of_layer[0] == plans->of_layer[2]);
     for (int layer = 1; layer < LAYERS; layer++)
         CHECK(plans->of_layer[layer] != plans->of_layer[(layer + 1) % LAYERS]);
@@ -202,7 +202,7 @@ static void test_layers(const struct backend *backend)
     check_same_rope(of[1]->rope, full);
     CHECK(!of[3]->rope);
     /* Two rotated plans of 4 pairs. */
-    CHECK_NEAR(attention_plans_table_bytes(plans, &config, true), 64.0 * 2 * (4 + 4) * sizeof(float), 0);
+    CHECK_NEAR(attention_plans_table_bytes(plans, &config), 64.0 * 2 * (4 + 4) * sizeof(float), 0);
     rotary_rope_destroy(full);
     rotary_rope_destroy(local);
     transformer_destroy(transformer);
@@ -212,8 +212,9 @@ static void test_layers(const struct backend *backend)
                            "[\"full_attention\", \"sliding_attention\", \"full_attention\", "
                            "\"sliding_attention\"]}");
     transformer = create(backend, &config);
-    CHECK(!transformer->plans.plans[1].rope && transformer->plans.plans[1].attention);
-    CHECK_NEAR(rotary_rope_inverse_frequencies(transformer->plans.plans[3].rope)[1], pow(100, -0.25), 1e-15);
+    CHECK(!transformer->decoder.plans.plans[1].rope && transformer->decoder.plans.plans[1].attention);
+    CHECK_NEAR(rotary_rope_inverse_frequencies(transformer->decoder.plans.plans[3].rope)[1], pow(100, -0.25),
+               1e-15);
     transformer_destroy(transformer);
 }
 
@@ -223,8 +224,8 @@ static const int32_t tokens[2 * TIME] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8,
 static void run(struct transformer *transformer, const int32_t *input, float logits[2 * TIME * VOCABULARY])
 {
     rotary_error error = {0};
-    const struct token_sequences sequences = {.batch = 2, .time = TIME, .tokens = input};
-    CHECK_INT(transformer_logits(transformer, &sequences, logits, &error), ROTARY_OK);
+    const struct batch batch = {.input = {.batch = 2, .time = TIME, .tokens = input}};
+    CHECK_INT(transformer_logits(transformer, &batch, logits, &error), ROTARY_OK);
 }
 
 /* With one layer and a window of 3, logits depend on the last 3 tokens. */
@@ -299,8 +300,9 @@ static void test_decode(const struct backend *backend, const char *settings)
     static float logits[2 * TIME * VOCABULARY];
     run(transformer, tokens, logits);
     struct transformer_cache *cache = NULL;
+    const struct transformer_cache_shape shape = {.batch = 2, .capacity = TIME};
     rotary_error error = {0};
-    CHECK_INT(transformer_cache_create(&cache, transformer, 2, TIME, &error), ROTARY_OK);
+    CHECK_INT(transformer_cache_create(&cache, transformer, &shape, &error), ROTARY_OK);
     double max = 0;
     for (int t = 0; t < TIME; t++) {
         float last[2 * VOCABULARY];

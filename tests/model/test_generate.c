@@ -97,10 +97,11 @@ static void test_chunks(const struct backend *backend, enum position position, d
         tokens[i / TIME][i % TIME] = (int32_t)rotary_random_below(&random, VOCABULARY);
     static float all_logits[BATCH * TIME * VOCABULARY], last[BATCH * VOCABULARY];
     rotary_error error = {0};
-    const struct token_sequences input = {.batch = BATCH, .time = TIME, .tokens = tokens[0]};
-    CHECK_INT(transformer_logits(transformer, &input, all_logits, &error), ROTARY_OK);
+    const struct batch batch = {.input = {.batch = BATCH, .time = TIME, .tokens = tokens[0]}};
+    CHECK_INT(transformer_logits(transformer, &batch, all_logits, &error), ROTARY_OK);
     struct transformer_cache *cache = NULL;
-    CHECK_INT(transformer_cache_create(&cache, transformer, BATCH, TIME, &error), ROTARY_OK);
+    const struct transformer_cache_shape shape = {.batch = BATCH, .capacity = TIME};
+    CHECK_INT(transformer_cache_create(&cache, transformer, &shape, &error), ROTARY_OK);
     static const int chunks[] = {5, 1, 1, 7, 2, 3};
     int at = 0;
     for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
@@ -137,8 +138,9 @@ static void test_ragged(const struct backend *backend, enum position position, d
     for (int i = 0; i < BATCH * TIME; i++)
         tokens[i / TIME][i % TIME] = (int32_t)rotary_random_below(&random, VOCABULARY);
     struct transformer_cache *cache = NULL;
+    const struct transformer_cache_shape shape = {.batch = BATCH, .capacity = TIME};
     rotary_error error = {0};
-    CHECK_INT(transformer_cache_create(&cache, transformer, BATCH, TIME, &error), ROTARY_OK);
+    CHECK_INT(transformer_cache_create(&cache, transformer, &shape, &error), ROTARY_OK);
     int64_t lengths[BATCH] = {0};
     for (int c = 0; c < CALLS; c++) {
         check_about("call %d", c);
@@ -158,8 +160,8 @@ static void test_ragged(const struct backend *backend, enum position position, d
             if (counts[c][b] == 0)
                 continue;
             static float wanted[TIME * VOCABULARY];
-            const struct token_sequences input = {.batch = 1, .time = lengths[b], .tokens = tokens[b]};
-            CHECK_INT(transformer_logits(transformer, &input, wanted, &error), ROTARY_OK);
+            const struct batch alone = {.input = {.batch = 1, .time = lengths[b], .tokens = tokens[b]}};
+            CHECK_INT(transformer_logits(transformer, &alone, wanted, &error), ROTARY_OK);
             for (int v = 0; v < VOCABULARY; v++)
                 CHECK_NEAR((double)logits[b * VOCABULARY + v],
                            (double)wanted[(lengths[b] - 1) * VOCABULARY + v], bound);

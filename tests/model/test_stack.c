@@ -150,8 +150,11 @@ static void create_cache(struct decoding *decoding, int64_t beams)
 {
     rotary_error error;
     struct fixture *fixture = &decoding->fixture;
-    const struct sublayer_cache_shape shape = {
-        .batch = STACK_BATCH, .capacity = STACK_TIME, .beams = beams, .count = STACK_TIME};
+    const struct sublayer_cache_shape shape = {.batch = STACK_BATCH,
+                                               .capacity = STACK_TIME,
+                                               .beams = beams,
+                                               .count = STACK_TIME,
+                                               .source_time = STACK_SOURCE_TIME};
     must(stack_cache_create(&decoding->cache, fixture->stack, shape, &error), &error);
     stack_cache_carve(&decoding->cache, fixture->stack, &decoding->arena);
     must(backend_arena_allocate(fixture->backend, &decoding->arena, "a cache", &error), &error);

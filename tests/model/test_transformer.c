@@ -214,12 +214,12 @@ static void test_smaller_batch(const struct backend *backend)
     static float wanted[LOGITS], got[LOGITS];
     for (int i = 0; i < SEQUENCES * TOKENS; i++)
         words[i] = (i * 5 + i * i / 3) % WORDS;
-    struct token_sequences input = {.batch = SEQUENCES, .time = TOKENS, .tokens = words};
-    CHECK_INT(transformer_logits(transformer, &input, wanted, &error), ROTARY_OK);
-    for (input.batch = 1; input.batch < SEQUENCES; input.batch++) {
-        CHECK_INT(transformer_logits(transformer, &input, got, &error), ROTARY_OK);
-        check_about("%d sequences", (int)input.batch);
-        for (int64_t i = 0; i < input.batch * TOKENS * WORDS; i++)
+    struct batch batch = {.input = {.batch = SEQUENCES, .time = TOKENS, .tokens = words}};
+    CHECK_INT(transformer_logits(transformer, &batch, wanted, &error), ROTARY_OK);
+    for (batch.input.batch = 1; batch.input.batch < SEQUENCES; batch.input.batch++) {
+        CHECK_INT(transformer_logits(transformer, &batch, got, &error), ROTARY_OK);
+        check_about("%d sequences", (int)batch.input.batch);
+        for (int64_t i = 0; i < batch.input.batch * TOKENS * WORDS; i++)
             CHECK_NEAR(got[i], wanted[i], 1e-5 * (1.0 + fabs((double)wanted[i])));
     }
     check_about("%s", "");
@@ -268,14 +268,14 @@ static void test_bytes(const struct backend *backend)
         struct transformer *transformer = create(backend, &config, 1);
         double allocated = (double)transformer->parameters.arena.capacity +
                            (double)transformer->arena.capacity + (double)linear_bytes(transformer->output) +
-                           (double)stack_weight_bytes(transformer->stack);
+                           (double)stack_weight_bytes(transformer->decoder.stack);
         double positions = (double)config.max_position_embeddings;
-        const struct position_attention *plans = transformer->plans.plans;
+        const struct position_attention *plans = transformer->decoder.plans.plans;
         for (int i = 0; i < 2 * MAX_ATTENTION_PLANS; i++) {
             const rotary_rope *rope = i % 2 ? plans[i / 2].value_rope : plans[i / 2].rope;
             allocated += rope ? positions * (double)rotary_rope_span(rope).dim * sizeof(float) : 0.0;
         }
-        if (transformer->embedding.sinusoids)
+        if (transformer->decoder.embedding.sinusoids)
             allocated += positions * (double)config.hidden_size * sizeof(float);
         check_about("%s", cases[c].position);
         CHECK_NEAR((double)estimate, allocated, 0.2 * allocated);

@@ -44,7 +44,12 @@ static const struct change changes[] = {
     {.key = "translation_min_frequency", .elsewhere = true},
     {.key = "translation_shared_vocabulary", .elsewhere = true},
     {.key = "position", .value = "roper"},
-    {.key = "vocab_size", .value = "45", .no_effect = true}, /* the task's: no other is accepted */
+    {.key = "vocab_size", .value = "45", .no_effect = true},        /* the task's: no other is accepted */
+    {.key = "architecture", .value = "decoder", .no_effect = true}, /* the task's: no other is accepted */
+    {.key = "source_vocab_size", .value = "45", .no_effect = true},
+    {.key = "num_encoder_layers", .value = "3", .no_effect = true},
+    {.key = "share_encoder_decoder_embeddings", .value = "true", .no_effect = true},
+    {.key = "cross_rotary", .value = "true", .no_effect = true},
     {.key = "hidden_size", .value = "32"},
     {.key = "num_hidden_layers", .value = "3"},
     {.key = "num_attention_heads", .value = "4"},
@@ -72,6 +77,7 @@ static const struct change changes[] = {
     {.key = "no_rope_layers", .value = "[1,0]"},
     {.key = "dropout", .value = "0.2"},
     {.key = "attention_dropout", .value = "0.2"},
+    {.key = "activation_dropout", .value = "0.2"},
     {.key = "label_smoothing", .value = "0.2"},
     {.key = "bias", .value = "false"},
     {.key = "attention_bias", .value = "false"},

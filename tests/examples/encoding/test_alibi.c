@@ -90,7 +90,7 @@ static void attend(int64_t sequence, int64_t head, int64_t m, double output[DIM]
 static void test_formula(const struct backend *backend)
 {
     struct transformer *transformer = create(backend, "alibi");
-    const struct attention_plans *plans = &transformer->plans;
+    const struct attention_plans *plans = &transformer->decoder.plans;
     fill_tensors();
     const rotary_attention_shape shape = {.batch = BATCH, .queries = TIME, .keys = TIME};
     void *workspace = NULL;
@@ -189,11 +189,12 @@ static void test_decode(const struct backend *backend)
 {
     struct transformer *transformer = create(backend, "alibi");
     static float logits[ROWS * VOCABULARY];
-    const struct token_sequences input = {.batch = BATCH, .time = TIME, .tokens = tokens};
+    const struct batch batch = {.input = {.batch = BATCH, .time = TIME, .tokens = tokens}};
     struct transformer_cache *cache = NULL;
+    const struct transformer_cache_shape shape = {.batch = BATCH, .capacity = 2 * TIME};
     rotary_error error = {0};
-    CHECK_INT(transformer_logits(transformer, &input, logits, &error), ROTARY_OK);
-    CHECK_INT(transformer_cache_create(&cache, transformer, BATCH, 2 * TIME, &error), ROTARY_OK);
+    CHECK_INT(transformer_logits(transformer, &batch, logits, &error), ROTARY_OK);
+    CHECK_INT(transformer_cache_create(&cache, transformer, &shape, &error), ROTARY_OK);
     float last[BATCH * VOCABULARY];
     int32_t next[BATCH] = {0};
     const struct transformer_decode_call call = {.time = 1, .tokens = next, .logits = last};

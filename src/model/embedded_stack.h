@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An embedding and the stack that reads it: the decoder of a transformer, or its encoder.
+ */
+#ifndef ROTARY_MODEL_EMBEDDED_STACK_H
+#define ROTARY_MODEL_EMBEDDED_STACK_H
+
+#include "base/batch.h"
+#include "layer/embedding.h"
+#include "model/attention_plans.h"
+#include "model/stack.h"
+
+struct embedded_stack {
+    const struct backend *backend;
+    int64_t vocabulary, batch, time; /* tokens; the maximum per call */
+    struct embedding embedding;
+    struct attention_plans plans; /* of self-attention */
+    struct stack *stack;          /* NULL: the transformer has no such part */
+    uint32_t dropout_site;        /* of the embedding; those of the stack follow it */
+    /* Of a call, in the backend's memory: [rows]. */
+    int32_t *tokens, *positions; /* positions where they are not 0, 1, 2, ... */
+    /* On the host. */
+    int32_t *host_positions; /* [rows] */
+    int64_t *host_lengths;   /* [batch] */
+};
+
+/* The maximum number of rows per call. */
+static inline int64_t embedded_stack_rows(const struct embedded_stack *part)
+{
+    return part->batch * part->time;
+}
+
+/* Called twice (base/arena.h), with memory of the backend and of the host. */
+void embedded_stack_carve(struct embedded_stack *part, struct rotary_arena *arena, struct rotary_arena *host);
+void embedded_stack_destroy(struct embedded_stack *part);
+
+/* The call of the stack for these sequences, which were checked: without dropout, source and gradients. Its
+ * lengths are host_lengths, which embedded_stack_forward fills. */
+struct stack_call embedded_stack_call(const struct embedded_stack *part, const struct token_sequences *input);
+
+/* From tokens to the stack's output; dropout of the embedding is that of `call`. */
+ROTARY_CHECKED rotary_status embedded_stack_forward(struct embedded_stack *part,
+                                                    const struct parameters *parameters,
+                                                    const struct token_sequences *input,
+                                                    const struct stack_call *call, rotary_error *error);
+/* After embedded_stack_forward of the same call. Adds to the gradients of the parameters. */
+ROTARY_CHECKED rotary_status embedded_stack_backward(struct embedded_stack *part,
+                                                     struct parameters *parameters,
+                                                     const struct token_sequences *input,
+                                                     const struct stack_call *call, rotary_error *error);
+
+/* The embedding of tokens that lie in the backend's memory, in the stack's input. */
+ROTARY_CHECKED rotary_status embedded_stack_embed(struct embedded_stack *part,
+                                                  const struct parameters *parameters,
+                                                  const struct embedding_call *call, rotary_error *error);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a transformer accepts as tokens.
+ */
+#include "base/fail.h"
+#include "base/integer.h"
+#include "model/transformer_parts.h"
+
+rotary_status transformer_check_tokens(const struct embedded_stack *part, const int32_t *tokens,
+                                       int64_t count, rotary_error *error)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (tokens[i] < 0 || tokens[i] >= part->vocabulary)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "token %lld is %d: wanted 0 ... %lld, the vocabulary", (long long)i,
+                               (int)tokens[i], (long long)part->vocabulary - 1);
+    return ROTARY_OK;
+}
+
+rotary_status transformer_check_position(const struct transformer *transformer, int64_t last,
+                                         rotary_error *error)
+{
+    const struct position_encoding *encoding = position_encoding((enum position)transformer->config.position);
+    bool table = encoding->embedding != EMBEDDING_POSITION_NONE || encoding->fill_distance_bias;
+    if (table && last >= transformer->config.max_position_embeddings)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "position %lld: the model has positions 0 ... %lld", (long long)last,
+                           (long long)transformer->config.max_position_embeddings - 1);
+    return ROTARY_OK;
+}
+
+static rotary_status check_starts(const struct transformer *transformer, const struct token_sequences *input,
+                                  rotary_error *error)
+{
+    const int32_t *starts = input->starts;
+    int64_t longest = 0;
+    if (!transformer->limits.packed)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "packed sequences: the model was not created for them");
+    if (input->batch != 1 || input->sequences < 1 || starts[0] != 0 ||
+        starts[input->sequences] != input->time)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "packed sequences: wanted a batch of 1, and starts of at least 1 sequence from 0 "
+                           "to %lld, the number of tokens",
+                           (long long)input->time);
+    for (int64_t s = 0; s < input->sequences; s++) {
+        if (starts[s + 1] < starts[s])
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "packed sequence %lld starts at %d and ends at %d: wanted an end that is not "
+                               "before the start",
+                               (long long)s, (int)starts[s], (int)starts[s + 1]);
+        longest = max_i64(longest, starts[s + 1] - starts[s]);
+    }
+    return input->positions ? ROTARY_OK : transformer_check_position(transformer, longest - 1, error);
+}
+
+static rotary_status check_lengths(const struct token_sequences *input, rotary_error *error)
+{
+    if (input->lengths && input->starts)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "packed sequences with lengths: wanted starts alone, or padded sequences");
+    for (int64_t b = 0; input->lengths && b < input->batch; b++)
+        if (input->lengths[b] < 0 || input->lengths[b] > input->time)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "the length of sequence %lld is %d: wanted 0 to %lld, the tokens it has",
+                               (long long)b, (int)input->lengths[b], (long long)input->time);
+    return ROTARY_OK;
+}
+
+static rotary_status check_positions(const struct transformer *transformer,
+                                     const struct token_sequences *input, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    if (!input->positions)
+        return input->starts ? ROTARY_OK : transformer_check_position(transformer, input->time - 1, error);
+    if (!transformer->limits.positions)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "positions of tokens: the model was not created for them");
+    for (int64_t row = 0; status == ROTARY_OK && row < token_rows(input); row++) {
+        if (input->positions[row] < 0)
+            return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                               "the position of token %lld is %d: wanted 0 or more", (long long)row,
+                               (int)input->positions[row]);
+        status = transformer_check_position(transformer, input->positions[row], error);
+    }
+    return status;
+}
+
+static rotary_status check_input(const struct transformer *transformer, const struct embedded_stack *part,
+                                 const struct token_sequences *input, rotary_error *error)
+{
+    bool fits = input->starts ? input->time <= embedded_stack_rows(part)
+                              : input->batch <= part->batch && input->time <= part->time;
+    if (input->batch < 1 || input->time < 1 || !fits)
+        return rotary_fail(
+            error, ROTARY_INVALID_ARGUMENT,
+            "a batch of %lld sequences of %lld tokens: this model was created for at most %lld of %lld",
+            (long long)input->batch, (long long)input->time, (long long)part->batch, (long long)part->time);
+    if (input->segments)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "a batch with segments: a transformer does not read them");
+    rotary_status status = input->starts ? check_starts(transformer, input, error) : ROTARY_OK;
+    if (status == ROTARY_OK)
+        status = check_lengths(input, error);
+    if (status == ROTARY_OK)
+        status = check_positions(transformer, input, error);
+    return status == ROTARY_OK ? transformer_check_tokens(part, input->tokens, token_rows(input), error)
+                               : status;
+}
+
+rotary_status transformer_check_sources(const struct transformer *transformer,
+                                        const struct token_sequences *sources, rotary_error *error)
+{
+    rotary_error inner = {0};
+    if (!transformer->encoder.stack)
+        return rotary_fail(error, ROTARY_UNSUPPORTED,
+                           "a batch with a source: a decoder without an encoder does not read it");
+    if (sources->batch == 0)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "a batch without a source: an encoder-decoder wants one");
+    rotary_status status = check_input(transformer, &transformer->encoder, sources, &inner);
+    return status == ROTARY_OK ? ROTARY_OK : rotary_fail(error, status, "the source: %s", inner.message);
+}
+
+/* Every sequence has its source. */
+static rotary_status check_pairs(const struct token_sequences *input, const struct token_sequences *sources,
+                                 rotary_error *error)
+{
+    bool packed = input->starts != NULL;
+    if (packed != (sources->starts != NULL))
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%s sequences with %s sources: wanted both packed or neither",
+                           packed ? "packed" : "padded", packed ? "padded" : "packed");
+    int64_t sequences = packed ? input->sequences : input->batch,
+            given = packed ? sources->sequences : sources->batch;
+    if (sequences != given)
+        return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
+                           "%lld sequences with %lld sources: wanted one for each", (long long)sequences,
+                           (long long)given);
+    return ROTARY_OK;
+}
+
+rotary_status transformer_check_sequences(const struct transformer *transformer, const struct batch *batch,
+                                          rotary_error *error)
+{
+    rotary_status status = check_input(transformer, &transformer->decoder, &batch->input, error);
+    if (status == ROTARY_OK && (transformer->encoder.stack || batch->source.batch != 0))
+        status = transformer_check_sources(transformer, &batch->source, error);
+    if (status == ROTARY_OK && transformer->encoder.stack)
+        status = check_pairs(&batch->input, &batch->source, error);
+    return status;
+}
