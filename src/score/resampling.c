@@ -74,8 +74,7 @@ static double bootstrap_p(const double *baseline, const double *system, int64_t 
     return p_of(further, samples);
 }
 
-/* The scores of the corpus itself. */
-static void score_systems(const struct resampling *resampling, struct resampled *results)
+void resample_none(const struct resampling *resampling, struct resampled *results)
 {
     const struct segment_metric *metric = &resampling->metric;
     for (int i = 0; i < resampling->systems; i++) {
@@ -89,7 +88,7 @@ static void score_systems(const struct resampling *resampling, struct resampled 
 void resample_summary(const struct resampling *resampling, double *scores, struct resampled *results)
 {
     int64_t samples = resampling->samples, left_out = samples / PLACES;
-    score_systems(resampling, results);
+    resample_none(resampling, results);
     for (int i = 1; i < resampling->systems; i++)
         results[i].p =
             bootstrap_p(scores, scores + i * samples, samples, fabs(results[i].score - results[0].score));
@@ -178,7 +177,7 @@ rotary_status resample_trials(const struct resampling *resampling, struct resamp
     rotary_status status = draw(resampling, swap_randomly, &differences, error);
     if (status != ROTARY_OK)
         return status;
-    score_systems(resampling, results);
+    resample_none(resampling, results);
     for (int i = 1; i < resampling->systems; i++) {
         double difference = fabs(results[i].score - results[0].score);
         int64_t further = 0;

@@ -44,6 +44,9 @@ ROTARY_CHECKED rotary_status resample_bootstrap(const struct resampling *resampl
 ROTARY_CHECKED rotary_status resample_trials(const struct resampling *resampling, struct resampled *results,
                                              rotary_error *error);
 
+/* The scores alone: mean, interval and p are NaN. */
+void resample_none(const struct resampling *resampling, struct resampled *results);
+
 /* What both draw from: the score of `system` on the segments `chosen`, as many as the corpus has. */
 double resample_score(const struct resampling *resampling, int system, const uint32_t *chosen);
 /* The baseline's score less that of `system` where bit i % 32 of swapped[i / 32] says that segment i is
