@@ -60,6 +60,17 @@ static rotary_status check_new(const struct option_list *assignments, struct run
     return status == ROTARY_OK ? plan_check_used(assignments, config, 1, error) : status;
 }
 
+/* Refuses nothing that an earlier version accepted; train() refuses other keys than those of a plan. For
+ * another number of epochs there are other steps. */
+static rotary_status check_resumed(const struct run_config *recorded, const char *folder,
+                                   struct run_config *config, rotary_error *error)
+{
+    rotary_status status = ROTARY_OK;
+    if (config->train.epochs != recorded->train.epochs)
+        status = run_config_derive_steps(config, folder, error);
+    return status == ROTARY_OK ? run_config_check_recorded(config, folder, error) : status;
+}
+
 /* A resumed run keeps its configuration but for the options given. */
 static rotary_status plan(const struct invocation *invocation, struct train_plan *plan, rotary_error *error)
 {
@@ -85,8 +96,8 @@ static rotary_status plan(const struct invocation *invocation, struct train_plan
         status =
             rotary_fail(error, ROTARY_IO_ERROR, "%s holds a comparison: wanted another folder", plan->folder);
     }
-    if (status == ROTARY_OK && options->resume) /* train() refuses other keys than the four of a plan */
-        status = run_config_check_recorded(&plan->config, plan->folder, error);
+    if (status == ROTARY_OK && options->resume)
+        status = check_resumed(&recorded, plan->folder, &plan->config, error);
     else if (status == ROTARY_OK)
         status = check_new(request.assignments, &plan->config, error);
     if (status == ROTARY_OK)

@@ -100,8 +100,10 @@ static rotary_status apply_options(const struct plan_request *request, struct ru
     rotary_status status = ROTARY_OK;
     if (request->position)
         status = apply(config, "--position", "position", json_string(request->position), error);
-    if (request->steps.given)
+    if (request->steps.given) {
         config->train.steps = request->steps.value;
+        config->train.epochs = 0;
+    }
     if (common->seed.given)
         config->train.seed = common->seed.value;
     if (common->precision.given)
@@ -162,7 +164,9 @@ rotary_status plan_say_schedules(const struct plan_request *request, const struc
     char said[SCHEDULE_REMARK_BYTES] = "", remark[SCHEDULE_REMARK_BYTES];
     for (int i = 0; i < count; i++) {
         const struct schedule schedule = trainer_schedule(&configs[i]);
-        if (!schedule_remark(&schedule, preset.train.steps, remark) || strcmp(remark, said) == 0)
+        const bool usual_steps = preset.train.epochs == 0 && configs[i].train.epochs == 0;
+        if (!schedule_remark(&schedule, usual_steps ? preset.train.steps : 0, remark) ||
+            strcmp(remark, said) == 0)
             continue;
         fprintf(stderr, "rotary: %s\n", remark);
         memcpy(said, remark, sizeof said);

@@ -199,6 +199,11 @@ void task_fill(const struct task *task, const struct task_place *place, const st
     task->kind->fill(task, place, row);
 }
 
+bool task_has_examples(const struct task_config *config)
+{
+    return kinds[config->task]->examples != NULL;
+}
+
 int64_t task_examples(const struct task *task, enum task_split split)
 {
     return task->kind->examples ? task->kind->examples(task, split) : 0;

@@ -124,6 +124,8 @@ struct task_example {
                                         * classes are target[1 ... target_count] */
     struct token_text text, reference; /* of source and target, as the corpus has them */
 };
+/* Whether the task of `config` has a finite corpus. */
+bool task_has_examples(const struct task_config *config);
 /* The number of examples of a split; 0: there is none, or it has no end. */
 int64_t task_examples(const struct task *task, enum task_split split);
 /* Example `index` of a split, which lives as long as the task. */

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "file/memory.h"
+#include "train/packed_batch.h"
 #include "train/training_batch.h"
 
 #include <string.h>
@@ -56,12 +57,33 @@ static rotary_status fill_problems(const struct data_arrays *data, const struct 
     return status;
 }
 
-/* Sets the numbers of arrays, rows and columns. */
-static rotary_status size(struct data_arrays *data, const struct task *task,
-                          const struct data_request *request, rotary_error *error)
+/* The number of rows of the request's step, and the first of them. */
+static int64_t find_step(const struct task *task, const struct data_request *request,
+                         struct task_place *first)
 {
     const struct train_config *train = &request->config->train;
-    const int64_t rows[] = {[DATA_TRAINING] = train->batch_size * train->gradient_accumulation_steps,
+    const int64_t batches = train->gradient_accumulation_steps;
+    if (request->split != DATA_TRAINING)
+        return 0;
+    if (train->batch_tokens == 0) {
+        *first = training_place((uint64_t)train->seed, request->step, train->batch_size * batches);
+        return train->batch_size * batches;
+    }
+    const struct example_order order = {.task = task, .seed = (uint64_t)train->seed};
+    struct example_cursor cursor = {0};
+    example_cursor_move(&cursor, &order, train->batch_tokens, (request->step - 1) * batches);
+    *first =
+        (struct task_place){.seed = order.seed, .step = (uint32_t)request->step, .ordinal = cursor.ordinal};
+    example_cursor_move(&cursor, &order, train->batch_tokens, request->step * batches);
+    return cursor.ordinal - first->ordinal;
+}
+
+/* Sets the numbers of arrays, rows and columns, and the first row. */
+static rotary_status size(struct data_arrays *data, const struct task *task,
+                          const struct data_request *request, struct task_place *first, rotary_error *error)
+{
+    const struct train_config *train = &request->config->train;
+    const int64_t rows[] = {[DATA_TRAINING] = find_step(task, request, first),
                             [DATA_VALIDATION] = train->validation_sequences,
                             [DATA_PROBLEMS] = request->config->task.problems};
     data->rows = request->rows > 0 ? request->rows : rows[data->split];
@@ -71,8 +93,7 @@ static rotary_status size(struct data_arrays *data, const struct task *task,
                            task_names[request->config->task.task]);
     if (data->split == DATA_TRAINING && data->rows > rows[DATA_TRAINING])
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "%lld rows of a training step: wanted at most %lld, batch_size times "
-                           "gradient_accumulation_steps",
+                           "%lld rows of a training step: wanted at most %lld, as many as it has",
                            (long long)data->rows, (long long)rows[DATA_TRAINING]);
     if (data->split != DATA_PROBLEMS) {
         data->arrays = DATA_ARRAYS;
@@ -90,7 +111,9 @@ rotary_status data_arrays_create(struct data_arrays *data, const struct task *ta
 {
     *data = (struct data_arrays){.split = request->split};
     struct task_batch batch;
-    rotary_status status = size(data, task, request, error);
+    const uint64_t seed = (uint64_t)request->config->train.seed;
+    struct task_place first = validation_place(seed, 0);
+    rotary_status status = size(data, task, request, &first, error);
     if (status != ROTARY_OK)
         return status;
     carve(data, task, &batch);
@@ -100,16 +123,9 @@ rotary_status data_arrays_create(struct data_arrays *data, const struct task *ta
     if (status != ROTARY_OK)
         return status;
     carve(data, task, &batch);
-    const uint64_t seed = (uint64_t)request->config->train.seed;
     if (data->split == DATA_PROBLEMS) {
         status = fill_problems(data, task, seed, error);
     } else {
-        const struct task_place first =
-            data->split == DATA_TRAINING
-                ? training_place(seed, request->step,
-                                 request->config->train.batch_size *
-                                     request->config->train.gradient_accumulation_steps)
-                : validation_place(seed, 0);
         (void)batch_fill(&batch, 1, &first);
         copy_rows(data, &batch);
     }

@@ -17,7 +17,7 @@
 const char *const precision_names[] = {"auto", "f32", "bf16", NULL};
 
 #define MEMBER(member) offsetof(struct train_config, member)
-enum { MAX_BATCH = 1 << 20, MAX_AVERAGED = 1000 };
+enum { MAX_BATCH = 1 << 20, MAX_AVERAGED = 1000, MAX_EPOCHS = 1 << 20 };
 #define MAX_STEP    4294967295.0       /* random keys of data and dropout have a 32-bit step */
 #define MAX_TOKENS  2147483647.0       /* of a batch, as transformer_create wants */
 #define MAX_SEED    9007199254740991.0 /* a JSON number is exact up to 2^53 - 1 */
@@ -27,8 +27,12 @@ enum { MAX_BATCH = 1 << 20, MAX_AVERAGED = 1000 };
 static const struct setting train_table[] = {
     {"steps", SETTING_INTEGER, MEMBER(steps), 0, MAX_STEP, NULL,
      .help = "updates of the parameters; 0: none, the initial weights are all that is written"},
+    {"epochs", SETTING_INTEGER, MEMBER(epochs), 0, MAX_EPOCHS, NULL,
+     .help = "passes over a finite corpus, from which steps follow; 0: steps says how many"},
     {"batch_size", SETTING_INTEGER, MEMBER(batch_size), 1, MAX_BATCH, NULL,
      .help = "sequences per micro-batch"},
+    {"batch_tokens", SETTING_INTEGER, MEMBER(batch_tokens), 0, MAX_TOKENS, NULL,
+     .help = "tokens of source and of target per micro-batch at most, of a finite corpus; 0: batch_size"},
     {"gradient_accumulation_steps", SETTING_INTEGER, MEMBER(gradient_accumulation_steps), 1, MAX_BATCH, NULL,
      .help = "micro-batches whose gradients are summed per step"},
     {"learning_rate", SETTING_REAL, MEMBER(learning_rate), 0, 1e6, NULL,
@@ -227,7 +231,7 @@ static rotary_status check_training(const struct run_config *config, rotary_erro
 {
     const struct train_config *train = &config->train;
     double tokens = (double)train->batch_size * (double)config->task.sequence_length;
-    if (tokens > MAX_TOKENS)
+    if (train->batch_tokens == 0 && tokens > MAX_TOKENS)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
                            "batch_size %lld times sequence_length %lld is %.0f tokens, wanted at most %.0f",
                            (long long)train->batch_size, (long long)config->task.sequence_length, tokens,
@@ -247,17 +251,18 @@ static rotary_status check_training(const struct run_config *config, rotary_erro
     return ROTARY_OK;
 }
 
+static const char configuration_name[] = "the configuration";
+
 rotary_status run_config_check_recorded(struct run_config *config, const char *folder, rotary_error *error)
 {
-    static const char where[] = "the configuration";
     struct run_config checked = *config;
     struct settings settings[RUN_SETTINGS];
     run_settings(&checked, settings);
-    rotary_status status = settings_check(settings, TASK_SETTINGS, where, error);
+    rotary_status status = settings_check(settings, TASK_SETTINGS, configuration_name, error);
     if (status == ROTARY_OK)
         status = fit_model_to_task(&checked, folder, error);
     if (status == ROTARY_OK)
-        status = settings_check(settings, RUN_SETTINGS, where, error);
+        status = settings_check(settings, RUN_SETTINGS, configuration_name, error);
     if (status == ROTARY_OK)
         status = transformer_config_check(&checked.model, error);
     if (status == ROTARY_OK)
@@ -270,7 +275,15 @@ rotary_status run_config_check_recorded(struct run_config *config, const char *f
 rotary_status run_config_check(struct run_config *config, rotary_error *error)
 {
     struct run_config checked = *config;
-    rotary_status status = run_config_check_recorded(&checked, NULL, error);
+    struct settings settings[RUN_SETTINGS];
+    run_settings(&checked, settings);
+    rotary_status status = settings_check(settings, TASK_SETTINGS, configuration_name, error);
+    if (status == ROTARY_OK) /* the training's */
+        status = settings_check(&settings[RUN_SETTINGS - 1], 1, configuration_name, error);
+    if (status == ROTARY_OK)
+        status = run_config_derive_steps(&checked, NULL, error);
+    if (status == ROTARY_OK)
+        status = run_config_check_recorded(&checked, NULL, error);
     if (status == ROTARY_OK)
         status = contradictions_check(&checked.model, error);
     if (status == ROTARY_OK)
@@ -283,6 +296,7 @@ void run_config_keep_fixed(struct run_config *config)
     struct train_config defaults;
     train_config_default(&defaults);
     config->train.steps = defaults.steps;
+    config->train.epochs = defaults.epochs;
     config->train.log_every = defaults.log_every;
     config->train.evaluate_every = defaults.evaluate_every;
     config->train.checkpoint_every = defaults.checkpoint_every;
@@ -294,7 +308,8 @@ static rotary_status fail_difference(const char *key, const json_t *recorded, co
     char *before = file_json_text(recorded, JSON_ENCODE_ANY), *after = file_json_text(now, JSON_ENCODE_ANY);
     rotary_status status = rotary_fail(
         error, ROTARY_INVALID_ARGUMENT,
-        "%s is %s in %s and %s now; only steps, log_every, evaluate_every and checkpoint_every may change",
+        "%s is %s in %s and %s now; only steps, epochs, log_every, evaluate_every and checkpoint_every may "
+        "change",
         key, before ? before : "something else", where, after ? after : "something else");
     free(before);
     free(after);

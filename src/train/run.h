@@ -31,8 +31,11 @@
 #include "task/task.h"
 
 struct train_config {
-    int64_t steps, batch_size;
-    int64_t gradient_accumulation_steps; /* micro-batches of batch_size sequences per step */
+    int64_t steps;
+    int64_t epochs;                      /* of a finite corpus, which say what `steps` is; 0: they do not */
+    int64_t batch_size;                  /* sequences of a micro-batch */
+    int64_t batch_tokens;                /* or as many as have so many tokens at most; 0: batch_size */
+    int64_t gradient_accumulation_steps; /* micro-batches per step */
     double learning_rate, minimum_learning_rate;
     int schedule;         /* enum schedule_kind */
     int64_t warmup_steps; /* of linear warm-up, before the schedule */
@@ -62,6 +65,12 @@ void run_settings(struct run_config *config, struct settings settings[RUN_SETTIN
  * they fit together. Fills in vocab_size and max_position_embeddings where they are 0, and what
  * transformer_config_check fills in. A second check changes nothing. */
 ROTARY_CHECKED rotary_status run_config_check(struct run_config *config, rotary_error *error);
+/* Sets the steps of so many epochs, unless `epochs` is 0: the batches that the corpus in its own order is cut
+ * into, times epochs, divided by gradient_accumulation_steps and rounded up, whatever the seed. Checks that
+ * an epoch can be cut. `folder` has the run's vocabularies; NULL: they are made from the corpus. The settings
+ * of the task and of training must be valid. run_config_check does this too. */
+ROTARY_CHECKED rotary_status run_config_derive_steps(struct run_config *config, const char *folder,
+                                                     rotary_error *error);
 /* The same for a run that there is already, in `folder`, which has its vocabularies: keys that contradict
  * each other are accepted, since an earlier version of the program may have trained with them, and what they
  * compute has not changed. */
@@ -75,8 +84,8 @@ ROTARY_CHECKED rotary_status run_config_to_json(const struct run_config *config,
 ROTARY_CHECKED rotary_status run_config_from_json(struct run_config *config, const json_t *object,
                                                   const char *where, rotary_error *error);
 /* Checks that a run of configuration `recorded`, found in `where`, may resume with `config`: the two may
- * differ in steps, log_every, evaluate_every and checkpoint_every alone. Else ROTARY_INVALID_ARGUMENT; the
- * message has the key and both values. */
+ * differ in steps, epochs, log_every, evaluate_every and checkpoint_every alone. Else
+ * ROTARY_INVALID_ARGUMENT; the message has the key and both values. */
 ROTARY_CHECKED rotary_status run_config_check_same(const struct run_config *config,
                                                    const struct run_config *recorded, const char *where,
                                                    rotary_error *error);
@@ -87,7 +96,7 @@ ROTARY_CHECKED rotary_status run_config_check_same(const struct run_config *conf
 ROTARY_CHECKED rotary_status run_config_check_steps(const struct run_config *config,
                                                     const struct run_config *recorded, const char *where,
                                                     rotary_error *error);
-/* Keeps the keys that are fixed for a run: sets the four that may change to their defaults. */
+/* Keeps the keys that are fixed for a run: sets those that may change to their defaults. */
 void run_config_keep_fixed(struct run_config *config);
 
 /* Reads and checks config.json of a run's folder. Refuses another "format", a folder without a run, and a

@@ -59,11 +59,11 @@ static rotary_status resolve_precision(struct session *session, rotary_error *er
     return ROTARY_OK;
 }
 
-/* Whether one of the four keys that may change did. */
+/* Whether one of the keys that may change did. */
 static bool plan_changed(const struct train_config *train, const struct train_config *recorded)
 {
-    return train->steps != recorded->steps || train->log_every != recorded->log_every ||
-           train->evaluate_every != recorded->evaluate_every ||
+    return train->steps != recorded->steps || train->epochs != recorded->epochs ||
+           train->log_every != recorded->log_every || train->evaluate_every != recorded->evaluate_every ||
            train->checkpoint_every != recorded->checkpoint_every;
 }
 

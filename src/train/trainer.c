@@ -3,6 +3,7 @@
 
 #include "backend/profile.h"
 #include "base/fail.h"
+#include "base/integer.h"
 #include "file/memory.h"
 
 #include <math.h>
@@ -34,17 +35,33 @@ static void plan_updates(struct trainer *trainer)
     };
 }
 
-static struct transformer_limits trainer_limits(const struct run_config *config)
+struct transformer_limits trainer_limits(const struct run_config *config)
 {
-    return (struct transformer_limits){config->train.batch_size, config->task.sequence_length,
-                                       .training = true};
+    const struct train_config *train = &config->train;
+    const int64_t time = config->task.sequence_length;
+    return (struct transformer_limits){.batch = train->batch_tokens > 0 ? divide_up(train->batch_tokens, time)
+                                                                        : train->batch_size,
+                                       .time = time,
+                                       .packed = task_has_examples(&config->task)};
 }
 
 static void carve_batch(struct trainer *trainer)
 {
     const struct train_config *train = &trainer->config->train;
-    task_batch_carve(&trainer->batch, trainer->task, train->batch_size * train->gradient_accumulation_steps,
-                     &trainer->arena);
+    const int64_t count = train->gradient_accumulation_steps;
+    trainer->batches = rotary_arena_push(&trainer->arena, count, sizeof *trainer->batches);
+    if (train->batch_tokens == 0) {
+        task_batch_carve(&trainer->batch, trainer->task, train->batch_size * count, &trainer->arena);
+        return;
+    }
+    struct packed_batch *packed = rotary_arena_push(&trainer->arena, count, sizeof *packed);
+    for (int64_t i = 0; i < count; i++) {
+        struct packed_batch batch;
+        packed_batch_carve(&batch, trainer->task, train->batch_tokens, &trainer->arena);
+        if (packed)
+            packed[i] = batch;
+    }
+    trainer->packed = packed;
 }
 
 /* Creates the task, and counts the bytes of its batch and of the model. */
@@ -56,7 +73,9 @@ static rotary_status count_bytes(struct trainer *trainer, const struct task_requ
     if (status != ROTARY_OK)
         return status;
     carve_batch(trainer);
-    status = transformer_bytes(trainer->backend, &config->model, trainer_limits(config), bytes, error);
+    struct transformer_limits limits = trainer_limits(config);
+    limits.training = true;
+    status = transformer_bytes(trainer->backend, &config->model, limits, bytes, error);
     if (status == ROTARY_OK && __builtin_add_overflow(*bytes, trainer->arena.used, bytes))
         *bytes = SIZE_MAX;
     return status;
@@ -85,7 +104,9 @@ static rotary_status create_model(struct trainer *trainer, const char *folder, r
     if (status != ROTARY_OK)
         return status;
     carve_batch(trainer);
-    return transformer_create(&trainer->transformer, trainer->backend, &config->model, trainer_limits(config),
+    struct transformer_limits limits = trainer_limits(config);
+    limits.training = true;
+    return transformer_create(&trainer->transformer, trainer->backend, &config->model, limits,
                               (uint64_t)config->train.seed, error);
 }
 
@@ -108,19 +129,43 @@ void trainer_destroy(struct trainer *trainer)
     *trainer = (struct trainer){0};
 }
 
-/* Fills the micro-batches of a step, and counts their targets. */
-static rotary_status fill_step(const struct trainer *trainer, int64_t step, int64_t *targets,
-                               rotary_error *error)
+static int64_t fill_padded(struct trainer *trainer, int64_t step)
 {
-    const struct task_place first =
-        training_place((uint64_t)trainer->config->train.seed, step, trainer->batch.rows);
+    const struct train_config *train = &trainer->config->train;
+    const struct task_place first = training_place((uint64_t)train->seed, step, trainer->batch.rows);
+    const int64_t targets = batch_fill(&trainer->batch, trainer->backend->threads, &first);
+    for (int64_t i = 0; i < train->gradient_accumulation_steps; i++)
+        trainer->batches[i] = task_batch_view(&trainer->batch, i * train->batch_size, train->batch_size);
+    return targets;
+}
+
+static int64_t fill_packed(struct trainer *trainer, int64_t step)
+{
+    const struct train_config *train = &trainer->config->train;
+    const struct example_order order = {.task = trainer->task, .seed = (uint64_t)train->seed};
+    struct example_cursor *cursor = &trainer->cursor;
+    int64_t targets = 0;
+    example_cursor_move(cursor, &order, train->batch_tokens, (step - 1) * train->gradient_accumulation_steps);
+    for (int64_t i = 0; i < train->gradient_accumulation_steps; i++) {
+        const int64_t count = examples_within(&order, train->batch_tokens, cursor->ordinal);
+        trainer->batches[i] = packed_batch_fill(&trainer->packed[i], &order, cursor->ordinal, count);
+        targets += trainer->batches[i].input.time;
+        cursor->batch++;
+        cursor->ordinal += count;
+    }
+    return targets;
+}
+
+/* Fills the micro-batches of a step, and counts their targets. */
+static rotary_status fill_step(struct trainer *trainer, int64_t step, int64_t *targets, rotary_error *error)
+{
     double begin = profile_begin(trainer->backend->profile);
-    *targets = batch_fill(&trainer->batch, trainer->backend->threads, &first);
+    *targets = trainer->packed ? fill_packed(trainer, step) : fill_padded(trainer, step);
     profile_end(trainer->backend->profile, begin, "data", "batch", 0.0, 0.0);
     if (*targets == 0)
         return rotary_fail(error, ROTARY_INVALID_ARGUMENT,
-                           "the %lld sequences of step %lld have no targets: wanted at least one",
-                           (long long)trainer->batch.rows, (long long)step);
+                           "the sequences of step %lld have no targets: wanted at least one",
+                           (long long)step);
     return ROTARY_OK;
 }
 
@@ -132,10 +177,8 @@ static rotary_status run_batches(struct trainer *trainer, int64_t step, rotary_e
     int64_t targets;
     rotary_status status = fill_step(trainer, step, &targets, error);
     for (int64_t micro = 0; status == ROTARY_OK && micro < train->gradient_accumulation_steps; micro++) {
-        const struct batch batch =
-            task_batch_view(&trainer->batch, micro * train->batch_size, train->batch_size);
         const struct transformer_call call = {
-            .batch = &batch,
+            .batch = &trainer->batches[micro],
             .backward = true,
             .gradient_scale = (float)(1.0 / (double)targets),
             .seed = (uint64_t)train->seed,

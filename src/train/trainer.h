@@ -6,6 +6,7 @@
 #define ROTARY_TRAIN_TRAINER_H
 
 #include "train/optimizer.h"
+#include "train/packed_batch.h"
 #include "train/run.h"
 #include "train/schedule.h"
 #include "train/training_batch.h"
@@ -15,7 +16,10 @@ struct trainer {
     const struct backend *backend;   /* borrowed */
     struct task *task;
     struct transformer *transformer;
-    struct task_batch batch; /* of all micro-batches of a step, one after another */
+    struct task_batch batch;      /* of all micro-batches of a step, one after another; or else */
+    struct packed_batch *packed;  /* [gradient_accumulation_steps], with batch_tokens */
+    struct batch *batches;        /* [gradient_accumulation_steps]: the current step's */
+    struct example_cursor cursor; /* with batch_tokens: where the next step begins */
     struct schedule schedule;
     struct optimizer optimizer;
     struct rotary_arena arena;
@@ -30,6 +34,8 @@ ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struc
 /* The bytes that trainer_create would allocate. Allocates next to nothing itself. */
 ROTARY_CHECKED rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend,
                                            size_t *bytes, rotary_error *error);
+/* The largest batch of a run, for training or evaluating its model; `training` is left to the caller. */
+struct transformer_limits trainer_limits(const struct run_config *config);
 /* The learning rate as a configuration has it. */
 struct schedule trainer_schedule(const struct run_config *config);
 /* A trainer that is all zero is allowed. */

@@ -31,6 +31,21 @@ static bool has_no_minimum(const struct run_config *config)
     return config->train.schedule != SCHEDULE_LINEAR && config->train.schedule != SCHEDULE_COSINE;
 }
 
+static bool has_epochs(const struct run_config *config)
+{
+    return config->train.epochs > 0;
+}
+
+static bool has_token_budget(const struct run_config *config)
+{
+    return config->train.batch_tokens > 0;
+}
+
+static bool validates_all(const struct run_config *config)
+{
+    return task_has_examples(&config->task);
+}
+
 static bool is_not_normal(const struct run_config *config)
 {
     return config->model.initialisation != INITIALISE_NORMAL;
@@ -68,6 +83,9 @@ static const struct {
     {"rope_local_base_freq", "position", rotates_nothing, rotary_positions},
     {"no_rope_layers", "position", rotates_nothing, rotary_positions},
     {"minimum_learning_rate", "schedule", has_no_minimum, "schedule linear or cosine"},
+    {"steps", "epochs", has_epochs, "epochs 0"},
+    {"batch_size", "batch_tokens", has_token_budget, "batch_tokens 0"},
+    {"validation_sequences", "task", validates_all, "a task that makes up its data"},
     {"initializer_range", "initialisation", is_not_normal, "initialisation normal"},
     {"num_encoder_layers", "architecture", has_no_encoder, encoder_decoder},
     {"source_vocab_size", "architecture", has_no_encoder, encoder_decoder},

@@ -20,7 +20,7 @@ enum { STEPS = 4 };
 struct change {
     const char *key, *value;
     const char *context; /* assignments separated by ';' */
-    bool elsewhere;      /* with a corpus of its own: tests/task/test_translation.c */
+    bool elsewhere; /* with a corpus of its own: tests/task/test_translation.c, tests/examples/task */
     bool no_effect;      /* on steps: it is about lines, checkpoints and evaluations */
 };
 #define WINDOWS "layer_types=[\"sliding_attention\",\"full_attention\"];sliding_window=6"
@@ -89,6 +89,8 @@ static const struct change changes[] = {
     {.key = "tie_word_embeddings", .value = "true"},
     {.key = "scale_embedding", .value = "true"},
     {.key = "steps", .value = "9"}, /* of the cosine */
+    {.key = "epochs", .elsewhere = true},
+    {.key = "batch_tokens", .elsewhere = true},
     {.key = "batch_size", .value = "3"},
     {.key = "gradient_accumulation_steps", .value = "3"},
     {.key = "learning_rate", .value = "0.02"},

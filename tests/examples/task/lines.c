@@ -4,10 +4,12 @@
  * line in bytes, from the token that begins it to the one that ends it, and padding after it. The last lines
  * are held out from training.
  */
+#include "base/fail.h"
 #include "task/kind.h"
 #include "task/permutation.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct lines_options {
@@ -33,39 +35,66 @@ static const char *const lines[] = {
 };
 enum { LINES = sizeof lines / sizeof lines[0] };
 
+enum { MAX_TOKENS = 64 };
+
+/* The lines as tokens, from the one that begins a line to the one that ends it. */
+struct encoded {
+    int32_t tokens[LINES][MAX_TOKENS];
+    int64_t counts[LINES];
+};
+
 static rotary_status create(struct task *task, rotary_error *error)
 {
     task->shape.lengths = true;
-    return bytes_create(&task->tokenizer, error);
+    rotary_status status = bytes_create(&task->tokenizer, error);
+    struct encoded *encoded = task->data = malloc(sizeof *encoded);
+    if (status == ROTARY_OK && !encoded)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for a poem");
+    for (int i = 0; status == ROTARY_OK && i < LINES; i++) {
+        const struct special_tokens special = tokenizer_special(task->tokenizer);
+        struct token_list list = {.tokens = encoded->tokens[i], .capacity = MAX_TOKENS - 1, .count = 1};
+        encoded->tokens[i][0] = special.begin;
+        status = tokenizer_encode(task->tokenizer, lines[i], (int64_t)strlen(lines[i]), &list, error);
+        encoded->tokens[i][list.count] = special.end;
+        encoded->counts[i] = list.count;
+    }
+    return status;
 }
 
-/* The line at a place: lines of training in the order of their epoch, held-out ones as they stand. */
-static const char *line_at(const struct task *task, const struct task_place *place)
+static void destroy(struct task *task)
+{
+    free(task->data);
+}
+
+static int64_t examples(const struct task *task, enum task_split split)
 {
     const struct lines_options *options = task_options(&task->config, TASK_LINES);
-    const int64_t trained = LINES - options->validation;
-    if (place->validation)
-        return lines[trained + place->row % options->validation];
-    return lines[corpus_training_example(place, trained).index];
+    return split == TASK_TRAINING     ? LINES - options->validation
+           : split == TASK_VALIDATION ? options->validation
+                                      : 0;
+}
+
+/* The held-out lines are the last ones. A line that is longer than a row is cut. */
+static struct task_example example(const struct task *task, enum task_split split, int64_t index)
+{
+    const struct encoded *encoded = task->data;
+    const int64_t line = split == TASK_TRAINING ? index : examples(task, TASK_TRAINING) + index,
+                  count = encoded->counts[line];
+    return (struct task_example){.target = encoded->tokens[line],
+                                 .target_count = count < task->shape.time ? count : task->shape.time};
 }
 
 static void fill(const struct task *task, const struct task_place *place, const struct task_row *row)
 {
-    const char *line = line_at(task, place);
-    const struct special_tokens special = tokenizer_special(task->tokenizer);
-    const int64_t time = task->shape.time;
-    struct token_list list = {.tokens = row->tokens, .capacity = time, .count = 1};
-    row->tokens[0] = special.begin;
-    (void)!tokenizer_encode(task->tokenizer, line, (int64_t)strlen(line), &list, NULL); /* bytes never fail */
-    *row->length = (int32_t)list.count;
-    const int32_t last = list.left_out > 0 ? BATCH_IGNORED : special.end; /* a truncated line has no end */
-    for (int64_t i = 0; i < time; i++) {
-        if (i >= list.count)
-            row->tokens[i] = special.padding;
-        row->classes[i] = i + 1 < list.count    ? row->tokens[i + 1]
-                          : i + 1 == list.count ? last
-                                                : BATCH_IGNORED;
+    const enum task_split split = place->validation ? TASK_VALIDATION : TASK_TRAINING;
+    const int64_t count = examples(task, split);
+    const struct task_example line = example(
+        task, split, place->validation ? place->row % count : corpus_training_example(place, count).index);
+    for (int64_t i = 0; i < task->shape.time; i++) {
+        row->tokens[i] = i < line.target_count ? line.target[i] : tokenizer_special(task->tokenizer).padding;
+        row->classes[i] = i < line.target_count ? line.target[i + 1] : BATCH_IGNORED;
     }
+    *row->length = (int32_t)line.target_count;
 }
 
 const struct kind kind_lines = {
@@ -74,5 +103,8 @@ const struct kind kind_lines = {
     .options_bytes = sizeof defaults,
     .defaults = &defaults,
     .create = create,
+    .destroy = destroy,
     .fill = fill,
+    .examples = examples,
+    .example = example,
 };

@@ -116,14 +116,14 @@ static void test_epochs(void)
     CHECK_TEXT(line[HELD_OUT - 1], "Each a glimpse and gone for ever!");
     task_destroy(task);
 
-    /* A line that does not fit is truncated, and does not end. */
+    /* A line that does not fit is cut, and does not end. */
     config.task.sequence_length = 16;
     task = task_of(&config);
     const struct row row = row_at(task, &(struct task_place){.validation = true, .row = 2});
     CHECK_INT(row.length, 16);
     CHECK_INT(row.tokens[15], ' ');
     CHECK_INT(row.classes[14], ' ');
-    CHECK_INT(row.classes[15], BATCH_IGNORED);
+    CHECK_INT(row.classes[15], 'a');
     task_destroy(task);
 }
 
@@ -201,11 +201,16 @@ static double last_number(const char *text, const char *key)
 
 /* A run that was killed twice in the middle of an epoch, once between two checkpoints, ends with the bytes of
  * one that was not. */
-static void test_resume(void)
+static void test_resume(int64_t batch_tokens)
 {
     struct run_config config;
     lines_config(&config);
-    const char *complete = new_folder("complete"), *killed = new_folder("killed");
+    config.train.batch_tokens = batch_tokens;
+    char complete[512], killed[512], name[32];
+    snprintf(name, sizeof name, "complete%d", (int)batch_tokens);
+    snprintf(complete, sizeof complete, "%s", new_folder(name));
+    snprintf(name, sizeof name, "killed%d", (int)batch_tokens);
+    snprintf(killed, sizeof killed, "%s", new_folder(name));
     train_in_child(&config, complete, 0);
     train_in_child(&config, killed, 12); /* resumes at step 10: example 60, the eighth of the fifth epoch */
     train_in_child(&config, killed, 23);
@@ -283,7 +288,8 @@ int main(void)
 {
     test_epochs();
     test_configuration();
-    test_resume();
+    test_resume(0);
+    test_resume(140); /* three lines, or four short ones */
     test_vocabulary();
     test_steps(); /* last: it may run threads */
     return check_report();

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "train/packed_batch.h"
+
+#include "task/permutation.h"
+
+#include <string.h>
+
+static bool is_permuted(const struct example_order *order)
+{
+    return order->split == TASK_TRAINING && !order->in_order;
+}
+
+struct task_example example_at(const struct example_order *order, int64_t ordinal)
+{
+    const struct task_place place = {.seed = order->seed, .ordinal = ordinal};
+    const int64_t count = task_examples(order->task, order->split);
+    return task_example(order->task, order->split,
+                        is_permuted(order) ? corpus_training_example(&place, count).index : ordinal);
+}
+
+int64_t examples_within(const struct example_order *order, int64_t tokens, int64_t ordinal)
+{
+    const int64_t end = is_permuted(order) ? INT64_MAX : task_examples(order->task, order->split);
+    int64_t source = 0, target = 0, count = 0;
+    for (; ordinal + count < end; count++) {
+        const struct task_example example = example_at(order, ordinal + count);
+        source += example.source_count;
+        target += example.target_count;
+        if (source > tokens || target > tokens)
+            break;
+    }
+    return count;
+}
+
+int64_t examples_batches(const struct example_order *order, int64_t tokens)
+{
+    int64_t batches = 0, ordinal = 0;
+    for (int64_t count; (count = examples_within(order, tokens, ordinal)) > 0; batches++)
+        ordinal += count;
+    return batches;
+}
+
+void example_cursor_move(struct example_cursor *cursor, const struct example_order *order, int64_t tokens,
+                         int64_t batch)
+{
+    if (batch < cursor->batch)
+        *cursor = (struct example_cursor){0};
+    for (; cursor->batch < batch; cursor->batch++)
+        cursor->ordinal += examples_within(order, tokens, cursor->ordinal);
+}
+
+static int32_t *push(struct rotary_arena *arena, int64_t count)
+{
+    return rotary_arena_push(arena, count, sizeof(int32_t));
+}
+
+void packed_batch_carve(struct packed_batch *batch, const struct task *task, int64_t tokens,
+                        struct rotary_arena *arena)
+{
+    const bool source = task_shape(task).source_time > 0;
+    *batch = (struct packed_batch){.tokens = push(arena, tokens), .classes = push(arena, tokens)};
+    batch->starts = push(arena, tokens + 1);
+    if (!source)
+        return;
+    batch->source = push(arena, tokens);
+    batch->source_starts = push(arena, tokens + 1);
+}
+
+struct batch packed_batch_fill(const struct packed_batch *memory, const struct example_order *order,
+                               int64_t ordinal, int64_t count)
+{
+    int64_t tokens = 0, source = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const struct task_example example = example_at(order, ordinal + i);
+        const size_t bytes = (size_t)example.target_count * sizeof *memory->tokens;
+        memcpy(memory->tokens + tokens, example.target, bytes);
+        memcpy(memory->classes + tokens, example.target + 1, bytes);
+        memory->starts[i] = (int32_t)tokens;
+        tokens += example.target_count;
+        if (!memory->source)
+            continue;
+        memcpy(memory->source + source, example.source,
+               (size_t)example.source_count * sizeof *memory->source);
+        memory->source_starts[i] = (int32_t)source;
+        source += example.source_count;
+    }
+    memory->starts[count] = (int32_t)tokens;
+    struct batch batch = {.input = {.batch = 1,
+                                    .time = tokens,
+                                    .tokens = memory->tokens,
+                                    .starts = memory->starts,
+                                    .sequences = count},
+                          .classes = memory->classes};
+    if (!memory->source)
+        return batch;
+    memory->source_starts[count] = (int32_t)source;
+    batch.source = (struct token_sequences){.batch = 1,
+                                            .time = source,
+                                            .tokens = memory->source,
+                                            .starts = memory->source_starts,
+                                            .sequences = count};
+    return batch;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Batches of a number of tokens: which examples they have, that the model learns from them what it would from
+ * padded ones, and how many steps an epoch has. (test_lines.c kills and resumes such a run.)
+ */
+#include "support/allocations.h"
+#include "support/check.h"
+#include "support/parameter_copy.h"
+#include "train/runs.h"
+
+#include "base/clock.h"
+#include "task/permutation.h"
+#include "train/trainer.h"
+#include "train/unused_keys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXAMPLES = 13, TIME = 64, BUDGET = 140, SEED = 7 };
+
+static void packed_config(struct run_config *config)
+{
+    tiny_config(config);
+    config->task.task = TASK_LINES;
+    config->task.sequence_length = TIME;
+    config->model.vocab_size = 0;
+    config->model.max_position_embeddings = 0;
+    config->train.seed = SEED;
+    config->train.batch_tokens = BUDGET;
+    rotary_error error;
+    if (!CHECK(run_config_check(config, &error) == ROTARY_OK))
+        printf("%s\n", error.message);
+}
+
+static struct task *task_of(const struct run_config *config)
+{
+    struct task *task = NULL;
+    if (!CHECK_INT(task_create(&task, &config->task, NULL, NULL), ROTARY_OK))
+        exit(check_report());
+    return task;
+}
+
+/* The index of the example at a place of the training data. */
+static int64_t index_at(int64_t ordinal)
+{
+    return permutation_at(SEED, (uint64_t)(ordinal / EXAMPLES), EXAMPLES, ordinal % EXAMPLES);
+}
+
+/* Batches follow one another, each as large as it can be, and have the examples' tokens. */
+static void test_cut(const struct task *task)
+{
+    enum { BATCHES = 40 };
+    const struct example_order order = {.task = task, .seed = SEED};
+    struct rotary_arena arena = {0};
+    struct packed_batch memory;
+    packed_batch_carve(&memory, task, BUDGET, &arena);
+    CHECK_INT(rotary_arena_allocate(&arena, "a batch", NULL), ROTARY_OK);
+    packed_batch_carve(&memory, task, BUDGET, &arena);
+    int64_t ordinal = 0, fewest = EXAMPLES, most = 0;
+    for (int64_t batch = 0; batch < BATCHES; batch++) {
+        struct example_cursor cursor = {.batch = batch == 5 ? 9 : 0, .ordinal = batch == 5 ? 999 : 0};
+        example_cursor_move(&cursor, &order, BUDGET, batch);
+        CHECK_INT(cursor.batch, batch);
+        CHECK_INT(cursor.ordinal, ordinal);
+        const int64_t count = examples_within(&order, BUDGET, ordinal);
+        const struct batch packed = packed_batch_fill(&memory, &order, ordinal, count);
+        CHECK_INT(packed.input.batch, 1);
+        CHECK_INT(packed.input.sequences, count);
+        CHECK_INT(packed.source.batch, 0);
+        int64_t tokens = 0;
+        for (int64_t i = 0; i < count; i++, ordinal++) {
+            const struct task_example example = task_example(task, TASK_TRAINING, index_at(ordinal));
+            CHECK_INT(packed.input.starts[i], tokens);
+            CHECK(memcmp(packed.input.tokens + tokens, example.target,
+                         (size_t)example.target_count * sizeof(int32_t)) == 0);
+            CHECK(memcmp(packed.classes + tokens, example.target + 1,
+                         (size_t)example.target_count * sizeof(int32_t)) == 0);
+            tokens += example.target_count;
+        }
+        CHECK_INT(packed.input.starts[count], tokens);
+        CHECK_INT(packed.input.time, tokens);
+        CHECK(tokens <= BUDGET &&
+              tokens + task_example(task, TASK_TRAINING, index_at(ordinal)).target_count > BUDGET);
+        fewest = count < fewest ? count : fewest;
+        most = count > most ? count : most;
+    }
+    CHECK(fewest < most);
+    rotary_arena_free(&arena);
+}
+
+/* A split that is read in its own order has an end. */
+static void test_splits(const struct task *task)
+{
+    const struct example_order validation = {.task = task, .split = TASK_VALIDATION, .seed = SEED};
+    CHECK_INT(examples_within(&validation, 1000, 0), 3);
+    CHECK_INT(examples_within(&validation, 1000, 2), 1);
+    CHECK_INT(examples_within(&validation, 1000, 3), 0);
+    CHECK(example_at(&validation, 1).target == task_example(task, TASK_VALIDATION, 1).target);
+    const struct example_order whole = {.task = task, .in_order = true};
+    int64_t batches = 1, tokens = 0;
+    for (int64_t i = 0; i < EXAMPLES; i++) {
+        const int64_t count = task_example(task, TASK_TRAINING, i).target_count;
+        batches += tokens + count > BUDGET;
+        tokens = tokens + count > BUDGET ? count : tokens + count;
+    }
+    CHECK(batches > 3);
+    CHECK_INT(examples_batches(&whole, BUDGET), batches);
+}
+
+struct trained {
+    double loss[3];
+    int64_t counted[3];
+    float *values; /* the caller frees them */
+};
+
+static struct trained train_three(const struct run_config *config, int threads)
+{
+    struct backend backend;
+    struct trainer trainer;
+    struct trained trained = {.values = NULL};
+    rotary_error error;
+    if (!CHECK_INT(backend_create(&backend, threads, ROTARY_ISA_AUTO, PRECISION_F32, &error), ROTARY_OK) ||
+        !CHECK_INT(trainer_create(&trainer, config, NULL, &backend, &error), ROTARY_OK))
+        exit(check_report());
+    for (int64_t step = 1; step <= 3; step++) {
+        struct trainer_step taken;
+        CHECK_INT(trainer_step(&trainer, step, &taken, &error), ROTARY_OK);
+        trained.loss[step - 1] = taken.loss.total;
+        trained.counted[step - 1] = taken.loss.counted;
+    }
+    trained.values = parameter_copy(transformer_parameters(trainer.transformer), PARAMETER_VALUES);
+    trainer_destroy(&trainer);
+    backend_destroy(&backend);
+    return trained;
+}
+
+/* The first step has the examples that a padded one with as many rows has, and the same loss. */
+static void test_like_padded(const struct run_config *config, const struct task *task)
+{
+    struct run_config packed = *config, padded = *config;
+    const struct example_order order = {.task = task, .seed = SEED};
+    packed.model.dropout = padded.model.dropout = 0.0;
+    packed.train.gradient_accumulation_steps = padded.train.gradient_accumulation_steps = 1;
+    padded.train.batch_tokens = 0;
+    padded.train.batch_size = examples_within(&order, BUDGET, 0);
+    struct trained a = train_three(&packed, 1), b = train_three(&padded, 1);
+    CHECK_NEAR(a.loss[0], b.loss[0], 1e-6 * b.loss[0]);
+    CHECK_INT(a.counted[0], b.counted[0]);
+    CHECK(a.loss[0] / (double)a.counted[0] > 5.0);
+    free(a.values);
+    free(b.values);
+}
+
+static void test_threads(const struct run_config *config)
+{
+    struct trained one = train_three(config, 1), three = train_three(config, 3);
+    CHECK(memcmp(one.loss, three.loss, sizeof one.loss) == 0);
+    CHECK(memcmp(one.values, three.values, 1000 * sizeof(float)) == 0);
+    free(one.values);
+    free(three.values);
+}
+
+/* Filling a step and moving on allocates nothing. */
+static void test_allocations(const struct task *task)
+{
+    const struct example_order order = {.task = task, .seed = SEED};
+    struct example_cursor cursor = {0};
+    const int64_t before = allocations_counted();
+    example_cursor_move(&cursor, &order, BUDGET, 1000);
+    CHECK_INT(allocations_counted(), before);
+    CHECK(before > 0);
+    /* A run of a million examples finds its place when it is resumed. */
+    const double begin = rotary_clock();
+    example_cursor_move(&cursor, &order, BUDGET, 300000);
+    CHECK(cursor.ordinal > 900000);
+    printf("%lld examples in %.3f s\n", (long long)cursor.ordinal, rotary_clock() - begin);
+}
+
+static void test_epochs(const struct run_config *config)
+{
+    struct run_config run = *config;
+    struct task *task = task_of(config);
+    const struct example_order whole = {.task = task, .in_order = true};
+    const int64_t batches = examples_batches(&whole, BUDGET);
+    run.train.epochs = 7;
+    CHECK_INT(run_config_check(&run, NULL), ROTARY_OK);
+    CHECK_INT(run.train.steps, (7 * batches + 1) / 2);
+    run.train.seed = 8;
+    CHECK_INT(run_config_check(&run, NULL), ROTARY_OK);
+    CHECK_INT(run.train.steps, (7 * batches + 1) / 2);
+    run.train.batch_tokens = 0; /* two rows, two micro-batches a step: seven batches an epoch */
+    CHECK_INT(run_config_check(&run, NULL), ROTARY_OK);
+    CHECK_INT(run.train.steps, 25);
+    task_destroy(task);
+    const char *folder = new_folder("epochs");
+    train_to_end(&run, 1, folder);
+    struct run_config read;
+    CHECK_INT(run_read_config(folder, &read, NULL), ROTARY_OK);
+    CHECK_INT(read.train.steps, 25);
+    CHECK_INT(read.train.epochs, 7);
+    run.train.epochs = 8; /* may change, as steps may */
+    CHECK_INT(run_config_derive_steps(&run, folder, NULL), ROTARY_OK);
+    CHECK_INT(run.train.steps, 28);
+    train_to_end(&run, 1, folder);
+}
+
+static void check_refused(struct run_config config, const char *words)
+{
+    rotary_error error = {0};
+    CHECK_INT(run_config_check(&config, &error), ROTARY_INVALID_ARGUMENT);
+    CHECK_WORDS(error.message, words);
+}
+
+static void test_refused(const struct run_config *config)
+{
+    struct run_config run = *config;
+    run.train.batch_tokens = 49; /* the longest line of training has 48 bytes */
+    CHECK_INT(run_config_check(&run, NULL), ROTARY_OK);
+    run.train.batch_tokens = 48;
+    check_refused(
+        run, "batch_tokens is 48|training example 12 has 0 tokens of source and 49 of target|at least 49");
+    struct run_config endless;
+    tiny_config(&endless);
+    endless.train.epochs = 3;
+    check_refused(endless, "epochs is 3|task index|wanted steps");
+    endless.train.epochs = 0;
+    endless.train.batch_tokens = 500;
+    check_refused(endless, "batch_tokens is 500|task index|wanted batch_size");
+}
+
+/* Keys that are set, and do nothing beside others. */
+static void check_use(const struct run_config *config, const char *key, const char *words)
+{
+    rotary_error error = {0};
+    CHECK_INT(unused_keys_check(config, 1, key, &error), words ? ROTARY_INVALID_ARGUMENT : ROTARY_OK);
+    if (words)
+        CHECK_WORDS(error.message, words);
+}
+
+static void test_unused(const struct run_config *config)
+{
+    struct run_config run = *config;
+    run.train.batch_size = 9;
+    check_use(&run, "batch_size", "batch_size is 9|batch_tokens 140: wanted batch_tokens 0");
+    run.train.batch_tokens = 0;
+    check_use(&run, "batch_size", NULL);
+    check_use(&run, "steps", NULL);
+    run.train.epochs = 2;
+    check_use(&run, "steps", "steps is 60|epochs 2: wanted epochs 0");
+    check_use(&run, "epochs", NULL);
+    check_use(&run, "validation_sequences", "validation_sequences is 2|task lines");
+    tiny_config(&run);
+    check_use(&run, "validation_sequences", NULL);
+}
+
+int main(void)
+{
+    struct run_config config;
+    packed_config(&config);
+    struct task *task = task_of(&config);
+    test_cut(task);
+    test_splits(task);
+    test_like_padded(&config, task);
+    test_threads(&config);
+    test_allocations(task);
+    task_destroy(task);
+    test_epochs(&config);
+    test_refused(&config);
+    test_unused(&config);
+    return check_report();
+}
