@@ -227,11 +227,10 @@ rotary_status plan_load(const char *folder, enum checkpoint_kind checkpoint,
     status = plan_backend(common, precision, &model->backend, error);
     if (status != ROTARY_OK)
         return status;
-    const struct train_load_call call = {
-        .folder = folder,
-        .checkpoint = checkpoint,
-        .backend = &model->backend,
-        .limits = {.batch = model->config.train.batch_size, .time = model->config.task.sequence_length}};
+    const struct train_load_call call = {.folder = folder,
+                                         .checkpoint = checkpoint,
+                                         .backend = &model->backend,
+                                         .limits = trainer_limits(&model->config, false)};
     struct trained_model trained;
     status = train_load(&call, &trained, error);
     if (status != ROTARY_OK) {

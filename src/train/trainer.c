@@ -35,13 +35,15 @@ static void plan_updates(struct trainer *trainer)
     };
 }
 
-struct transformer_limits trainer_limits(const struct run_config *config)
+struct transformer_limits trainer_limits(const struct run_config *config, bool training)
 {
     const struct train_config *train = &config->train;
     const int64_t time = config->task.sequence_length;
-    return (struct transformer_limits){.batch = train->batch_tokens > 0 ? divide_up(train->batch_tokens, time)
-                                                                        : train->batch_size,
+    const int64_t batch = train->batch_tokens > 0 ? divide_up(train->batch_tokens, time) : train->batch_size;
+    return (struct transformer_limits){.batch = batch,
                                        .time = time,
+                                       .source_time = transformer_has_encoder(&config->model) ? time : 0,
+                                       .training = training,
                                        .packed = task_has_examples(&config->task)};
 }
 
@@ -73,9 +75,7 @@ static rotary_status count_bytes(struct trainer *trainer, const struct task_requ
     if (status != ROTARY_OK)
         return status;
     carve_batch(trainer);
-    struct transformer_limits limits = trainer_limits(config);
-    limits.training = true;
-    status = transformer_bytes(trainer->backend, &config->model, limits, bytes, error);
+    status = transformer_bytes(trainer->backend, &config->model, trainer_limits(config, true), bytes, error);
     if (status == ROTARY_OK && __builtin_add_overflow(*bytes, trainer->arena.used, bytes))
         *bytes = SIZE_MAX;
     return status;
@@ -104,10 +104,8 @@ static rotary_status create_model(struct trainer *trainer, const char *folder, r
     if (status != ROTARY_OK)
         return status;
     carve_batch(trainer);
-    struct transformer_limits limits = trainer_limits(config);
-    limits.training = true;
-    return transformer_create(&trainer->transformer, trainer->backend, &config->model, limits,
-                              (uint64_t)config->train.seed, error);
+    return transformer_create(&trainer->transformer, trainer->backend, &config->model,
+                              trainer_limits(config, true), (uint64_t)config->train.seed, error);
 }
 
 rotary_status trainer_create(struct trainer *trainer, const struct run_config *config, const char *folder,

@@ -34,8 +34,8 @@ ROTARY_CHECKED rotary_status trainer_create(struct trainer *trainer, const struc
 /* The bytes that trainer_create would allocate. Allocates next to nothing itself. */
 ROTARY_CHECKED rotary_status trainer_bytes(const struct run_config *config, const struct backend *backend,
                                            size_t *bytes, rotary_error *error);
-/* The largest batch of a run, for training or evaluating its model; `training` is left to the caller. */
-struct transformer_limits trainer_limits(const struct run_config *config);
+/* The largest batch of a run's training and of its evaluations. */
+struct transformer_limits trainer_limits(const struct run_config *config, bool training);
 /* The learning rate as a configuration has it. */
 struct schedule trainer_schedule(const struct run_config *config);
 /* A trainer that is all zero is allowed. */

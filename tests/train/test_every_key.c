@@ -20,7 +20,7 @@ enum { STEPS = 4 };
 struct change {
     const char *key, *value;
     const char *context; /* assignments separated by ';' */
-    bool elsewhere; /* with a corpus of its own: tests/task/test_translation.c, tests/examples/task */
+    bool elsewhere;      /* with a corpus of its own: tests/task/test_translation.c, tests/examples/task */
     bool no_effect;      /* on steps: it is about lines, checkpoints and evaluations */
 };
 #define WINDOWS "layer_types=[\"sliding_attention\",\"full_attention\"];sliding_window=6"

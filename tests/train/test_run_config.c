@@ -202,8 +202,9 @@ static void test_same(void)
     recorded = config;
     recorded.train.beta1 = 0.85;
     CHECK_INT(run_config_check_same(&config, &recorded, "DIR", &error), ROTARY_INVALID_ARGUMENT);
-    CHECK_TEXT(error.message, "beta1 is 0.85 in DIR and 0.9 now; only steps, log_every, evaluate_every and "
-                              "checkpoint_every may change");
+    CHECK_TEXT(error.message,
+               "beta1 is 0.85 in DIR and 0.9 now; only steps, epochs, log_every, evaluate_every and "
+               "checkpoint_every may change");
 }
 
 /* Tokens and special ones are in config.json, and are the task's. */
