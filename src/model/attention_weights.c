@@ -256,13 +256,7 @@ static void softmax_layer(const struct scene *scene, struct attention_weights *t
 
 /* ---- the pass ---- */
 
-/* The weights of a pass, layer by layer as attention is called. */
-struct observation {
-    struct attention_weights *weights; /* [ATTENTION_KINDS] */
-    enum attention_kind self;          /* of the stack's self-attention */
-};
-
-/* Room for one layer more. */
+/* Room for one layer more, of weights 0. */
 static rotary_status add_layer(struct attention_weights *weights, const struct scene *scene,
                                rotary_error *error)
 {
@@ -285,14 +279,21 @@ static rotary_status add_layer(struct attention_weights *weights, const struct s
     return ROTARY_OK;
 }
 
+/* A decoder alone is causal, and nothing else is. */
+static enum attention_kind kind_of(const struct sublayer *sublayer, const rotary_attention_config *config)
+{
+    if (strcmp(sublayer->type->name, "cross_attention") == 0)
+        return ATTENTION_CROSS;
+    return config->causal ? ATTENTION_DECODER : ATTENTION_ENCODER;
+}
+
+/* `context`: the weights so far, [ATTENTION_KINDS]. Attention is called layer by layer. */
 static rotary_status see(void *context, const struct sublayer *sublayer,
                          const struct backend_attention_forward *operation, rotary_error *error)
 {
-    const struct observation *observation = context;
-    bool cross = strcmp(sublayer->type->name, "cross_attention") == 0;
-    struct attention_weights *weights = &observation->weights[cross ? ATTENTION_CROSS : observation->self];
     struct scene scene = {.config = sublayer->backend->operations->attention_config(operation->plan),
                           .call = operation->call};
+    struct attention_weights *weights = (struct attention_weights *)context + kind_of(sublayer, scene.config);
     if (scene.call->shape.batch != 1 || scene.call->packed_sequences.query_starts || scene.call->bias.data ||
         scene.call->keys_rotated)
         return rotary_fail(error, ROTARY_UNSUPPORTED,
@@ -314,11 +315,11 @@ rotary_status attention_weights_create(struct attention_weights weights[ATTENTIO
                                        const struct attention_weights_call *call, rotary_error *error)
 {
     struct attention_weights made[ATTENTION_KINDS] = {{0}};
-    struct observation decoder = {made, ATTENTION_DECODER};
-    const struct attention_observer observer = {see, &decoder};
-    const struct batch batch = {.input = {.batch = 1, .time = call->count, .tokens = call->tokens}};
+    const struct attention_observer observer = {.see = see, .context = made};
+    struct batch batch = {.input = {.batch = 1, .time = call->count, .tokens = call->tokens}};
     if (call->source)
-        return rotary_fail(error, ROTARY_INVALID_ARGUMENT, "a source: the model has no encoder");
+        batch.source =
+            (struct token_sequences){.batch = 1, .time = call->source_count, .tokens = call->source};
     rotary_status status = transformer_observe(transformer, &batch, &observer, error);
     if (status == ROTARY_OK)
         memcpy(weights, made, sizeof made);

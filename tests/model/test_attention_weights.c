@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LAYERS = 3, HEADS = 4, HEAD_DIM = 8, VOCABULARY = 11, TIME = 12, WINDOW = 5 };
+enum { LAYERS = 3, HEADS = 4, HEAD_DIM = 8, VOCABULARY = 11, TIME = 12, WINDOW = 5, SOURCE = 9 };
 
 static struct transformer *create(const struct backend *backend, const char *settings)
 {
@@ -27,9 +27,12 @@ static struct transformer *create(const struct backend *backend, const char *set
     json_t *object = json_loads(settings, 0, NULL);
     struct settings table = transformer_settings(&config);
     struct transformer *transformer = NULL;
-    const struct transformer_limits limits = {.batch = 2, .time = TIME};
+    struct transformer_limits limits = {.batch = 2, .time = TIME};
     rotary_error error = {0};
-    if (!CHECK(object) || !CHECK_INT(settings_read(&table, 1, object, "test", &error), ROTARY_OK) ||
+    bool read = CHECK(object) && CHECK_INT(settings_read(&table, 1, object, "test", &error), ROTARY_OK);
+    if (read && transformer_has_encoder(&config))
+        limits.source_time = SOURCE;
+    if (!read ||
         !CHECK_INT(transformer_create(&transformer, backend, &config, limits, 5, &error), ROTARY_OK)) {
         printf("%s: %s\n", settings, error.message);
         exit(1);
@@ -38,15 +41,16 @@ static struct transformer *create(const struct backend *backend, const char *set
     return transformer;
 }
 
-static const int32_t tokens[TIME] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
+static const int32_t tokens[TIME] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8},
+                     source[SOURCE] = {2, 7, 1, 8, 2, 8, 1, 8, 2};
 
-/* The number of tokens that a query of a layer sees, of which its own is the last. */
+/* The number of tokens that a query of a causal layer sees, of which its own is the last. */
 static int64_t visible_of(int64_t query, int64_t window)
 {
     return window > 0 && query + 1 > window ? window : query + 1;
 }
 
-static void check_rows(const struct attention_weights *weights, const int64_t *windows)
+static void check_causal_rows(const struct attention_weights *weights, const int64_t *windows)
 {
     for (int64_t i = 0; i < weights->layers * weights->heads * weights->queries; i++) {
         const float *row = weights->weights + i * weights->keys;
@@ -62,6 +66,30 @@ static void check_rows(const struct attention_weights *weights, const int64_t *w
         CHECK(!outside);
         CHECK_INT(weights->visible[layer * weights->queries + query], visible);
     }
+}
+
+/* Rows of attention that is not causal. */
+static void check_full_rows(const struct attention_weights *weights, int64_t queries)
+{
+    CHECK_INT(weights->layers, LAYERS);
+    CHECK_INT(weights->heads, HEADS);
+    CHECK_INT(weights->queries, queries);
+    CHECK_INT(weights->keys, SOURCE);
+    for (int64_t i = 0; i < weights->layers * weights->heads * weights->queries; i++) {
+        double sum = 0;
+        for (int64_t key = 0; key < weights->keys; key++)
+            sum += (double)weights->weights[i * weights->keys + key];
+        CHECK_NEAR(sum, 1, 1e-6);
+    }
+    for (int64_t i = 0; i < weights->layers * weights->queries; i++)
+        CHECK_INT(weights->visible[i], SOURCE);
+}
+
+/* Attention's own output is what the weights give. */
+static void check_difference(const struct attention_weights *weights, const struct backend *backend)
+{
+    CHECK(weights->difference > 0);
+    CHECK_NEAR(weights->difference, 0, backend->storage == ROTARY_F32 ? 4e-6 : 1.5e-2);
 }
 
 /* The weights of two layers differ, and so do neighbours in a row. */
@@ -119,12 +147,47 @@ static void test_example(const struct backend *backend, const struct example *ex
         CHECK_INT(decoder->heads, HEADS);
         CHECK_INT(decoder->queries, TIME);
         CHECK_INT(decoder->keys, TIME);
-        check_rows(decoder, example->windows);
+        check_causal_rows(decoder, example->windows);
         check_unlike(decoder);
-        CHECK(decoder->difference > 0);
-        CHECK_NEAR(decoder->difference, 0, backend->storage == ROTARY_F32 ? 4e-6 : 1.5e-2);
+        check_difference(decoder, backend);
         attention_weights_free(weights);
         CHECK(!weights[ATTENTION_DECODER].weights);
+    } else {
+        printf("%s\n", error.message);
+    }
+    transformer_destroy(transformer);
+}
+
+/* Encoder-decoders: bidirectional self-attention, and attention to the encoder's output. */
+static const char *const pairs[] = {
+    "{\"position\": \"none\"}",
+    "{\"position\": \"sinusoidal\", \"num_key_value_heads\": 2}",
+    "{\"position\": \"rope\"}",
+    "{\"position\": \"rope\", \"cross_rotary\": true, \"pairing\": \"interleaved\"}",
+    "{\"position\": \"roper\", \"cross_rotary\": true, \"num_key_value_heads\": 1}",
+    "{\"position\": \"roper\", \"query_key_norm\": \"head\", \"norm_position\": \"post\"}",
+};
+
+static void test_pair(const struct backend *backend, const char *settings)
+{
+    char text[512];
+    snprintf(text, sizeof text, "{\"architecture\": \"encoder_decoder\", \"source_vocab_size\": %d, %s",
+             (int)VOCABULARY, settings + 1);
+    struct transformer *transformer = create(backend, text);
+    struct attention_weights weights[ATTENTION_KINDS];
+    rotary_error error = {0};
+    check_about("%s, %s", text, backend_about(backend));
+    const struct attention_weights_call call = {
+        .tokens = tokens, .count = TIME, .source = source, .source_count = SOURCE};
+    if (CHECK_INT(attention_weights_create(weights, transformer, &call, &error), ROTARY_OK)) {
+        check_full_rows(&weights[ATTENTION_ENCODER], SOURCE);
+        check_full_rows(&weights[ATTENTION_CROSS], TIME);
+        check_causal_rows(&weights[ATTENTION_DECODER], (const int64_t[LAYERS]){0});
+        for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
+            check_unlike(&weights[kind]);
+            check_difference(&weights[kind], backend);
+        }
+        attention_weights_free(weights);
     } else {
         printf("%s\n", error.message);
     }
@@ -135,6 +198,8 @@ static void test_examples(const struct backend *backend)
 {
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
         test_example(backend, &examples[i]);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        test_pair(backend, pairs[i]);
 }
 
 static void test_refusals(const struct backend *backend)
@@ -144,14 +209,14 @@ static void test_refusals(const struct backend *backend)
     rotary_error error = {0};
     check_about("refusals, %s", backend_about(backend));
     const struct attention_weights_call longer = {.tokens = tokens, .count = TIME + 1},
-                                        source = {.tokens = tokens,
-                                                  .count = TIME,
-                                                  .source = tokens,
-                                                  .source_count = TIME};
+                                        with_source = {.tokens = tokens,
+                                                       .count = TIME,
+                                                       .source = source,
+                                                       .source_count = SOURCE};
     CHECK_INT(attention_weights_create(weights, transformer, &longer, &error), ROTARY_INVALID_ARGUMENT);
     CHECK_WORDS(error.message, "13 tokens|at most 2 of 12");
-    CHECK_INT(attention_weights_create(weights, transformer, &source, &error), ROTARY_INVALID_ARGUMENT);
-    CHECK_WORDS(error.message, "source|no encoder");
+    CHECK_INT(attention_weights_create(weights, transformer, &with_source, &error), ROTARY_UNSUPPORTED);
+    CHECK_WORDS(error.message, "source|without an encoder");
     transformer_destroy(transformer);
 }
 

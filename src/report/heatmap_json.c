@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The numbers of heads and layers as JSON; docs/heatmaps.md describes the object.
+ */
+#include "report/heatmap_page.h"
+
+#include "base/fail.h"
+
+#include <math.h>
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *interval_json(struct interval interval)
+{
+    return json_pack("{s:o, s:o, s:o, s:I}", "mean", number(interval.mean), "low", number(interval.low),
+                     "high", number(interval.high), "count", (json_int_t)interval.count);
+}
+
+static json_t *head_json(const struct heatmap_run *run, enum attention_kind kind, int64_t layer, int64_t head)
+{
+    const struct heatmap_heads *heads = &run->kinds[kind];
+    struct head_position position = head_position_of(&heads->offsets[layer * heads->heads + head]);
+    json_t *object = json_pack("{s:s, s:I, s:I}", "kind", attention_kind_name(kind), "layer",
+                               (json_int_t)layer + 1, "head", (json_int_t)head + 1);
+    for (int i = 0; i < HEAD_NUMBERS; i++)
+        json_object_set_new(object, head_number_names[i],
+                            interval_json(heatmap_head(run, kind, layer, head, (enum head_number)i)));
+    json_object_set_new(object, "offset",
+                        isnan(position.share) ? json_null() : json_integer(position.offset));
+    json_object_set_new(object, "offset_share", number(position.share));
+    return object;
+}
+
+static json_t *heads_json(const struct heatmap_run *run)
+{
+    json_t *list = json_array();
+    for (int kind = 0; kind < ATTENTION_KINDS; kind++)
+        for (int64_t layer = 0; layer < run->kinds[kind].layers; layer++)
+            for (int64_t head = 0; head < run->kinds[kind].heads; head++)
+                json_array_append_new(list, head_json(run, (enum attention_kind)kind, layer, head));
+    return list;
+}
+
+/* What summarises a layer: the mean of one side, or the difference of both. */
+typedef struct interval summary(const struct heatmaps *maps, int side, struct heatmap_choice choice);
+
+static struct interval of_both(const struct heatmaps *maps, int side, struct heatmap_choice choice)
+{
+    (void)side;
+    return heatmap_contrast(maps, choice);
+}
+
+static json_t *layer_json(const struct heatmaps *maps, int side, struct heatmap_choice choice,
+                          summary *summarise)
+{
+    json_t *object = json_pack("{s:s, s:o}", "kind", attention_kind_name(choice.kind), "layer",
+                               choice.layer == HEATMAP_DEEPER_HALF ? json_string("deeper half")
+                                                                   : json_integer(choice.layer + 1));
+    for (int i = 0; i < HEAD_NUMBERS; i++) {
+        choice.number = (enum head_number)i;
+        json_object_set_new(object, head_number_names[i], interval_json(summarise(maps, side, choice)));
+    }
+    return object;
+}
+
+static json_t *layers_json(const struct heatmaps *maps, int side, summary *summarise)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < ATTENTION_KINDS; i++) {
+        enum attention_kind kind = (enum attention_kind)i;
+        int64_t layers = maps->sides[side].runs[0].kinds[kind].layers;
+        if (layers == 0 || (summarise == of_both && !heatmap_comparable(maps, kind)))
+            continue;
+        for (int64_t layer = 0; layer < layers; layer++)
+            json_array_append_new(
+                list,
+                layer_json(maps, side, (struct heatmap_choice){.kind = kind, .layer = layer}, summarise));
+        json_array_append_new(
+            list, layer_json(maps, side, (struct heatmap_choice){.kind = kind, .layer = HEATMAP_DEEPER_HALF},
+                             summarise));
+    }
+    return list;
+}
+
+static json_t *runs_json(const struct heatmap_side *side)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < side->run_count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:I, s:o}", "folder", side->runs[i].folder, "seed",
+                                              (json_int_t)side->runs[i].seed, "recomputed_difference",
+                                              number(side->runs[i].difference)));
+    return list;
+}
+
+rotary_status heatmap_json(const struct heatmaps *maps, json_t **object, rotary_error *error)
+{
+    json_t *sides = json_array();
+    for (int i = 0; i < maps->side_count; i++) {
+        const struct heatmap_side *side = &maps->sides[i];
+        json_array_append_new(sides, json_pack("{s:s, s:o, s:o, s:o}", "name", side->name, "runs",
+                                               runs_json(side), "layers", layers_json(maps, i, heatmap_layer),
+                                               "heads", heads_json(&side->runs[0])));
+    }
+    json_t *made = json_pack("{s:s, s:I, s:s, s:o}", "task", maps->task, "texts", (json_int_t)maps->texts,
+                             "units", heatmap_units_are_runs(maps) ? "runs" : "texts", "sides", sides);
+    if (made && maps->side_count == 2)
+        json_object_set_new(made, "differences", layers_json(maps, 0, of_both));
+    if (!made)
+        return rotary_fail(error, ROTARY_OUT_OF_MEMORY, "no memory for the numbers of heads");
+    *object = made;
+    return ROTARY_OK;
+}

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# rotary heatmap: its files and numbers, two sides of runs and of a comparison, and what it refuses.
+. "$(dirname "$0")/support.sh"
+
+# shellcheck disable=SC2086 # lists of words
+{
+    does 0 train index $tiny --steps 2 --position rope --out rope
+    does 0 train index $tiny --steps 2 --position roper --out roper
+    does 0 train prefix $tiny_prefix --steps 2 --out prefix
+    does 0 compare index $tiny --steps 2 --positions rope,none --runs 3 --out both
+    does 0 compare index $tiny --steps 2 --positions rope,roper,none --runs 2 --out three
+}
+printf "?s='abc\n?s='def\n" >texts
+
+# One run: a page, a picture of each layer and an array of each text.
+does 0 heatmap rope --input texts
+for file in heatmap.html rope-text1-decoder-layer1.svg rope-text1-decoder.npy rope-text2-decoder-layer1.svg rope-text2-decoder.npy; do
+    [ -s rope/heatmap/$file ] || complain "there is no $file"
+done
+[ "$(ls rope/heatmap | wc -l)" = 5 ] || complain "there are other files"
+grep -aq "'shape': (1, 2, 7, 7)" rope/heatmap/rope-text1-decoder.npy || complain "the array has another shape"
+says "rope/heatmap/heatmap.html and 4 other files"
+does 0 heatmap rope --input texts --output other --shown 1 --json
+has texts 2
+has units '"texts"'
+has sides.0.name '"rope"'
+has sides.0.runs.0.folder '"rope"'
+has sides.0.runs.0.seed 1
+has sides.0.heads.1.head 2
+has sides.0.heads.1.entropy.count 2
+has sides.0.layers.1.layer '"deeper half"'
+has files.0 '"other/heatmap.html"'
+[ "$(ls other | wc -l)" = 3 ] || complain "--shown 1 writes files of other texts"
+# A text on the command line, and its continuation.
+does 0 heatmap rope --input "?s='abc" --output one --max-new-tokens 3 --json
+has texts 1
+has sides.0.heads.0.entropy.low null
+length=$(grep -ao "'shape': ([^)]*)" one/rope-text1-decoder.npy)
+case $length in
+*"(1, 2, 8, 8)"* | *"(1, 2, 9, 9)"* | *"(1, 2, 10, 10)"*) ;;
+*) complain "no continuation: $length" ;;
+esac
+
+# Two runs: texts are the units.
+does 0 heatmap rope roper --input texts --output two --json
+has units '"texts"'
+has sides.1.name '"roper"'
+has differences.0.entropy.count 2
+[ -s two/roper-text2-decoder.npy ] || complain "no array of the second side"
+# The same run twice: no difference, and names that tell them apart.
+does 0 heatmap rope rope --input texts --output twice --json
+has sides.1.name '"rope 2"'
+has differences.0.entropy.mean 0.0
+[ -s twice/rope_2-text1-decoder.npy ] || complain "no array of the second side"
+
+# A comparison: runs are the units, paired by seed.
+does 0 heatmap both --input texts --output runs --json
+has units '"runs"'
+has sides.0.name '"rope"'
+has sides.1.name '"none"'
+has sides.1.runs.2.seed 3
+has differences.0.entropy.count 3
+does 0 heatmap three --arms none,roper --input texts --output arms --json
+has sides.0.name '"none"'
+has sides.1.name '"roper"'
+has differences.0.normalised_entropy.count 2
+grep -q "of 2 runs" arms/heatmap.html || complain "the page does not say how many runs there are"
+
+# What is wrong.
+refuses 1 "the comparison has 3 arms, wanted 2: name two of them with --arms" heatmap three --input texts
+refuses 1 '--arms is "rope,ropre", wanted two arms of the comparison, such as "rope,roper"' heatmap three --arms rope,ropre --input texts
+refuses 1 '--arms names rope twice' heatmap three --arms rope,rope --input texts
+refuses 1 '--arms: rope is a run, wanted a comparison' heatmap rope --arms rope,none --input texts
+refuses 1 'wanted one comparison, or two runs' heatmap rope both --input texts
+refuses 1 'prefix has task prefix, wanted index' heatmap rope prefix --input texts
+refuses 1 "cannot open absent/config.json" heatmap absent --input texts
+refuses 1 "--target: the model is a decoder alone" heatmap rope --input abc --target abc
+refuses 1 "--input: '!' at position 3" heatmap rope --input "ab!"
+printf 'abc\nab!\n' >bad
+refuses 1 "bad:2: '!' at position 3" heatmap rope --input bad
+printf 'abc\n\n' >bad
+refuses 1 "bad:2: the text has no tokens, wanted at least one" heatmap rope --input bad
+printf 'abc\nab\377\n' >bad
+refuses 1 "bad" heatmap rope --input bad
+: >bad
+refuses 1 "bad has 0 lines, wanted 1 to 10000" heatmap rope --input bad
+awk 'BEGIN { while (i++ < 65) printf "a" }' >bad
+refuses 1 "bad:1: the text has 65 tokens, wanted at most 64" heatmap rope --input bad
+refuses 1 "rope is a folder, wanted a file" heatmap rope --input rope
+# No input is replaced, and no file of a run.
+cp texts two/heatmap.html
+refuses 1 "would replace two/heatmap.html" heatmap rope --input two/heatmap.html --output two
+ln -sf ../rope/config.json other/rope-text1-decoder.npy
+fingerprint rope >kept
+refuses 1 "other/rope-text1-decoder.npy would replace" heatmap rope --input texts --output other
+fingerprint rope | cmp -s - kept || complain "a run is changed by its heatmap"
+finish
