@@ -12,6 +12,7 @@
 #include "kernel/attention/attention_kernels.h"
 #include "kernel/layer/layer_kernels.h"
 #include "kernel/rope/rope_kernels.h"
+#include "text/sentencepiece.h"
 #include "text/unicode.h"
 
 #include <rotary/version.h>
@@ -102,8 +103,9 @@ static rotary_status print_json(const struct about *about, rotary_error *error)
     for (int i = 0; i < GROUPS; i++)
         json_object_set_new(kernels, groups[i].name, json_string(group_isa(i, about->backend.isa)));
     char unicode[UNICODE_LIBRARY_BYTES];
-    json_t *libraries = json_pack("{s:s, s:s, s:s}", "oneDNN", about->matmul, "jansson",
-                                  jansson_version_str(), "libunistring", unicode_library(unicode));
+    json_t *libraries =
+        json_pack("{s:s, s:s, s:s, s:s?}", "oneDNN", about->matmul, "jansson", jansson_version_str(),
+                  "libunistring", unicode_library(unicode), "SentencePiece", sentencepiece_version());
     return result_print_json(
         json_pack("{s:s, s:s, s:s, s:i, s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I}", "version", rotary_version(),
                   "backend", about->backend.operations->name, "processor", about->processor, "processors",
@@ -131,6 +133,8 @@ static void print_text(const struct about *about)
         printf("  %-15s %s\n", groups[i].name, group_isa(i, about->backend.isa));
     printf("  %-15s %s\n\nlinked:\n", "matmul", about->matmul);
     printf("  %-15s %s\n", "jansson", jansson_version_str());
+    printf("  %-15s %s\n", "SentencePiece",
+           sentencepiece_version() ? sentencepiece_version() : "not in this program");
     char unicode[UNICODE_LIBRARY_BYTES];
     printf("  %-15s %s\n", "libunistring", unicode_library(unicode));
 }

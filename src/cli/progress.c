@@ -137,6 +137,20 @@ void progress_step(struct progress *progress, const char *label, int runs_left,
     fflush(stderr);
 }
 
+void progress_show(struct progress *progress, const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list arguments;
+    if (!progress->terminal)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "\r\033[K%.*s", terminal_columns(stderr, DEFAULT_COLUMNS) - 1, line);
+    progress->drawn = true;
+    fflush(stderr);
+}
+
 void progress_note(struct progress *progress, const char *format, ...)
 {
     clear(progress);

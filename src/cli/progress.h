@@ -23,6 +23,8 @@ void progress_step(struct progress *progress, const char *label, int runs_left,
 /* One step of one of several runs that are trained side by side; `line` says what all of them are at. */
 void progress_step_of_many(struct progress *progress, const char *label, const struct train_progress *train,
                            const char *line);
+/* A line in place of the bar, on a terminal alone. */
+__attribute__((format(printf, 2, 3))) void progress_show(struct progress *progress, const char *format, ...);
 /* A line that stays, above the bar. */
 __attribute__((format(printf, 2, 3))) void progress_note(struct progress *progress, const char *format, ...);
 /* Removes the bar. */

@@ -86,7 +86,7 @@ static rotary_status fail_wire(const char *path, rotary_error *error)
 struct trie {
     const unsigned char *units; /* of four bytes */
     int64_t count;
-    int64_t text_bytes;         /* values are less */
+    int64_t text_bytes;        /* values are less */
     unsigned char *max_leaves; /* [count] on a path from a unit on, and 1; 0: not yet known */
 };
 

@@ -38,6 +38,11 @@ void text_reader_close(struct text_reader *reader)
     reader->block = NULL;
 }
 
+bool text_reader_is_ahead(const struct text_reader *reader)
+{
+    return reader->begin < reader->end;
+}
+
 /* Makes room behind the bytes that are not yet taken: at least for one, and for the zero behind the last
  * line. */
 static rotary_status make_room(struct text_reader *reader, rotary_error *error)
@@ -110,9 +115,9 @@ rotary_status text_reader_next(struct text_reader *reader, struct text_line *lin
     reader->begin += length;
     if (end[-1] == '\n') {
         end--;
-        end -= end > begin && end[-1] == '\r';
+        end -= !reader->raw && end > begin && end[-1] == '\r';
     }
-    if (reader->number++ == 0 && end - begin >= 3 && memcmp(begin, mark, 3) == 0)
+    if (reader->number++ == 0 && !reader->raw && end - begin >= 3 && memcmp(begin, mark, 3) == 0)
         begin += 3;
     *end = '\0'; /* in place of its end, or in the byte that make_room() keeps free */
     *line = (struct text_line){begin, end - begin};
@@ -172,6 +177,7 @@ rotary_status text_lines_read(struct text_lines *lines, const char *path, int64_
     rotary_status status = text_reader_open(&reader, path, error);
     if (status != ROTARY_OK)
         return status;
+    lines->path = reader.input.path;
     status = read_all(lines, &reader, max_bytes, error);
     text_reader_close(&reader);
     if (status != ROTARY_OK)

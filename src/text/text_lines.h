@@ -25,6 +25,7 @@ struct text_reader {
     char *block;
     int64_t capacity, begin, end; /* of the block, and of what is read and not yet taken in it */
     int64_t number;               /* of the line taken last, from 1 */
+    bool raw;                     /* set after opening: a byte-order mark and "\r" are text like any other */
 };
 
 /* Opens a file or a pipe; NULL: the standard input. The path is borrowed. */
@@ -34,6 +35,8 @@ ROTARY_CHECKED rotary_status text_reader_open(struct text_reader *reader, const 
  * `bytes` are NULL at the end. Memory grows with the longest line alone. */
 ROTARY_CHECKED rotary_status text_reader_next(struct text_reader *reader, struct text_line *line,
                                               rotary_error *error);
+/* Whether more has been read than was taken. If not, the next line may have to be waited for. */
+bool text_reader_is_ahead(const struct text_reader *reader);
 void text_reader_close(struct text_reader *reader); /* also of one that could not be opened */
 
 /* ---- whole files ---- */
@@ -45,7 +48,8 @@ struct text_lines {
     int64_t *begins; /* [count + 1] in `bytes` */
 };
 
-/* Reads all lines of a file or a pipe of at most `max_bytes` bytes; more are ROTARY_BAD_FILE. */
+/* Reads all lines of a file or a pipe, or of the standard input if `path` is NULL, of at most `max_bytes`
+ * bytes; more are ROTARY_BAD_FILE. */
 ROTARY_CHECKED rotary_status text_lines_read(struct text_lines *lines, const char *path, int64_t max_bytes,
                                              rotary_error *error);
 /* Line 0 ... count - 1. */

@@ -37,7 +37,7 @@ same() {
 # The name of a command: the words before the first operand or option that is not a command's.
 command_of() {
     case $1 in
-    bench*) echo "$1" | cut -d ' ' -f 1-2 ;;
+    bench* | tokenize*) echo "$1" | cut -d ' ' -f 1-2 ;;
     *) echo "$1" | cut -d ' ' -f 1 ;;
     esac
 }
@@ -344,10 +344,36 @@ elsewhere "bench decode" --seconds
 elsewhere "bench train" --preset --set --position --task --steps --profile
 elsewhere "bench generate" --preset --set --position --task --batch-size --max-new-tokens --profile
 
+# ---- text ----
+
+{ "$rotary" help train && "$rotary" help compare; } | sed 's/Q/q/g' >text.txt
+awk '{ print; if (NR % 9 == 0) print $0, "Q\303\274" }' text.txt >more.txt
+head -c 40000 text.txt | tr '\n' ' ' >long.txt
+words="tokenize train --type words --model o.txt"
+differs --input "$words --input text.txt" "$words --input more.txt"
+differs --type "$words --input text.txt" "$words --input text.txt --min-frequency 1"
+changes "$words --input text.txt" "--min-frequency 3" "--min-frequency 4"
+does 0 tokenize train --type words --input text.txt --model words.json
+changes "tokenize encode words.json" "--json"
+changes "tokenize decode words.json" "--json"
+elsewhere "tokenize encode" --pieces --begin --end # tokenize.sh
+elsewhere "tokenize train" --model
+if "$rotary" info | grep -q 'SentencePiece *not in this program'; then
+    elsewhere "tokenize train" --vocab-size --character-coverage --byte-fallback --max-line-bytes
+else
+    pieces="tokenize train --input more.txt --input long.txt --model o.txt --json"
+    differs --type "$pieces --vocab-size 200 --type bpe" "$pieces --vocab-size 200 --type unigram"
+    differs --vocab-size "$pieces --vocab-size 200" "$pieces --vocab-size 201"
+    changes "$pieces --vocab-size 250" "--character-coverage 0.98" "--character-coverage 0.99"
+    changes "$pieces --vocab-size 340 --max-line-bytes 50000" "--byte-fallback"
+    changes "$pieces --vocab-size 120" "--max-line-bytes 50000" "--max-line-bytes 70"
+fi
+
 # ---- nothing is left out ----
 
 "$rotary" help >out
-for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' out) "bench train" "bench generate" "bench rope" "bench attention" "bench decode"; do
+for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' out) "bench train" "bench generate" "bench rope" "bench attention" "bench decode" \
+    "tokenize train" "tokenize encode" "tokenize decode"; do
     # shellcheck disable=SC2086
     "$rotary" help $command | sed -n '/^options of every command/q; s/^  \(--[a-z-]*\) .*/\1/p' >listed
     while read -r option; do

@@ -56,6 +56,9 @@ attend="attend --query in/query.npy --key in/key.npy --value in/value.npy --past
     keeps query.npy permute --config in/config.npy --to half --input in/query.npy --output OUTPUT
     keeps config.npy permute --config in/config.npy --to half --input in/query.npy --output OUTPUT
     keeps config.npy decay --config in/config.npy --picture OUTPUT
+    echo "a b a b" >in/text
+    fingerprint in >kept
+    keeps text tokenize train --type words --input in/config.npy --input in/text --model OUTPUT
     # A result is first written beside its place, under a name that is somebody's too.
     refuses 2 "in/out.npy would replace in/out.npy.partial" decay --config in/out.npy.partial --picture in/out.npy
     # Two results in one file, which is not there yet.
@@ -95,6 +98,7 @@ ln -sf ../run/config.json both/link.html
 for output in elsewhere/metrics.jsonl both/link.html; do
     refuses 1 "would replace" report both --out $output
     refuses 2 "would replace" data index --output $output
+    refuses 2 "would replace" tokenize train --type words --input in/text --model $output
 done
 fingerprint run | cmp -s - kept || complain "a run is changed by a page"
 does 0 report run --out page.html
